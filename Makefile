@@ -69,13 +69,13 @@ bench-memory: benches  ## speed and memory of the memory tools on a generated st
 	python3 bench/memory.py --build build
 
 bench-kernels: benches  ## speed of operator prediction: a million distinct operators, one repeated
-	python3 bench/kernels.py --build build
+	python3 bench/modules.py kernels --build build
 
 bench-network: benches  ## speed of the network flow simulation, compared with SimGrid
-	python3 bench/network.py --build build
+	python3 bench/modules.py network --build build
 
 bench-collectives: benches  ## speed of collective prediction: closed form, flows over 1,024 GPUs
-	python3 bench/collectives.py --build build
+	python3 bench/modules.py collectives --build build
 
 bench-simulate: benches  ## speed of job simulation: 8,192 and 131,072 GPUs, 1,024 ranks without folding
 	python3 bench/simulate.py --build build --write docs/validation/simulate-speed.md

@@ -16,7 +16,6 @@ Three parts, each in separate processes, files in the page cache, medians of the
 
 import argparse
 import json
-import os
 import pathlib
 import resource
 import shutil
@@ -24,8 +23,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
+from timed_process import print_target, run_timed
+
+GENERATOR = [sys.executable, pathlib.Path(__file__).with_name("generate_kineto.py")]
 HTA = """
 import json, pathlib, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -41,25 +42,9 @@ print(json.dumps({"seconds": time.perf_counter() - begin}))
 OURS = ["temporal_breakdown", "comm_comp_overlap", "kernel_breakdown"]
 
 
-def run_timed(command):
-    """Returns wall seconds and the peak memory of a process."""
-    begin = time.perf_counter()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - begin
-    if status != 0:
-        raise RuntimeError(f"{command} ended with status {status}")
-    return seconds, usage.ru_maxrss * 1024
-
-
 def median_run(command, rounds):
     runs = [run_timed(command) for _ in range(rounds)]
-    return statistics.median(r[0] for r in runs), max(r[1] for r in runs)
-
-
-def print_target(what, value, relation, wanted):
-    met = value <= wanted if relation == "<=" else value >= wanted
-    print(f"{what:52} {value:8.2f}  wanted {relation} {wanted:5}  {'met' if met else 'MISSED'}")
+    return statistics.median(run.seconds for run in runs), max(run.peak_bytes for run in runs)
 
 
 def measure_real_run(build, shared, rounds):
@@ -75,7 +60,7 @@ def generate(build, folder, ranks, size):
     """Generates rank*.orr, one rank at a time to limit the JSON on disk."""
     if (folder / f"rank{ranks - 1}.orr").exists():
         return
-    subprocess.run([build / "bench/generate_kineto", "--bytes", str(size), "--ranks", str(ranks),
+    subprocess.run([*GENERATOR, "--bytes", str(size), "--ranks", str(ranks),
                     folder / "run.json"], check=True, stdout=subprocess.DEVNULL)
     for rank in range(ranks):
         source = folder / f"run.rank{rank}.json"
@@ -101,7 +86,7 @@ def measure_hta(build, checkout, folder, ranks, size, rounds):
     traces = folder / "hta"
     shutil.rmtree(traces, ignore_errors=True)
     traces.mkdir()
-    subprocess.run([build / "bench/generate_kineto", "--bytes", str(size), "--ranks", str(ranks),
+    subprocess.run([*GENERATOR, "--bytes", str(size), "--ranks", str(ranks),
                     traces / "run.json.gz"], check=True, stdout=subprocess.DEVNULL)
     theirs = []
     for _ in range(rounds):

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that generated traces are plausible profiler output.
-
-    bench/generate_kineto_test.py PROGRAM
-"""
+"""Tests that generated traces are plausible profiler output."""
 
 import collections
 import gzip
@@ -13,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM = None
+PROGRAM = pathlib.Path(__file__).with_name("generate_kineto.py")
 
 
 def nanoseconds(microseconds):
@@ -32,7 +29,7 @@ class GenerateKinetoTest(unittest.TestCase):
     @classmethod
     def generate(cls, name, *options, size=3_000_000):
         path = pathlib.Path(cls.folder.name) / name
-        subprocess.run([PROGRAM, "--bytes", str(size), *options, path], check=True,
+        subprocess.run([sys.executable, PROGRAM, "--bytes", str(size), *options, path], check=True,
                        stdout=subprocess.DEVNULL)
         return path
 
@@ -129,5 +126,4 @@ class GenerateKinetoTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
     unittest.main()

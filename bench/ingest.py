@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from timed_process import print_target
+
 LARGE_BYTES = 4_600_000_000
 
 JSON_LOAD = """
@@ -57,16 +59,17 @@ class Case:
         return statistics.median(run["peak_bytes"] for run in self.runs)
 
 
-def generate(build, size, path):
-    done = subprocess.run([build / "bench" / "generate_kineto", "--bytes", str(size), path],
-                          check=True, capture_output=True, text=True)
+def generate(size, path):
+    generator = pathlib.Path(__file__).with_name("generate_kineto.py")
+    done = subprocess.run([sys.executable, generator, "--bytes", str(size), path], check=True,
+                          capture_output=True, text=True)
     return done.stdout
 
 
 def make_cases(build, folder, size):
     plain, packed, container = folder / "a.json", folder / "a.json.gz", folder / "a.orr"
-    print(generate(build, size, plain), end="")
-    generate(build, size, packed)
+    print(generate(size, plain), end="")
+    generate(size, packed)
     reader = build / "bench" / "ingest_bench"
     subprocess.run([reader, plain, "--write", container], check=True, stdout=subprocess.DEVNULL)
     return {
@@ -88,7 +91,7 @@ def print_cases(cases, json_bytes):
 
 
 def targets(cases, json_bytes):
-    """Yields (what, value, relation, wanted)."""
+    """Yields (what, value, relation, limit)."""
     speed = {key: json_bytes / case.seconds / 1e9 for key, case in cases.items()}
     yield "plain JSON, GB/s", speed["plain2"], ">=", 0.5
     yield "gzip, GB/s", speed["gzip"], ">=", 0.35
@@ -97,21 +100,15 @@ def targets(cases, json_bytes):
     yield ".orr against JSON, times", speed["orr"] / speed["plain2"], ">=", 10
 
 
-def print_targets(cases, json_bytes):
-    print()
-    for what, value, relation, wanted in targets(cases, json_bytes):
-        met = value >= wanted if relation == ">=" else value <= wanted
-        print(f"{what:38} {value:8.2f}  wanted {relation} {wanted:5}  "
-              f"{'met' if met else 'MISSED'}")
-
-
 def measure(build, folder, options):
     cases, json_bytes = make_cases(build, folder, options.bytes)
     for _ in range(options.rounds):
         for case in cases.values():
             case.run()
     print_cases(cases, json_bytes)
-    print_targets(cases, json_bytes)
+    print()
+    for target in targets(cases, json_bytes):
+        print_target(*target)
     if options.json:
         record = {"json_bytes": json_bytes, "cases": {k: c.runs for k, c in cases.items()}}
         options.json.write_text(json.dumps(record, indent=1) + "\n")
@@ -130,7 +127,7 @@ def generated_rows(report):
 
 def check_large(build, folder):
     path = folder / "large.json"
-    rows = generated_rows(generate(build, LARGE_BYTES, path))
+    rows = generated_rows(generate(LARGE_BYTES, path))
     done = subprocess.run([build / "bench" / "ingest_bench", path], check=True,
                           capture_output=True, text=True)
     result = json.loads(done.stdout)

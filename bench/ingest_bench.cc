@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "orrery/base/allocation.h"
 #include "orrery/base/error.h"
+#include "orrery/base/mapped_file.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"

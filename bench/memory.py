@@ -8,19 +8,10 @@ import os
 import pathlib
 import subprocess
 import tempfile
-import time
+
+from timed_process import run_timed
 
 TOOLS = ("kernel-frequency", "working-set", "heat")
-
-
-def measured(words):
-    """Seconds and peak memory in bytes."""
-    begin = time.monotonic()
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        raise SystemExit(f"bench/memory: {' '.join(words)} failed")
-    return time.monotonic() - begin, usage.ru_maxrss * 1024
 
 
 def main():
@@ -36,9 +27,9 @@ def main():
         size = os.path.getsize(stream)
         print(f"stream of {size / 1e6:.0f} MB, {options.launches} launches, 20 objects each")
         for tool in options.tools.split(","):
-            seconds, peak = measured([str(options.build / "orrery"), "memory", stream, "--tool", tool, *(["--whole"] if options.whole else [])])
-            print(f"{tool:18} {seconds:6.2f} s {size / seconds / 1e6:6.0f} MB/s {peak / 1e6:7.0f} MB, "
-                  f"{peak / size:.1f} bytes for each of the stream")
+            run = run_timed([options.build / "orrery", "memory", stream, "--tool", tool, *(["--whole"] if options.whole else [])])
+            print(f"{tool:18} {run.seconds:6.2f} s {size / run.seconds / 1e6:6.0f} MB/s {run.peak_bytes / 1e6:7.0f} MB, "
+                  f"{run.peak_bytes / size:.1f} bytes for each of the stream")
 
 
 if __name__ == "__main__":

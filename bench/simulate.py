@@ -17,7 +17,8 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import time
+
+from timed_process import run_timed
 
 JOB = pathlib.Path(__file__).parent.parent / "examples/gpt-175b-8192.yaml"
 LARGE = ("plan.dp=1024", "gpus=131072", "training.global_batch=24576", "cluster.nodes=0")
@@ -25,30 +26,12 @@ SMALL = ("plan.dp=8", "gpus=1024", "training.global_batch=192")
 GB = 1e9
 
 
-class Run:
-    """One simulation: its result, seconds and bytes."""
-
-    def __init__(self, program, overrides=(), options=()):
-        command = [program, "simulate", JOB, "--json", *options]
-        for override in overrides:
-            command += ["--set", override]
-        begin = time.monotonic()
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        text = process.stdout.read()
-        _, status, usage = process_usage(process)
-        self.seconds = time.monotonic() - begin
-        if status != 0:
-            sys.exit(f"bench: {' '.join(map(str, command))} ended with {status}")
-        self.bytes = usage.ru_maxrss * 1024
-        self.processor_seconds = usage.ru_utime + usage.ru_stime
-        self.answer = json.loads(text)
-
-
-def process_usage(process):
-    """Waits for the process with wait4 and returns its resource usage."""
-    pid, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return pid, process.returncode, usage
+def simulate(program, overrides=(), options=()):
+    """Runs one simulation; its result is in `answer`."""
+    settings = [word for override in overrides for word in ("--set", override)]
+    run = run_timed([program, "simulate", JOB, "--json", *options, *settings])
+    run.answer = json.loads(run.output)
+    return run
 
 
 def engine_events_per_second(build):
@@ -91,8 +74,8 @@ def add_job(report, name, runs, most_seconds, most_bytes=None):
     report.add(f"{name}: wall time", statistics.median(run.seconds for run in runs), "s",
                most=most_seconds)
     report.add(f"{name}: CPU time",
-               statistics.median(run.processor_seconds for run in runs), "s")
-    report.add(f"{name}: memory", max(run.bytes for run in runs) / GB, "GB",
+               statistics.median(run.cpu_seconds for run in runs), "s")
+    report.add(f"{name}: memory", max(run.peak_bytes for run in runs) / GB, "GB",
                most=most_bytes and most_bytes / GB)
     answer = runs[0].answer
     report.add(f"{name}: events", answer["events"], "events")
@@ -101,11 +84,11 @@ def add_job(report, name, runs, most_seconds, most_bytes=None):
 
 
 def add_unfolded(report, program):
-    folded = Run(program, SMALL)
-    unfolded = Run(program, SMALL, ("--no-fold",))
+    folded = simulate(program, SMALL)
+    unfolded = simulate(program, SMALL, ("--no-fold",))
     report.add("1,024 ranks without folding: wall time", unfolded.seconds, "s", most=30)
-    report.add("1,024 ranks without folding: CPU time", unfolded.processor_seconds, "s")
-    report.add("1,024 ranks without folding: memory", unfolded.bytes / GB, "GB")
+    report.add("1,024 ranks without folding: CPU time", unfolded.cpu_seconds, "s")
+    report.add("1,024 ranks without folding: memory", unfolded.peak_bytes / GB, "GB")
     report.add("1,024 ranks without folding: events", unfolded.answer["events"], "events")
     keys = ("step_time_s", "breakdown_s", "exposed_communication_s")
     differences = sum(folded.answer[key] != unfolded.answer[key] for key in keys)
@@ -136,8 +119,8 @@ def main():
     load = load_text()
     print(f"Load average: {load}.")
     rounds = range(max(arguments.rounds, 1))
-    add_job(report, "GPT-175B on 8,192 GPUs", [Run(program) for _ in rounds], 1, GB)
-    add_job(report, "GPT-175B on 131,072 GPUs", [Run(program, LARGE) for _ in rounds], 5)
+    add_job(report, "GPT-175B on 8,192 GPUs", [simulate(program) for _ in rounds], 1, GB)
+    add_job(report, "GPT-175B on 131,072 GPUs", [simulate(program, LARGE) for _ in rounds], 5)
     add_unfolded(report, program)
     for name, rate in engine_events_per_second(arguments.build).items():
         report.add(f"engine, {name}", rate, "events/s", least=2e6 if "Simulate" in name else None)

@@ -20,7 +20,8 @@ target_compile_options(orrery_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12 implements std::stable_sort with a function that it deprecates itself.
-  target_compile_options(orrery_settings INTERFACE -Wno-deprecated-declarations)
+  # Embedded data files are long strings.
+  target_compile_options(orrery_settings INTERFACE -Wno-deprecated-declarations -Wno-overlength-strings)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
   # GCC 12 and 13 see overflows inside the standard library that do not exist (105329, 105651).

@@ -138,7 +138,8 @@ def make_folder(folder, path, root, program):
     if shared_folder(root).is_dir():
         (work / "shared").symlink_to(shared_folder(root))
     (bin_folder / "orrery").symlink_to(program.resolve())
-    environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC", "HOME": str(work),
+    # Cases run in parallel: threads that wait must not spin on the core of another case.
+    environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC", "HOME": str(work), "OMP_WAIT_POLICY": "PASSIVE",
                    "PATH": f"{bin_folder}:{os.environ['PATH']}"}
     for name in ("COLUMNS", "XDG_DATA_HOME"):  # otherwise an installed model would be used
         environment.pop(name, None)

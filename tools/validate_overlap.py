@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Accuracy of the overlap prediction: pairs on the H200, and DDP steps on eight A100s compared with Echo's publication.
 
-tools/validate_overlap.py --program build/orrery [--write FILE]: the tables of docs/validation/overlap.md between its
-marks "made by tools/validate_overlap.py".
+tools/validate_overlap.py --program build/orrery [--write FILE]: the tables of docs/validation/overlap.md between its marks.
 """
 
 import pathlib
@@ -13,11 +12,6 @@ import validation
 from validation import ROOT, line
 
 JOBS = ROOT / "examples" / "ddp-8xa100"
-BEGIN = "<!-- made by tools/validate_overlap.py -->"
-END = "<!-- end -->"
-
-PAIRS_BEGIN = "<!-- pairs, made by tools/validate_overlap.py -->"
-PAIRS_END = "<!-- end of pairs -->"
 MEASURED = ROOT / "data" / "measured" / "h200"
 PAIRS = [MEASURED / f"overlap-{number}.csv.gz" for number in (1, 2)]
 LATER_PAIRS = MEASURED / "overlap-3.csv.gz"  # nothing is fitted to it
@@ -88,7 +82,7 @@ def table(program):
     for divisor in DIVISORS:
         for name, published in PUBLISHED.items():
             lines.append(line(name, *Steps(program, name, divisor).cells(), published))
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def evaluate(program, *arguments):
@@ -191,24 +185,13 @@ def group_table(found):
 
 def pair_tables(program):
     found_by = {held_out: evaluate_split(program, held_out) for held_out in HELD_OUT}
-    lines = [*later_tables(program), *split_table(program, found_by["kernel"]), *held_out_tables(found_by),
-             *group_table(found_by["kernel"])]
-    return "\n".join(lines) + "\n"
-
-
-def replaced(text, begin, made, end):
-    before, rest = text.split(begin, 1)
-    return before + begin + "\n" + made + end + rest.split(end, 1)[1]
+    return [*later_tables(program), *split_table(program, found_by["kernel"]), *held_out_tables(found_by),
+            *group_table(found_by["kernel"])]
 
 
 def main():
-    arguments = validation.parser(__doc__).parse_args()
-    pairs, steps = pair_tables(arguments.program), table(arguments.program)
-    if arguments.write:
-        text = arguments.write.read_text(encoding="utf-8")
-        text = replaced(replaced(text, PAIRS_BEGIN, pairs, PAIRS_END), BEGIN, steps, END)
-        arguments.write.write_text(text, encoding="utf-8")
-    print(pairs, steps, sep="\n", end="")
+    options = validation.parser(__doc__).parse_args()
+    validation.fill(options.write, {"pairs": pair_tables(options.program), "steps": table(options.program)})
 
 
 if __name__ == "__main__":

@@ -79,10 +79,6 @@ LIMITS = (
 
 
 def limits(rows, neusight):
-    yield "## Targets"
-    yield ""
-    yield "Rows of grade A and A-. Errors are in percent of the measured step time."
-    yield ""
     yield line("rows of", "rows", "simulated", "MAPE %", "limit", "median %", "largest %", "met")
     yield "|---|---:|---:|---:|---:|---:|---:|---|"
     for name, wanted, most, largest in LIMITS:
@@ -100,12 +96,9 @@ def limits(rows, neusight):
         share = 100 * figures["simulated"] / figures["rows"]
         yield (f"Simulated, {name}: {figures['simulated']} of {figures['rows']} rows, {share:.1f} % "
                f"(target: 95 %): {met(share >= 95)}.")
-    yield ""
 
 
 def by_source(rows):
-    yield "## By source, all grades"
-    yield ""
     yield line("source", "grade", "rows", "simulated", "MAPE %", "median %", "largest %")
     yield "|---|---|---:|---:|---:|---:|---:|"
     groups = {}
@@ -115,51 +108,40 @@ def by_source(rows):
         figures = rows.figures(found)
         cells = [f"{figures['mape']:.2f}", f"{figures['median']:.2f}", f"{figures['max']:.1f}"]
         yield line(source, grade, figures["rows"], figures["simulated"], *(cells if figures["simulated"] else ["–"] * 3))
-    yield ""
 
 
-def groups(result):
-    for title, key in (("GPU", "gpus"), ("scale", "scales"), ("dimension of parallelism", "dimensions")):
-        yield f"## By {title}, A and A-"
-        yield ""
-        yield line(title, "rows", "MAPE %", "median %", "largest %", "bias %")
-        yield "|---|---:|---:|---:|---:|---:|"
-        for group in result[key]:
-            yield line(group["name"], group["simulated"], f"{group['mape']:.2f}", f"{group['median']:.2f}",
-                       f"{group['max']:.1f}", f"{group['bias']:+.1f}")
-        yield ""
+def groups(title, found):
+    yield line(title, "rows", "MAPE %", "median %", "largest %", "bias %")
+    yield "|---|---:|---:|---:|---:|---:|"
+    for group in found:
+        yield line(group["name"], group["simulated"], f"{group['mape']:.2f}", f"{group['median']:.2f}",
+                   f"{group['max']:.1f}", f"{group['bias']:+.1f}")
 
 
-def refused(result, title):
+def refused(result):
     counts = {}
     for row in result["refused"]:
         counts.setdefault(row["reason"], []).append(row["id"])
-    yield f"## Refused rows of {title}"
-    yield ""
     if not counts:
         yield "None."
-    else:
-        yield line("rows", "reason", "first")
-        yield "|---:|---|---|"
-        for reason, found in sorted(counts.items(), key=lambda item: (-len(item[1]), item[0]))[:25]:
-            yield line(len(found), reason, found[0])
-        if len(counts) > 25:
-            yield ""
-            yield f"… and {len(counts) - 25} other reasons."
-    yield ""
+        return
+    yield line("rows", "reason", "first")
+    yield "|---:|---|---|"
+    for reason, found in sorted(counts.items(), key=lambda item: (-len(item[1]), item[0]))[:25]:
+        yield line(len(found), reason, found[0])
+    if len(counts) > 25:
+        yield ""
+        yield f"… and {len(counts) - 25} other reasons."
 
 
-def short_list(title, result, table, columns):
+def short_list(result, table, columns):
     cells = {row["id"]: row for row in rows_of(table)}
-    yield f"## {title}"
-    yield ""
     yield line(*columns, "measured s", "predicted s", "error %")
     yield "|---" * len(columns) + "|---:|---:|---:|"
     for row in result["predictions"]:
         error = 100 * (row["predicted_s"] / row["measured_s"] - 1)
         yield line(*(cells[row["id"]][column] for column in columns), f"{row['measured_s']:.4g}",
                    f"{row['predicted_s']:.4g}", f"{error:+.1f}")
-    yield ""
 
 
 def odd_labels(result, table, most=0.8):
@@ -177,7 +159,6 @@ def odd_labels(result, table, most=0.8):
     yield (f"A backward pass has twice the GEMMs of the forward pass: the forward pass takes {usual:.2f} of it in the "
            f"median of these labels. It takes more than {most} in {len(odd)}: {named}. The reason is not stated. They are included in all numbers here;"
            f" the mean error of the others is {statistics.fmean(rest):.2f} %.")
-    yield ""
 
 
 def unfinished_table(path):
@@ -196,8 +177,6 @@ def unfinished_table(path):
 
 
 def memory(program, headline):
-    yield "## Memory"
-    yield ""
     ran, lost = headline["simulated"], len(headline["out_of_memory"])
     share = 100 * lost / ran
     yield (f"Of {ran} rows of grade A and A- that ran, {lost} are predicted out of memory: {share:.1f} % "
@@ -220,7 +199,6 @@ def memory(program, headline):
     for size, found in sorted(by_size.items(), key=lambda item: float(item[0])):
         full = len(set(found) & set(result["out_of_memory"]))
         yield line(size, len(found), full, f"{100 * full / len(found):.0f}")
-    yield ""
 
 
 # Whose scalars a source was fitted with; the others were never fitted.
@@ -242,12 +220,6 @@ def fit_without(program, source, file):
 
 
 def left_out(program, rows):
-    yield "# Framework fits with each source held out"
-    yield ""
-    yield ("`orrery fit frameworks training.csv --without SOURCE --rows 8 -o FILE`, then `orrery validate --frameworks "
-           "FILE` on that source: the expected accuracy for unseen sources. A framework that only this source uses then has no fitted scalars; those of Megatron of 2021 and of HAI-LLM never have any."
-           "")
-    yield ""
     yield line("source", "rows", "MAPE % fitted", "MAPE % held out")
     yield "|---|---:|---:|---:|"
     sources = sorted({row["source"] for row in rows.of(is_headline)})
@@ -260,7 +232,6 @@ def left_out(program, rows):
             fitted = rows.figures(rows.of(lambda row, name=source: is_headline(row) and row["source"] == name))
             if result["simulated"]:
                 yield line(source, result["simulated"], f"{fitted['mape']:.2f}", f"{result['mape']:.2f}")
-    yield ""
 
 
 def training_only(result):
@@ -271,35 +242,18 @@ def training_only(result):
             "median": statistics.median(errors), "max": max(errors)}
 
 
-def document(program, picture):
-    everything = validate(program, TRUTH)
-    picture_options = ["--svg", picture] if picture else []
-    headline = validate(program, TRUTH, "--grade", ",".join(HEADLINE), *picture_options)
-    neusight = validate(program, NEUSIGHT)
-    single = validate(program, SINGLE)
+def tables(program, picture):
+    everything, neusight, single = (validate(program, table) for table in (TRUTH, NEUSIGHT, SINGLE))
+    headline = validate(program, TRUTH, "--grade", ",".join(HEADLINE), *(["--svg", picture] if picture else []))
     rows = Rows(everything, TRUTH)
-    yield "# Training steps: simulated against measured"
-    yield ""
-    yield ("Generated by `tools/validate_training.py --program build/orrery --write docs/validation/training.md`: every row of "
-           "`../shared/truth/training.csv` becomes a job ([published-runs.md](../formats/published-runs.md)), which `orrery validate` simulates. No constant is specific to a row or a source; constants of hardware and framework profiles are in `data/`."
-           "")
-    yield ""
-    if picture:
-        yield f"![Predicted over measured time of each step, by source]({pathlib.Path(picture).name})"
-        yield ""
-    yield from limits(rows, training_only(neusight))
-    yield from by_source(rows)
-    yield from groups(headline)
-    yield from memory(program, headline)
-    yield "Expected accuracy for unseen sources: [training-left-out.md](training-left-out.md)."
-    yield ""
-    yield from short_list("NeuSight's training labels", neusight, NEUSIGHT,
-                          ("device", "model", "seqlen", "batch", "option"))
-    yield from odd_labels(neusight, NEUSIGHT)
-    yield from short_list("Other models on single machines", single, SINGLE,
-                          ("model", "gpu", "n_gpus", "seq_len", "precision", "framework"))
-    yield from refused(everything, "training.csv")
-    yield from refused(single, "single_gpu.csv")
+    return {
+        "targets": limits(rows, training_only(neusight)), "sources": by_source(rows),
+        "GPUs": groups("GPU", headline["gpus"]), "scales": groups("scale", headline["scales"]),
+        "dimensions": groups("dimension of parallelism", headline["dimensions"]), "memory": memory(program, headline),
+        "NeuSight": [*short_list(neusight, NEUSIGHT, ("device", "model", "seqlen", "batch", "option")), "",
+                     *odd_labels(neusight, NEUSIGHT)],
+        "single machines": short_list(single, SINGLE, ("model", "gpu", "n_gpus", "seq_len", "precision", "framework")),
+        "refused": refused(everything), "refused on single machines": refused(single)}
 
 
 def main():
@@ -310,10 +264,11 @@ def main():
     for table in (TRUTH, SINGLE, UNFINISHED, NEUSIGHT):
         if not table.exists():
             sys.exit(f"validate_training: {table} does not exist")
-    picture = str(options.write.with_suffix(".svg")) if options.write else None
-    lines = (left_out(options.program, Rows(validate(options.program, TRUTH), TRUTH)) if options.leave_out
-             else document(options.program, picture))
-    validation.write_lines(lines, options.write)
+    if options.leave_out:
+        found = {"sources": left_out(options.program, Rows(validate(options.program, TRUTH), TRUTH))}
+    else:
+        found = tables(options.program, str(options.write.with_suffix(".svg")) if options.write else None)
+    validation.fill(options.write, found)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 
-import managed_table
+import fit_uvm
+import managed_patterns as patterns
 import validation
 from validation import ROOT, line
 
 MAKE_NET = ROOT / "tests" / "data" / "orrs" / "make_net.py"
-END = "<!-- end -->"
 
 COSTS, RECORDINGS = "costs", "recordings"  # sections of the document
 ENOUGH, A_THIRD = "footprint / 1", "footprint / 3"
@@ -83,15 +83,61 @@ def table(recordings):
             cells += [f"{one.time(memory, 'object'):.2f}", f"{one.time(memory, 'tensor'):.2f}", best]
             cells.append(f"{one.time(memory, 'driver'):.2f}")
         lines.append(line(*cells, "; ".join(one.failures()) or "hold"))
-    return "\n".join(lines)
+    return lines
 
 
-def write(path, section, text):
-    mark = f"<!-- {section}, made by tools/validate_uvm.py -->"
-    content = path.read_text()
-    begin = content.index(mark) + len(mark)
-    end = content.index(END, begin)
-    path.write_text(content[:begin] + "\n" + text + "\n" + content[end:])
+def _pattern_name(row):
+    if row["experiment"] == "lanes":
+        return f"{row['blocks']} pages, each in a separate block"
+    if row["experiment"] == "pages":
+        return f"{row['pages_per_block']} pages in each of {row['blocks']} blocks, {row['order']}"
+    if row["experiment"] == "stream":
+        return f"{row['access']} of {row['bytes'] >> 20} MiB"
+    each = row["bytes"] // row["calls"] >> 10
+    return f"prefetch, {row['calls']} calls of {each} KiB" if row["calls"] > 1 else f"prefetch, one call of {each} KiB"
+
+
+def _backing(row):
+    return "host" if row["backing"] == "written" else "none"
+
+
+def _compared(program, row, write, policy):
+    """(simulated, measured) without the kernel time itself, which is minimal."""
+    outcome = patterns.played(program, row, write, fit_uvm.NO_TIME_NS)[policy]
+    return outcome["total_ns"], row["median_ns"]
+
+
+def compare(program, rows):
+    """[(row, held out, simulated, measured)] of all patterns that the simulator supports."""
+    compared = [(row, held_out, *_compared(program, row, patterns.write_faults, "driver"))
+                for row, held_out in fit_uvm.fault_rows(rows) if row["experiment"] != "chase"]
+    for place, row in enumerate(fit_uvm.prefetch_rows(rows)):
+        if not row["resident"]:
+            compared.append((row, fit_uvm.is_held_out(place),
+                             *_compared(program, row, patterns.write_prefetch, "object")))
+    return compared
+
+
+def _summary(compared):
+    lines = ["| experiment | fitted | mean error | held out | mean error |", "|---|---:|---:|---:|---:|"]
+    for kind in dict.fromkeys(row["experiment"] for row, *_ in compared):
+        cells = [kind]
+        for wanted in (False, True):
+            pairs = [pair for row, held_out, *pair in compared if row["experiment"] == kind and held_out == wanted]
+            cells += [str(len(pairs)), f"{100 * fit_uvm.mean_error(pairs):.0f} %" if pairs else "–"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def managed_table(program, path):
+    compared = compare(program, patterns.rows(path)[1])
+    lines = [*_summary(compared), "", "| held-out pattern | written by | measured, µs | simulated, µs | ratio |",
+             "|---|---|---:|---:|---:|"]
+    for row, held_out, simulated, measured in compared:
+        if held_out:
+            lines.append(f"| {_pattern_name(row)} | {_backing(row)} | {measured / 1e3:,.0f} | {simulated / 1e3:,.0f} | "
+                         f"{simulated / measured:.2f} |")
+    return lines
 
 
 def main():
@@ -108,15 +154,10 @@ def main():
             for stream in streams:
                 subprocess.run([sys.executable, MAKE_NET, stream.stem, stream], check=True)
         recordings, coverage = play(arguments.program, streams, arguments.costs)
-    text = table(recordings) + "\n\n" + "\n".join(f"- {one}" for one in coverage)
-    print(text)
-    if arguments.write:
-        write(arguments.write, arguments.section, text)
+    tables = {arguments.section: [*table(recordings), "", *(f"- {one}" for one in coverage)]}
     if arguments.managed:
-        costs = managed_table.table(arguments.program, arguments.managed)
-        print("\n" + costs)
-        if arguments.write:
-            write(arguments.write, COSTS, costs)
+        tables[COSTS] = managed_table(arguments.program, arguments.managed)
+    validation.fill(arguments.write, tables)
     if any(one.failures() for one in recordings):
         sys.exit("validate_uvm: a rule does not hold")
 

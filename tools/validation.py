@@ -1,4 +1,4 @@
-"""What the validate_* tools share: running the program, reading tables, markdown and the document that is written."""
+"""What the validate_* tools share: running the program, reading tables, markdown and the document whose tables are written."""
 
 import argparse
 import csv
@@ -46,16 +46,18 @@ def parser(description, **program):
     return made
 
 
-def write(text, path):
-    """Into the file, or to standard output where there is none."""
-    if path:
-        path.write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
-
-
-def write_lines(lines, path):
-    write("\n".join(lines).rstrip() + "\n", path)
+def fill(path, tables):
+    """Writes each table into the document, between `<!-- NAME, made by tools/TOOL.py -->` and `<!-- end -->`; prints them where
+    no document is given."""
+    if not path:
+        print("\n\n".join("\n".join(lines) for lines in tables.values()))
+        return
+    text = path.read_text(encoding="utf-8")
+    for name, lines in tables.items():
+        mark = f"<!-- {name}, made by tools/{pathlib.Path(sys.argv[0]).name} -->\n"
+        before, after = text.split(mark, 1)
+        text = before + mark + "\n".join(lines) + "\n" + after[after.index("<!-- end -->"):]
+    path.write_text(text, encoding="utf-8")
 
 
 def measured_steps(path):

@@ -54,15 +54,16 @@ constexpr MatrixType kMatrixTypes[] = {
     {"fp8", CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, RandomMatrix<__nv_fp8_e4m3>},
 };
 
-/// One product D[m,n] = A·B through cuBLASLt with A stored transposed, as every type can do it.
-class Product {
+/// One GEMM D[m,n] = A·B through cuBLASLt with A stored transposed, as every type can do it.
+class Gemm {
  public:
-  Product(const MatrixType& type, int64_t m, int64_t n, int64_t k) {
+  Gemm(const MatrixType& type, int64_t m, int64_t n, int64_t k) {
     ok_ = cublasLtCreate(&handle_) == CUBLAS_STATUS_SUCCESS &&
-          cublasLtMatmulDescCreate(&product_, type.compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS;
+          cublasLtMatmulDescCreate(&operation_, type.compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS;
     const cublasOperation_t transposed = CUBLAS_OP_T;
-    ok_ = ok_ && cublasLtMatmulDescSetAttribute(product_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
-                                                sizeof transposed) == CUBLAS_STATUS_SUCCESS;
+    ok_ =
+        ok_ && cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+                                              sizeof transposed) == CUBLAS_STATUS_SUCCESS;
     cublasLtMatrixLayoutCreate(&a_layout_, type.input, k, m, k);
     cublasLtMatrixLayoutCreate(&b_layout_, type.input, k, n, k);
     cublasLtMatrixLayoutCreate(&d_layout_, type.output, m, n, m);
@@ -73,17 +74,17 @@ class Product {
     ok_ = ok_ && ChooseAlgorithm();
   }
 
-  Product(const Product&) = delete;
-  Product& operator=(const Product&) = delete;
+  Gemm(const Gemm&) = delete;
+  Gemm& operator=(const Gemm&) = delete;
 
-  ~Product() {
+  ~Gemm() {
     for (void* memory : {a_, b_, d_, workspace_}) {
       cudaFree(memory);
     }
     for (cublasLtMatrixLayout_t layout : {a_layout_, b_layout_, d_layout_}) {
       cublasLtMatrixLayoutDestroy(layout);
     }
-    cublasLtMatmulDescDestroy(product_);
+    cublasLtMatmulDescDestroy(operation_);
     cublasLtDestroy(handle_);
   }
 
@@ -93,7 +94,7 @@ class Product {
   bool Run() const {
     const float one = 1;
     const float zero = 0;
-    return cublasLtMatmul(handle_, product_, &one, a_, a_layout_, b_, b_layout_, &zero, d_,
+    return cublasLtMatmul(handle_, operation_, &one, a_, a_layout_, b_, b_layout_, &zero, d_,
                           d_layout_, d_, d_layout_, &found_.algo, workspace_, kWorkspaceBytes,
                           nullptr) == CUBLAS_STATUS_SUCCESS;
   }
@@ -108,14 +109,14 @@ class Product {
                                          &kWorkspaceBytes, sizeof kWorkspaceBytes);
     int count = 0;
     const auto status =
-        cublasLtMatmulAlgoGetHeuristic(handle_, product_, a_layout_, b_layout_, d_layout_,
+        cublasLtMatmulAlgoGetHeuristic(handle_, operation_, a_layout_, b_layout_, d_layout_,
                                        d_layout_, preference, 1, &found_, &count);
     cublasLtMatmulPreferenceDestroy(preference);
     return status == CUBLAS_STATUS_SUCCESS && count == 1;
   }
 
   cublasLtHandle_t handle_ = nullptr;
-  cublasLtMatmulDesc_t product_ = nullptr;
+  cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_layout_ = nullptr;
   cublasLtMatrixLayout_t b_layout_ = nullptr;
   cublasLtMatrixLayout_t d_layout_ = nullptr;
@@ -127,15 +128,15 @@ class Product {
   bool ok_ = false;
 };
 
-void MeasureProduct(Report& report, const MatrixType& type, int64_t m, int64_t n, int64_t k) {
-  const Product product(type, m, n, k);
-  if (!product.ok() || !product.Run()) {
-    std::fprintf(stderr, "ceilings: this GPU's library has no %s product; left out\n", type.name);
+void MeasureGemm(Report& report, const MatrixType& type, int64_t m, int64_t n, int64_t k) {
+  const Gemm gemm(type, m, n, k);
+  if (!gemm.ok() || !gemm.Run()) {
+    std::fprintf(stderr, "ceilings: this GPU's library has no %s GEMM; skipped\n", type.name);
     return;
   }
   const double flops =
       2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  const double seconds = MedianSeconds([&] { product.Run(); });
+  const double seconds = MedianSeconds([&] { gemm.Run(); });
   report.Row(std::string("matrix_") + type.name + "_" + std::to_string(m) + "x" +
                  std::to_string(n) + "x" + std::to_string(k),
              flops / seconds / 1e12, "TFLOP/s");
@@ -169,8 +170,8 @@ __global__ void FmaKernel(float* out, float factor) {
 
 void MeasureArithmetic(Report& report) {
   for (const MatrixType& type : kMatrixTypes) {
-    MeasureProduct(report, type, 8192, 8192, 8192);
-    MeasureProduct(report, type, 16384, 8192, 8192);
+    MeasureGemm(report, type, 8192, 8192, 8192);
+    MeasureGemm(report, type, 16384, 8192, 8192);
   }
   float* out = nullptr;
   Check(cudaMalloc(&out, sizeof(float)), "memory");

@@ -2,10 +2,45 @@
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 
-from collectives import kinds, log_text, nccl_tests, plan as plans
+from collectives import log_text, plan as plans
+
+
+def find_nccl_tests(plan, folder=None):
+    """The program that measures the plan's collective, in `folder` or in $PATH; None if absent."""
+    path = None
+    if folder is not None:
+        path = os.pathsep.join((folder, os.path.join(folder, "build")))
+    return shutil.which(plan.kind.program, path=path)
+
+
+def _is_row(line):
+    words = line.split()
+    return len(words) > 2 and words[0].isdigit() and words[1].isdigit()
+
+
+def nccl_tests_command(program, plan, gpus):
+    return [program, *plans.nccl_tests_arguments(plan, gpus)]
+
+
+def run_nccl_tests(program, plan, gpus, out):
+    """Keeps what the program prints as the log; 0, 3 if it broke off, 2 without any row."""
+    num_rows = 0
+    with log_text.LogFile(out) as log, subprocess.Popen(
+            nccl_tests_command(program, plan, gpus), stdout=subprocess.PIPE, text=True,
+            errors="replace") as process:
+        for line in process.stdout:
+            log.write(line.rstrip("\n"))
+            num_rows += _is_row(line)
+    if process.returncode == 0 and num_rows > 0:
+        return 0
+    print(f"orrery-capture: {program} ended with status {process.returncode} after {num_rows} "
+          f"rows; what it said is in {out}", file=sys.stderr)
+    return 3 if num_rows > 0 else 2
+
 
 # When only the plan is asked for and no GPU is there to count.
 _GPUS_OF_A_NODE = 8
@@ -31,7 +66,7 @@ def _at_least(smallest):
 
 
 def add_options(parser):
-    parser.add_argument("--collective", choices=kinds.KINDS, default="all_reduce",
+    parser.add_argument("--collective", choices=plans.KINDS, default="all_reduce",
                         help="which one (all_reduce)")
     parser.add_argument("--min-bytes", type=_size, default=8, metavar="SIZE", help="smallest (8)")
     parser.add_argument("--max-bytes", type=_size, default=2**30, metavar="SIZE",
@@ -43,7 +78,7 @@ def add_options(parser):
                         help="timed calls a size (20)")
     parser.add_argument("--warmup", type=_at_least(0), default=5, metavar="N",
                         help="calls before them (5)")
-    parser.add_argument("--dtype", choices=kinds.ELEMENT_BYTES, default="float",
+    parser.add_argument("--dtype", choices=plans.ELEMENT_BYTES, default="float",
                         help="type of the elements (float)")
     parser.add_argument("--out", default="collectives.log", metavar="LOG",
                         help="the log, in the form of nccl-tests (collectives.log)")
@@ -82,7 +117,7 @@ def _fail(reason):
 def _list(plan, gpus, program):
     for line in log_text.plan_lines(plan, gpus, plans.messages(plan, gpus)):
         print(line)
-    print("by " + (" ".join(nccl_tests.command(program, plan, gpus)) if program
+    print("by " + (" ".join(nccl_tests_command(program, plan, gpus)) if program
                    else "our own loop over NCCL"))
     return 0
 
@@ -113,7 +148,7 @@ def main(options):
     if launched and options.nccl_tests:
         return _fail("nccl-tests starts all GPUs of a node by itself; leave out --nccl-tests or "
                      "the launcher")
-    program = None if launched or options.own else nccl_tests.find(plan, options.nccl_tests)
+    program = None if launched or options.own else find_nccl_tests(plan, options.nccl_tests)
     if options.nccl_tests and not options.own and program is None:
         return _fail(f"{options.nccl_tests}: no program {plan.kind.program}; give the folder where "
                      "nccl-tests was built")
@@ -123,7 +158,7 @@ def main(options):
         return _fail("no GPU was found on this machine")
     if program:
         try:
-            return nccl_tests.run(program, plan, gpus, options.out)
+            return run_nccl_tests(program, plan, gpus, options.out)
         except OSError as error:
             return _fail(f"{error.filename}: {error.strerror}")
     return _run_own(plan, gpus, options.out, launched > 0)

@@ -1,8 +1,26 @@
-"""Lines of a log as nccl-tests writes them; needs neither GPU nor PyTorch."""
+"""The log in the form of nccl-tests, and the loop over sizes that writes it; what touches the GPU is passed in."""
 
 import dataclasses
+import sys
 
-from collectives import kinds
+from collectives import plan as plans
+
+
+class LogFile:
+    def __init__(self, path):
+        self._file = open(path, "w", encoding="utf-8")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._file.close()
+
+    def write(self, line):
+        self._file.write(line + "\n")
+        self._file.flush()
+        print(line, file=sys.stdout, flush=True)
+
 
 _NOTHING = "N/A"
 
@@ -89,10 +107,36 @@ def closing(plan, bus_bandwidths):
 
 def plan_lines(plan, gpus, sizes):
     """What would be measured, for people."""
-    kind = kinds.KINDS[plan.collective]
+    kind = plan.kind
     lines = [f"{plan.collective} of {plan.dtype} on {gpus} GPUs, {plan.warmup} warm-up and "
              f"{plan.iterations} timed calls a size, "
              + ("out of place and in place" if kind.has_in_place else "out of place")]
     lines += [f"{message.size_bytes:14d} bytes {message.count:14d} elements a rank"
               for message in sizes]
     return lines
+
+
+def times_of(plan, message, bench, group):
+    """Mean over the ranks, as nccl-tests reports it: out of place, and in place where there is."""
+    times = []
+    for in_place in (False, True):
+        if in_place and not plan.kind.has_in_place:
+            times.append(None)
+            continue
+        group.barrier()
+        own_us = bench.time_us(message, in_place)
+        all_us = group.gather(own_us)
+        times.append(sum(all_us) / len(all_us))
+    return times
+
+
+def sweep(plan, bench, group, write):
+    """Measures every message and writes its row; returns the bus bandwidths of all halves."""
+    bus_bandwidths = []
+    for message in plans.messages(plan, group.ranks):
+        times_us = times_of(plan, message, bench, group)
+        write(row(plan, message, times_us, group.ranks))
+        bus_bandwidths += [
+            bandwidths(plan.kind, message.size_bytes, time_us, group.ranks)[1]
+            for time_us in times_us if time_us is not None]
+    return bus_bandwidths

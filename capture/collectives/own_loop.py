@@ -10,7 +10,7 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 
-from collectives import log_file, log_text, nccl_library, plan as plans, sweep
+from collectives import log_text, nccl_library, plan as plans
 from microbench import machine
 
 
@@ -87,13 +87,13 @@ def _measure(plan, group, index, out):
     bench = _Bench(plan, communicator, max(message.size_bytes for message in sizes))
     devices = group.gather(_device(group.rank, index))
     if group.rank == 0:
-        with log_file.LogFile(out) as log:
+        with log_text.LogFile(out) as log:
             for line in log_text.header(plan, devices, _versions(nccl)):
                 log.write(line)
-            for line in log_text.closing(plan, sweep.sweep(plan, bench, group, log.write)):
+            for line in log_text.closing(plan, log_text.sweep(plan, bench, group, log.write)):
                 log.write(line)
     else:
-        sweep.sweep(plan, bench, group, lambda line: None)
+        log_text.sweep(plan, bench, group, lambda line: None)
     communicator.destroy()
 
 
@@ -135,8 +135,8 @@ def run(plan, gpus, out, is_launched):
         else:
             _run_here(plan, gpus, out)
     except Exception as error:  # a worker's errors arrive as one type, with the cause in the text
-        mend = "; a smaller --max-bytes may fit" if "out of memory" in str(error) else ""
-        print(f"orrery-capture: the collectives could not be measured: {reason(error)}{mend}",
+        hint = "; a smaller --max-bytes may fit" if "out of memory" in str(error) else ""
+        print(f"orrery-capture: the collectives could not be measured: {reason(error)}{hint}",
               file=sys.stderr)
         return 2
     return 0

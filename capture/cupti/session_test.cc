@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/cupti/mock_source.h"
-#include "capture/recorder/test_recording.h"
+#include "capture/cupti/tests/mock_source.h"
+#include "capture/recorder/tests/test_recording.h"
 #include "orrery/stream/codes.h"
 
 namespace orrery::capture {

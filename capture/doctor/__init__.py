@@ -1,1 +1,1 @@
-"""Says what a machine has for measuring and what to mend: orrery-capture doctor."""
+"""Says what a machine has for measuring and what to fix: orrery-capture doctor."""

@@ -1,11 +1,47 @@
-"""`orrery-capture doctor`: what is here, why it matters and how to mend what is missing."""
+"""`orrery-capture doctor`: what is here, why it matters and how to fix what is missing."""
 
 import dataclasses
 import json
 import sys
 
-from doctor import capture_findings, findings, measurements
-from doctor.machine import Machine
+from doctor import findings
+from doctor.programs import Machine
+
+# What each needs. Nothing needs nsys or compute-sanitizer.
+_NEEDS = {
+    "measure kernels": ("gpu", "pytorch", "cupti"),
+    "measure collectives": ("gpu", "pytorch", "nccl"),
+    "measure ceilings": ("gpu", "nvcc"),
+    "measure overlap": ("gpu", "pytorch", "cupti", "nvcc"),
+    "counters of measure overlap": ("gpu", "pytorch", "cupti", "nvcc", "ncu", "counters"),
+    "capture": ("gpu", "cupti", "g++", "cupti.h", "other tool"),
+    "capture --accesses": ("gpu", "nvcc", "g++", "sanitizer library", "other tool", "sandbox"),
+}
+
+
+@dataclasses.dataclass
+class Measurement:
+    """One that works when nothing is lacking."""
+
+    name: str
+    lacks: list
+
+    @property
+    def works(self):
+        return not self.lacks
+
+
+def measurements_of(findings):
+    """Judges all measurements."""
+    ok = {finding.name for finding in findings if finding.is_ok}
+    return [Measurement(name, [need for need in needs if need not in ok])
+            for name, needs in _NEEDS.items()]
+
+
+def status(measurements):
+    """0 when all work, 3 when some do, 2 when none does."""
+    working = [measurement.works for measurement in measurements]
+    return 0 if all(working) else 3 if any(working) else 2
 
 
 def add_options(parser):
@@ -19,7 +55,7 @@ def text(found, judged):
         lines.append(f"{finding.state:8} {finding.name:18} {finding.found}")
         if not finding.is_ok:
             lines.append(f"{'':8} {'':18} why:  {finding.why}")
-            lines.append(f"{'':8} {'':18} mend: {finding.mend}")
+            lines.append(f"{'':8} {'':18} fix:  {finding.mend}")
     lines.append("")
     for one in judged:
         lines.append(f"{'works' if one.works else 'does not work':13}  {one.name}"
@@ -32,16 +68,16 @@ def document(found, judged):
     return {"findings": [dataclasses.asdict(finding) for finding in found],
             "measurements": [{"name": one.name, "works": one.works, "lacks": one.lacks}
                              for one in judged],
-            "status": measurements.status(judged)}
+            "status": status(judged)}
 
 
 def report(machine, as_json):
     """(what is printed, exit status)."""
-    found = findings.all_findings(machine) + capture_findings.all_findings(machine)
-    judged = measurements.of(found)
+    found = findings.all_findings(machine) + findings.capture_findings(machine)
+    judged = measurements_of(found)
     shown = (json.dumps(document(found, judged), indent=2, ensure_ascii=False) if as_json
              else text(found, judged))
-    return shown, measurements.status(judged)
+    return shown, status(judged)
 
 
 def main(options):

@@ -5,9 +5,8 @@ import gc
 
 import torch
 
-from microbench import estimate, rows
-from microbench.event_timing import EventTimer
-from microbench.kernel_timing import KernelTimer, Stream
+from microbench import operator_text, rows
+from microbench.kernel_timing import EventTimer, KernelTimer, Stream
 from microbench.operands import Operands, TooLarge
 from microbench.prepare import prepare
 from microbench.separators import SeparatorMismatch
@@ -53,7 +52,7 @@ class Bench:
 
     def add(self, sample):
         """Times a sample with events and keeps it for the next batch; False where it failed."""
-        if estimate.too_large(sample.operator):
+        if operator_text.too_large(sample.operator):
             self.skipped += 1
             return False
         if not self._batch:

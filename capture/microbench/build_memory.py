@@ -35,7 +35,15 @@ _TERNARY = {"addcmul": torch.addcmul, "addcdiv": torch.addcdiv, "lerp": torch.le
 
 
 def elementwise(o, detail, operands):
-    return _FORMS[detail["form"]](o, detail, operands)
+    form = detail["form"]
+    if form in _RIGHT:
+        return _with_left(o, detail, operands, _RIGHT[form](o, detail, operands))
+    if form in _STRIDED:
+        functions, views_of = _STRIDED[form]
+        views = views_of(lambda shape: operands.get(shape, o.dtype), *detail["shape"])
+        function = functions[o["fn"]]
+        return lambda: function(*views)
+    return _FORMS[form](o, detail, operands)
 
 
 def _unary(o, detail, operands):
@@ -46,11 +54,6 @@ def _unary(o, detail, operands):
     return lambda: function(x)
 
 
-def _binary(o, detail, operands):
-    y = operands.get(detail["shape"], o.dtype)
-    return _with_left(o, detail, operands, y)
-
-
 def _with_left(o, detail, operands, y):
     """Applies a function of two operands, the left one in place where the detail asks for it."""
     if detail["inplace"]:
@@ -58,14 +61,6 @@ def _with_left(o, detail, operands, y):
     else:
         function, x = _BINARY[o["fn"]], operands.get(detail["shape"], o.dtype)
     return lambda: function(x, y)
-
-
-def _scalar(o, detail, operands):
-    return _with_left(o, detail, operands, 3 if o.dtype == "int64" else 1.0009765625)
-
-
-def _mixed(o, detail, operands):
-    return _with_left(o, detail, operands, operands.get(detail["shape"], detail["other"]))
 
 
 def _backward(o, detail, operands):
@@ -105,45 +100,24 @@ def _compare_scalar(o, detail, operands):
     return lambda: torch.gt(x, 0)
 
 
-def _broadcast(o, detail, operands):
-    return _with_left(o, detail, operands, operands.get(detail["other"], o.dtype))
-
-
-def _strided_transposed(o, detail, operands):
-    b, heads, s, d = detail["shape"]
-    function = _BINARY[o["fn"]]
-    x = operands.get((b, s, heads, d), o.dtype).transpose(1, 2)
-    y = operands.get((b, heads, s, d), o.dtype)
-    return lambda: function(x, y)
-
-
-def _strided_chunk(o, detail, operands):
-    b, s, h = detail["shape"]
-    function = _UNARY[o["fn"]]
-    x = operands.get((b, s, 2 * h), o.dtype)[..., :h]
-    return lambda: function(x)
-
-
-def _strided_chunks(o, detail, operands):
-    b, s, h = detail["shape"]
-    function = _BINARY[o["fn"]]
-    x, y = operands.get((b, s, 2 * h), o.dtype).chunk(2, dim=-1)
-    return lambda: function(x, y)
-
-
-def _strided_half(o, detail, operands):
-    b, heads, s, half = detail["shape"]
-    function = _UNARY[o["fn"]]
-    x = operands.get((b, heads, s, 2 * half), o.dtype)[..., half:]
-    return lambda: function(x)
-
-
+# The right operand of functions of two, by form.
+_RIGHT = {
+    "binary": lambda o, detail, operands: operands.get(detail["shape"], o.dtype),
+    "scalar": lambda o, detail, operands: 3 if o.dtype == "int64" else 1.0009765625,
+    "mixed": lambda o, detail, operands: operands.get(detail["shape"], detail["other"]),
+    "broadcast": lambda o, detail, operands: operands.get(detail["other"], o.dtype),
+}
+# Functions, and strided views of what get(shape) gives.
+_STRIDED = {
+    "strided_transposed": (_BINARY, lambda get, b, heads, s, d: (get((b, s, heads, d)).transpose(1, 2),
+                                                                 get((b, heads, s, d)))),
+    "strided_chunk": (_UNARY, lambda get, b, s, h: (get((b, s, 2 * h))[..., :h],)),
+    "strided_chunks": (_BINARY, lambda get, b, s, h: get((b, s, 2 * h)).chunk(2, dim=-1)),
+    "strided_half": (_UNARY, lambda get, b, heads, s, half: (get((b, heads, s, 2 * half))[..., half:],)),
+}
 _FORMS = {
-    "unary": _unary, "binary": _binary, "scalar": _scalar, "mixed": _mixed, "backward": _backward,
-    "ternary": _ternary, "where": _where, "masked_fill": _masked_fill, "compare": _compare,
-    "compare_scalar": _compare_scalar, "broadcast": _broadcast, "broadcast_mask": _masked_fill,
-    "strided_transposed": _strided_transposed, "strided_chunk": _strided_chunk,
-    "strided_chunks": _strided_chunks, "strided_half": _strided_half,
+    "unary": _unary, "backward": _backward, "ternary": _ternary, "where": _where, "masked_fill": _masked_fill,
+    "compare": _compare, "compare_scalar": _compare_scalar, "broadcast_mask": _masked_fill,
 }
 
 

@@ -74,9 +74,9 @@ def main(options):
     if not torch.cuda.is_available():
         print("orrery-capture: PyTorch sees no GPU on this machine", file=sys.stderr)
         return 2
-    from microbench import rows, run, smoke
+    from microbench import rows, run
     try:
-        return smoke.run(options) if options.smoke else run.run(options)
+        return run.run_smoke(options) if options.smoke else run.run(options)
     except rows.NotOurTable as error:
         print(f"orrery-capture: {error}", file=sys.stderr)
         return 2

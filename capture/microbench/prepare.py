@@ -4,10 +4,10 @@ import dataclasses
 
 import torch
 
-from microbench import build_layers, build_lists, build_matrix, build_memory
+from microbench import build_layers, build_matrix, build_memory
 
 # Each has a function (operator, detail, operands) of the name of every kind that it builds.
-_BUILDERS = (build_matrix, build_memory, build_layers, build_lists)
+_BUILDERS = (build_matrix, build_memory, build_layers)
 
 
 @dataclasses.dataclass

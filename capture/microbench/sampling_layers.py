@@ -1,7 +1,6 @@
 """Draws layers and lists of tensors: norms, softmax, embeddings, optimizers, pooling."""
 
 from microbench import draw
-from microbench import model_shapes
 from microbench.operator_text import make
 from microbench.sampling_matrix import PLAIN_DTYPES, tokens
 
@@ -12,14 +11,14 @@ def _pass(rng):
 
 def _norm_shape(rng):
     if draw.chance(rng, 0.5):
-        model = model_shapes.draw_transformer(rng)
+        model = draw.draw_transformer(rng)
         return tokens(rng), model.hidden
     return draw.size(rng, 1, 65536), draw.size(rng, 16, 16384)
 
 
 def batchnorm(rng):
     if draw.chance(rng, 0.6):
-        _, c, edge, _, stride, _, _ = rng.choice(model_shapes.RESNET50 + model_shapes.MOBILENET)
+        _, c, edge, _, stride, _, _ = rng.choice(draw.RESNET50 + draw.MOBILENET)
         edge //= stride
     else:
         c, edge = draw.size(rng, 8, 2048), rng.choice((1, 4, 7, 14, 28, 35, 56, 112))
@@ -29,7 +28,7 @@ def batchnorm(rng):
 
 def _logits(rng):
     if draw.chance(rng, 0.55):
-        return draw.size(rng, 64, 16384), rng.choice(model_shapes.VOCABULARIES)
+        return draw.size(rng, 64, 16384), rng.choice(draw.VOCABULARIES)
     return draw.size(rng, 1, 65536), draw.size(rng, 2, 65536)
 
 
@@ -64,7 +63,7 @@ def dropout(rng):
 def embedding(rng):
     dtype = draw.weighted(rng, PLAIN_DTYPES)
     if draw.chance(rng, 0.6):
-        model = model_shapes.draw_transformer(rng)
+        model = draw.draw_transformer(rng)
         rows = model.vocabulary if draw.chance(rng, 0.7) else rng.choice((2, 512, 1024, 2048))
         dim, lookups = model.hidden, tokens(rng)
     else:

@@ -1,7 +1,6 @@
 """Draws operators that multiply matrices: products, attention, convolution."""
 
 from microbench import draw
-from microbench import model_shapes
 from microbench.operator_text import make
 
 MATRIX_DTYPES = {"bf16": 50, "fp16": 12, "fp32": 23, "tf32": 10}
@@ -18,9 +17,9 @@ def tokens(rng):
 def _linear_of_a_model(rng):
     """Draws (in, out, has bias, stored transposed) of one layer of one rank."""
     if draw.chance(rng, 0.12):
-        inputs, out = rng.choice(model_shapes.OTHER_LINEARS)
+        inputs, out = rng.choice(draw.OTHER_LINEARS)
         return inputs, out, True, False
-    model = model_shapes.draw_transformer(rng)
+    model = draw.draw_transformer(rng)
     shard = rng.choice((1, 1, 1, 2, 4, 8))
     if draw.chance(rng, 0.25):
         return model.hidden, -(-model.vocabulary // shard), False, False
@@ -97,7 +96,7 @@ def groupedgemm(rng):
 
 def _heads(rng):
     if draw.chance(rng, 0.6):
-        model = model_shapes.draw_transformer(rng)
+        model = draw.draw_transformer(rng)
         shard = rng.choice((1, 1, 2, 4, 8))
         heads, kv = max(1, model.heads // shard), max(1, model.kv_heads // shard)
         return (heads, kv, model.head_size) if heads % kv == 0 else (heads, heads, 64)
@@ -157,8 +156,8 @@ def conv(rng):
     dtype = draw.weighted(rng, MATRIX_DTYPES)
     style = rng.random()
     if style < 0.60:
-        table = draw.weighted(rng, {model_shapes.RESNET50: 50, model_shapes.VGG16: 20,
-                                    model_shapes.MOBILENET: 30})
+        table = draw.weighted(rng, {draw.RESNET50: 50, draw.VGG16: 20,
+                                    draw.MOBILENET: 30})
         c, oc, edge, kernel, stride, pad, groups = rng.choice(table)
     else:
         edge = rng.choice((7, 8, 13, 14, 16, 17, 28, 32, 35, 56, 64, 71, 112, 128, 224))

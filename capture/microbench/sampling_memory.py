@@ -3,7 +3,6 @@
 import math
 
 from microbench import draw
-from microbench import model_shapes
 from microbench.operator_text import DTYPE_BYTES, make
 from microbench.sampling_matrix import PLAIN_DTYPES, tokens
 
@@ -19,7 +18,7 @@ TERNARY = ("addcmul", "addcdiv", "lerp")
 def elements(rng, low=1, high=1 << 30):
     """Draws an element count: of an activation of a model, or free."""
     if draw.chance(rng, 0.35):
-        model = model_shapes.draw_transformer(rng)
+        model = draw.draw_transformer(rng)
         count = tokens(rng) * rng.choice((model.hidden, model.feed_forward))
         return max(low, min(high, count))
     return draw.size(rng, low, high)
@@ -28,7 +27,7 @@ def elements(rng, low=1, high=1 << 30):
 def _tensor_shape(rng):
     """Draws (b, s, h) of an activation."""
     if draw.chance(rng, 0.4):
-        model = model_shapes.draw_transformer(rng)
+        model = draw.draw_transformer(rng)
         hidden = model.hidden
     else:
         hidden = draw.size(rng, 8, 16384)

@@ -9,7 +9,7 @@ import torch
 from microbench.machine import Clocks, driver_version
 from microbench.kernel_timing import Recorder
 from microbench.operands import Operands
-from overlap import decoding, launch_shapes, row_plan
+from overlap import compute_side, plans, queueing
 from overlap.compute_side import Compute
 from overlap.device_library import Device
 from overlap.loop import Skipped
@@ -65,7 +65,7 @@ class Bench:
     def shape(self, compute):
         """The longest kernel of the call, from one recorded launch."""
         self.device.clear()
-        return launch_shapes.shape(lambda: compute.launch(0, self._externals[0], 0))
+        return compute_side.shape(lambda: compute.launch(0, self._externals[0], 0))
 
     def measure(self, planned):
         """Returns the document of one compute kernel: its shape and all its runs."""
@@ -73,7 +73,7 @@ class Bench:
         shape = self.shape(compute)
         check(shape)
         alone_us = self._rough_us(compute, shape)
-        rows = row_plan.rows(self.seed, planned.number, alone_us)
+        rows = plans.rows(self.seed, planned.number, alone_us)
         compute.ready()
         self._queue.clear()
         began = time.monotonic()
@@ -101,7 +101,7 @@ class Bench:
         for index, row in enumerate(rows):
             if index % 6 == 0:
                 self._queue.compute_alone(compute, launches)
-            if isinstance(row, row_plan.Steady):
+            if isinstance(row, plans.Steady):
                 self._queue.steady(index, row, compute, alone_us)
             else:
                 self._queue.arrival(index, row, compute, alone_us)
@@ -110,8 +110,8 @@ class Bench:
     def _decode(self, activities, shape):
         runs = self._queue.runs
         slots, records = self.device.read(len(runs))
-        windows = decoding.windows(activities, len(runs))
-        return [decoding.decode(run, slots[run.slot], records, window, shape)
+        windows = queueing.windows(activities, len(runs))
+        return [queueing.decode(run, slots[run.slot], records, window, shape)
                 for run, window in zip(runs, windows)]
 
 
@@ -126,7 +126,7 @@ def check(shape):
 
 def _row_document(row):
     document = {"mode": type(row).__name__.lower(), **vars(row.communication)}
-    if isinstance(row, row_plan.Arrival):
+    if isinstance(row, plans.Arrival):
         document.update(first=row.first, offset=row.offset, length=row.length)
     document.update(threads=row.communication.threads, shared_bytes=row.communication.shared_bytes,
                     heavy=row.communication.heavy)

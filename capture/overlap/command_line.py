@@ -4,7 +4,7 @@ import os
 import sys
 
 from doctor import programs
-from overlap import echo_config, pipeline, run_record
+from overlap import echo_config, pipeline, tree
 
 _TOOLS = ("nvcc", "ncu", "nsys")
 
@@ -45,9 +45,9 @@ def _tools(settings):
 
 
 def _list(options):
-    from overlap import compute_plan
+    from overlap import plans
     for number in range(options.list):
-        print(compute_plan.planned(options.seed, number).text)
+        print(plans.planned(options.seed, number).text)
     return 0
 
 
@@ -75,10 +75,9 @@ def _measure(options, tools):
     from overlap import device_library, run
     try:
         if options.smoke:
-            from overlap import smoke_run
-            return smoke_run.run(options, tools)
+            return run.run_smoke(options, tools)
         if options.pipeline:
             return pipeline.run(options, lambda: run.run(options, tools))
         return run.run(options, tools)
-    except (device_library.DeviceError, run_record.OtherRun) as error:
+    except (device_library.DeviceError, tree.OtherRun) as error:
         return _fail(error)

@@ -10,14 +10,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import torch  # noqa: E402
 
-from overlap import compute_plan  # noqa: E402
+from overlap import plans  # noqa: E402
 from overlap.bench import Bench  # noqa: E402
 from overlap.tree import Tree  # noqa: E402
 
 
 def _call(bench, document, seed):
     """Calls once with the profiler on."""
-    compute = bench.prepare(compute_plan.planned(seed, document["number"]))
+    compute = bench.prepare(plans.planned(seed, document["number"]))
     torch.cuda.synchronize()
     torch.cuda.cudart().cudaProfilerStart()
     compute.launch(0, bench.external, 0)

@@ -14,39 +14,23 @@ PLACES = ("hbm", "l2", "host")
 STAMPED_KINDS = ("moves", "computes", "waits")
 
 
-class Slot(ctypes.Structure):
-    """One run of a pair; see device/device.h."""
-
-    _fields_ = [("go_ns", ctypes.c_uint64), ("release_ns", ctypes.c_uint64 * 2),
-                ("gate_ns", ctypes.c_uint64 * 2), ("gate_cycles", ctypes.c_uint64 * 2),
-                ("first_begin_ns", ctypes.c_uint64), ("last_begin_ns", ctypes.c_uint64),
-                ("last_end_ns", ctypes.c_uint64), ("phase", ctypes.c_uint32),
-                ("timed_out", ctypes.c_uint32)]
+_KINDS = {"u64": ctypes.c_uint64, "u32": ctypes.c_uint32, "i32": ctypes.c_int, "i64": ctypes.c_longlong,
+          "u64x2": ctypes.c_uint64 * 2}
 
 
-class BlockRecord(ctypes.Structure):
-    """What one block of a communication-like kernel did."""
-
-    _fields_ = [("begin_ns", ctypes.c_uint64), ("mark_ns", ctypes.c_uint64),
-                ("end_ns", ctypes.c_uint64), ("mark_bytes", ctypes.c_uint64),
-                ("end_bytes", ctypes.c_uint64), ("cycles", ctypes.c_uint64),
-                ("sm", ctypes.c_uint32), ("chunks", ctypes.c_uint32)]
+def _structure(name, **names_of_kind):
+    """A structure of device/device.h; fields of one kind are listed together, in its order."""
+    fields = [(field, _KINDS[kind.rstrip("_")]) for kind, names in names_of_kind.items() for field in names.split()]
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
-class Communication(ctypes.Structure):
-    """A communication-like kernel."""
-
-    _fields_ = [("pattern", ctypes.c_int), ("place", ctypes.c_int), ("heavy", ctypes.c_int),
-                ("blocks", ctypes.c_int), ("threads", ctypes.c_int), ("shared_bytes", ctypes.c_int),
-                ("chunk_bytes", ctypes.c_longlong), ("chunk_ns", ctypes.c_longlong),
-                ("chunks_each", ctypes.c_longlong), ("longest_ns", ctypes.c_longlong)]
-
-
-class Stamped(ctypes.Structure):
-    """A compute kernel of our own."""
-
-    _fields_ = [("kind", ctypes.c_int), ("blocks", ctypes.c_int), ("threads", ctypes.c_int),
-                ("shared_bytes", ctypes.c_int), ("work_each", ctypes.c_longlong)]
+# One run of a pair; what one block of a communication-like kernel did; such a kernel; a compute kernel of our own.
+Slot = _structure("Slot", u64="go_ns", u64x2="release_ns gate_ns gate_cycles",
+                  u64_="first_begin_ns last_begin_ns last_end_ns", u32="phase timed_out")
+BlockRecord = _structure("BlockRecord", u64="begin_ns mark_ns end_ns mark_bytes end_bytes cycles", u32="sm chunks")
+Communication = _structure("Communication", i32="pattern place heavy blocks threads shared_bytes",
+                           i64="chunk_bytes chunk_ns chunks_each longest_ns")
+Stamped = _structure("Stamped", i32="kind blocks threads shared_bytes", i64="work_each")
 
 
 class DeviceError(Exception):

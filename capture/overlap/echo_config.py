@@ -18,7 +18,7 @@ _STARTED = "ORRERY_CAPTURE_PYTHON"
 
 
 class NotUsable(Exception):
-    """A configuration that is missing or broken; the message names the file and the mend."""
+    """A configuration that is missing or broken; the message names the file and the fix."""
 
 
 @dataclasses.dataclass

@@ -16,7 +16,7 @@ from collectives import nccl_library, own_loop, plan as plans
 from microbench.machine import Clocks, driver_version
 from microbench.kernel_timing import Recorder
 from microbench.operands import Operands
-from overlap import bench, launch_shapes, nccl_plan, nccl_rows, queueing
+from overlap import bench, compute_side, nccl_rows, queueing
 from overlap.compute_side import Compute
 from overlap.loop import Skipped
 from overlap.tree import NCCL, Tree
@@ -45,7 +45,7 @@ def measure(seed, tree, stop, deadline):
                 _measure_setting(seed, number, gpus, tree.folder)
             except Exception as error:  # a worker's errors arrive as one type
                 return _say(f"NCCL's kernels could not be measured: {own_loop.reason(error)}")
-            _say(f"NCCL setting {number}: {nccl_plan.setting(seed, number)}")
+            _say(f"NCCL setting {number}: {nccl_rows.setting(seed, number)}")
         number += 1
     return _say(f"{number} settings of NCCL on {gpus} GPUs")
 
@@ -58,7 +58,7 @@ def _measure_setting(seed, number, gpus, folder):
 
 
 def _worker(rank, seed, number, gpus, meeting_file, folder):
-    setting = nccl_plan.setting(seed, number)
+    setting = nccl_rows.setting(seed, number)
     os.environ.update(setting.environment())  # before NCCL's first call in this process
     torch.cuda.set_device(rank)
     torch.distributed.init_process_group("gloo", init_method=f"file://{meeting_file}", rank=rank,
@@ -126,14 +126,14 @@ class _Lead:
     def document(self, number):
         try:
             self._collectives(_WARM_UPS)
-            shape = launch_shapes.shape(lambda: self._collectives(1))
+            shape = compute_side.shape(lambda: self._collectives(1))
             alone = self._recorder.during(lambda: self._collectives(_ALONE + 1))
             # The first brings the GPUs in step.
             alone_us = [a.duration_ns / 1e3 for a in alone if nccl_rows.is_nccl(a.name)][1:]
             if not alone_us:
                 raise RuntimeError("the recording holds no kernel of NCCL")
             kernels = [self._kernel(planned, sum(alone_us) / len(alone_us))
-                       for planned in nccl_plan.kernels(self._seed, number)]
+                       for planned in nccl_rows.kernels(self._seed, number)]
             self._group.from_first(0)
         finally:
             self._clocks.close()
@@ -169,7 +169,7 @@ class _Lead:
             try:
                 compute = Compute(planned, self._operands, None)
                 compute.warm_up([(0, self._stream)])
-                shape = launch_shapes.shape(lambda: compute.launch(0, self._stream, 0))
+                shape = compute_side.shape(lambda: compute.launch(0, self._stream, 0))
                 bench.check(shape)
                 return self._beside(compute, shape, collective_us)
             except Skipped:

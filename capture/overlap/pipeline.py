@@ -90,7 +90,7 @@ def run(options, measure, environment=os.environ):
         _say(stage, f"{name}: {shlex.join(line)}")
         ended = subprocess.run(line, check=False).returncode
         if ended not in (0, 3):  # 3: something was left out, and said
-            return _end(2, f"`{shlex.join(line)}` ended with status {ended}; mend what it says "
+            return _end(2, f"`{shlex.join(line)}` ended with status {ended}; fix what it says "
                            f"and run it again, the pairs are kept in {tree}")
     if not os.path.exists(model_path(tree)):
         return _end(2, f"the fit left no {model_path(tree)}, so nothing was installed")

@@ -1,6 +1,8 @@
 """The time-boxed, resumable run of `measure overlap`; needs PyTorch and a GPU."""
 
+import argparse
 import sys
+import tempfile
 import time
 
 import torch
@@ -9,9 +11,8 @@ from doctor import programs
 from microbench.machine import StopFlag
 from overlap import counters, device_library, loop, nccl_rows, pairs
 from overlap.bench import Bench
-from overlap.progress import Progress
-from overlap.run_record import LAUNCH_DATA, RunRecord
-from overlap.tree import Tree
+from overlap.loop import Progress
+from overlap.tree import LAUNCH_DATA, RunRecord, Tree
 
 # Of the time, where both are asked for: a choice. On an H200 counting took 504 s for 295 kernels,
 # pairs 9 minutes for 1,503.
@@ -79,3 +80,32 @@ def _measure_nccl(options, tree, stop):
     """Returns what became of it, in words."""
     from overlap import nccl_side
     return nccl_side.measure(options.seed, tree, stop, time.time() + 60.0 * options.nccl_minutes)
+
+
+_COUNTERS_SECONDS = 60.0
+
+
+def smoke_in(folder, options, tools):
+    tree = Tree(folder)
+    bench = Bench(options.seed)
+    try:
+        with torch.no_grad():
+            outcomes = loop.measure_smoke(bench, tree, options.seed)
+        pairs.write_table(tree, bench.registers())
+    finally:
+        bench.close()
+    if options.counters != "none":
+        own = argparse.Namespace(out=folder, seed=options.seed)
+        found = counters.measure(own, tree, time.time() + _COUNTERS_SECONDS, StopFlag(),
+                                 tools.get("ncu"))
+        outcomes.append(loop.counters_outcome(found))
+    outcomes.append(loop.nccl_outcome(torch.cuda.device_count()))
+    print(loop.table(outcomes), flush=True)
+    return loop.status(outcomes)
+
+
+def run_smoke(options, tools):
+    """Measures and prints the table; returns the exit status."""
+    build()
+    with tempfile.TemporaryDirectory() as folder:
+        return smoke_in(folder, options, tools)

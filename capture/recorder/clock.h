@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 namespace orrery::capture {
@@ -14,7 +15,10 @@ class Clock {
 /// Nanoseconds since the epoch.
 class EpochClock : public Clock {
  public:
-  [[nodiscard]] std::int64_t now_ns() const noexcept override;
+  [[nodiscard]] std::int64_t now_ns() const noexcept override {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  }
 };
 
 }  // namespace orrery::capture

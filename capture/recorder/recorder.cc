@@ -119,36 +119,12 @@ std::uint64_t Recorder::Module(std::uint64_t context, std::uint64_t handle, std:
   return number.id;
 }
 
-void Recorder::ForgetModule(std::uint64_t context, std::uint64_t handle) {
-  names_.ForgetModule(context, handle);
-}
-
 std::uint64_t Recorder::OperatorBegin(std::string_view name, std::int64_t sequence,
                                       std::uint64_t scope, std::uint64_t forward_thread) {
   return Record(stream::OperatorBegin{.name = Text(name),
                                       .sequence_number = sequence,
                                       .scope = scope,
                                       .forward_thread = forward_thread});
-}
-
-void Recorder::OperatorEnd(std::uint64_t begin) {
-  Record(stream::OperatorEnd{.begin = begin});
-}
-
-std::uint64_t Recorder::RegionBegin(std::string_view name) {
-  return Record(stream::RegionBegin{.name = Text(name)});
-}
-
-void Recorder::RegionEnd(std::uint64_t begin) {
-  Record(stream::RegionEnd{.begin = begin});
-}
-
-void Recorder::Step(std::uint64_t number) {
-  Record(stream::Step{.number = number});
-}
-
-void Recorder::PythonStack(std::span<const std::string_view> frames) {
-  Tell([&](RecorderListener& listener) { listener.OnPythonStack(frames); });
 }
 
 std::uint64_t Recorder::DetailBegin(std::string_view kernels, std::uint64_t launches) {
@@ -159,10 +135,6 @@ std::uint64_t Recorder::DetailBegin(std::string_view kernels, std::uint64_t laun
   return id;
 }
 
-void Recorder::DetailEnd(std::uint64_t id) {
-  Tell([&](RecorderListener& listener) { listener.OnDetailEnd(id); });
-}
-
 void Recorder::SetFacts(const MachineFacts& facts) {
   const std::lock_guard lock(mutex_);
   facts_.driver = facts.driver.empty() ? facts_.driver : facts.driver;
@@ -170,10 +142,6 @@ void Recorder::SetFacts(const MachineFacts& facts) {
   facts_.framework = facts.framework.empty() ? facts_.framework : facts.framework;
   facts_.rank = facts.rank < 0 ? facts_.rank : facts.rank;
   facts_.world_size = facts.world_size < 0 ? facts_.world_size : facts.world_size;
-}
-
-void Recorder::Setting(std::string_view key, std::string_view value) {
-  Write(stream::Setting{.key = key, .value = value});
 }
 
 void Recorder::Count(std::uint64_t kind, std::string_view name, std::uint64_t count,

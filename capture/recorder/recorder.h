@@ -129,9 +129,6 @@ class Recorder {
   /// address when it is freed.
   std::uint64_t Existing(stream::Object object, std::uint64_t level);
 
-  /// Numbers an object that is never freed by its address (static data of modules).
-  [[nodiscard]] std::uint64_t NewObject() noexcept { return objects_.Next(); }
-
   // Names.
 
   [[nodiscard]] std::uint64_t Text(std::string_view text);
@@ -143,26 +140,46 @@ class Recorder {
   [[nodiscard]] std::uint64_t Module(std::uint64_t context, std::uint64_t handle,
                                      std::string_view hash, std::string_view name,
                                      std::uint64_t bytes);
-  void ForgetModule(std::uint64_t context, std::uint64_t handle);
+
+  void ForgetModule(std::uint64_t context, std::uint64_t handle) {
+    names_.ForgetModule(context, handle);
+  }
 
   // What frameworks tell.
 
   std::uint64_t OperatorBegin(std::string_view name, std::int64_t sequence, std::uint64_t scope,
                               std::uint64_t forward_thread);
-  void OperatorEnd(std::uint64_t begin);
-  std::uint64_t RegionBegin(std::string_view name);
-  void RegionEnd(std::uint64_t begin);
-  void Step(std::uint64_t number);
+
+  void OperatorEnd(std::uint64_t begin) { Record(stream::OperatorEnd{.begin = begin}); }
+
+  std::uint64_t RegionBegin(std::string_view name) {
+    return Record(stream::RegionBegin{.name = Text(name)});
+  }
+
+  void RegionEnd(std::uint64_t begin) { Record(stream::RegionEnd{.begin = begin}); }
+
+  void Step(std::uint64_t number) { Record(stream::Step{.number = number}); }
+
   /// What the thread does in Python, for those who record stacks.
-  void PythonStack(std::span<const std::string_view> frames);
+  void PythonStack(std::span<const std::string_view> frames) {
+    Tell([&](RecorderListener& listener) { listener.OnPythonStack(frames); });
+  }
+
   std::uint64_t DetailBegin(std::string_view kernels, std::uint64_t launches);
-  void DetailEnd(std::uint64_t id);
+
+  void DetailEnd(std::uint64_t id) {
+    Tell([&](RecorderListener& listener) { listener.OnDetailEnd(id); });
+  }
 
   // What the stream says of itself.
 
   /// Adds what is known to the facts of the header, in time before the first chunk is written.
   void SetFacts(const MachineFacts& facts);
-  void Setting(std::string_view key, std::string_view value);
+
+  void Setting(std::string_view key, std::string_view value) {
+    Write(stream::Setting{.key = key, .value = value});
+  }
+
   /// Adds to a count of coverage or loss; the sums are written at the end.
   void Count(std::uint64_t kind, std::string_view name, std::uint64_t count = 1,
              std::int64_t device = -1);

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import sys
 
-from recording import building, environment, manifest, result
+from recording import environment, result
 
 
 def add_options(parser):
@@ -60,7 +60,7 @@ def _say(text):
 def _remove_old(out):
     for path in result.files_of(out):
         path.unlink()
-    manifest.path_of(out).unlink(missing_ok=True)
+    result.manifest_path(out).unlink(missing_ok=True)
 
 
 def _status_of(program_status):
@@ -87,16 +87,16 @@ def main(options):
         _say(why)
         return 2
     try:
-        building.build_library(options)
-    except building.BuildError as error:
+        environment.build_library(options)
+    except environment.BuildError as error:
         _say(error)
         return 2
-    missing = building.build_hooks(options.script)
+    missing = environment.build_hooks(options.script)
     if missing:
         _say(missing)
     _remove_old(options.out)
     status = record(options)
-    manifest.write(options.out, result.files_of(options.out))
+    result.write_manifest(options.out, result.files_of(options.out))
     lines, own_status = result.report(options.out)
     for line in lines:
         _say(line)

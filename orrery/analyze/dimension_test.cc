@@ -1,17 +1,15 @@
-#include "orrery/analyze/dimension.h"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/sample_run_test.h"
 
 namespace orrery::analyze {
 namespace {
 
 using test_run::Rank;
-using trace::CollectiveKind;
 
 struct Case {
   std::string description = {};

@@ -1,9 +1,8 @@
-#include "orrery/analyze/idle_gaps.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
+#include "orrery/analyze/stragglers.h"
 
 namespace orrery::analyze {
 namespace {

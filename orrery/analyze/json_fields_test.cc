@@ -1,6 +1,6 @@
-#include "orrery/analyze/json_fields.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/analyze/fields.h"
 
 namespace orrery::analyze {
 namespace {

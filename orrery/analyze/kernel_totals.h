@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/value.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"
@@ -16,7 +18,6 @@
 
 namespace orrery::analyze {
 
-/// The sum and spread of durations.
 struct DurationTotal {
   std::int64_t count = 0;
   std::int64_t sum_ns = 0;
@@ -86,5 +87,51 @@ inline constexpr std::size_t kNumCopyKinds =
 
 /// Returns "HtoD", "DtoD", …; "set" for none.
 [[nodiscard]] std::string_view CopyKindName(trace::CopyKind kind);
+
+enum class WorkSource : std::uint8_t { kCostModel, kShapes };
+
+[[nodiscard]] std::string_view WorkSourceName(WorkSource source);
+
+/// FLOPs and bytes of a kernel, as far as they are known.
+struct KernelWork {
+  RowId activity = kNoRow;
+  std::optional<double> flops = {};
+  std::optional<double> bytes = {};
+  DataType type = DataType::kUnknown;
+  WorkSource source = WorkSource::kShapes;
+};
+
+/// Returns the compute kernels of the selected steps whose work is known, in order of time.
+///
+/// They come from XLA's cost model where a kernel carries it (`model_flops`, else `flops`;
+/// `bytes_accessed`), else from the shapes of the operator that launched the kernel. If an operator
+/// launched several kernels, its work is attributed to the longest GEMM, convolution or attention
+/// kernel, else to the longest one.
+[[nodiscard]] std::vector<KernelWork> KnownWork(const RunView& run, const DeviceView& device);
+
+struct WorkTotal {
+  double flops = 0;
+  double bytes = 0;
+  std::int64_t kernels_with_flops = 0;
+  std::int64_t kernels_with_bytes = 0;
+  std::int64_t flops_ns = 0;    // durations of kernels with known FLOPs
+  std::int64_t bytes_ns = 0;    // … with known bytes
+  std::int64_t compute_ns = 0;  // … of all compute kernels of the selected steps
+  std::int64_t num_kernels = 0;
+  bool is_from_shapes = false;  // at least in part
+};
+
+[[nodiscard]] WorkTotal TotalWork(const RunView& run, const DeviceView& device);
+
+/// How much of the compute time the kernels with known work have.
+struct WorkCoverage {
+  std::int64_t known_ns = 0;
+  std::int64_t compute_ns = 0;
+  bool is_from_shapes = false;
+
+  /// Sets source, `count_key` (if any) to `count`, covered_percent and, where work is missing,
+  /// bound.
+  void Describe(std::string_view count_key, std::int64_t count, Value& detail) const;
+};
 
 }  // namespace orrery::analyze

@@ -1,13 +1,12 @@
-#include "orrery/analyze/kernel_work.h"
-
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
 
 namespace orrery::analyze {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
 
 // Metrics that follow work from the host to the device, and what it is for.
 

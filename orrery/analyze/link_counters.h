@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/trace/trace.h"
 
@@ -39,13 +42,11 @@ struct LinkSeries {
 
   /// Returns the bytes between two times; an interval that is met in part counts in proportion.
   [[nodiscard]] double BytesWithin(Interval time) const;
-  /// Returns how much of a time was observed.
   [[nodiscard]] std::int64_t ObservedWithin(Interval time) const;
 
   bool operator==(const LinkSeries&) const = default;
 };
 
-/// What was counted on the links of one GPU.
 struct GpuTraffic {
   std::int32_t gpu = -1;  // as the machine numbers it; -1: the file does not say
   std::string source;     // "NVF1" or "GPU metrics"
@@ -96,11 +97,76 @@ struct LinkTraffic {
 /// number, else the only one with this number, else the one of the rank with this number.
 [[nodiscard]] const DeviceView* DeviceOfTraffic(const RunView& run, const GpuTraffic& traffic);
 
-/// Returns whether times of the counters and of a rank's trace can be compared.
 [[nodiscard]] bool ShareClock(const RunView& run, const GpuTraffic& traffic,
                               std::uint32_t rank_index);
 
-/// Returns "tx" or "rx".
 [[nodiscard]] std::string_view DirectionName(LinkDirection direction);
+
+// The numbers of NVLink traffic. Where no direction is chosen, the larger one counts.
+
+struct TrafficPeak {
+  const GpuTraffic* gpu = nullptr;
+  const LinkSeries* series = nullptr;
+  const LinkInterval* interval = nullptr;
+};
+
+/// Returns the chosen direction, or both, sent first.
+[[nodiscard]] std::vector<LinkDirection> ChosenDirections(const AnalyzeOptions& options);
+
+/// Returns the intervals with the highest rates of one GPU, highest first (ties: the earlier), at
+/// most `count`, all of the direction that holds the highest.
+[[nodiscard]] std::vector<TrafficPeak> HighestIntervals(const GpuTraffic& gpu,
+                                                        const AnalyzeOptions& options,
+                                                        std::size_t count);
+
+/// The largest rate of any GPU, in GB/s; detail: when, how long, how many bytes, by link.
+[[nodiscard]] MetricResult MaxThroughput(const LinkTraffic& traffic, const AnalyzeOptions& options);
+
+/// Bytes over observed time of each GPU, the mean over GPUs, in GB/s; detail: both directions.
+[[nodiscard]] MetricResult AverageThroughput(const LinkTraffic& traffic,
+                                             const AnalyzeOptions& options);
+
+/// Bytes of all GPUs: of the chosen direction, else half of both, as what one GPU sends another
+/// receives.
+[[nodiscard]] MetricResult TotalCommunication(const LinkTraffic& traffic,
+                                              const AnalyzeOptions& options);
+
+/// A part of a series, for drawing.
+struct ThroughputPoint {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::optional<double> sent_bytes_per_second = {};
+  std::optional<double> received_bytes_per_second = {};
+};
+
+/// Returns the traffic of a GPU in at most `max_points` parts of equally many polling rounds;
+/// nothing where a direction was not observed.
+[[nodiscard]] std::vector<ThroughputPoint> ThroughputOverTime(const GpuTraffic& gpu,
+                                                              std::size_t max_points);
+
+struct KernelInPeak {
+  RowId activity = kNoRow;
+  std::int64_t overlap_ns = 0;
+};
+
+/// One of the intervals with the highest rates and what ran during it.
+struct PeakWithKernels {
+  TrafficPeak peak;
+  const DeviceView* device = nullptr;
+  std::int64_t communication_ns = 0;       // of the interval, covered by communication kernels
+  std::vector<KernelInPeak> kernels = {};  // longest overlap first (ties: the earlier)
+};
+
+/// The highest peaks of a GPU, or why they are not available.
+struct PeakList {
+  std::vector<PeakWithKernels> peaks;
+  std::string reason = {};  // follows "n/a: "
+};
+
+/// Finds the `count` intervals with the highest rates of a GPU and the kernels that overlap them;
+/// with `options.nccl_only` communication kernels only. The peaks point into `traffic`. Costs a
+/// pass over the device's kernels for each interval.
+[[nodiscard]] PeakList FindPeakKernels(const RunView& run, const LinkTraffic& traffic,
+                                       std::int32_t gpu, std::size_t count);
 
 }  // namespace orrery::analyze

@@ -11,9 +11,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/analyze/link_summary.h"
-#include "orrery/analyze/link_throughput.h"
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
 #include "orrery/base/table.h"
 
 namespace orrery::analyze {

@@ -1,13 +1,17 @@
-#include "orrery/analyze/link_summary.h"
-
 #include <algorithm>
-#include <iterator>
+#include <cstddef>
+#include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "orrery/analyze/link_counters.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::analyze {
 namespace {
+
+using trace::KernelClass;
 
 double GigabytesPerSecond(const LinkSeries& series) {
   return series.total_bytes() / static_cast<double>(series.observed_ns());
@@ -15,25 +19,6 @@ double GigabytesPerSecond(const LinkSeries& series) {
 
 Value GpuValue(const GpuTraffic& gpu) {
   return gpu.gpu < 0 ? Value() : Value(gpu.gpu);
-}
-
-// How the bytes of an interval are spread over the links; empty where links are not recorded
-// separately.
-Value LinkShares(const TrafficPeak& peak) {
-  Value shares = Value::List();
-  for (const LinkSeries& link : peak.gpu->links) {
-    const auto same_round =
-        std::ranges::lower_bound(link.intervals, peak.interval->round, {}, &LinkInterval::round);
-    const bool belongs = link.direction == peak.series->direction &&
-                         same_round != link.intervals.end() &&
-                         same_round->round == peak.interval->round;
-    if (belongs && !peak.series->link && peak.interval->bytes > 0) {
-      shares.Add(Value::Object()
-                     .Set("link", *link.link)
-                     .Set("share_percent", 100 * same_round->bytes / peak.interval->bytes));
-    }
-  }
-  return shares;
 }
 
 // Counts what was left out.
@@ -86,17 +71,6 @@ Value GpuTotals(const LinkTraffic& traffic) {
   return rows;
 }
 
-// The mean over GPUs of a direction's rate; nothing when none observed it.
-std::optional<double> MeanRate(const LinkTraffic& traffic, LinkDirection direction) {
-  std::vector<double> rates;
-  for (const GpuTraffic& gpu : traffic.gpus) {
-    if (!gpu.Of(direction).intervals.empty()) {
-      rates.push_back(GigabytesPerSecond(gpu.Of(direction)));
-    }
-  }
-  return rates.empty() ? std::nullopt : std::optional(Mean(rates));
-}
-
 std::optional<double> SumOfBytes(const LinkTraffic& traffic, LinkDirection direction) {
   std::optional<double> sum;
   for (const GpuTraffic& gpu : traffic.gpus) {
@@ -110,6 +84,97 @@ std::optional<double> SumOfBytes(const LinkTraffic& traffic, LinkDirection direc
 MetricResult NotObserved(const LinkTraffic& traffic) {
   return NotAvailable(traffic.gpus.empty() ? traffic.reason
                                            : "no NVLink samples of the chosen direction");
+}
+
+// Bytes and time of one direction in one bucket.
+struct Sum {
+  double bytes = 0;
+  std::int64_t observed_ns = 0;
+
+  [[nodiscard]] std::optional<double> Rate() const {
+    return observed_ns == 0 ? std::nullopt
+                            : std::optional(bytes * 1e9 / static_cast<double>(observed_ns));
+  }
+};
+
+struct Bucket {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  Sum sent;
+  Sum received;
+};
+
+void AddToBuckets(const LinkSeries& series, std::uint32_t first_round, std::uint32_t rounds_each,
+                  std::vector<Bucket>& buckets) {
+  for (const LinkInterval& interval : series.intervals) {
+    Bucket& bucket = buckets[(interval.round - first_round) / rounds_each];
+    const bool is_first = bucket.sent.observed_ns + bucket.received.observed_ns == 0;
+    bucket.begin_ns =
+        is_first ? interval.time.begin_ns : std::min(bucket.begin_ns, interval.time.begin_ns);
+    bucket.end_ns = is_first ? interval.time.end_ns : std::max(bucket.end_ns, interval.time.end_ns);
+    Sum& sum = series.direction == LinkDirection::kSent ? bucket.sent : bucket.received;
+    sum.bytes += interval.bytes;
+    sum.observed_ns += interval.time.length_ns();
+  }
+}
+
+// The counters of the requested GPU, or of an unnumbered GPU when there are no others.
+const GpuTraffic* TrafficOfGpu(const LinkTraffic& traffic, std::int32_t gpu) {
+  const auto found = std::ranges::find(traffic.gpus, gpu, &GpuTraffic::gpu);
+  if (found != traffic.gpus.end()) {
+    return &*found;
+  }
+  return traffic.gpus.size() == 1 && traffic.gpus.front().gpu < 0 ? &traffic.gpus.front() : nullptr;
+}
+
+std::string WhyNoGpu(const LinkTraffic& traffic, std::int32_t gpu) {
+  std::set<std::int32_t> known;
+  for (const GpuTraffic& each : traffic.gpus) {
+    known.insert(each.gpu);
+  }
+  std::string list;
+  for (const std::int32_t each : known) {
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", each);
+  }
+  return fmt::format("no link counters of GPU {}; --gpu chooses among {}", gpu, list);
+}
+
+const DeviceView* DeviceOf(const RunView& run, const GpuTraffic& gpu) {
+  const DeviceView* const device = DeviceOfTraffic(run, gpu);
+  // A recording of a GPU without a number goes with the only device there is.
+  return device == nullptr && gpu.gpu < 0 && run.devices.size() == 1 ? &run.devices.front()
+                                                                     : device;
+}
+
+PeakWithKernels KernelsOf(const RunView& run, const TrafficPeak& peak, const DeviceView& device) {
+  const trace::Trace& trace = run.TraceOf(device);
+  const Interval time = peak.interval->time;
+  PeakWithKernels result{.peak = peak, .device = &device};
+  IntervalSet communication;
+  for (const RowId row : device.activities) {
+    const std::int64_t begin_ns = std::max(trace.activities.begin_ns[row], time.begin_ns);
+    const std::int64_t end_ns =
+        std::min(trace.activities.begin_ns[row] + trace.activities.duration_ns[row], time.end_ns);
+    if (begin_ns >= end_ns || !(trace.activities.kind[row] == trace::ActivityKind::kKernel)) {
+      continue;
+    }
+    const bool communicates = run.ClassOf(device, row) == KernelClass::kCommunication;
+    if (communicates) {
+      communication.Append(begin_ns, end_ns);
+    }
+    if (communicates || !run.options.nccl_only) {
+      result.kernels.push_back({.activity = row, .overlap_ns = end_ns - begin_ns});
+    }
+  }
+  std::ranges::stable_sort(result.kernels, std::greater{}, &KernelInPeak::overlap_ns);
+  result.communication_ns = communication.length_ns();
+  return result;
+}
+
+// Counters and kernels that were recorded at different times say nothing about each other.
+bool OverlapInTime(const RunView& run, const LinkSeries& series, const DeviceView& device) {
+  const trace::Span span = trace::RecordedSpan(run.TraceOf(device));
+  return series.ObservedWithin({span.begin_ns, span.end_ns}) > 0;
 }
 
 }  // namespace
@@ -157,7 +222,22 @@ MetricResult MaxThroughput(const LinkTraffic& traffic, const AnalyzeOptions& opt
   result.detail.Set("time_ns", best.interval->time.begin_ns);
   result.detail.Set("duration_us", static_cast<double>(best.interval->time.length_ns()) / 1e3);
   result.detail.Set("bytes", best.interval->bytes);
-  result.detail.Set("links", LinkShares(best));
+  // How the bytes of an interval are spread over the links; empty where links are not recorded
+  // separately.
+  Value shares = Value::List();
+  for (const LinkSeries& link : best.gpu->links) {
+    const auto same_round =
+        std::ranges::lower_bound(link.intervals, best.interval->round, {}, &LinkInterval::round);
+    const bool belongs = link.direction == best.series->direction &&
+                         same_round != link.intervals.end() &&
+                         same_round->round == best.interval->round;
+    if (belongs && !best.series->link && best.interval->bytes > 0) {
+      shares.Add(Value::Object()
+                     .Set("link", *link.link)
+                     .Set("share_percent", 100 * same_round->bytes / best.interval->bytes));
+    }
+  }
+  result.detail.Set("links", shares);
   NoteLeftOut(traffic, result.detail);
   return result;
 }
@@ -166,7 +246,14 @@ MetricResult AverageThroughput(const LinkTraffic& traffic, const AnalyzeOptions&
   MetricResult result;
   std::string_view direction_used;
   for (const LinkDirection direction : ChosenDirections(options)) {
-    const auto rate = MeanRate(traffic, direction);
+    // The mean over GPUs of a direction's rate; nothing when none observed it.
+    std::vector<double> rates;
+    for (const GpuTraffic& gpu : traffic.gpus) {
+      if (!gpu.Of(direction).intervals.empty()) {
+        rates.push_back(GigabytesPerSecond(gpu.Of(direction)));
+      }
+    }
+    const auto rate = rates.empty() ? std::nullopt : std::optional(Mean(rates));
     if (rate && (!result.value || *rate > *result.value)) {
       result.value = rate;
       direction_used = DirectionName(direction);
@@ -205,6 +292,63 @@ MetricResult TotalCommunication(const LinkTraffic& traffic, const AnalyzeOptions
   NoteLeftOut(traffic, result.detail);
   result.detail.Set("per_gpu", GpuTotals(traffic));
   return result;
+}
+
+std::vector<ThroughputPoint> ThroughputOverTime(const GpuTraffic& gpu, std::size_t max_points) {
+  std::uint32_t first_round = UINT32_MAX;
+  std::uint32_t last_round = 0;
+  for (const LinkSeries* const series : {&gpu.sent, &gpu.received}) {
+    if (!series->intervals.empty()) {
+      first_round = std::min(first_round, series->intervals.front().round);
+      last_round = std::max(last_round, series->intervals.back().round);
+    }
+  }
+  if (first_round > last_round) {
+    return {};
+  }
+  const std::size_t num_rounds = last_round - first_round + 1;
+  const std::size_t rounds_each = (num_rounds + max_points - 1) / max_points;
+  std::vector<Bucket> buckets((num_rounds + rounds_each - 1) / rounds_each);
+  for (const LinkSeries* const series : {&gpu.sent, &gpu.received}) {
+    AddToBuckets(*series, first_round, static_cast<std::uint32_t>(rounds_each), buckets);
+  }
+  std::vector<ThroughputPoint> points;
+  for (const Bucket& bucket : buckets) {
+    if (bucket.sent.observed_ns + bucket.received.observed_ns > 0) {
+      points.push_back({.begin_ns = bucket.begin_ns,
+                        .end_ns = bucket.end_ns,
+                        .sent_bytes_per_second = bucket.sent.Rate(),
+                        .received_bytes_per_second = bucket.received.Rate()});
+    }
+  }
+  return points;
+}
+
+PeakList FindPeakKernels(const RunView& run, const LinkTraffic& traffic, std::int32_t gpu,
+                         std::size_t count) {
+  if (traffic.gpus.empty()) {
+    return {.peaks = {}, .reason = traffic.reason};
+  }
+  const GpuTraffic* const counted = TrafficOfGpu(traffic, gpu);
+  if (counted == nullptr) {
+    return {.peaks = {}, .reason = WhyNoGpu(traffic, gpu)};
+  }
+  const DeviceView* const device = DeviceOf(run, *counted);
+  if (device == nullptr) {
+    return {.peaks = {}, .reason = fmt::format("no trace of GPU {}", gpu)};
+  }
+  if (!ShareClock(run, *counted, device->rank_index)) {
+    return {.peaks = {}, .reason = "the counter file and the trace share no clock"};
+  }
+  PeakList list;
+  for (const TrafficPeak& peak : HighestIntervals(*counted, run.options, count)) {
+    if (!OverlapInTime(run, *peak.series, *device)) {
+      return {.peaks = {}, .reason = "the counters and the trace were recorded at different times"};
+    }
+    list.peaks.push_back(KernelsOf(run, peak, *device));
+  }
+  list.reason = list.peaks.empty() ? "no NVLink samples of the chosen direction" : "";
+  return list;
 }
 
 }  // namespace orrery::analyze

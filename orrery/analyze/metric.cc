@@ -10,19 +10,16 @@
 
 #include <fmt/format.h>
 
-#include "orrery/analyze/card_fields.h"
-#include "orrery/analyze/collective_records.h"
-#include "orrery/analyze/dimension.h"
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/fields.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 #include "orrery/base/text.h"
-#include "orrery/trace/collective_events.h"
+#include "orrery/trace/collective_lanes.h"
 #include "orrery/trace/collective_names.h"
 
 namespace orrery::analyze {
 namespace {
-
-using trace::CollectiveKind;
 using trace::Trace;
 
 template <typename Test>
@@ -91,13 +88,12 @@ bool IsInferenceRun(const RunView& run) {
 }
 
 struct NeedRule {
-  std::string_view text;  // for `--list`
+  std::string_view text;
   bool (*is_met)(const RunView& run);
-  std::string_view reason = {};  // when it is not met; empty: depends on the run or the need
+  std::string_view reason = {};  // when it is not met; empty: depends on the run
 };
 
-// In the order of NeedKind.
-constexpr std::array<NeedRule, 17> kNeedRules{{
+constexpr std::array<NeedRule, 15> kNeeds{{
     {"events",
      [](const RunView& run) {
        return AnyRank(
@@ -121,7 +117,6 @@ constexpr std::array<NeedRule, 17> kNeedRules{{
            run.devices, [](const DeviceView& device) { return !device.communication.empty(); });
      },
      kNoCommunicationReason},
-    {"", nullptr},  // kCollective: see IsMet
     {"message sizes",
      [](const RunView& run) {
        return AnyCollective(run, [](const Trace& trace, RowId row) {
@@ -132,7 +127,6 @@ constexpr std::array<NeedRule, 17> kNeedRules{{
     {"2 ranks", [](const RunView& run) { return run.set->ranks.size() >= 2; }},
     {"matched collectives", [](const RunView& run) { return run.matched.size() > 0; },
      kNoMatchReason},
-    {"", nullptr},  // kCard: see IsMet
     {"pipeline parallelism", [](const RunView& run) { return HasPipeline(run); },
      "no pipeline parallelism (pp = 1)"},
     {"send/receive",
@@ -156,59 +150,48 @@ constexpr std::array<NeedRule, 17> kNeedRules{{
      "the counter file and the trace share no clock"},
 }};
 
-const NeedRule& RuleOf(const Need& need) {
-  return kNeedRules[static_cast<std::size_t>(need.kind)];
+std::string ReasonOf(const NeedRule& rule, const RunView& run) {
+  if (!rule.reason.empty()) {
+    return std::string(rule.reason);
+  }
+  if (rule.text == "2 ranks") {
+    return fmt::format("needs 2 ranks or more, found {}", run.set->ranks.size());
+  }
+  const auto phase = CardText(*run.set, "phase");
+  return phase ? fmt::format("the workload is {}, not inference", *phase)
+               : "no engine steps, serving results or card that says inference";
 }
 
-bool IsMet(const Need& need, const RunView& run) {
-  if (need.kind == NeedKind::kCard) {
-    return CardText(*run.set, need.card_field).has_value();
-  }
-  if (need.kind == NeedKind::kCollective) {
-    return AnyCollective(run, [&](const Trace& trace, RowId row) {
-      return IsKind(trace.collectives.kind[row], need.collective);
-    });
-  }
-  return RuleOf(need).is_met(run);
-}
-
-std::string ReasonOf(const Need& need, const RunView& run) {
-  switch (need.kind) {
-    case NeedKind::kCollective:
-      return fmt::format("no {} in the selected steps", trace::CollectiveKindName(need.collective));
-    case NeedKind::kRanks:
-      return fmt::format("needs 2 ranks or more, found {}", run.set->ranks.size());
-    case NeedKind::kCard:
-      return WhyNoCardValue(*run.set, need.card_field);
-    case NeedKind::kPhase: {
-      const auto phase = CardText(*run.set, "phase");
-      return phase ? fmt::format("the workload is {}, not inference", *phase)
-                   : "no engine steps, serving results or card that says inference";
-    }
-    default:
-      return std::string(RuleOf(need).reason);
-  }
+// Send, receive and their fused form count as one.
+bool HasCollective(const RunView& run, std::string_view kind_name) {
+  return AnyCollective(run, [&](const Trace& trace, RowId row) {
+    const CollectiveKind kind = trace.collectives.kind[row];
+    return CollectiveKindName(kind) == kind_name ||
+           (kind_name == CollectiveKindName(CollectiveKind::kSendRecv) &&
+            IsKind(kind, CollectiveKind::kSendRecv));
+  });
 }
 
 std::optional<double> ScaledRatio(std::int64_t part, std::int64_t whole, double scale) {
-  if (whole == 0) {
-    return std::nullopt;
-  }
-  return scale * static_cast<double>(part) / static_cast<double>(whole);
+  return whole == 0 ? std::nullopt
+                    : std::optional(scale * static_cast<double>(part) / static_cast<double>(whole));
 }
 
 }  // namespace
 
-std::optional<std::string> WhyUnmet(const Need& need, const RunView& run) {
-  return IsMet(need, run) ? std::nullopt : std::optional(ReasonOf(need, run));
-}
-
-std::string NeedText(const Need& need) {
-  if (need.kind == NeedKind::kCard) {
-    return fmt::format("card {}", need.card_field);
+std::optional<std::string> WhyUnmet(std::string_view need, const RunView& run) {
+  constexpr std::string_view kCard = "card ";
+  if (need.starts_with(kCard)) {
+    const std::string_view field = need.substr(kCard.size());
+    return CardText(*run.set, field) ? std::nullopt
+                                     : std::optional(WhyNoCardValue(*run.set, field));
   }
-  return std::string(need.kind == NeedKind::kCollective ? trace::CollectiveKindName(need.collective)
-                                                        : RuleOf(need).text);
+  const auto* const rule = std::ranges::find(kNeeds, need, &NeedRule::text);
+  if (rule != kNeeds.end()) {
+    return rule->is_met(run) ? std::nullopt : std::optional(ReasonOf(*rule, run));
+  }
+  return HasCollective(run, need) ? std::nullopt
+                                  : std::optional(fmt::format("no {} in the selected steps", need));
 }
 
 std::optional<NamedMetric> FindMetric(std::string_view name) {
@@ -228,10 +211,12 @@ std::optional<NamedMetric> FindMetric(std::string_view name) {
 }
 
 MetricResult Evaluate(const NamedMetric& named, const RunView& run) {
-  for (const Need& need : named.metric->needs) {
-    if (auto reason = WhyUnmet(need, run)) {
+  for (std::string_view needs = named.metric->needs; !needs.empty();) {
+    const std::size_t end = std::min(needs.find(", "), needs.size());
+    if (auto reason = WhyUnmet(needs.substr(0, end), run)) {
       return NotAvailable(*std::move(reason));
     }
+    needs.remove_prefix(std::min(end + 2, needs.size()));
   }
   MetricResult result = named.metric->compute(run);
   if (named.alias != nullptr && result.is_ok()) {

@@ -10,7 +10,6 @@
 
 #include "orrery/analyze/run_view.h"  // IWYU pragma: export
 #include "orrery/base/value.h"
-#include "orrery/trace/enums.h"
 
 namespace orrery::analyze {
 
@@ -26,38 +25,9 @@ inline constexpr const char* kNoMatchReason = "no collective could be matched ac
 inline constexpr const char* kNoGeometryReason = "launch geometry or SM count unknown";
 inline constexpr const char* kNoComputeReason = "no compute kernels in the selected steps";
 
-/// What a run must contain for a metric to apply.
-enum class NeedKind {
-  kEvents,        // any timed event
-  kGpu,           // device activity in a selected window
-  kSteps,         // step markers
-  kComm,          // a communication kernel
-  kCollective,    // … of one kind
-  kSizes,         // … with a known message size
-  kRanks,         // two ranks or more
-  kMatched,       // a collective found on two ranks or more
-  kCard,          // a value of the workload card
-  kPipeline,      // pipeline parallelism
-  kPointToPoint,  // a matched send and receive
-  kPhase,         // inference, according to the card or engine steps
-  kGeometry,      // grid sizes and the number of multiprocessors
-  kCopies,        // copies with bytes and duration
-  kSmCounters,
-  kLinkCounters,
-  kCommonClock,  // of link counters and trace
-};
-
-struct Need {
-  NeedKind kind;
-  trace::CollectiveKind collective = trace::CollectiveKind::kUnknown;  // of kCollective
-  std::string_view card_field = {};                                    // of kCard: its last name
-};
-
-/// Returns why a need is not met, in words that follow "n/a: ", or nothing.
-[[nodiscard]] std::optional<std::string> WhyUnmet(const Need& need, const RunView& run);
-
-/// Returns what is needed in a word or two, for `--list`.
-[[nodiscard]] std::string NeedText(const Need& need);
+/// Returns why a need of a metric (see Metric::needs) is not met, in words that follow "n/a: ", or
+/// nothing.
+[[nodiscard]] std::optional<std::string> WhyUnmet(std::string_view need, const RunView& run);
 
 /// The value of a metric or the reason why there is none, with supporting detail.
 struct MetricResult {
@@ -75,7 +45,6 @@ struct MetricResult {
   return {.reason = std::move(reason)};
 }
 
-/// Another name of a metric.
 struct MetricAlias {
   std::string_view name;
   /// How the other tool's definition differs; empty when only the spelling does.
@@ -84,6 +53,13 @@ struct MetricAlias {
   std::optional<std::string_view> unit = {};  // if it is not the metric's
 };
 
+[[nodiscard]] inline std::vector<MetricAlias> Alias(std::string_view name,
+                                                    std::string_view difference = {},
+                                                    double scale = 1.0,
+                                                    std::optional<std::string_view> unit = {}) {
+  return {{name, difference, scale, unit}};
+}
+
 /// The direction in which a metric improves. Neither: it describes the run
 /// (volumes, counts), or a change can be good or bad (a share of time shrinks when the rest grows).
 enum class Better : std::uint8_t { kNeither, kLower, kHigher };
@@ -91,16 +67,16 @@ enum class Better : std::uint8_t { kNeither, kLower, kHigher };
 /// A number that can be requested by name. ADDING_A_METRIC.md says how to add one.
 struct Metric {
   std::string_view name;
-  std::string_view meaning;      // one line, for `--list`
-  std::string_view unit = {};    // empty: a plain number
-  std::vector<Need> needs = {};  // in order: the first unmet one is the reason
-  std::string_view definition = {};
+  std::string_view meaning;    // one line, for `--list`
+  std::string_view unit = {};  // empty: a plain number
   MetricResult (*compute)(const RunView& run) = nullptr;
-  std::vector<MetricAlias> aliases = {};
   Better better = Better::kNeither;
+  /// What the run must have, as `--list` shows it: words of kNeeds in the source, "card FIELD" or a
+  /// kind of collective, separated by ", ". The first unmet one is the reason.
+  std::string_view needs = "GPU activity";
+  std::vector<MetricAlias> aliases = {};
 };
 
-/// A metric and the name under which it was requested.
 struct NamedMetric {
   const Metric* metric = nullptr;
   const MetricAlias* alias = nullptr;  // when the name is not the metric's own
@@ -120,16 +96,13 @@ struct NamedMetric {
 /// Finds a metric by name or alias, without regard to case.
 [[nodiscard]] std::optional<NamedMetric> FindMetric(std::string_view name);
 
-/// Checks the needs of the metric, then computes it.
 [[nodiscard]] MetricResult Evaluate(const NamedMetric& named, const RunView& run);
 
 /// Returns 100 · part / whole, or nothing when the whole is 0.
 [[nodiscard]] std::optional<double> Percent(std::int64_t part, std::int64_t whole);
 
-/// Returns nanoseconds as seconds.
 [[nodiscard]] double Seconds(std::int64_t nanoseconds);
 
-/// Returns a missing value as null.
 [[nodiscard]] inline Value OrNull(std::optional<double> value) {
   return value ? Value(*value) : Value();
 }
@@ -137,8 +110,8 @@ struct NamedMetric {
 /// Returns an object with the "rank" and "device" of a device.
 [[nodiscard]] Value DeviceRow(const DeviceView& device);
 
-/// Returns the unweighted mean of `value_of` over the devices that have a value, with the values in
-/// detail.per_rank: the aggregation of most metrics.
+/// Returns the unweighted mean of `value_of` over the devices that have a value, with the values
+/// in detail.per_rank: the aggregation of most metrics.
 [[nodiscard]] MetricResult MeanOverDevices(
     const RunView& run, const std::function<std::optional<double>(const DeviceView&)>& value_of);
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/trace/data_types.h"
+#include "orrery/base/data_type.h"
 #include "orrery/trace/shape_text.h"
 
 namespace orrery::analyze {
@@ -23,21 +23,13 @@ std::optional<std::vector<std::int64_t>> ParseSizes(std::string_view text) {
   return sizes && std::ranges::none_of(*sizes, is_negative) ? std::move(sizes) : std::nullopt;
 }
 
-// Shapes of scalars and of what was left out are empty too; only the type identifies a tensor.
-std::optional<TensorInput> ParseTensor(std::string_view shape, std::string_view type) {
-  auto dims = ParseSizes(shape);
-  const trace::DataType data_type = trace::ParseDataType(type);
-  const bool is_tensor = dims && (!dims->empty() || data_type != trace::DataType::kUnknown);
-  return is_tensor ? std::optional(TensorInput{*std::move(dims), data_type}) : std::nullopt;
-}
-
 using Dims = std::vector<std::int64_t>;
 
 // Adds what is moved to the FLOPs: the inputs, and an output of the first input's type.
 std::optional<OperatorWork> Finish(double flops, const std::vector<const TensorInput*>& inputs,
                                    double output_elements) {
-  const trace::DataType type = inputs.front()->type;
-  const std::int64_t element_bytes = trace::ElementBytes(type);
+  const DataType type = inputs.front()->type;
+  const std::int64_t element_bytes = SizeInBytes(1, type);
   if (element_bytes < 0) {
     return std::nullopt;
   }
@@ -182,8 +174,12 @@ constexpr std::array<std::string_view, 35> kElementwise{
     "sqrt",  "sub",           "tanh",       "tanh_backward", "threshold_backward"};
 static_assert(std::ranges::is_sorted(kElementwise));
 
-// Shapes are laid over each other from the right; the larger of two sizes wins.
-double BroadcastElements(const std::vector<const TensorInput*>& tensors) {
+std::optional<OperatorWork> Elementwise(const OperatorInputs& inputs) {
+  const auto tensors = inputs.Tensors();
+  if (tensors.empty()) {
+    return std::nullopt;
+  }
+  // Shapes are laid over each other from the right; the larger of two sizes wins.
   Dims from_the_right;
   for (const TensorInput* const tensor : tensors) {
     from_the_right.resize(std::max(from_the_right.size(), tensor->dims.size()), 1);
@@ -193,28 +189,8 @@ double BroadcastElements(const std::vector<const TensorInput*>& tensors) {
       size = size == 1 ? other : size;
     }
   }
-  return TensorInput{from_the_right}.Elements();
-}
-
-std::optional<OperatorWork> Elementwise(const OperatorInputs& inputs) {
-  const auto tensors = inputs.Tensors();
-  if (tensors.empty()) {
-    return std::nullopt;
-  }
-  const double output = BroadcastElements(tensors);
+  const double output = TensorInput{from_the_right}.Elements();
   return Finish(output, tensors, output);
-}
-
-// The target is written and not read, so it is the output.
-std::optional<OperatorWork> Copy(const OperatorInputs& inputs) {
-  const TensorInput* const target = inputs.TensorAt(0);
-  const TensorInput* const source = inputs.TensorAt(1);
-  return target == nullptr || source == nullptr ? std::nullopt : Finish(0, {target, source}, 0);
-}
-
-std::optional<OperatorWork> Fill(const OperatorInputs& inputs) {
-  const TensorInput* const target = inputs.TensorAt(0);
-  return target == nullptr ? std::nullopt : Finish(0, {target}, 0);
 }
 
 template <typename Forms>
@@ -235,7 +211,7 @@ double TensorInput::Elements() const {
 }
 
 std::optional<double> TensorInput::Bytes() const {
-  const std::int64_t size = trace::ElementBytes(type);
+  const std::int64_t size = SizeInBytes(1, type);
   return size < 0 ? std::nullopt : std::optional(Elements() * static_cast<double>(size));
 }
 
@@ -244,7 +220,12 @@ OperatorInputs::OperatorInputs(const trace::Trace& trace, RowId host_op) {
   const auto shapes = ArrayItems(trace.Text(operators.input_dims[host_op]));
   const auto types = ArrayItems(trace.Text(operators.input_types[host_op]));
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    tensors_.push_back(ParseTensor(shapes[i], i < types.size() ? Unquoted(types[i]) : ""));
+    // Shapes of scalars and of what was left out are empty too; only the type identifies a tensor.
+    auto dims = ParseSizes(shapes[i]);
+    const DataType data_type = ParseDataType(i < types.size() ? Unquoted(types[i]) : "");
+    const bool is_tensor = dims && (!dims->empty() || data_type != DataType::kUnknown);
+    tensors_.push_back(
+        (is_tensor ? std::optional(TensorInput{*std::move(dims), data_type}) : std::nullopt));
   }
   values_ = ArrayItems(trace.Text(operators.concrete_inputs[host_op]));
 }
@@ -301,10 +282,14 @@ std::optional<OperatorWork> WorkOfOperator(std::string_view name, const Operator
     return Attention(inputs, *form);
   }
   if (name == "copy_") {
-    return Copy(inputs);
+    // The target is written and not read, so it is the output.
+    const TensorInput* const target = inputs.TensorAt(0);
+    const TensorInput* const source = inputs.TensorAt(1);
+    return target == nullptr || source == nullptr ? std::nullopt : Finish(0, {target, source}, 0);
   }
   if (name == "fill_" || name == "zero_") {
-    return Fill(inputs);
+    const TensorInput* const target = inputs.TensorAt(0);
+    return target == nullptr ? std::nullopt : Finish(0, {target}, 0);
   }
   if (name.ends_with('_')) {
     name.remove_suffix(1);  // the form that works in place

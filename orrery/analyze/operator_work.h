@@ -12,10 +12,9 @@
 
 namespace orrery::analyze {
 
-/// A tensor that was handed to an operator.
 struct TensorInput {
   std::vector<std::int64_t> dims;
-  trace::DataType type = trace::DataType::kUnknown;
+  DataType type = DataType::kUnknown;
 
   [[nodiscard]] double Elements() const;
 
@@ -32,16 +31,13 @@ class OperatorInputs {
   /// not recorded.
   [[nodiscard]] const TensorInput* TensorAt(std::size_t position) const;
 
-  /// Returns the tensor at a position if it has so many dimensions.
   [[nodiscard]] const TensorInput* TensorAt(std::size_t position, std::size_t num_dims) const;
 
-  /// All tensors, in order.
   [[nodiscard]] std::vector<const TensorInput*> Tensors() const;
 
   /// Returns the integers of a list such as a stride; empty when they are not recorded.
   [[nodiscard]] std::vector<std::int64_t> IntegersAt(std::size_t position) const;
 
-  /// Whether the value at a position is recorded as true.
   [[nodiscard]] bool IsTrueAt(std::size_t position) const;
 
  private:
@@ -54,7 +50,7 @@ class OperatorInputs {
 struct OperatorWork {
   double flops = 0;
   double bytes = 0;
-  trace::DataType type = trace::DataType::kUnknown;  // of the first input
+  DataType type = DataType::kUnknown;  // of the first input
 
   bool operator==(const OperatorWork&) const = default;
 };

@@ -28,7 +28,7 @@ TEST(OperatorWorkTest, Gemm) {
   ASSERT_TRUE(work);
   EXPECT_EQ(work->flops, 60.0);
   EXPECT_EQ(work->bytes, 62.0);
-  EXPECT_EQ(work->type, trace::DataType::kBFloat16);
+  EXPECT_EQ(work->type, DataType::kBf16);
 }
 
 // As above with a bias of 5 floats: 6 + 15 + 10 + 5 numbers of 4 bytes.

@@ -1,5 +1,3 @@
-#include "orrery/analyze/pipeline_bubble.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
+#include "orrery/analyze/step_time.h"
 
 namespace orrery::analyze {
 namespace {
@@ -111,7 +110,7 @@ class OneForwardOneBackward {
     for (const Task& task : orders_[static_cast<std::size_t>(stage)]) {
       const int from = task.is_forward ? stage - 1 : stage + 1;
       if (from >= 0 && from < stages_) {
-        rank.Collective({.kind = trace::CollectiveKind::kRecv,
+        rank.Collective({.kind = CollectiveKind::kRecv,
                          .span = {task.stage_free, std::max(task.stage_free, task.time.begin)},
                          .group = group,
                          .peer = from,
@@ -120,7 +119,7 @@ class OneForwardOneBackward {
       rank.Kernel("gemm", task.time, 7, rank.Call({-50, -49}));
       const int to = task.is_forward ? stage + 1 : stage - 1;
       if (to >= 0 && to < stages_) {
-        rank.Collective({.kind = trace::CollectiveKind::kSend,
+        rank.Collective({.kind = CollectiveKind::kSend,
                          .span = {task.time.end, task.time.end},
                          .group = group,
                          .peer = to,

@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/graph/graph_holder.h"
+#include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/analyze/time_parts.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/parallel.h"
 #include "orrery/trace/tables.h"
@@ -138,39 +139,12 @@ std::map<std::int32_t, std::vector<RowId>> ActivitiesByDevice(const trace::Trace
   return by_device;
 }
 
-// Sets of the whole device, in one pass.
-void UniteClasses(const trace::Trace& trace, const std::vector<KernelClass>& classes,
-                  DeviceView& device) {
-  for (const RowId row : device.activities) {
-    const std::int64_t begin_ns = trace.activities.begin_ns[row];
-    const std::int64_t end_ns = begin_ns + trace.activities.duration_ns[row];
-    IntervalSet& set = classes[row] == KernelClass::kCommunication ? device.communication
-                       : classes[row] == KernelClass::kMemory      ? device.memory
-                                                                   : device.compute;
-    set.Append(begin_ns, end_ns);
-  }
-}
-
 IntervalSet WithinWindows(const IntervalSet& set, const std::vector<Window>& windows) {
   IntervalSet allowed;
   for (const Window& window : windows) {
     allowed.Append(window.time.begin_ns, window.time.end_ns);
   }
   return Intersection(set, allowed);
-}
-
-Breakdown BreakDown(const DeviceView& device, Interval window) {
-  const IntervalSet compute = Clipped(device.compute, window);
-  const IntervalSet communication = Clipped(device.communication, window);
-  const IntervalSet kernels = Union(compute, communication);
-  const std::int64_t kernels_ns = kernels.length_ns();
-  const std::int64_t memory_ns = Difference(Clipped(device.memory, window), kernels).length_ns();
-  return {.compute_ns = compute.length_ns(),
-          .exposed_communication_ns = kernels_ns - compute.length_ns(),
-          .exposed_memory_ns = memory_ns,
-          .idle_ns = window.length_ns() - kernels_ns - memory_ns,
-          .window_ns = window.length_ns(),
-          .communication_ns = communication.length_ns()};
 }
 
 // Durations added up, each clipped to the window it meets. Windows are in order and disjoint.
@@ -198,12 +172,31 @@ void AddDurations(const trace::Trace& trace, const std::vector<KernelClass>& cla
 void CompleteDevice(const trace::Trace& trace, const std::vector<KernelClass>& classes,
                     const AnalyzeOptions& options, DeviceView& device) {
   device.windows = DeviceWindows(trace, device.activities, options);
-  UniteClasses(trace, classes, device);
+  // Sets of the whole device, in one pass.
+  for (const RowId row : device.activities) {
+    const std::int64_t begin_ns = trace.activities.begin_ns[row];
+    const std::int64_t end_ns = begin_ns + trace.activities.duration_ns[row];
+    IntervalSet& set = classes[row] == KernelClass::kCommunication ? device.communication
+                       : classes[row] == KernelClass::kMemory      ? device.memory
+                                                                   : device.compute;
+    set.Append(begin_ns, end_ns);
+  }
   device.compute = WithinWindows(device.compute, device.windows);
   device.communication = WithinWindows(device.communication, device.windows);
   device.memory = WithinWindows(device.memory, device.windows);
   for (const Window& window : device.windows) {
-    device.breakdowns.push_back(BreakDown(device, window.time));
+    std::vector<TimePart> parts = {
+        {.kind = TimeKind::kCompute, .time = Clipped(device.compute, window.time)},
+        {.kind = TimeKind::kTransfer, .time = Clipped(device.communication, window.time)},
+        {.kind = TimeKind::kMemory, .time = Clipped(device.memory, window.time)}};
+    const std::int64_t communication_ns = parts[1].time.length_ns();
+    const std::int64_t busy_ns = MakeExclusive(parts).length_ns();
+    device.breakdowns.push_back({.compute_ns = parts[0].time.length_ns(),
+                                 .exposed_communication_ns = parts[1].time.length_ns(),
+                                 .exposed_memory_ns = parts[2].time.length_ns(),
+                                 .idle_ns = window.time.length_ns() - busy_ns,
+                                 .window_ns = window.time.length_ns(),
+                                 .communication_ns = communication_ns});
   }
   AddDurations(trace, classes, device);
   for (const Breakdown& breakdown : device.breakdowns) {
@@ -231,14 +224,73 @@ std::vector<DeviceView> DevicesOfRank(const trace::TraceSet& set, std::uint32_t 
   return devices;
 }
 
-IntervalSet SelectedTime(const std::vector<DeviceView>& devices) {
-  std::vector<Interval> windows;
-  for (const DeviceView& device : devices) {
-    for (const Window& window : device.windows) {
-      windows.push_back(window.time);
+// When a member can begin to move data that counts.
+class UsefulTime {
+ public:
+  UsefulTime(const trace::TraceSet& set, const trace::MatchedCollectives& matched,
+             std::size_t instance)
+      : set_(set),
+        matched_(matched),
+        instance_(instance),
+        last_arrival_ns_(trace::LastArrivalNs(matched, instance)) {}
+
+  [[nodiscard]] std::int64_t Of(std::uint32_t member) const {
+    const std::int64_t begin_ns = matched_.members.begin_ns[member];
+    switch (matched_.instances.kind[instance_]) {
+      case CollectiveKind::kBroadcast:
+      case CollectiveKind::kScatter: {
+        const auto root = Root();
+        return root ? std::max(begin_ns, matched_.members.begin_ns[*root]) : begin_ns;
+      }
+      case CollectiveKind::kReduce:
+      case CollectiveKind::kGather:
+        return Root() == member ? last_arrival_ns_ : begin_ns;
+      case CollectiveKind::kSend:
+        return IsBuffered() ? begin_ns : last_arrival_ns_;
+      default:
+        return last_arrival_ns_;
     }
   }
-  return IntervalSet::Of(windows);
+
+ private:
+  [[nodiscard]] std::optional<std::uint32_t> Root() const {
+    for (const std::uint32_t member : matched_.MembersOf(instance_)) {
+      const std::uint32_t rank_index = matched_.members.rank_index[member];
+      const RowId row = matched_.members.collective[member];
+      const std::int32_t root = set_.ranks[rank_index].collectives.peer[row];
+      if (root >= 0 && root == trace::RankOf(set_, rank_index)) {
+        return member;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Small messages are sent before the receive is posted.
+  [[nodiscard]] bool IsBuffered() const {
+    const std::uint32_t sender = matched_.instances.first_member[instance_];
+    return matched_.instances.num_members[instance_] == 2 &&
+           matched_.members.end_ns[sender] < matched_.members.begin_ns[sender + 1];
+  }
+
+  const trace::TraceSet& set_;
+  const trace::MatchedCollectives& matched_;
+  std::size_t instance_;
+  std::int64_t last_arrival_ns_;
+};
+
+bool IsReliable(const trace::MatchedCollectives& matched, std::size_t instance,
+                std::int64_t last_arrival_ns) {
+  constexpr auto kDoubts =
+      static_cast<std::uint8_t>(trace::match_flag::kUnreliable | trace::match_flag::kHostTimes);
+  if (matched.Has(instance, kDoubts)) {
+    return false;
+  }
+  if (!trace::IsSynchronising(matched.instances.kind[instance])) {
+    return true;
+  }
+  return std::ranges::all_of(matched.MembersOf(instance), [&](std::uint32_t member) {
+    return matched.members.end_ns[member] >= last_arrival_ns;
+  });
 }
 
 }  // namespace
@@ -306,7 +358,13 @@ RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
     run.classes[index] = trace::ClassifyActivities(set.ranks[index]);
     const auto rank_index = static_cast<std::uint32_t>(index);
     devices[index] = DevicesOfRank(set, rank_index, run.classes[index], options);
-    run.selected[index] = SelectedTime(devices[index]);
+    std::vector<Interval> windows;
+    for (const DeviceView& device : devices[index]) {
+      for (const Window& window : device.windows) {
+        windows.push_back(window.time);
+      }
+    }
+    run.selected[index] = IntervalSet::Of(windows);
   });
   for (const std::uint32_t place : trace::PlacesInRankOrder(set)) {
     if (IsChosen(options, trace::RankOf(set, place))) {
@@ -314,6 +372,54 @@ RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
     }
   }
   return run;
+}
+
+std::int64_t CollectiveWaits::WaitOfRow(const trace::MatchedCollectives& matched,
+                                        std::uint32_t rank_index, RowId row) const {
+  const RowId member = member_of_row[rank_index][row];
+  if (member == kNoRow) {
+    return 0;
+  }
+  const RowId instance = matched.ranks[rank_index].instance_of_row[row];
+  return is_reliable[instance] != 0 ? wait_ns[member] : 0;
+}
+
+CollectiveWaits SplitWaits(const trace::TraceSet& set, const trace::MatchedCollectives& matched) {
+  CollectiveWaits waits;
+  // Members come in order of instance, so each rank's list is sorted.
+  std::vector<std::vector<std::pair<std::uint32_t, RowId>>> by_instance(matched.ranks.size());
+  for (std::uint32_t instance = 0; instance < matched.size(); ++instance) {
+    for (const std::uint32_t member : matched.MembersOf(instance)) {
+      by_instance[matched.members.rank_index[member]].emplace_back(instance, member);
+    }
+  }
+  std::vector<std::vector<RowId>> members(matched.ranks.size());
+  for (std::size_t rank = 0; rank < matched.ranks.size(); ++rank) {
+    for (const RowId instance : matched.ranks[rank].instance_of_row) {
+      const auto found = std::ranges::lower_bound(by_instance[rank], instance, {},
+                                                  &std::pair<std::uint32_t, RowId>::first);
+      const bool is_member = found != by_instance[rank].end() && found->first == instance;
+      members[rank].push_back(is_member ? found->second : kNoRow);
+    }
+  }
+  waits.member_of_row = members;
+  waits.wait_ns.resize(matched.members.size());
+  for (std::size_t instance = 0; instance < matched.size(); ++instance) {
+    const UsefulTime useful(set, matched, instance);
+    for (const std::uint32_t member : matched.MembersOf(instance)) {
+      const std::int64_t begin_ns = matched.members.begin_ns[member];
+      const std::int64_t duration_ns = matched.members.end_ns[member] - begin_ns;
+      waits.wait_ns[member] =
+          std::clamp<std::int64_t>(useful.Of(member) - begin_ns, 0, duration_ns);
+    }
+    const std::int64_t last_ns = trace::LastArrivalNs(matched, instance);
+    waits.last_arrival_ns.push_back(last_ns);
+    waits.last_member.push_back(trace::LastMember(matched, instance));
+    waits.transfer_ns.push_back(trace::MinDurationNs(matched, instance));
+    waits.is_reliable.push_back(IsReliable(matched, instance, last_ns) ? 1 : 0);
+    waits.num_doubtful += waits.is_reliable.back() == 0 ? 1 : 0;
+  }
+  return waits;
 }
 
 }  // namespace orrery::analyze

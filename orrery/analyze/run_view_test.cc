@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
 
 namespace orrery::analyze {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +14,6 @@ struct RankSteps {
   std::vector<double> seconds = {};  // of each selected marker
 };
 
-/// How long a step takes: the markers of the selected steps on the host.
 struct StepTime {
   std::optional<double> seconds = {};  // mean over markers, then over ranks
   bool is_estimated = false;           // from the length of the recording and the card
@@ -40,17 +38,28 @@ struct EngineStep {
 /// other names.
 [[nodiscard]] std::optional<EngineStep> ParseEngineStep(std::string_view name);
 
-struct TokenRate {
-  std::optional<double> tokens_per_second = {};
-  std::string_view source = {};
-  std::string reason = {};  // when there is none
+[[nodiscard]] const Table* FindTable(const RunView& run, std::string_view format);
+
+/// How one stage of a pipeline spent the group's window of one step.
+struct StageTime {
+  std::int32_t rank = 0;
+  std::int64_t window_ns = 0;    // of the whole pipeline group
+  std::int64_t useful_ns = 0;    // compute, memory, other communication, pipeline transfers
+  std::int64_t edge_ns = 0;      // before its first and after its last work
+  std::int64_t p2p_wait_ns = 0;  // waiting for a neighbour
+  std::int64_t host_ns = 0;      // the host launched late: not the schedule's fault
+  std::int64_t other_ns = 0;
+
+  [[nodiscard]] std::int64_t bubble_ns() const { return edge_ns + p2p_wait_ns; }
 };
 
-/// Returns tokens per second from the best source: a serving result, engine steps, or the card's
-/// batch and the step time.
-[[nodiscard]] TokenRate MeasureTokenRate(const RunView& run);
+/// One pipeline in one step: the ranks joined by sends and receives, one a stage.
+struct PipelineStep {
+  std::int64_t step = -1;  // its number
+  std::vector<StageTime> stages;
+};
 
-/// Returns the first table of a format, or nothing.
-[[nodiscard]] const Table* FindTable(const RunView& run, std::string_view format);
+/// Returns every pipeline group in every selected step; groups in order of their lowest rank.
+[[nodiscard]] std::vector<PipelineStep> MeasurePipelines(const RunView& run);
 
 }  // namespace orrery::analyze

@@ -1,5 +1,3 @@
-#include "orrery/analyze/straggler_cause.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/stragglers.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/common_subsequence.h"
 #include "orrery/base/interval_set.h"
@@ -27,11 +26,6 @@ namespace {
 /// What a host thread was doing: nanoseconds by the name of the innermost operator or call. The
 /// empty name is time in which nothing recorded was open.
 using HostTimes = std::unordered_map<std::string, std::int64_t>;
-
-struct OpenSlice {
-  std::string_view name;
-  std::int64_t end_ns = 0;
-};
 
 struct Slice {
   std::string_view name;
@@ -67,7 +61,7 @@ HostTimes SelfTimes(const trace::Trace& trace, RowId thread, Interval interval) 
     return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
   });
   HostTimes times;
-  std::vector<OpenSlice> open;
+  std::vector<Slice> open;
   std::int64_t now_ns = interval.begin_ns;
   const auto advance = [&](std::int64_t to_ns) {
     while (!open.empty() && open.back().end_ns <= to_ns) {
@@ -83,7 +77,7 @@ HostTimes SelfTimes(const trace::Trace& trace, RowId thread, Interval interval) 
   };
   for (const Slice& slice : slices) {
     advance(slice.begin_ns);
-    open.push_back({slice.name, slice.end_ns});
+    open.push_back(slice);
   }
   advance(interval.end_ns);
   return times;
@@ -119,36 +113,6 @@ struct RankSegment {
   Interval time;
 };
 
-std::vector<RankSegment> SegmentsOf(const RunView& run, const Neighbours& pair) {
-  const auto& members = run.matched.members;
-  std::map<std::uint32_t, std::int64_t> left_at;
-  for (const std::uint32_t member : run.matched.MembersOf(pair.before)) {
-    left_at[members.rank_index[member]] = members.end_ns[member];
-  }
-  std::vector<RankSegment> segments;
-  for (const std::uint32_t member : run.matched.MembersOf(pair.after)) {
-    const auto left = left_at.find(members.rank_index[member]);
-    if (left != left_at.end()) {
-      segments.push_back({.rank_index = left->first,
-                          .rank = trace::RankOf(*run.set, left->first),
-                          .time = {left->second, members.begin_ns[member]}});
-    }
-  }
-  return segments;
-}
-
-// The rank at the lower median of the lengths; the lower rank among equals.
-const RankSegment& BaselineOf(const std::vector<RankSegment>& segments) {
-  std::vector<const RankSegment*> sorted;
-  for (const RankSegment& segment : segments) {
-    sorted.push_back(&segment);
-  }
-  std::ranges::sort(sorted, {}, [](const RankSegment* segment) {
-    return std::pair(segment->time.length_ns(), segment->rank);
-  });
-  return *sorted[(sorted.size() - 1) / 2];
-}
-
 // The activities of a device that begin inside an interval.
 std::vector<RowId> ActivitiesIn(const RunView& run, const DeviceView& device, Interval time) {
   const trace::Activities& activities = run.TraceOf(device).activities;
@@ -165,47 +129,68 @@ std::vector<RowId> ActivitiesIn(const RunView& run, const DeviceView& device, In
 
 class ArrivalExplainer {
  public:
-  explicit ArrivalExplainer(const RunView& run) : run_(run), cutters_(run.devices.size()) {
+  explicit ArrivalExplainer(const RunView& run) : run_(run), splitters_(run.devices.size()) {
     for (std::size_t i = 0; i < run.devices.size(); ++i) {
       device_of_rank_.try_emplace(run.devices[i].rank_index, i);
     }
     ParallelFor(run.devices.size(), run.options.threads, [&](std::size_t i) {
-      cutters_[i] = std::make_unique<SegmentCutter>(run, run.devices[i]);
+      splitters_[i] = std::make_unique<SegmentSplitter>(run, run.devices[i]);
     });
   }
 
   [[nodiscard]] std::optional<LateArrival> Explain(const Neighbours& pair) const {
-    const std::vector<RankSegment> segments = SegmentsOf(run_, pair);
+    const auto& members = run_.matched.members;
+    std::map<std::uint32_t, std::int64_t> left_at;
+    for (const std::uint32_t member : run_.matched.MembersOf(pair.before)) {
+      left_at[members.rank_index[member]] = members.end_ns[member];
+    }
+    std::vector<RankSegment> segments;
+    for (const std::uint32_t member : run_.matched.MembersOf(pair.after)) {
+      const auto left = left_at.find(members.rank_index[member]);
+      if (left != left_at.end()) {
+        segments.push_back({.rank_index = left->first,
+                            .rank = trace::RankOf(*run_.set, left->first),
+                            .time = {left->second, members.begin_ns[member]}});
+      }
+    }
     const std::uint32_t last = run_.matched.members.rank_index[run_.waits.last_member[pair.after]];
     const auto late = std::ranges::find(segments, last, &RankSegment::rank_index);
     if (segments.size() < 2 || late == segments.end()) {
       return std::nullopt;
     }
-    const RankSegment& baseline = BaselineOf(segments);
+    // The rank at the lower median of the lengths; the lower rank among equals.
+    std::vector<const RankSegment*> sorted;
+    for (const RankSegment& segment : segments) {
+      sorted.push_back(&segment);
+    }
+    std::ranges::sort(sorted, {}, [](const RankSegment* segment) {
+      return std::pair(segment->time.length_ns(), segment->rank);
+    });
+    const RankSegment& baseline = *sorted[(sorted.size() - 1) / 2];
     LateArrival arrival{.instance = pair.after,
                         .rank = late->rank,
                         .baseline_rank = baseline.rank,
                         .excess_ns = late->time.length_ns() - baseline.time.length_ns(),
                         .use = std::nullopt,
                         .culprit = {}};
-    const SegmentCutter* const late_cutter = CutterOf(late->rank_index);
-    const SegmentCutter* const base_cutter = CutterOf(baseline.rank_index);
-    if (arrival.excess_ns > 0 && late_cutter != nullptr && base_cutter != nullptr) {
-      Attribute(*late_cutter, *base_cutter, late->time, baseline.time, arrival);
+    const SegmentSplitter* const late_splitter = SplitterOf(late->rank_index);
+    const SegmentSplitter* const base_splitter = SplitterOf(baseline.rank_index);
+    if (arrival.excess_ns > 0 && late_splitter != nullptr && base_splitter != nullptr) {
+      Attribute(*late_splitter, *base_splitter, late->time, baseline.time, arrival);
     }
     return arrival;
   }
 
  private:
-  [[nodiscard]] const SegmentCutter* CutterOf(std::uint32_t rank_index) const {
+  [[nodiscard]] const SegmentSplitter* SplitterOf(std::uint32_t rank_index) const {
     const auto found = device_of_rank_.find(rank_index);
-    return found == device_of_rank_.end() ? nullptr : cutters_[found->second].get();
+    return found == device_of_rank_.end() ? nullptr : splitters_[found->second].get();
   }
 
-  void Attribute(const SegmentCutter& late, const SegmentCutter& base, Interval late_time,
+  void Attribute(const SegmentSplitter& late, const SegmentSplitter& base, Interval late_time,
                  Interval base_time, LateArrival& arrival) const {
-    const SegmentTimes of_late = late.Cut(late_time);
-    const SegmentTimes of_base = base.Cut(base_time);
+    const SegmentTimes of_late = late.Split(late_time);
+    const SegmentTimes of_base = base.Split(base_time);
     std::size_t largest = 0;
     for (std::size_t use = 1; use < of_late.size(); ++use) {
       if (of_late[use] - of_base[use] > of_late[largest] - of_base[largest]) {
@@ -268,15 +253,15 @@ class ArrivalExplainer {
   }
 
   // The host's time from the launch before the longest gap to the launch that ended it.
-  struct HostStretch {
+  struct HostInterval {
     RowId thread = kNoRow;
     Interval time;
   };
 
-  [[nodiscard]] std::optional<HostStretch> StretchBefore(const SegmentCutter& cutter,
-                                                         Interval segment) const {
-    const IdleGap* const gap = cutter.LongestHostWait(segment);
-    const trace::Trace& trace = run_.TraceOf(cutter.device());
+  [[nodiscard]] std::optional<HostInterval> HostIntervalBefore(const SegmentSplitter& splitter,
+                                                               Interval segment) const {
+    const IdleGap* const gap = splitter.LongestHostWait(segment);
+    const trace::Trace& trace = run_.TraceOf(splitter.device());
     if (gap == nullptr || gap->ended_by == kNoRow) {
       return std::nullopt;
     }
@@ -285,7 +270,7 @@ class ArrivalExplainer {
     const std::int64_t end_ns = trace.runtime_calls.begin_ns[launch];
     // The launch of what ran before the gap, else the begin of the gap.
     std::int64_t begin_ns = gap->time.begin_ns;
-    const auto& rows = cutter.device().activities;
+    const auto& rows = splitter.device().activities;
     auto row = std::ranges::lower_bound(rows, gap->time.end_ns, {},
                                         [&](RowId r) { return trace.activities.begin_ns[r]; });
     if (row != rows.begin()) {
@@ -294,20 +279,19 @@ class ArrivalExplainer {
         begin_ns = trace.runtime_calls.begin_ns[before] + trace.runtime_calls.duration_ns[before];
       }
     }
-    return HostStretch{thread, {std::min(begin_ns, end_ns), end_ns}};
+    return HostInterval{thread, {std::min(begin_ns, end_ns), end_ns}};
   }
 
-  [[nodiscard]] std::string SlowerHostWork(const SegmentCutter& late, const SegmentCutter& base,
+  [[nodiscard]] std::string SlowerHostWork(const SegmentSplitter& late, const SegmentSplitter& base,
                                            Interval late_time, Interval base_time) const {
-    const auto late_stretch = StretchBefore(late, late_time);
-    if (!late_stretch) {
+    const auto late_host = HostIntervalBefore(late, late_time);
+    if (!late_host) {
       return "";
     }
-    HostTimes times =
-        SelfTimes(run_.TraceOf(late.device()), late_stretch->thread, late_stretch->time);
-    if (const auto base_stretch = StretchBefore(base, base_time)) {
+    HostTimes times = SelfTimes(run_.TraceOf(late.device()), late_host->thread, late_host->time);
+    if (const auto base_host = HostIntervalBefore(base, base_time)) {
       for (const auto& [name, ns] :
-           SelfTimes(run_.TraceOf(base.device()), base_stretch->thread, base_stretch->time)) {
+           SelfTimes(run_.TraceOf(base.device()), base_host->thread, base_host->time)) {
         times[name] -= ns;
       }
     }
@@ -347,7 +331,7 @@ class ArrivalExplainer {
 
   const RunView& run_;
   std::map<std::uint32_t, std::size_t> device_of_rank_;
-  std::vector<std::unique_ptr<SegmentCutter>> cutters_;
+  std::vector<std::unique_ptr<SegmentSplitter>> splitters_;
 };
 
 }  // namespace

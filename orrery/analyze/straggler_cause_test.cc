@@ -1,13 +1,10 @@
-#include "orrery/analyze/straggler_cause.h"
-
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/sample_run_test.h"
 #include "orrery/analyze/stragglers.h"
-#include "orrery/analyze/test_run.h"
 
 namespace orrery::analyze {
 namespace {
@@ -88,10 +85,10 @@ TEST(StragglerCauseTest, PartsOfASegmentSumToIt) {
   trace::TraceSet set = ThreeRanks(kLateHost);
   const RunView run = ViewRun(set, {}, {.align = trace::AlignClocks::kNever});
   for (const DeviceView& device : run.devices) {
-    const SegmentCutter cutter(run, device);
+    const SegmentSplitter splitter(run, device);
     for (const Interval segment : {Interval{100'000, 142'000}, Interval{100'000, 160'000}}) {
       std::int64_t sum_ns = 0;
-      for (const std::int64_t part_ns : cutter.Cut(segment)) {
+      for (const std::int64_t part_ns : splitter.Split(segment)) {
         sum_ns += part_ns;
       }
       EXPECT_EQ(sum_ns, segment.length_ns()) << device.rank;

@@ -1,5 +1,3 @@
-#include "orrery/analyze/waits.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,15 +8,14 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/analyze/run_view.h"
+#include "orrery/analyze/sample_run_test.h"
 #include "orrery/analyze/stragglers.h"
-#include "orrery/analyze/test_run.h"
 
 namespace orrery::analyze {
 namespace {
 
 using test_run::Rank;
 using test_run::Span;
-using trace::CollectiveKind;
 
 trace::TraceSet AllReduces(const std::vector<std::vector<Span>>& spans_of_ranks) {
   trace::TraceSet set;

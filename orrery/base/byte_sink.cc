@@ -23,7 +23,6 @@
 #include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
-#include "orrery/base/packing.h"
 
 namespace orrery {
 namespace {
@@ -215,6 +214,28 @@ std::unique_ptr<ByteSink> Pack(std::unique_ptr<ByteSink> packed, Compression com
 Result<std::unique_ptr<ByteSink>> CreatePackedFile(const std::string& path) {
   ORRERY_TRY(std::unique_ptr<ByteSink> file, CreateFile(path));
   return Pack(std::move(file), CompressionOfName(path));
+}
+
+std::string Pack(std::string_view bytes, Compression compression) {
+  auto memory = std::make_unique<MemorySink>();
+  const MemorySink& packed = *memory;
+  const auto sink = Pack(std::move(memory), compression);
+  const bool done = sink->Write(bytes) && sink->Close();
+  ORRERY_CHECK(done, "packing in memory cannot fail");
+  return packed.bytes();
+}
+
+Compression CompressionOfName(std::string_view path) {
+  if (path.ends_with(".gz")) {
+    return Compression::kGzip;
+  }
+  return path.ends_with(".zst") ? Compression::kZstd : Compression::kNone;
+}
+
+Status WriteFile(const std::string& path, std::string_view bytes) {
+  ORRERY_TRY(const std::unique_ptr<ByteSink> file, CreatePackedFile(path));
+  ORRERY_TRY_STATUS(file->Write(bytes));
+  return file->Close();
 }
 
 }  // namespace orrery

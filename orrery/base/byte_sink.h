@@ -21,7 +21,6 @@ class ByteSink {
   [[nodiscard]] virtual Status Close() = 0;
 };
 
-/// Keeps the bytes in memory.
 class MemorySink : public ByteSink {
  public:
   Status Write(std::string_view bytes) override {
@@ -48,5 +47,14 @@ class MemorySink : public ByteSink {
 
 /// Creates a file that is compressed according to its name (see CompressionOfName).
 [[nodiscard]] Result<std::unique_ptr<ByteSink>> CreatePackedFile(const std::string& path);
+
+/// Compresses `bytes`; kNone copies them.
+[[nodiscard]] std::string Pack(std::string_view bytes, Compression compression);
+
+/// Returns the compression for a file name to write: by ".gz", ".zst", or none.
+[[nodiscard]] Compression CompressionOfName(std::string_view path);
+
+/// Writes a file, compressed according to its name; an existing file is replaced at the end.
+[[nodiscard]] Status WriteFile(const std::string& path, std::string_view bytes);
 
 }  // namespace orrery

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "orrery/base/byte_source.h"
-#include "orrery/base/packing.h"
 
 namespace orrery {
 namespace {

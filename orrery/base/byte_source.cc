@@ -92,16 +92,16 @@ class PackedInput {
     return {};
   }
 
-  [[nodiscard]] std::string_view view() const { return {buffer_.data() + begin_, size()}; }
+  std::string_view view() const { return {buffer_.data() + begin_, size()}; }
 
-  [[nodiscard]] std::size_t size() const { return end_ - begin_; }
+  std::size_t size() const { return end_ - begin_; }
 
   void Consume(std::size_t count) {
     begin_ += count;
     consumed_ += static_cast<std::int64_t>(count);
   }
 
-  [[nodiscard]] std::int64_t consumed() const { return consumed_; }
+  std::int64_t consumed() const { return consumed_; }
 
  private:
   std::unique_ptr<ByteSource> source_;
@@ -125,7 +125,7 @@ class Decoder {
 
   virtual Progress Step(std::string_view packed, std::span<char> out) = 0;
   virtual void Restart() = 0;
-  [[nodiscard]] virtual const char* name() const = 0;
+  virtual const char* name() const = 0;
 };
 
 class GzipDecoder : public Decoder {
@@ -158,7 +158,7 @@ class GzipDecoder : public Decoder {
     return progress;
   }
 
-  [[nodiscard]] const char* name() const override { return "gzip"; }
+  const char* name() const override { return "gzip"; }
 
  private:
   inflate_state state_;
@@ -185,7 +185,7 @@ class ZstdDecoder : public Decoder {
     return progress;
   }
 
-  [[nodiscard]] const char* name() const override { return "zstd"; }
+  const char* name() const override { return "zstd"; }
 
  private:
   std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
@@ -217,7 +217,7 @@ class UnpackingSource : public ByteSource {
     return count;
   }
 
-  [[nodiscard]] std::string damage() const override { return damage_; }
+  std::string damage() const override { return damage_; }
 
  private:
   Status Start() {
@@ -314,7 +314,7 @@ Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
   auto source = std::make_unique<FileSource>(descriptor);
   struct stat status{};
   if (fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: is a directory", path));
+    return Invalid("{}: is a directory", path);
   }
   posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
   return source;

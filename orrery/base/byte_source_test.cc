@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/packing.h"
+#include "orrery/base/byte_sink.h"
 
 namespace orrery {
 namespace {

@@ -59,7 +59,7 @@ void PermuteRows(Table& table, std::span<const RowId> order) {
 /// need, so that adding a column is one line. `VisitColumns(visit, tables...)` calls
 /// `visit(name, column of each table...)`. Append is a template only so that a source that appends
 /// nothing does not pay for compiling it.
-#define ORRERY_TABLE(Table, COLUMNS)                                \
+#define ORRERY_TABLE(Table, COLUMNS)                                      \
   struct Table {                                                          \
     struct Row {                                                          \
       COLUMNS(ORRERY_TABLE_ROW_FIELD)                                     \

@@ -37,7 +37,7 @@ class EditSearch {
   }
 
   // The equal pairs on the path found by Run, last first.
-  [[nodiscard]] std::vector<IndexPair> PairsBackwards() const {
+  std::vector<IndexPair> PairsBackwards() const {
     std::vector<IndexPair> pairs;
     std::int64_t reached = Length(first_);
     std::int64_t diagonal = Length(first_) - Length(second_);
@@ -59,7 +59,7 @@ class EditSearch {
  private:
   static std::int64_t Length(Values values) { return static_cast<std::int64_t>(values.size()); }
 
-  [[nodiscard]] std::int64_t Reached(std::int64_t edits, std::int64_t diagonal) const {
+  std::int64_t Reached(std::int64_t edits, std::int64_t diagonal) const {
     if (diagonal < -edits || diagonal > edits) {
       return -1;
     }
@@ -68,13 +68,13 @@ class EditSearch {
   }
 
   // Whether the best path to the diagonal skips a value of the second sequence.
-  [[nodiscard]] bool StepsInSecond(std::int64_t edits, std::int64_t diagonal) const {
+  bool StepsInSecond(std::int64_t edits, std::int64_t diagonal) const {
     return diagonal == -edits || (diagonal != edits && Reached(edits - 1, diagonal - 1) <
                                                            Reached(edits - 1, diagonal + 1));
   }
 
   // Where on the diagonal the search begins after its last edit.
-  [[nodiscard]] std::int64_t Start(std::int64_t edits, std::int64_t diagonal) const {
+  std::int64_t Start(std::int64_t edits, std::int64_t diagonal) const {
     if (edits == 0) {
       return 0;
     }
@@ -82,7 +82,7 @@ class EditSearch {
                                           : Reached(edits - 1, diagonal - 1) + 1;
   }
 
-  [[nodiscard]] std::int64_t Slide(std::int64_t position, std::int64_t diagonal) const {
+  std::int64_t Slide(std::int64_t position, std::int64_t diagonal) const {
     while (position < Length(first_) && position - diagonal < Length(second_) &&
            first_[static_cast<std::size_t>(position)] ==
                second_[static_cast<std::size_t>(position - diagonal)]) {

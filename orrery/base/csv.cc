@@ -1,7 +1,6 @@
 #include "orrery/base/csv.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -9,7 +8,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,9 +15,10 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
-#include "orrery/base/packing.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/base/table.h"
 #include "orrery/base/text.h"
 
@@ -30,13 +29,13 @@ struct Field {
   std::string text;
   bool is_quoted = false;
 
-  [[nodiscard]] bool is_missing() const { return text.empty() && !is_quoted; }
+  bool is_missing() const { return text.empty() && !is_quoted; }
 };
 
 using Record = std::vector<Field>;
 
 tl::unexpected<Error> FailAtLine(std::int64_t line, std::string_view what) {
-  return Fail(Error::Kind::kInvalidInput, fmt::format("line {}: {}", line, what));
+  return Invalid("line {}: {}", line, what);
 }
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -50,10 +49,9 @@ class Tokenizer {
     }
   }
 
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
+  bool at_end() const { return rest_.empty(); }
 
-  // The line in which the next record begins.
-  [[nodiscard]] std::int64_t line() const { return line_; }
+  std::int64_t line() const { return line_; }
 
   Result<Record> Next() {
     Record record;
@@ -80,7 +78,7 @@ class Tokenizer {
     return field;
   }
 
-  [[nodiscard]] std::size_t UnquotedLength() const {
+  std::size_t UnquotedLength() const {
     const std::size_t end = std::min(rest_.find_first_of(",\n"), rest_.size());
     const bool ends_line = end == rest_.size() || rest_[end] == '\n';
     return ends_line && end > 0 && rest_[end - 1] == '\r' ? end - 1 : end;
@@ -111,7 +109,7 @@ class Tokenizer {
     return field;
   }
 
-  [[nodiscard]] bool AtFieldEnd() const {
+  bool AtFieldEnd() const {
     return rest_.empty() || rest_ == "\r" || rest_.starts_with(',') || rest_.starts_with('\n') ||
            rest_.starts_with("\r\n");
   }
@@ -139,13 +137,7 @@ bool HasLeadingZero(std::string_view text) {
 template <typename T>
 std::optional<T> ParseValue(std::string_view field) {
   const std::string_view text = Trimmed(field, " ");
-  T value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || HasLeadingZero(text)) {
-    return std::nullopt;
-  }
-  return value;
+  return HasLeadingZero(text) ? std::nullopt : ParseWhole<T>(text);
 }
 
 template <typename T>
@@ -221,14 +213,12 @@ Table ToTable(const Record& header, const std::vector<Record>& records) {
   return table;
 }
 
-// Text that would not come back as it is without quotes.
-bool NeedsQuotes(std::string_view text) {
-  return text.empty() || text.find_first_of(",\"\r\n") != std::string_view::npos ||
-         text.starts_with(kByteOrderMark);
-}
-
 void AppendText(std::string_view text, std::string& out) {
-  if (!NeedsQuotes(text)) {
+  // Text that would not come back as it is without quotes.
+  const bool needs_quotes = text.empty() ||
+                            text.find_first_of(",\"\r\n") != std::string_view::npos ||
+                            text.starts_with(kByteOrderMark);
+  if (!needs_quotes) {
     out += text;
     return;
   }
@@ -292,13 +282,10 @@ Result<Table> ReadCsvFile(const std::string& path) {
     return FailWithin(path, text);
   }
   if (const std::string damage = source->damage(); !damage.empty()) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", path, damage));
+    return Invalid("{}: {}", path, damage);
   }
   auto table = ParseCsv(*text);
-  if (!table) {
-    return FailWithin(path, table);
-  }
-  return table;
+  return table ? std::move(table) : FailWithin(path, table);
 }
 
 std::string FormatCsv(const Table& table) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,13 @@
 #include "orrery/base/table.h"
 
 namespace orrery {
+
+/// A row of measurements that is not used, and why.
+struct RejectedRow {
+  std::uint32_t file = 0;  // place in a list of names
+  std::uint32_t line = 0;  // 0: not known
+  std::string reason;
+};
 
 /// Reads comma-separated values (RFC 4180, LF or CRLF) with a header line. A column is of integers
 /// if all its values are, else of numbers if all are, else text; digits behind a leading zero

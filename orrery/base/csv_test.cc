@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/byte_source.h"
-#include "orrery/base/packing.h"
 #include "orrery/base/table.h"
 
 namespace orrery {

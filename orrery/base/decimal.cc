@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 
 namespace orrery {
@@ -133,11 +134,8 @@ std::optional<std::int64_t> ParseMicroseconds(std::string_view text) {
 }
 
 std::optional<std::int64_t> ParseInteger(std::string_view text) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && stop == end) {
-    return value;
+  if (const auto whole = ParseWhole<std::int64_t>(text)) {
+    return whole;
   }
   const auto number = TakeApart(text);
   return number ? Scale(*number, 0) : std::nullopt;

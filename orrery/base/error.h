@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
 #include <tl/expected.hpp>
 
 namespace orrery {
@@ -46,6 +47,18 @@ using Status = Result<void>;
 /// Makes the failed form of any Result.
 [[nodiscard]] inline tl::unexpected<Error> Fail(Error::Kind kind, std::string message) {
   return tl::unexpected(Error(kind, std::move(message)));
+}
+
+/// The same for input that is not what it should be.
+[[nodiscard]] inline tl::unexpected<Error> Invalid(std::string message) {
+  return Fail(Error::Kind::kInvalidInput, std::move(message));
+}
+
+/// The same with a message that is formatted as fmt::format does.
+template <typename First, typename... Rest>
+[[nodiscard]] tl::unexpected<Error> Invalid(fmt::format_string<First, Rest...> text, First&& first,
+                                            Rest&&... rest) {
+  return Invalid(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 
 /// Passes an error on with the place it happened in.

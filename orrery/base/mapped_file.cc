@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ class Descriptor {
     }
   }
 
-  [[nodiscard]] int number() const { return number_; }
+  int number() const { return number_; }
 
  private:
   int number_;
@@ -50,7 +51,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
     return FailBySystem(path, "open");
   }
   if (!S_ISREG(status.st_mode)) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: is not a regular file", path));
+    return Invalid("{}: is not a regular file", path);
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) {
@@ -76,6 +77,11 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) {
     munmap(const_cast<char*>(data_), size_);
   }
+}
+
+void ReturnFreedMemoryEarly() {
+  constexpr int kLargestKeptBytes = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargestKeptBytes);
 }
 
 }  // namespace orrery

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/packing.h"
+#include "orrery/base/byte_sink.h"
 
 namespace orrery {
 namespace {
@@ -24,7 +24,8 @@ class MappedFileTest : public ::testing::Test {
     return MappedFile::Open(path_).value();
   }
 
-  std::string path_ = ::testing::TempDir() + "mapped_file_test";
+  std::string path_ = ::testing::TempDir() + "mapped_file_test_" +
+                      ::testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 TEST_F(MappedFileTest, TheContentIsThere) {

@@ -6,18 +6,6 @@
 #include "orrery/base/check.h"
 
 namespace orrery {
-namespace {
-
-double NormalDensity(double x) {
-  return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
-}
-
-double NormalProbability(double x) {
-  return std::erfc(-x / std::numbers::sqrt2) / 2;
-}
-
-}  // namespace
-
 double NormalQuantile(double p) {
   ORRERY_CHECK(p > 0 && p < 1, "a probability");
   // Abramowitz and Stegun 26.2.23, good to 4.5e-4, then Halley's steps to the last digits.
@@ -27,7 +15,8 @@ double NormalQuantile(double p) {
                                   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
   double x = p < 0.5 ? -distance : distance;
   for (int step = 0; step < 3; ++step) {
-    const double error = (NormalProbability(x) - p) / NormalDensity(x);
+    const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+    const double error = (std::erfc(-x / std::numbers::sqrt2) / 2 - p) / density;
     x -= error / (1 + x * error / 2);
   }
   return x;

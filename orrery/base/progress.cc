@@ -29,11 +29,6 @@ std::string Shortened(std::string line, std::size_t width) {
   return line.substr(0, front) + std::string(kGap) + line.substr(line.size() - (kept - front));
 }
 
-std::string Line(std::int64_t done, std::int64_t total, std::string_view what) {
-  return total > 0 ? fmt::format("[{}/{}] {}", done, total, what)
-                   : fmt::format("[{}] {}", done, what);
-}
-
 }  // namespace
 
 ProgressLine::ProgressLine(Options options) : options_(std::move(options)) {}
@@ -51,8 +46,9 @@ void ProgressLine::Update(std::int64_t done, std::int64_t total, std::string_vie
     return;
   }
   is_shown_ = true;
-  options_.write("\r" + Shortened(Line(done, total, what), options_.width) +
-                 std::string(kEraseToEnd));
+  const std::string line =
+      total > 0 ? fmt::format("[{}/{}] {}", done, total, what) : fmt::format("[{}] {}", done, what);
+  options_.write("\r" + Shortened(line, options_.width) + std::string(kEraseToEnd));
 }
 
 void ProgressLine::Clear() {

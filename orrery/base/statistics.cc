@@ -15,8 +15,7 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 bool IsUnknown(std::span<const double> values) {
-  return values.empty() ||
-         std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+  return values.empty() || std::ranges::any_of(values, [](double v) { return std::isnan(v); });
 }
 
 // Neumaier's summation: carries what each addition rounds away.
@@ -30,6 +29,13 @@ double Sum(std::span<const double> values) {
   }
   // Infinite values make the correction NaN, the sum itself is right.
   return std::isfinite(lost) ? sum + lost : sum;
+}
+
+template <typename Function>
+std::vector<double> ForEach(std::span<const double> values, const Function& function) {
+  std::vector<double> results(values.size());
+  std::ranges::transform(values, results.begin(), function);
+  return results;
 }
 
 }  // namespace
@@ -61,31 +67,13 @@ double Quantile(std::span<const double> values, double q) {
 
 double MedianAbsoluteDeviation(std::span<const double> values) {
   const double median = Median(values);
-  std::vector<double> distances;
-  distances.reserve(values.size());
-  for (const double value : values) {
-    distances.push_back(std::abs(value - median));
-  }
-  return Median(distances);
+  return Median(ForEach(values, [=](double value) { return std::abs(value - median); }));
 }
 
 double StandardDeviation(std::span<const double> values) {
   const double mean = Mean(values);
-  std::vector<double> squares;
-  squares.reserve(values.size());
-  for (const double value : values) {
-    squares.push_back((value - mean) * (value - mean));
-  }
-  return std::sqrt(Mean(squares));
-}
-
-double GeometricMean(std::span<const double> values) {
-  std::vector<double> logarithms;
-  logarithms.reserve(values.size());
-  for (const double value : values) {
-    logarithms.push_back(value > 0 ? std::log(value) : kUnknown);
-  }
-  return std::exp(Mean(logarithms));
+  return std::sqrt(
+      Mean(ForEach(values, [=](double value) { return (value - mean) * (value - mean); })));
 }
 
 double TheilSenSlope(std::span<const double> x, std::span<const double> y) {

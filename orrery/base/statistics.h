@@ -24,9 +24,6 @@ namespace orrery {
 /// Returns the root mean square distance from the mean (divides by n).
 [[nodiscard]] double StandardDeviation(std::span<const double> values);
 
-/// Returns the n-th root of the product, through logarithms; NaN if a value is not above zero.
-[[nodiscard]] double GeometricMean(std::span<const double> values);
-
 /// Returns the median slope over all pairs of points with different x (Theil-Sen): a slope that
 /// is robust against one outlier in four. Costs O(n²) time and memory; NaN without such a pair.
 [[nodiscard]] double TheilSenSlope(std::span<const double> x, std::span<const double> y);

@@ -48,12 +48,6 @@ TEST(StatisticsTest, MedianAbsoluteDeviationIgnoresAnOutlier) {
   EXPECT_EQ(MedianAbsoluteDeviation(Values{1, 2, 3, 4, 100}), 1);
 }
 
-TEST(StatisticsTest, GeometricMeanOfFactors) {
-  EXPECT_DOUBLE_EQ(GeometricMean(Values{0.5, 2, 8}), 2);
-  EXPECT_TRUE(std::isnan(GeometricMean(Values{1, 0})));
-  EXPECT_TRUE(std::isnan(GeometricMean(Values{1, -1})));
-}
-
 // y = 3x + 1 but for one point: of the ten pairs, four touch it, so the median slope is 3.
 TEST(StatisticsTest, TheilSenSlopeIgnoresAnOutlier) {
   EXPECT_DOUBLE_EQ(TheilSenSlope(Values{0, 1, 2, 3, 4}, Values{1, 4, 700, 10, 13}), 3);
@@ -69,7 +63,6 @@ TEST(StatisticsTest, WithoutValuesOrWithNanTheResultIsUnknown) {
     EXPECT_TRUE(std::isnan(Mean(values)));
     EXPECT_TRUE(std::isnan(Median(values)));
     EXPECT_TRUE(std::isnan(MedianAbsoluteDeviation(values)));
-    EXPECT_TRUE(std::isnan(GeometricMean(values)));
     EXPECT_TRUE(std::isnan(TheilSenSlope(values, values)));
   }
 }

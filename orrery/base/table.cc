@@ -1,6 +1,5 @@
 #include "orrery/base/table.h"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -12,20 +11,14 @@
 #include <vector>
 
 #include "orrery/base/check.h"
+#include "orrery/base/parse_number.h"
 
 namespace orrery {
 namespace {
 
+// The alternatives of a cell are in the order of the types, after "missing".
 bool Fits(const Table::Cell& cell, Table::Type type) {
-  switch (type) {
-    case Table::Type::kInteger:
-      return std::holds_alternative<std::int64_t>(cell);
-    case Table::Type::kNumber:
-      return std::holds_alternative<double>(cell);
-    case Table::Type::kText:
-      return std::holds_alternative<std::string>(cell);
-  }
-  return false;
+  return cell.index() == static_cast<std::size_t>(type) + 1;
 }
 
 }  // namespace
@@ -88,14 +81,8 @@ std::optional<double> Table::Number(std::size_t row, std::string_view column) co
 }
 
 std::optional<double> Table::NumberInText(std::size_t row, std::string_view column) const {
-  if (const std::optional<double> number = Number(row, column)) {
-    return number;
-  }
-  const std::string_view text = Text(row, column).value_or("");
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && !text.empty() ? std::optional(value) : std::nullopt;
+  const std::optional<double> number = Number(row, column);
+  return number ? number : ParseWhole<double>(Text(row, column).value_or(""));
 }
 
 std::optional<std::int64_t> Table::Integer(std::size_t row, std::string_view column) const {

@@ -1,6 +1,6 @@
-#include "orrery/base/utf8.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/base/json_text.h"
 
 namespace orrery {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,9 +42,23 @@ class Value {
 
   Value(const char* value) : value_(std::string(value)) {}  // NOLINT: implicit
 
+  /// Null for nothing.
+  template <typename T>
+  Value(const std::optional<T>& value) : Value(value ? Value(*value) : Value()) {}  // NOLINT
+
   [[nodiscard]] static Value Object() { return Value(Fields{}); }
 
   [[nodiscard]] static Value List() { return Value(Items{}); }
+
+  /// Returns a list of what `project` makes of each item.
+  template <typename Range, typename Project = std::identity>
+  [[nodiscard]] static Value ListOf(const Range& items, Project project = {}) {
+    Value list = List();
+    for (const auto& item : items) {
+      list.Add(Value(std::invoke(project, item)));
+    }
+    return list;
+  }
 
   /// Sets a field of an object; an existing field is replaced.
   Value& Set(std::string_view name, Value value);

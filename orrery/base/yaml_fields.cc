@@ -19,10 +19,24 @@ std::string Shown(const YAML::Node& node) {
   return node.IsSequence() ? "a list" : node.IsMap() ? "a mapping" : "nothing";
 }
 
-std::string Nearest(std::string_view key, std::span<const std::string_view> known) {
-  return known.empty() ? std::string()
-                       : fmt::format("; the nearest is {}", NearestWord(key, known));
+// The value of a field that can be decoded and is valid, else reports `expectation`.
+template <typename T, typename IsValid>
+T ReadValue(YamlFields& fields, std::string_view key, std::optional<T> fallback,
+            const std::string& expectation, const IsValid& is_valid) {
+  fields.Expect({key});
+  if (fallback && !fields.Has(key)) {
+    return *std::move(fallback);
+  }
+  const YAML::Node value = fields.Node(key);
+  T decoded{};
+  if (!YAML::convert<T>::decode(value, decoded) || !is_valid(decoded)) {
+    fields.Wrong(key, expectation, Shown(value));
+    return {};
+  }
+  return decoded;
 }
+
+constexpr auto kAnyValue = [](const auto&) { return true; };
 
 }  // namespace
 
@@ -58,28 +72,13 @@ YAML::Node YamlFields::Node(std::string_view key) {
 }
 
 std::string YamlFields::Text(std::string_view key, std::optional<std::string> fallback) {
-  if (fallback && IsAbsent(key)) {
-    return *std::move(fallback);
-  }
-  const YAML::Node value = Node(key);
-  if (!value.IsScalar() || value.Scalar().empty()) {
-    Wrong(key, "must be a text", Shown(value));
-    return {};
-  }
-  return value.Scalar();
+  return ReadValue(*this, key, std::move(fallback), "must be a text",
+                   [](const std::string& text) { return !text.empty(); });
 }
 
 std::vector<std::string> YamlFields::Texts(std::string_view key,
                                            std::optional<std::vector<std::string>> fallback) {
-  if (fallback && IsAbsent(key)) {
-    return *std::move(fallback);
-  }
-  const YAML::Node value = Node(key);
-  std::vector<std::string> texts;
-  if (!value.IsSequence() || !YAML::convert<std::vector<std::string>>::decode(value, texts)) {
-    Wrong(key, "must be a list of texts", Shown(value));
-  }
-  return texts;
+  return ReadValue(*this, key, std::move(fallback), "must be a list of texts", kAnyValue);
 }
 
 std::vector<std::vector<std::string>> YamlFields::WordLists(std::string_view key) {
@@ -108,78 +107,42 @@ int YamlFields::Count(std::string_view key, int least, std::optional<int> fallba
 
 std::int64_t YamlFields::Size(std::string_view key, std::int64_t least,
                               std::optional<std::int64_t> fallback) {
-  if (fallback && IsAbsent(key)) {
-    return *fallback;
-  }
-  const YAML::Node value = Node(key);
-  std::int64_t size = 0;
-  if (!value.IsScalar() || !YAML::convert<std::int64_t>::decode(value, size) || size < least) {
-    Wrong(key, fmt::format("must be a whole number of at least {}", least), Shown(value));
-  }
-  return size;
+  return ReadValue(*this, key, fallback,
+                   fmt::format("must be a whole number of at least {}", least),
+                   [least](std::int64_t size) { return size >= least; });
 }
 
 std::vector<std::int64_t> YamlFields::Sizes(std::string_view key, std::int64_t least,
                                             std::optional<std::vector<std::int64_t>> fallback) {
-  if (fallback && IsAbsent(key)) {
-    return *std::move(fallback);
-  }
-  const YAML::Node value = Node(key);
-  std::vector<std::int64_t> sizes;
-  if (!value.IsSequence() || !YAML::convert<std::vector<std::int64_t>>::decode(value, sizes) ||
-      std::ranges::any_of(sizes, [least](std::int64_t size) { return size < least; })) {
-    Wrong(key, fmt::format("must be a list of whole numbers of at least {}", least), Shown(value));
-  }
-  return sizes;
+  return ReadValue(*this, key, std::move(fallback),
+                   fmt::format("must be a list of whole numbers of at least {}", least),
+                   [least](const std::vector<std::int64_t>& sizes) {
+                     return std::ranges::all_of(sizes, [=](auto size) { return size >= least; });
+                   });
 }
 
 double YamlFields::Number(std::string_view key, double least, double fallback) {
-  if (IsAbsent(key)) {
-    return fallback;
-  }
-  const YAML::Node value = Node(key);
-  double number = fallback;
-  if (!value.IsScalar() || !YAML::convert<double>::decode(value, number) ||
-      !std::isfinite(number) || number < least) {
-    Wrong(key, fmt::format("must be a number of at least {}", least), Shown(value));
-  }
-  return number;
+  return ReadValue(*this, key, std::optional(fallback),
+                   fmt::format("must be a number of at least {}", least),
+                   [least](double number) { return std::isfinite(number) && number >= least; });
 }
 
 std::vector<double> YamlFields::Numbers(std::string_view key, double least) {
-  const YAML::Node value = Node(key);
-  std::vector<double> numbers;
-  if (!value.IsSequence() || !YAML::convert<std::vector<double>>::decode(value, numbers) ||
-      !std::ranges::all_of(numbers, [least](double n) { return std::isfinite(n) && n >= least; })) {
-    Wrong(key, fmt::format("must be a list of numbers of at least {}", least), Shown(value));
-    numbers.clear();
-  }
-  return numbers;
+  return ReadValue(*this, key, std::optional<std::vector<double>>(),
+                   fmt::format("must be a list of numbers of at least {}", least),
+                   [least](const std::vector<double>& numbers) {
+                     return std::ranges::all_of(
+                         numbers, [=](double n) { return std::isfinite(n) && n >= least; });
+                   });
 }
 
 double YamlFields::Positive(std::string_view key, std::optional<double> fallback) {
-  if (fallback && IsAbsent(key)) {
-    return *fallback;
-  }
-  const YAML::Node value = Node(key);
-  double number = 0;
-  if (!value.IsScalar() || !YAML::convert<double>::decode(value, number) ||
-      !std::isfinite(number) || number <= 0) {
-    Wrong(key, "must be a number above 0", Shown(value));
-  }
-  return number;
+  return ReadValue(*this, key, fallback, "must be a number above 0",
+                   [](double number) { return std::isfinite(number) && number > 0; });
 }
 
 bool YamlFields::Flag(std::string_view key, bool fallback) {
-  if (IsAbsent(key)) {
-    return fallback;
-  }
-  const YAML::Node value = Node(key);
-  bool flag = fallback;
-  if (!value.IsScalar() || !YAML::convert<bool>::decode(value, flag)) {
-    Wrong(key, "must be true or false", Shown(value));
-  }
-  return flag;
+  return ReadValue(*this, key, std::optional(fallback), "must be true or false", kAnyValue);
 }
 
 YamlFields YamlFields::Map(std::string_view key) {
@@ -218,7 +181,9 @@ void YamlFields::RefuseOthers() {
     const std::string key = Shown(entry.first);
     if (!asked_.contains(key)) {
       const std::vector<std::string_view> known(asked_.begin(), asked_.end());
-      Note(key, fmt::format("is not a field that is known here{}", Nearest(key, known)));
+      const std::string nearest =
+          known.empty() ? "" : fmt::format("; the nearest is {}", NearestWord(key, known));
+      Note(key, fmt::format("is not a field that is known here{}", nearest));
       return;
     }
   }

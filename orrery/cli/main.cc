@@ -1,10 +1,38 @@
 #include <string>
 
-#include "orrery/base/allocation.h"
-#include "orrery/cli/command.h"
+#include "orrery/base/mapped_file.h"
+#include "orrery/cli/verb.h"
 
 namespace orrery::cli {
 namespace {
+
+void AddEvaluateVerbs(Verb& program) {
+  Verb verb = program.AddVerb("evaluate", "Evaluate cost models on measurements");
+  verb.RequireVerb();
+  AddEvaluateKernelsCommand(verb);
+  AddEvaluateCollectivesCommand(verb);
+  AddEvaluateOverlapCommand(verb);
+  AddEvaluateAllCommand(verb);
+}
+
+void AddFitVerbs(Verb& program) {
+  Verb verb = program.AddVerb("fit", "Fit the models that predictions use");
+  verb.RequireVerb();
+  AddFitKernelsCommand(verb);
+  AddFitCollectivesCommand(verb);
+  AddFitFrameworksCommand(verb);
+  AddFitHostCommand(verb);
+  AddFitOverlapCommand(verb);
+  AddFitSiblingsCommand(verb);
+}
+
+void AddPredictVerbs(Verb& program) {
+  Verb verb = program.AddVerb("predict", "The step time of a recorded or traced rank on a GPU");
+  AddPredictTraceCommand(verb);
+  AddPredictKernelCommand(verb);
+  AddPredictCollectiveCommand(verb);
+  AddPredictOverlapCommand(verb);
+}
 
 void AddVerbs(Verb& program) {
   AddInfoCommand(program);
@@ -12,14 +40,11 @@ void AddVerbs(Verb& program) {
   AddMemoryCommand(program);
   AddConvertCommand(program);
   AddDiffCommand(program);
-  AddEvaluateCommand(program);
-  AddFitCommand(program);
-  AddPredictCommand(program);
+  AddEvaluateVerbs(program);
+  AddFitVerbs(program);
+  AddPredictVerbs(program);
   AddSimulateCommand(program);
-  AddTraceCommand(program);
-  AddCaptureCommand(program);
-  AddMeasureCommand(program);
-  AddDoctorCommand(program);
+  AddCaptureCommands(program);
   AddValidateCommand(program);
 }
 

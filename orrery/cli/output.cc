@@ -1,14 +1,36 @@
 #include "orrery/cli/output.h"
 
-#include "orrery/base/packing.h"
-#include "orrery/cli/terminal.h"
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
+#include "orrery/base/progress.h"
+#include "orrery/base/units.h"
 
 namespace orrery::cli {
+namespace {
+
+std::size_t TerminalWidth() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+TimePoint Now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
+
+}  // namespace
 
 void AddOutputOptions(Verb& verb, OutputOptions& options) {
   verb.AddFlag("--json", options.as_json, "print one JSON document");
-  verb.AddOption("--html", options.html_file, "write a page for a browser to this file")
-      .TypeName("FILE");
+  verb.AddOption("--html FILE", options.html_file, "write a page for a browser to this file");
 }
 
 void AddCsvOptions(Verb& verb, OutputOptions& options) {
@@ -17,7 +39,7 @@ void AddCsvOptions(Verb& verb, OutputOptions& options) {
   verb.AddOption("--table", options.csv_table, "--csv: another table, by its name in --json");
 }
 
-Status WriteOutputFiles(const report::Document& document, const OutputOptions& options) {
+Status WriteOutputFiles(const Document& document, const OutputOptions& options) {
   if (!options.csv_file.empty()) {
     ORRERY_TRY(const std::string csv, report::RenderCsv(document));
     ORRERY_TRY_STATUS(WriteFile(options.csv_file, csv));
@@ -30,7 +52,7 @@ Status WriteOutputFiles(const report::Document& document, const OutputOptions& o
                                    : WriteFile(options.html_file, report::RenderHtml(document));
 }
 
-Status Deliver(const report::Document& document, const OutputOptions& options) {
+Result<int> Deliver(const Document& document, const OutputOptions& options, bool is_partial) {
   std::string text;
   if (options.as_csv) {
     ORRERY_TRY(text, report::RenderCsv(document, options.csv_table));
@@ -39,7 +61,36 @@ Status Deliver(const report::Document& document, const OutputOptions& options) {
   }
   ORRERY_TRY_STATUS(WriteOutputFiles(document, options));
   Print(text);
-  return {};
+  return is_partial ? kExitPartial : kExitOk;
+}
+
+std::string TimeText(double seconds) {
+  return seconds < 1e-3 ? fmt::format("{:.2f} us", seconds * 1e6)
+                        : fmt::format("{:.3f} ms", seconds * 1e3);
+}
+
+void Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void PrintNotice(std::string_view sentence) {
+  fmt::print(stderr, "orrery: {}\n", sentence);
+}
+
+int PrintError(const Error& error) {
+  PrintNotice(error.message());
+  return kExitUnusable;
+}
+
+ProgressLine::Options TerminalProgress() {
+  return {.write =
+              [](std::string_view text) {
+                std::fwrite(text.data(), 1, text.size(), stderr);
+                std::fflush(stderr);
+              },
+          .is_terminal = isatty(STDERR_FILENO) != 0,
+          .width = TerminalWidth(),
+          .now = Now};
 }
 
 }  // namespace orrery::cli

@@ -2,12 +2,12 @@
 
 #include <string_view>
 
-#include <fmt/core.h>
-
 #include "orrery/base/byte_sink.h"
+#include "orrery/cli/verb.h"
 #include "orrery/export/chrome_json.h"
 #include "orrery/export/collective_spans.h"
 #include "orrery/export/perfetto.h"
+#include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/orr/orr.h"
 
 namespace orrery::cli {
@@ -29,10 +29,10 @@ Result<TraceOutput> WriteForViewer(trace::TraceSet& set, TraceFormat format,
 // The allocator of one process.
 Result<TraceOutput> WriteSnapshot(const trace::TraceSet& set, const std::string& path) {
   if (set.ranks.size() != 1) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: a memory snapshot is of one process, and here are {} ranks; "
-                            "convert the file of one",
-                            path, set.ranks.size()));
+    return InvalidInput(
+        "{}: a memory snapshot is of one process, and here are {} ranks; "
+        "convert the file of one",
+        path, set.ranks.size());
   }
   ORRERY_TRY(const auto sink, CreatePackedFile(path));
   auto left_out = exporting::WriteTorchSnapshot(set.ranks.front(), *sink);
@@ -63,10 +63,10 @@ Result<TraceFormat> TraceFormatOf(std::string name) {
   if (name.ends_with(".pickle")) {
     return TraceFormat::kTorchSnapshot;
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("{}: the name says no format that Orrery writes; use .orr, .json, "
-                          ".json.gz, .json.zst, .pftrace or .pickle",
-                          name));
+  return InvalidInput(
+      "{}: the name says no format that Orrery writes; use .orr, .json, "
+      ".json.gz, .json.zst, .pftrace or .pickle",
+      name);
 }
 
 Result<TraceOutput> WriteTraceFile(trace::TraceSet& set, const std::string& path,

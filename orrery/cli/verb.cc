@@ -6,8 +6,9 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
-#include "orrery/cli/terminal.h"
+#include "orrery/cli/output.h"
 
 namespace orrery::cli {
 namespace {
@@ -16,14 +17,6 @@ namespace {
 bool IsUnknownVerb(const CLI::App& app, int argc, char** argv) {
   const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
   return argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty();
-}
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : "|") + word;
-  }
-  return text;
 }
 
 int Parse(CLI::App& app, int argc, char** argv, const int& status) {
@@ -42,11 +35,6 @@ int Parse(CLI::App& app, int argc, char** argv, const int& status) {
 }
 
 }  // namespace
-
-Option& Option::TypeName(const std::string& name) {
-  option_->type_name(name);
-  return *this;
-}
 
 Option& Option::Required() {
   option_->required();
@@ -113,16 +101,6 @@ Option& Option::Excludes(const Option& other) {
   return *this;
 }
 
-Option& Option::Needs(const std::string& other) {
-  option_->needs(other);
-  return *this;
-}
-
-Option& Option::Needs(const Option& other) {
-  option_->needs(other.option_);
-  return *this;
-}
-
 Verb Verb::AddVerb(const std::string& name, const std::string& description) {
   return {app_->add_subcommand(name, description), status_};
 }
@@ -137,7 +115,9 @@ void Verb::Footer(const std::string& text) {
 
 template <typename T>
 Option Verb::AddOption(const std::string& name, T& target, const std::string& description) {
-  return Option(app_->add_option(name, target, description));
+  const std::size_t blank = std::min(name.find(' '), name.size());
+  CLI::Option* const option = app_->add_option(name.substr(0, blank), target, description);
+  return Option(blank == name.size() ? option : option->type_name(name.substr(blank + 1)));
 }
 
 #define ORRERY_OPTION_TYPE(...) \
@@ -168,7 +148,7 @@ Option Verb::FindOption(const std::string& name) const {
 // CLI11's own transformer shows enumerations as unprintable characters, in help and in errors.
 Option Verb::AddWords(const std::string& name, std::vector<std::string> words,
                       std::function<void(std::size_t)> choose, const std::string& description) {
-  const std::string choices = Joined(words);
+  const std::string choices = fmt::format("{}", fmt::join(words, "|"));
   const auto take = [words = std::move(words), choose = std::move(choose), name,
                      choices](const std::string& word) {
     const auto found = std::find(words.begin(), words.end(), word);
@@ -190,7 +170,7 @@ void Verb::AddGroup(const std::string& title, const std::function<void(Verb&)>& 
   }
 }
 
-void Verb::SetRun(std::function<Result<int>()> run) {
+void Verb::OnRun(std::function<Result<int>()> run) {
   app_->callback([app = app_, run = std::move(run), status = status_] {
     if (!app->get_subcommands().empty()) {
       return;

@@ -5,9 +5,10 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "orrery/base/error.h"
 
@@ -26,12 +27,33 @@ enum ExitStatus : int {
   kExitPartial = 3,   // something was kept and something lost; the output says what
 };
 
+// Errors whose sentence is a format of fmt.
+
+template <typename... Arguments>
+[[nodiscard]] tl::unexpected<Error> InvalidInput(fmt::format_string<Arguments...> sentence,
+                                                 Arguments&&... arguments) {
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format(sentence, std::forward<Arguments>(arguments)...));
+}
+
+template <typename... Arguments>
+[[nodiscard]] tl::unexpected<Error> NotFound(fmt::format_string<Arguments...> sentence,
+                                             Arguments&&... arguments) {
+  return Fail(Error::Kind::kNotFound, fmt::format(sentence, std::forward<Arguments>(arguments)...));
+}
+
+template <typename... Arguments>
+[[nodiscard]] tl::unexpected<Error> Unsupported(fmt::format_string<Arguments...> sentence,
+                                                Arguments&&... arguments) {
+  return Fail(Error::Kind::kUnsupported,
+              fmt::format(sentence, std::forward<Arguments>(arguments)...));
+}
+
 /// An option of a verb. A handle: copies are the same option.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  Option& TypeName(const std::string& name);
   Option& Required();
 
   /// Shows the value that the target has now as the default in --help.
@@ -40,7 +62,9 @@ class Option {
 
   Option& Range(double low, double high);
   Option& Range(std::int64_t low, std::int64_t high);
+
   Option& Range(int low, int high) { return Range(std::int64_t{low}, std::int64_t{high}); }
+
   Option& Positive();
   Option& NonNegative();
   Option& OneOf(const std::vector<std::string>& words);
@@ -53,8 +77,6 @@ class Option {
 
   Option& Excludes(const std::string& other);
   Option& Excludes(const Option& other);
-  Option& Needs(const std::string& other);
-  Option& Needs(const Option& other);
 
  private:
   CLI::Option* option_;
@@ -74,7 +96,8 @@ class Verb {
   void Footer(const std::string& text);
 
   /// Adds an option, or a positional argument if `name` has no dashes; its value is stored in
-  /// `target`. Defined for the types that verb.cc lists.
+  /// `target`. What follows a blank in "--model FILE" stands for the value in --help. Defined for
+  /// the types that verb.cc lists.
   template <typename T>
   Option AddOption(const std::string& name, T& target, const std::string& description);
   Option AddFlag(const std::string& name, bool& target, const std::string& description);
@@ -99,18 +122,9 @@ class Verb {
   /// Shows the options that `add` adds under a title of their own.
   void AddGroup(const std::string& title, const std::function<void(Verb&)>& add);
 
-  /// Runs `run` when the user gives this verb and none below it. It returns a Status or the exit
-  /// status of the program; its error is printed.
-  template <typename Run>
-  void OnRun(Run run) {
-    SetRun([run = std::move(run)]() -> Result<int> {
-      if constexpr (std::is_same_v<decltype(run()), Status>) {
-        return run().map([] { return int{kExitOk}; });
-      } else {
-        return run();
-      }
-    });
-  }
+  /// Runs `run` when the user gives this verb and none below it. It returns the exit status of the
+  /// program; its error is printed.
+  void OnRun(std::function<Result<int>()> run);
 
   /// Hands all words behind the verb over to `run`, unread.
   void OnRunWithWords(std::function<int(const std::vector<std::string>&)> run);
@@ -120,7 +134,6 @@ class Verb {
   void KeepWordsBehindDashes(const std::string& positional, const std::string& description);
 
  private:
-  void SetRun(std::function<Result<int>()> run);
   Option AddWords(const std::string& name, std::vector<std::string> words,
                   std::function<void(std::size_t)> choose, const std::string& description);
 
@@ -131,5 +144,35 @@ class Verb {
 /// Parses the command line and runs the verb that it names; returns the exit status.
 int RunCommandLine(int argc, char** argv, const std::string& description,
                    const std::string& version, const std::function<void(Verb&)>& add_verbs);
+
+// One function for each verb and verb below it: adds it to the program. They are listed in main.cc.
+
+void AddInfoCommand(Verb& program);
+void AddAnalyzeCommand(Verb& program);
+/// capture, measure, doctor and trace.
+void AddCaptureCommands(Verb& program);
+void AddConvertCommand(Verb& program);
+void AddDiffCommand(Verb& program);
+void AddMemoryCommand(Verb& program);
+void AddSimulateCommand(Verb& program);
+void AddValidateCommand(Verb& program);
+
+void AddEvaluateKernelsCommand(Verb& evaluate);
+void AddEvaluateCollectivesCommand(Verb& evaluate);
+void AddEvaluateOverlapCommand(Verb& evaluate);
+void AddEvaluateAllCommand(Verb& evaluate);
+
+void AddFitCollectivesCommand(Verb& fit);
+void AddFitFrameworksCommand(Verb& fit);
+void AddFitHostCommand(Verb& fit);
+void AddFitKernelsCommand(Verb& fit);
+void AddFitOverlapCommand(Verb& fit);
+void AddFitSiblingsCommand(Verb& fit);
+
+/// `predict TRACE` has no word of its own: its options belong to the verb.
+void AddPredictTraceCommand(Verb& predict);
+void AddPredictCollectiveCommand(Verb& predict);
+void AddPredictKernelCommand(Verb& predict);
+void AddPredictOverlapCommand(Verb& predict);
 
 }  // namespace orrery::cli

@@ -1,20 +1,19 @@
-#include "orrery/collective/calibration.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "orrery/collective/machine_models.h"
 #include "orrery/collective/tuner.h"
+#include "orrery/learn/data_set.h"
 #include "orrery/learn/least_squares.h"
-#include "orrery/learn/random.h"
 
 namespace orrery::collective {
-
 namespace {
 
 /// With fewer rows the defaults are kept.
@@ -29,7 +28,6 @@ constexpr double kOutlierError = 0.3;
 constexpr int kStarts = 4;
 constexpr double kStartDeviation = 0.3;
 
-/// A row and the library's algorithm for it.
 struct AlgorithmOfRow {
   const Measurement* row = nullptr;
   AlgorithmAndProtocol candidate;
@@ -67,24 +65,23 @@ std::vector<Constant> ConstantsIn(std::span<const AlgorithmOfRow> candidates) {
   using enum Constant;
   std::vector<Constant> fitted = {kStart,     kSimpleStart, kLlHop,    kSimpleHop,
                                   kLinkShare, kLlLinkShare, kSharpness};
-  const auto any = [&](const auto& is_such) { return std::ranges::any_of(candidates, is_such); };
-  if (any([](const AlgorithmOfRow& candidate) { return candidate.row->fabric.nodes > 1; })) {
-    fitted.insert(fitted.end(), {kNetworkShare, kLlNetworkHop, kSimpleNetworkHop});
+  bool has_nodes = false;
+  bool has_nvls = false;
+  bool has_direct = false;
+  bool has_pcie = false;
+  for (const auto& [row, candidate] : candidates) {
+    has_nodes = has_nodes || row->fabric.nodes > 1;
+    has_nvls = has_nvls || candidate.algorithm == Algorithm::kNvls;
+    has_direct = has_direct || candidate.algorithm == Algorithm::kDirect;
+    has_pcie = has_pcie || row->fabric.intra == IntraLink::kPcie;
   }
-  if (any([](const AlgorithmOfRow& candidate) {
-        return candidate.candidate.algorithm == Algorithm::kNvls;
-      })) {
-    fitted.push_back(kNvlsShare);
-  }
-  if (any([](const AlgorithmOfRow& candidate) {
-        return candidate.candidate.algorithm == Algorithm::kDirect;
-      })) {
-    fitted.push_back(kDirectShare);
-  }
-  if (any([](const AlgorithmOfRow& candidate) {
-        return candidate.row->fabric.intra == IntraLink::kPcie;
-      })) {
-    fitted.push_back(kCrowding);
+  const std::pair<bool, Constant> optional[] = {
+      {has_nodes, kNetworkShare}, {has_nodes, kLlNetworkHop}, {has_nodes, kSimpleNetworkHop},
+      {has_nvls, kNvlsShare},     {has_direct, kDirectShare}, {has_pcie, kCrowding}};
+  for (const auto& [is_needed, constant] : optional) {
+    if (is_needed) {
+      fitted.push_back(constant);
+    }
   }
   fitted.push_back(kOwnShare);
   fitted.resize(std::min(fitted.size(), kMostFitted));
@@ -104,9 +101,9 @@ class Fitter {
     }
   }
 
-  [[nodiscard]] const std::vector<Constant>& fitted() const { return fitted_; }
+  const std::vector<Constant>& fitted() const { return fitted_; }
 
-  [[nodiscard]] MachineConstants ConstantsAt(std::span<const double> point) const {
+  MachineConstants ConstantsAt(std::span<const double> point) const {
     MachineConstants constants = DefaultConstants();
     for (std::size_t i = 0; i < fitted_.size(); ++i) {
       constants.Set(fitted_[i], std::exp(point[i]));
@@ -114,7 +111,7 @@ class Fitter {
     return constants;
   }
 
-  [[nodiscard]] learn::LeastSquaresFit Best() const {
+  learn::LeastSquaresFit Best() const {
     const learn::Residuals residuals = [this](std::span<const double> point) {
       return ResidualsAt(point);
     };
@@ -134,7 +131,7 @@ class Fitter {
   }
 
  private:
-  [[nodiscard]] std::vector<double> ResidualsAt(std::span<const double> point) const {
+  std::vector<double> ResidualsAt(std::span<const double> point) const {
     const MachineConstants constants = ConstantsAt(point);
     std::vector<double> residuals;
     residuals.reserve(candidates_.size() + point.size());
@@ -192,24 +189,20 @@ Result<std::vector<const TunerTables*>> VersionsOf(std::span<const Measurement* 
 }
 
 Status Evaluate(std::span<const Measurement* const> rows, Calibration& calibration) {
-  std::vector<double> predicted;
-  std::vector<double> measured;
-  std::vector<double> large_predicted;
-  std::vector<double> large_measured;
+  learn::EvaluatedTimes all;
+  learn::EvaluatedTimes large;
   for (const Measurement* row : rows) {
     ORRERY_TRY(const double seconds, PredictRow(calibration.model, *row));
-    predicted.push_back(seconds);
-    measured.push_back(row->seconds);
+    all.Add(seconds, row->seconds);
     if (row->request.size.count >= kLargeBytes) {
-      large_predicted.push_back(seconds);
-      large_measured.push_back(row->seconds);
+      large.Add(seconds, row->seconds);
     }
     if (std::abs(seconds / row->seconds - 1) > kOutlierError) {
       calibration.outliers.push_back({row, seconds});
     }
   }
-  calibration.all = learn::Evaluate(predicted, measured);
-  calibration.large = learn::Evaluate(large_predicted, large_measured);
+  calibration.all = all.Evaluate();
+  calibration.large = large.Evaluate();
   return {};
 }
 
@@ -221,11 +214,8 @@ std::vector<std::vector<const Measurement*>> GroupByMachine(std::span<const Meas
   for (const Measurement& row : rows) {
     groups[{row.machine(), row.source, row.setup}].push_back(&row);
   }
-  std::vector<std::vector<const Measurement*>> sorted;
-  for (auto& [key, group] : groups) {
-    sorted.push_back(std::move(group));
-  }
-  return sorted;
+  const auto sorted = groups | std::views::values;
+  return {sorted.begin(), sorted.end()};
 }
 
 Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
@@ -234,10 +224,10 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
     return row->request.size.count >= kLeastBytes;
   });
   if (used.size() < kFewestRows) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{} rows of at least {} bytes are too few to fit constants of a "
-                            "machine; measure {} or more sizes",
-                            used.size(), kLeastBytes, kFewestRows));
+    return Invalid(
+        "{} rows of at least {} bytes are too few to fit constants of a "
+        "machine; measure {} or more sizes",
+        used.size(), kLeastBytes, kFewestRows);
   }
   ORRERY_TRY(const std::vector<const TunerTables*> versions, VersionsOf(used));
   std::optional<FitOfVersion> best;

@@ -1,13 +1,10 @@
-#include "orrery/collective/calibration.h"
-
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/collective/evaluation.h"
 #include "orrery/collective/machine_models.h"
-#include "orrery/learn/random.h"
+#include "orrery/learn/data_set.h"
 
 namespace orrery::collective {
 namespace {
@@ -25,7 +22,7 @@ std::vector<Measurement> RowsOf(const MachineModel& model, const std::vector<int
       row.source = model.source;
       row.cluster = hardware::FindCluster(model.machine);
       row.gpus = count;
-      row.request = {CollectiveKind::kAllReduce, Bytes{bytes}, Element::kFloat};
+      row.request = {CollectiveKind::kAllReduce, Bytes{bytes}, DataType::kFp32};
       row.fabric = *FabricOf(*row.cluster, {.gpus = count});
       row.nccl_version = model.nccl_version;
       row.seconds = *PredictRow(model, row) * std::exp(noise * (2 * random.Uniform() - 1));

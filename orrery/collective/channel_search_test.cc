@@ -1,7 +1,7 @@
-#include "orrery/collective/channel_search.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/collective/tuner_tables.h"
 
 namespace orrery::collective {
 namespace {

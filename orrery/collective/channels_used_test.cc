@@ -1,6 +1,6 @@
-#include "orrery/collective/channels_used.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/collective/fabric.h"
 
 namespace orrery::collective {
 namespace {

@@ -16,7 +16,7 @@ Fabric FabricOfGpus(std::string_view cluster, int gpus) {
 }
 
 Request AllReduce(std::int64_t bytes) {
-  return {CollectiveKind::kAllReduce, Bytes{bytes}, Element::kFloat};
+  return {CollectiveKind::kAllReduce, Bytes{bytes}, DataType::kFp32};
 }
 
 double Seconds(const Fabric& fabric, const Request& request, const AlgorithmAndProtocol& candidate,

@@ -5,15 +5,12 @@
 #include <cmath>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "orrery/network/preset_parts.h"
 #include "orrery/network/presets.h"
 
 namespace orrery::collective {
-
 namespace {
 
 using hardware::Cluster;
@@ -118,7 +115,6 @@ Wire IslandWire(const Cluster& cluster) {
           .kind = cluster.island.kind == IslandKind::kPcie ? LinkKind::kPcie : LinkKind::kNvlink};
 }
 
-/// Islands are the servers of the network presets.
 struct Islands {
   std::uint32_t count = 1;
   std::uint32_t nodes_in_each = 1;
@@ -241,12 +237,10 @@ Result<Topology> DragonflyOf(const Cluster& cluster, const Islands& islands) {
 
 Status CheckNodes(const Cluster& cluster, int nodes) {
   if (nodes < 1) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("a topology needs at least one node: {}", nodes));
+    return Invalid("a topology needs at least one node: {}", nodes);
   }
   if (cluster.nodes > 0 && nodes > cluster.nodes) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{} has {} nodes, fewer than {}", cluster.name, cluster.nodes, nodes));
+    return Invalid("{} has {} nodes, fewer than {}", cluster.name, cluster.nodes, nodes);
   }
   return {};
 }
@@ -271,8 +265,7 @@ Result<Topology> TopologyOf(const Cluster& cluster, int nodes) {
     case FabricPreset::kNone:
       break;
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("{} has no network to join {} nodes", cluster.name, nodes));
+  return Invalid("{} has no network to join {} nodes", cluster.name, nodes);
 }
 
 }  // namespace orrery::collective

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/network/placement.h"
 #include "orrery/network/routing.h"
 
 namespace orrery::collective {

@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "orrery/collective/closed_form.h"
-#include "orrery/collective/flow_level.h"
+#include "orrery/collective/cost_model.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/network/presets.h"
 

@@ -2,7 +2,10 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
-#include "orrery/collective/channel_search.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
+#include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 
 namespace orrery::collective {
@@ -44,5 +47,43 @@ struct Placement {
 /// Returns the fabric of a placement. Fails for less than one GPU, for more than
 /// the cluster has, and for several nodes where there is no network.
 [[nodiscard]] Result<Fabric> FabricOf(const hardware::Cluster& cluster, const Placement& placement);
+
+/// The structure of a collective algorithm without constants. With fitted constants the closed form
+/// is
+///   start + intra_steps * a_intra + inter_steps * a_inter
+///         + size * max(intra_traffic / a GPU's link, inter_traffic / NICs of a node).
+struct Shape {
+  double intra_steps = 0;    // sequential hops inside nodes
+  double inter_steps = 0;    // sequential hops between nodes
+  double intra_traffic = 0;  // over the links of one GPU, one direction, as a multiple of the size
+  double inter_traffic = 0;  // over all NICs of one node, one direction, as a multiple of the size
+
+  bool operator==(const Shape&) const = default;
+};
+
+/// Returns the structure of any pair that some library uses; a group of one rank has none. Tree:
+/// mean traffic of a GPU over NCCL's two trees. NVLS: each value crosses the links of its owner
+/// twice. Direct: at most eight peers at once, all at the rate of the slowest.
+[[nodiscard]] Shape ShapeOf(const Fabric& fabric, CollectiveKind kind, Algorithm algorithm);
+
+struct ChannelsUsed {
+  int channels = 1;
+  int threads = 512;  // per channel
+
+  bool operator==(const ChannelsUsed&) const = default;
+};
+
+/// Returns the channels and threads that NCCL uses for a request: fewer channels, then fewer
+/// threads, until each thread has enough work.
+[[nodiscard]] ChannelsUsed ChannelsFor(const Fabric& fabric, const Request& request,
+                                       Algorithm algorithm, Protocol protocol,
+                                       const NcclSettings& settings);
+
+/// Returns the protocol of send and receive, including all-to-all: LL for small messages.
+[[nodiscard]] Protocol DirectProtocol(const Fabric& fabric, const Request& request);
+
+/// Returns the payload of one of the eight steps of a channel's buffer. `settings` may set the
+/// buffer of Simple; LL and LL128 have their own.
+[[nodiscard]] Bytes StepPayload(Protocol protocol, const NcclSettings& settings);
 
 }  // namespace orrery::collective

@@ -1,11 +1,10 @@
-#include "orrery/collective/flow_level.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/collective/test_clusters.h"
+#include "orrery/collective/clusters_test.h"
+#include "orrery/collective/cost_model.h"
 #include "orrery/network/presets.h"
 
 namespace orrery::collective {

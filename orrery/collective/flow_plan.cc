@@ -1,22 +1,17 @@
 #include "orrery/collective/flow_plan.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
 #include "orrery/collective/fabric.h"
-#include "orrery/collective/shape.h"
 
 namespace orrery::collective {
-
 namespace {
 
 using network::GpuId;
 
 constexpr Bytes kBarrier{8};
-
-/// The GPUs of a group, island by island.
 using Groups = std::vector<std::vector<GpuId>>;
 
 Groups GroupsOf(const network::Placement& placement) {
@@ -35,17 +30,11 @@ std::size_t LeastSize(const Groups& groups) {
   return std::ranges::min(groups, {}, &std::vector<GpuId>::size).size();
 }
 
-bool AreAlike(const Groups& groups) {
-  return std::ranges::all_of(
-      groups, [&](const auto& group) { return group.size() == groups.front().size(); });
-}
-
 /// The GPU at which channel `channel` of `channels` enters a group.
 std::size_t Entry(std::size_t channel, std::size_t channels, std::size_t size) {
   return channel * size / channels;
 }
 
-/// Plans one collective on one group.
 class Planner {
  public:
   Planner(const Request& request, Algorithm algorithm, const network::Placement& placement)
@@ -86,20 +75,19 @@ class Planner {
   }
 
  private:
-  [[nodiscard]] bool IsAllReduce() const {
+  bool IsAllReduce() const {
     return kind_ == CollectiveKind::kAllReduce || kind_ == CollectiveKind::kBarrier;
   }
 
-  [[nodiscard]] bool HasRoot() const {
+  bool HasRoot() const {
     return kind_ == CollectiveKind::kBroadcast || kind_ == CollectiveKind::kReduce;
   }
 
-  [[nodiscard]] bool IsOneSided() const {
+  bool IsOneSided() const {
     return kind_ == CollectiveKind::kAllGather || kind_ == CollectiveKind::kReduceScatter;
   }
 
-  /// Whether the algorithm supports the collective.
-  [[nodiscard]] bool Fits() const {
+  bool Fits() const {
     switch (algorithm_) {
       case Algorithm::kRing:
         return IsAllReduce() || IsOneSided() || HasRoot();
@@ -118,26 +106,27 @@ class Planner {
     }
   }
 
-  [[nodiscard]] Status Check() const {
+  Status Check() const {
     if (!Fits()) {
       return Fail(Error::Kind::kUnsupported,
                   fmt::format("{} by {} has no flows: it is none of its algorithms, or the network "
                               "would have to reduce",
-                              Name(kind_), Name(algorithm_)));
+                              CollectiveKindName(kind_), Name(algorithm_)));
     }
     if (algorithm_ == Algorithm::kNvls && groups_.size() > 1) {
       return Fail(Error::Kind::kUnsupported,
                   fmt::format("NVLS over {} islands needs a network that reduces; use NVLSTree",
                               groups_.size()));
     }
-    if (algorithm_ == Algorithm::kHierarchical && !AreAlike(groups_)) {
+    const auto most = std::ranges::max(groups_, {}, &std::vector<GpuId>::size).size();
+    if (algorithm_ == Algorithm::kHierarchical && most != LeastSize(groups_)) {
       return Fail(Error::Kind::kUnsupported,
                   fmt::format("{} needs as many ranks in every island", Name(algorithm_)));
     }
     return {};
   }
 
-  [[nodiscard]] Hops HopsOf() const {
+  Hops HopsOf() const {
     Fabric fabric;
     fabric.ranks = static_cast<int>(ranks_.size());
     fabric.nodes = static_cast<int>(groups_.size());
@@ -147,14 +136,14 @@ class Planner {
   }
 
   /// Bytes that each of `count` ranks sends along a ring.
-  [[nodiscard]] double RingBytes(double bytes, std::size_t count) const {
+  double RingBytes(double bytes, std::size_t count) const {
     const auto n = static_cast<double>(count);
     return HasRoot() ? bytes : (IsAllReduce() ? 2 : 1) * bytes * (n - 1) / n;
   }
 
   /// Where a channel enters the islands: on a rail if there are as many channels as ranks per
   /// island.
-  [[nodiscard]] std::vector<GpuId> Heads(std::size_t channel, std::size_t channels) const {
+  std::vector<GpuId> Heads(std::size_t channel, std::size_t channels) const {
     std::vector<GpuId> heads;
     for (const std::vector<GpuId>& group : groups_) {
       heads.push_back(group[Entry(channel, channels, group.size())]);
@@ -162,8 +151,7 @@ class Planner {
     return heads;
   }
 
-  /// All GPUs in the order of one of the rings.
-  [[nodiscard]] std::vector<GpuId> RingOrder(std::size_t channel, std::size_t channels) const {
+  std::vector<GpuId> RingOrder(std::size_t channel, std::size_t channels) const {
     std::vector<GpuId> order;
     for (const std::vector<GpuId>& group : groups_) {
       const std::size_t entry = Entry(channel, channels, group.size());

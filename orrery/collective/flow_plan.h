@@ -9,7 +9,7 @@
 #include "orrery/base/error.h"
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/request.h"
-#include "orrery/network/placement.h"
+#include "orrery/network/routing.h"
 #include "orrery/network/topology.h"
 
 namespace orrery::collective {
@@ -58,7 +58,6 @@ class FlowPlan {
   std::vector<FlowEdge> edges_;
 };
 
-/// The order of the pairs of an all-to-all.
 enum class AllToAllOrder {
   kAtOnce,    // all pairs share links from the start
   kInRounds,  // in round i every rank r sends to r + i; rounds are sequential

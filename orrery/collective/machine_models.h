@@ -1,23 +1,66 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/collective/calibration.h"
+#include "orrery/collective/closed_form.h"
+#include "orrery/collective/measurement.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/learn/metrics.h"
 
 namespace orrery::collective {
 
-/// How closely a model matches the requested machine.
+/// Smaller messages are dominated by the launch and neither fitted nor evaluated.
+inline constexpr std::int64_t kLeastBytes = 1024;
+
+/// A machine as described by one source's measurements.
+struct MachineModel {
+  std::string machine;       // name of a cluster of the catalogue
+  std::string source;        // who measured
+  std::string setup;         // what they call the machine
+  std::string nccl_version;  // of the tuner's constants: given, or the best fit
+  bool was_version_told = false;
+  /// Inferred NCCL settings between nodes where the data do not give them: "" or what fits better.
+  /// Operators and plugins change them without documenting it.
+  std::string assumed_settings;
+  MachineConstants constants;
+  std::vector<Constant> fitted;
+  std::size_t rows = 0;
+  int most_gpus = 0;
+};
+
+struct Outlier {
+  const Measurement* row = nullptr;
+  double predicted_seconds = 0;
+};
+
+struct Calibration {
+  MachineModel model;
+  learn::Evaluation all;    // rows of at least `kLeastBytes`
+  learn::Evaluation large;  // of 4 MB and more
+  std::vector<Outlier> outliers;
+};
+
+/// Rows of one machine, source and setup, in this order.
+[[nodiscard]] std::vector<std::vector<const Measurement*>> GroupByMachine(
+    std::span<const Measurement> rows);
+
+/// Fits the constants that the rows determine, at most ten, to rows of one group; the others keep
+/// their defaults. Fails for fewer than four rows.
+[[nodiscard]] Result<Calibration> Calibrate(std::span<const Measurement* const> rows);
+[[nodiscard]] Result<double> PredictRow(const MachineModel& model, const Measurement& row);
+
 enum class ModelMatch {
   kSource,   // fitted to this machine by the same source
   kMachine,  // fitted to this machine
   kNearest,  // fitted to the nearest machine of the catalogue
 };
 
-/// The machines whose constants were fitted.
 class MachineModels {
  public:
   struct Found {
@@ -36,7 +79,6 @@ class MachineModels {
     std::string_view setup = {};   // the source's name of the machine
   };
 
-  /// Returns the defaults if no model matches.
   [[nodiscard]] Found Find(const Question& question) const;
 
   /// The file: docs/formats/collective-model.md.
@@ -54,5 +96,49 @@ class MachineModels {
 };
 
 [[nodiscard]] std::string_view Name(ModelMatch match);
+
+struct SplitRule {
+  enum class Kind : std::uint8_t {
+    kRandom,     // a share of the sizes of each machine, collective and number of GPUs
+    kAboveGpus,  // rows of more GPUs
+  };
+
+  Kind kind = Kind::kRandom;
+  double share = 0.2;
+  int most_gpus = 0;
+  std::uint64_t seed = 1;
+
+  /// "random:20", "above:gpus:16", each optionally with ":seed=7".
+  [[nodiscard]] static Result<SplitRule> Parse(std::string_view text);
+};
+
+struct EvaluatedRow {
+  const Measurement* row = nullptr;
+  double seconds = 0;
+  ModelMatch match = ModelMatch::kNearest;
+};
+
+struct EvaluatedGroup {
+  std::string source;
+  std::string machine;
+  std::string collective;
+  int gpus = 0;
+  learn::Evaluation figures;
+};
+
+struct EvaluationResult {
+  std::vector<EvaluatedRow> rows;
+  learn::Evaluation overall;
+  std::vector<EvaluatedGroup> groups;
+};
+
+[[nodiscard]] Result<EvaluationResult> Evaluate(std::span<const Measurement> rows,
+                                                std::int64_t min_bytes,
+                                                const MachineModels& models);
+
+/// Fits each machine to a part of its rows and evaluates the rest.
+[[nodiscard]] Result<EvaluationResult> EvaluateHeldOut(std::span<const Measurement> rows,
+                                                       std::int64_t min_bytes,
+                                                       const SplitRule& rule);
 
 }  // namespace orrery::collective

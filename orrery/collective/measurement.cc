@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -13,16 +12,11 @@
 #include "orrery/hardware/gpu.h"
 
 namespace orrery::collective {
-
 namespace {
 
 constexpr double kMicro = 1e-6;
 constexpr double kMilli = 1e-3;
 constexpr double kGiga = 1e9;
-
-tl::unexpected<Error> BadRow(std::string reason) {
-  return Fail(Error::Kind::kInvalidInput, std::move(reason));
-}
 
 std::string TextOr(const Table& table, std::size_t row, std::string_view column,
                    std::string_view fallback = "") {
@@ -38,7 +32,7 @@ Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view c
                          double unit) {
   const std::optional<double> value = table.NumberInText(row, column);
   if (!value || !std::isfinite(*value) || *value <= 0) {
-    return BadRow(fmt::format("{} is not a time above zero", column));
+    return Invalid("{} is not a time above zero", column);
   }
   return *value * unit;
 }
@@ -46,12 +40,11 @@ Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view c
 Result<int> GpusIn(const Table& table, std::size_t row, std::string_view column) {
   const std::optional<double> value = table.NumberInText(row, column);
   if (!value || *value < 1 || *value > 10'000'000) {
-    return BadRow(fmt::format("{} is not a number of GPUs", column));
+    return Invalid("{} is not a number of GPUs", column);
   }
   return static_cast<int>(*value);
 }
 
-/// The fields of a row before the machine is looked up.
 struct RawRow {
   Measurement measurement;
   std::string machine;  // its name in the row
@@ -66,137 +59,100 @@ Result<Request> RequestOf(std::string_view kind, double bytes, std::string_view 
   ORRERY_TRY(request.kind, ParseCollectiveKind(kind));
   request.size = Bytes{static_cast<std::int64_t>(bytes)};
   if (!element.empty()) {
-    ORRERY_TRY(request.element, ParseElement(element));
+    ORRERY_TRY(request.element, ParseElementType(element));
   }
   return request;
 }
 
-/// Some tables have only the bandwidth.
-double SecondsAtBusBandwidth(const Measurement& measurement, double bytes_per_second) {
-  const auto bytes = static_cast<double>(measurement.request.size.count);
-  return bytes * BusFactor(measurement.request.kind, measurement.gpus) / bytes_per_second;
-}
-
-// --- truth/nccl.csv ----------------------------------------------------------------------------
-
-Raw ReadTruth(const Table& table, std::size_t row) {
-  RawRow raw;
-  ORRERY_TRY(raw.measurement.gpus, GpusIn(table, row, "n_gpus"));
-  const double bytes = table.NumberInText(row, "size_bytes").value_or(0);
-  const bool has_time = HasCell(table, row, "oop_time_us");
-  if (raw.measurement.gpus == 1 || bytes <= 0 ||
-      (!has_time && !HasCell(table, row, "oop_busbw_GBps"))) {
-    return std::nullopt;
-  }
-  raw.measurement.source = TextOr(table, row, "source");
-  raw.measurement.setup = TextOr(table, row, "gpu");
-  ORRERY_TRY(raw.measurement.request,
-             RequestOf(TextOr(table, row, "collective"), bytes, TextOr(table, row, "dtype")));
-  ORRERY_TRY(raw.measurement.settings, ParseNcclSettings(TextOr(table, row, "algo_env")));
-  raw.measurement.nccl_version = TextOr(table, row, "nccl_version");
-  if (has_time) {
-    ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "oop_time_us", kMicro));
-  } else {
-    const double bandwidth = table.NumberInText(row, "oop_busbw_GBps").value_or(0) * kGiga;
-    if (!(bandwidth > 0)) {
-      return BadRow("oop_busbw_GBps is not a bandwidth above zero");
-    }
-    raw.measurement.seconds = SecondsAtBusBandwidth(raw.measurement, bandwidth);
-  }
-  raw.machine =
-      fmt::format("{} {} {} {}", TextOr(table, row, "gpu"), TextOr(table, row, "inter_node"),
-                  TextOr(table, row, "intra_node"), raw.measurement.source);
-  raw.gpus_per_node = static_cast<int>(table.NumberInText(row, "gpus_per_node").value_or(0));
-  return raw;
-}
-
-// --- aiconfigurator's tables -------------------------------------------------------------------
-
-Raw ReadAiconfigurator(const Table& table, std::size_t row) {
-  RawRow raw;
-  raw.measurement.source = "aiconfigurator";
-  ORRERY_TRY(raw.measurement.gpus, GpusIn(table, row, "num_gpus"));
-  const std::string element = TextOr(table, row, "nccl_dtype");
-  const double elements = table.NumberInText(row, "message_size").value_or(0);
-  ORRERY_TRY(raw.measurement.request, RequestOf(TextOr(table, row, "op_name"),
-                                                elements * (element == "half" ? 2 : 1), element));
-  raw.measurement.nccl_version = TextOr(table, row, "version");
-  ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "latency_ms", kMilli));
-  raw.machine = TextOr(table, row, "device");
-  raw.measurement.setup = raw.machine;
-  return raw;
-}
-
-// --- vidur's and pipeweave's tables ------------------------------------------------------------
-
-/// `size` is documented as elements of fp16. Then eight A100 would reach a bus bandwidth of
-/// 342 to 455 GB/s over links of 300; as bytes it is 171 to 228, as everywhere else.
-Raw ReadVidur(const Table& table, std::size_t row) {
-  RawRow raw;
-  ORRERY_TRY(raw.measurement.gpus, GpusIn(table, row, "num_workers"));
-  if (raw.measurement.gpus == 1) {
-    return std::nullopt;
-  }
-  raw.measurement.source = TextOr(table, row, "source");
-  ORRERY_TRY(raw.measurement.request,
-             RequestOf(TextOr(table, row, "collective"),
-                       table.NumberInText(row, "size").value_or(0), "half"));
-  ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "median_ms", kMilli));
-  raw.machine = TextOr(table, row, "system");
-  raw.measurement.setup = raw.machine;
-  raw.gpus_per_node = static_cast<int>(table.NumberInText(row, "devices_per_node").value_or(0));
-  return raw;
-}
-
-// --- nccl-tests --------------------------------------------------------------------------------
-
-Raw ReadNcclTests(const Table& table, std::size_t row) {
-  RawRow raw;
-  ORRERY_TRY(raw.measurement.gpus, GpusIn(table, row, "nranks"));
-  const double bytes = table.NumberInText(row, "size_bytes").value_or(0);
-  if (raw.measurement.gpus == 1 || bytes <= 0) {
-    return std::nullopt;
-  }
-  raw.measurement.source = TextOr(table, row, "source", "nccl-tests");
-  ORRERY_TRY(raw.measurement.request, RequestOf(TextOr(table, row, "test", "all_reduce"), bytes,
-                                                TextOr(table, row, "data_type")));
-  raw.measurement.nccl_version = TextOr(table, row, "nccl_version");
-  ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "oop_time_us", kMicro));
-  raw.machine = TextOr(table, row, "gpu");
-  if (const double nodes = table.NumberInText(row, "nodes").value_or(0); nodes > 0) {
-    raw.gpus_per_node = static_cast<int>(raw.measurement.gpus / nodes);
-  }
-  raw.measurement.setup = raw.machine;
-  return raw;
-}
-
+/// The columns of a publisher's table.
 struct Layout {
-  std::string_view name;
-  std::vector<std::string_view> columns;
-  Raw (*read)(const Table& table, std::size_t row);
+  std::string_view gpus;
+  std::string_view size;  // bytes
+  std::string_view time;
+  double time_unit;
+  std::string_view kind;
+  std::string_view element;
+  std::string_view machine;
+  std::string_view version = "nccl_version";
+  std::string_view gpus_per_node = {};
+  std::string_view bandwidth = {};  // of the bus, GB/s, for rows without a time
+  std::string_view default_source = {};
+  std::string_view default_kind = {};  // the column is optional
+  std::string_view default_element = {};
+  bool counts_elements = false;  // sizes are in elements of half precision or of one byte
 };
 
-const std::array<Layout, 4>& Layouts() {
-  static const std::array<Layout, 4> layouts = {{
-      {"truth", {"collective", "n_gpus", "size_bytes", "oop_time_us"}, ReadTruth},
-      {"aiconfigurator", {"op_name", "num_gpus", "message_size", "latency_ms"}, ReadAiconfigurator},
-      {"vidur", {"collective", "num_workers", "size", "median_ms"}, ReadVidur},
-      {"nccl-tests", {"nranks", "size_bytes", "oop_time_us"}, ReadNcclTests},
-  }};
-  return layouts;
-}
+constexpr auto kLayouts = std::to_array<Layout>({
+    // truth/nccl.csv
+    {"n_gpus", "size_bytes", "oop_time_us", kMicro, "collective", "dtype", "gpu", "nccl_version",
+     "gpus_per_node", "oop_busbw_GBps"},
+    // aiconfigurator
+    {"num_gpus", "message_size", "latency_ms", kMilli, "op_name", "nccl_dtype", "device", "version",
+     "", "", "aiconfigurator", "", "", true},
+    // vidur and pipeweave. `size` is documented as elements of fp16. Then eight A100 would reach a
+    // bus bandwidth of 342 to 455 GB/s over links of 300; as bytes it is 171 to 228, as elsewhere.
+    {"num_workers", "size", "median_ms", kMilli, "collective", "", "system", "nccl_version",
+     "devices_per_node", "", "", "", "half"},
+    // nccl-tests
+    {"nranks", "size_bytes", "oop_time_us", kMicro, "test", "data_type", "gpu", "nccl_version", "",
+     "", "nccl-tests", "all_reduce"},
+});
 
 const Layout* FindLayout(const Table& table) {
-  for (const Layout& layout : Layouts()) {
-    bool has_all = true;
-    for (const std::string_view column : layout.columns) {
-      has_all = has_all && table.FindColumn(column).has_value();
-    }
-    if (has_all) {
-      return &layout;
-    }
+  const auto found = std::ranges::find_if(kLayouts, [&](const Layout& layout) {
+    return table.FindColumn(layout.gpus) && table.FindColumn(layout.size) &&
+           table.FindColumn(layout.time) &&
+           (!layout.default_kind.empty() || table.FindColumn(layout.kind));
+  });
+  return found == kLayouts.end() ? nullptr : &*found;
+}
+
+Result<double> TimeIn(const Layout& layout, const Table& table, std::size_t row,
+                      const Measurement& measurement) {
+  if (layout.bandwidth.empty() || HasCell(table, row, layout.time)) {
+    return SecondsIn(table, row, layout.time, layout.time_unit);
   }
-  return nullptr;
+  const double bandwidth = table.NumberInText(row, layout.bandwidth).value_or(0) * kGiga;
+  if (!(bandwidth > 0)) {
+    return Invalid("{} is not a bandwidth above zero", layout.bandwidth);
+  }
+  const auto bytes = static_cast<double>(measurement.request.size.count);
+  return bytes * BusFactor(measurement.request.kind, measurement.gpus) / bandwidth;
+}
+
+int GpusPerNode(const Layout& layout, const Table& table, std::size_t row, int gpus) {
+  const double nodes = table.NumberInText(row, "nodes").value_or(0);
+  return static_cast<int>(layout.gpus_per_node.empty() && nodes > 0
+                              ? gpus / nodes
+                              : table.NumberInText(row, layout.gpus_per_node).value_or(0));
+}
+
+Raw ReadRow(const Layout& layout, const Table& table, std::size_t row) {
+  RawRow raw;
+  Measurement& measurement = raw.measurement;
+  ORRERY_TRY(measurement.gpus, GpusIn(table, row, layout.gpus));
+  const std::string element = TextOr(table, row, layout.element, layout.default_element);
+  const double bytes = table.NumberInText(row, layout.size).value_or(0) *
+                       (layout.counts_elements && element == "half" ? 2 : 1);
+  const bool has_time = layout.bandwidth.empty() || HasCell(table, row, layout.time) ||
+                        HasCell(table, row, layout.bandwidth);
+  if (measurement.gpus == 1 || bytes <= 0 || !has_time) {
+    return std::nullopt;
+  }
+  measurement.source = TextOr(table, row, "source", layout.default_source);
+  ORRERY_TRY(measurement.request,
+             RequestOf(TextOr(table, row, layout.kind, layout.default_kind), bytes, element));
+  ORRERY_TRY(measurement.settings, ParseNcclSettings(TextOr(table, row, "algo_env")));
+  measurement.nccl_version = TextOr(table, row, layout.version);
+  ORRERY_TRY(measurement.seconds, TimeIn(layout, table, row, measurement));
+  measurement.setup = TextOr(table, row, layout.machine);
+  raw.machine =
+      layout.bandwidth.empty()
+          ? measurement.setup
+          : fmt::format("{} {} {} {}", measurement.setup, TextOr(table, row, "inter_node"),
+                        TextOr(table, row, "intra_node"), measurement.source);
+  raw.gpus_per_node = GpusPerNode(layout, table, row, measurement.gpus);
+  return raw;
 }
 
 /// A machine that is not in the catalogue is replaced by one whose GPUs have the same vendor and
@@ -229,11 +185,11 @@ Status Place(RawRow& raw, const hardware::Cluster* given, const std::string& fil
     cluster = LikeliestCluster(raw.machine);
   }
   if (cluster == nullptr) {
-    return BadRow(raw.machine.empty()
-                      ? "the machine is unknown; name it with --cluster"
-                      : fmt::format("no machine of the catalogue is like '{}'; name one with "
-                                    "--cluster",
-                                    raw.machine));
+    return Invalid(raw.machine.empty()
+                       ? "the machine is unknown; name it with --cluster"
+                       : fmt::format("no machine of the catalogue is like '{}'; name one with "
+                                     "--cluster",
+                                     raw.machine));
   }
   raw.measurement.cluster = cluster;
   // Islands may span nodes: only fewer GPUs than a node has determine the placement.
@@ -253,20 +209,20 @@ Status AddMeasurements(const MeasuredTable& table, const std::string& cluster,
                        Measurements& measurements) {
   const Layout* layout = FindLayout(table.table);
   if (layout == nullptr) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: neither an nccl-tests log nor a table of collectives: columns "
-                            "collective, n_gpus, size_bytes and oop_time_us are needed",
-                            table.file));
+    return Invalid(
+        "{}: neither an nccl-tests log nor a table of collectives: columns "
+        "collective, n_gpus, size_bytes and oop_time_us are needed",
+        table.file);
   }
   const hardware::Cluster* given = cluster.empty() ? nullptr : hardware::FindCluster(cluster);
   if (!cluster.empty() && given == nullptr) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("no cluster is called '{}'", cluster));
+    return Invalid("no cluster is called '{}'", cluster);
   }
   const auto file = static_cast<std::uint32_t>(measurements.files.size());
   measurements.files.push_back(table.file);
   for (std::size_t row = 0; row < table.table.num_rows(); ++row) {
     const std::uint32_t line = table.has_lines ? static_cast<std::uint32_t>(row + 2) : 0;
-    Raw raw = layout->read(table.table, row);
+    Raw raw = ReadRow(*layout, table.table, row);
     if (raw && !*raw) {
       ++measurements.skipped;
       continue;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/rejected_row.h"
 #include "orrery/base/table.h"
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/nccl_settings.h"
@@ -14,7 +14,6 @@
 
 namespace orrery::collective {
 
-/// One measured collective.
 struct Measurement {
   std::string source;                          // who measured
   std::string setup = {};                      // the source's name of the machine
@@ -46,7 +45,6 @@ struct MeasuredTable {
   bool has_lines = false;  // row i is line i + 2
 };
 
-/// Whether a table has the columns of measured collectives.
 [[nodiscard]] bool HoldsCollectives(const Table& table);
 
 /// Adds the rows of a table: the columns of ../shared/truth/nccl.csv, of aiconfigurator's or

@@ -46,8 +46,7 @@ Result<Choice> FindChoice(std::string_view text, std::span<const Choice> choices
     }
     known.push_back(Name(choice));
   }
-  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a known {}; expected one of {}",
-                                                      text, what, fmt::join(known, ", ")));
+  return Invalid("'{}' is not a known {}; expected one of {}", text, what, fmt::join(known, ", "));
 }
 
 // "Ring,Tree" or "^NVLS".
@@ -66,7 +65,7 @@ Result<ChoiceMask> ReadMask(std::string_view text, std::span<const Choice> choic
   }
   const ChoiceMask mask = others ? all & ~named : named;
   if (mask == 0) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' leaves no {}", text, what));
+    return Invalid("'{}' leaves no {}", text, what);
   }
   return mask;
 }
@@ -110,9 +109,7 @@ Result<std::int64_t> ReadNumber(std::string_view variable, std::string_view text
                                 std::int64_t least) {
   const std::optional<std::int64_t> number = ParseInteger(text);
   if (!number || *number < least || *number > (std::int64_t{1} << 30)) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("{} must be a whole number of at least {}, not '{}'", variable, least, text));
+    return Invalid("{} must be a whole number of at least {}, not '{}'", variable, least, text);
   }
   return *number;
 }
@@ -135,11 +132,11 @@ Status ReadVariable(std::string_view variable, std::string_view value, NcclSetti
     ORRERY_TRY(const std::int64_t enable, ReadNumber(variable, value, 0));
     settings.nvls = enable != 0;
   } else {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("'{}' is not supported; expected one of NCCL_ALGO, NCCL_PROTO, "
-                            "NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, NCCL_BUFFSIZE and "
-                            "NCCL_NVLS_ENABLE",
-                            variable));
+    return Invalid(
+        "'{}' is not supported; expected one of NCCL_ALGO, NCCL_PROTO, "
+        "NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, NCCL_BUFFSIZE and "
+        "NCCL_NVLS_ENABLE",
+        variable);
   }
   return {};
 }
@@ -205,6 +202,18 @@ Status ReadBareWords(const std::vector<Entry>& entries, NcclSettings& settings) 
 
 }  // namespace
 
+std::string_view Name(Algorithm algorithm) {
+  constexpr std::array<std::string_view, 9> kNames = {
+      "Tree",     "Ring", "CollnetDirect", "CollnetChain", "NVLS",
+      "NVLSTree", "PAT",  "Hierarchical",  "Direct"};
+  return kNames.at(static_cast<std::size_t>(algorithm));
+}
+
+std::string_view Name(Protocol protocol) {
+  constexpr std::array<std::string_view, 3> kNames = {"LL", "LL128", "Simple"};
+  return kNames.at(static_cast<std::size_t>(protocol));
+}
+
 bool NcclSettings::Allows(CollectiveKind kind, Algorithm algorithm) const {
   const ChoiceMask mask = algorithms[static_cast<std::size_t>(kind)];
   return mask == 0 || (mask & Bit(algorithm)) != 0;
@@ -234,9 +243,8 @@ Result<NcclSettings> ParseNcclSettings(std::string_view text) {
   ORRERY_TRY_STATUS(ReadBareWords(entries, settings));
   if (settings.min_channels && settings.max_channels &&
       *settings.min_channels > *settings.max_channels) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("NCCL_MIN_NCHANNELS must not exceed NCCL_MAX_NCHANNELS: {} > {}",
-                            *settings.min_channels, *settings.max_channels));
+    return Invalid("NCCL_MIN_NCHANNELS must not exceed NCCL_MAX_NCHANNELS: {} > {}",
+                   *settings.min_channels, *settings.max_channels);
   }
   return settings;
 }

@@ -14,7 +14,6 @@ namespace orrery::collective {
 /// A set of choices, one bit each. Empty: not set.
 using ChoiceMask = std::uint32_t;
 
-/// NCCL's environment variables that affect the choice of algorithms.
 struct NcclSettings {
   std::array<ChoiceMask, kNumCollectiveKinds>
       algorithms{};  // by CollectiveKind; bits by Algorithm; 0: all
@@ -27,8 +26,6 @@ struct NcclSettings {
 
   [[nodiscard]] bool Allows(CollectiveKind kind, Algorithm algorithm) const;
   [[nodiscard]] bool Allows(CollectiveKind kind, Protocol protocol) const;
-
-  /// Whether the settings allow it.
   [[nodiscard]] bool Asks(CollectiveKind kind, Algorithm algorithm) const;
   [[nodiscard]] bool Asks(CollectiveKind kind, Protocol protocol) const;
 

@@ -9,7 +9,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/collective/closed_form.h"
-#include "orrery/collective/flow_level.h"
+#include "orrery/collective/cost_model.h"
 #include "orrery/network/presets.h"
 
 /// What holds for any collective on any machine, whatever its constants.

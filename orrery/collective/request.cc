@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,7 +22,7 @@ constexpr std::int64_t kBarrierBytes = 4;
 template <typename Value>
 using Spelling = std::pair<std::string_view, Value>;
 
-// The first spelling of a value is its name. Underscores and case are ignored.
+// Underscores and case are ignored.
 constexpr std::array<Spelling<CollectiveKind>, 10> kKinds{{
     {"all_reduce", CollectiveKind::kAllReduce},
     {"all_gather", CollectiveKind::kAllGather},
@@ -35,16 +34,6 @@ constexpr std::array<Spelling<CollectiveKind>, 10> kKinds{{
     {"barrier", CollectiveKind::kBarrier},
     {"bcast", CollectiveKind::kBroadcast},
     {"point_to_point", CollectiveKind::kSendRecv},
-}};
-
-constexpr std::array<Spelling<Element>, 19> kElements{{
-    {"int8", Element::kInt8},         {"fp8", Element::kFp8},       {"half", Element::kHalf},
-    {"bfloat16", Element::kBfloat16}, {"int32", Element::kInt32},   {"float", Element::kFloat},
-    {"int64", Element::kInt64},       {"double", Element::kDouble}, {"uint8", Element::kInt8},
-    {"f8e4m3", Element::kFp8},        {"f8e5m2", Element::kFp8},    {"fp16", Element::kHalf},
-    {"float16", Element::kHalf},      {"bf16", Element::kBfloat16}, {"fp32", Element::kFloat},
-    {"float32", Element::kFloat},     {"fp64", Element::kDouble},   {"uint32", Element::kInt32},
-    {"uint64", Element::kInt64},
 }};
 
 constexpr std::array<Spelling<std::int64_t>, 11> kUnits{{
@@ -67,30 +56,6 @@ std::string Folded(std::string_view text) {
   return folded;
 }
 
-template <typename Value>
-Result<Value> FindSpelling(std::string_view text, std::span<const Spelling<Value>> spellings,
-                           std::string_view what) {
-  std::vector<std::string_view> known;
-  for (const auto& [spelling, value] : spellings) {
-    if (Folded(spelling) == Folded(text)) {
-      return value;
-    }
-    known.push_back(spelling);
-  }
-  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a known {}; expected one of {}",
-                                                      text, what, fmt::join(known, ", ")));
-}
-
-template <typename Value>
-std::string_view NameOf(Value value, std::span<const Spelling<Value>> spellings) {
-  for (const auto& [spelling, meaning] : spellings) {
-    if (meaning == value) {
-      return spelling;
-    }
-  }
-  return {};
-}
-
 std::vector<std::string_view> Words(std::string_view text) {
   std::vector<std::string_view> words;
   while (true) {
@@ -108,11 +73,27 @@ std::vector<std::string_view> Words(std::string_view text) {
 }  // namespace
 
 Result<CollectiveKind> ParseCollectiveKind(std::string_view text) {
-  return FindSpelling<CollectiveKind>(text, kKinds, "collective");
+  std::vector<std::string_view> known;
+  for (const auto& [spelling, kind] : kKinds) {
+    if (Folded(spelling) == Folded(text)) {
+      return kind;
+    }
+    known.push_back(spelling);
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("'{}' is not a known collective; expected one of {}", text,
+                          fmt::join(known, ", ")));
 }
 
-Result<Element> ParseElement(std::string_view text) {
-  return FindSpelling<Element>(text, kElements, "type of element");
+Result<DataType> ParseElementType(std::string_view text) {
+  const DataType type = ParseDataType(text);
+  if (type == DataType::kUnknown) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("'{}' is not a known data type; write one such as float, half, "
+                            "bfloat16, fp8, int32 or int8",
+                            text));
+  }
+  return type;
 }
 
 Result<Bytes> ParseSize(std::string_view text) {
@@ -162,7 +143,7 @@ Result<Request> ParseRequest(std::string_view text) {
     ORRERY_TRY(request.size, ParseSize(words[1]));
   }
   if (words.size() == 3) {
-    ORRERY_TRY(request.element, ParseElement(words[2]));
+    ORRERY_TRY(request.element, ParseElementType(words[2]));
   }
   return request;
 }
@@ -177,24 +158,13 @@ double BusFactor(CollectiveKind kind, int ranks) {
     case CollectiveKind::kReduceScatter:
     case CollectiveKind::kAllToAll:
       return others;
-    case CollectiveKind::kBroadcast:
-    case CollectiveKind::kReduce:
-    case CollectiveKind::kSendRecv:
+    default:
       return 1;
   }
-  return 1;
 }
 
-bool SwitchReduces(Element element) {
-  return element != Element::kInt8 && element != Element::kFp8;
-}
-
-std::string_view Name(CollectiveKind kind) {
-  return NameOf<CollectiveKind>(kind, kKinds);
-}
-
-std::string_view Name(Element element) {
-  return NameOf<Element>(element, kElements);
+bool SwitchReduces(DataType element) {
+  return ElementBytes(element) >= 2;
 }
 
 }  // namespace orrery::collective

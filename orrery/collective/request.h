@@ -1,37 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <string_view>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
 
 namespace orrery::collective {
-
-enum class CollectiveKind {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kAllToAll,
-  kBroadcast,
-  kReduce,
-  kSendRecv,
-  kBarrier,
-};
-
-inline constexpr std::size_t kNumCollectiveKinds = 8;
-
-/// Element types: their size, and whether a switch can reduce them.
-enum class Element {
-  kInt8,
-  kFp8,
-  kHalf,
-  kBfloat16,
-  kInt32,
-  kFloat,
-  kInt64,
-  kDouble,
-};
 
 /// One collective that all ranks of a group call.
 struct Request {
@@ -41,7 +17,7 @@ struct Request {
   /// reduce-scatter the input, all-to-all what one rank sends.
   Bytes size{};
 
-  Element element = Element::kFloat;
+  DataType element = DataType::kFp32;
 
   bool operator==(const Request&) const = default;
 };
@@ -54,17 +30,13 @@ struct Request {
 /// Read the parts of a request: "all_reduce", "64MiB", "bfloat16".
 [[nodiscard]] Result<CollectiveKind> ParseCollectiveKind(std::string_view text);
 [[nodiscard]] Result<Bytes> ParseSize(std::string_view text);
-[[nodiscard]] Result<Element> ParseElement(std::string_view text);
+[[nodiscard]] Result<DataType> ParseElementType(std::string_view text);
 
 /// Returns busbw / algbw, which makes bandwidths of different numbers of ranks comparable with that
 /// of a link.
 [[nodiscard]] double BusFactor(CollectiveKind kind, int ranks);
 
 /// Whether NVSwitch can reduce values of the type.
-[[nodiscard]] bool SwitchReduces(Element element);
-
-/// "all_reduce", "bfloat16": as spelled by nccl-tests and PyTorch.
-[[nodiscard]] std::string_view Name(CollectiveKind kind);
-[[nodiscard]] std::string_view Name(Element element);
+[[nodiscard]] bool SwitchReduces(DataType element);
 
 }  // namespace orrery::collective

@@ -16,12 +16,13 @@ TEST(RequestTest, ReadsKindSizeAndType) {
   EXPECT_EQ(ParseRequest(" all_gather  1GB bf16 ").value(),
             (Request{.kind = CollectiveKind::kAllGather,
                      .size = {1'000'000'000},
-                     .element = Element::kBfloat16}));
+                     .element = DataType::kBf16}));
   EXPECT_EQ(ParseRequest("alltoall 4194304").value(),
             (Request{.kind = CollectiveKind::kAllToAll, .size = {4194304}}));
   EXPECT_EQ(
       ParseRequest("ReduceScatter 1.5KiB int8").value(),
-      (Request{.kind = CollectiveKind::kReduceScatter, .size = {1536}, .element = Element::kInt8}));
+      (Request{
+          .kind = CollectiveKind::kReduceScatter, .size = {1536}, .element = DataType::kInt8}));
   EXPECT_EQ(ParseRequest("barrier").value().kind, CollectiveKind::kBarrier);
 }
 
@@ -59,10 +60,9 @@ TEST(RequestTest, BusFactors) {
 }
 
 TEST(RequestTest, NamesAreReadBack) {
-  EXPECT_EQ(Name(CollectiveKind::kSendRecv), "send_recv");
-  EXPECT_EQ(Name(Element::kBfloat16), "bfloat16");
-  EXPECT_FALSE(SwitchReduces(Element::kFp8));
-  EXPECT_TRUE(SwitchReduces(Element::kHalf));
+  EXPECT_EQ(CollectiveKindName(CollectiveKind::kSendRecv), "send_recv");
+  EXPECT_FALSE(SwitchReduces(DataType::kFp8));
+  EXPECT_TRUE(SwitchReduces(DataType::kFp16));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-#include "orrery/collective/shape.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
+
+#include "orrery/collective/fabric.h"
 
 namespace orrery::collective {
 namespace {

@@ -1,15 +1,86 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/collective/algorithm.h"
-#include "orrery/collective/channel_search.h"
 
 namespace orrery::collective {
+
+/// GPUs for which NCCL has the same constants.
+enum class GpuGeneration {
+  kVolta,
+  kAmpere,
+  kHopper,
+  kBlackwell,
+  kOther,
+};
+
+/// Channels that NCCL found, before it doubles them: rings (or trees) of one speed each, GB/s.
+struct ChannelGraph {
+  int channels = 0;
+  double intra_speed = 0;
+  double inter_speed = 0;  // equals intra_speed on one node
+
+  [[nodiscard]] double intra_total() const { return channels * intra_speed; }
+
+  bool operator==(const ChannelGraph&) const = default;
+};
+
+/// The inputs of the search. Bandwidths in GB/s, one direction.
+struct SearchSpace {
+  GpuGeneration generation = GpuGeneration::kOther;
+  int nodes = 1;
+  int ranks_per_node = 1;
+  double gpu_link = 0;  // of a GPU, inside the node
+  double nic = 0;       // of one NIC in use, at most that of PCIe
+  int nics = 0;         // of a node
+};
+
+/// Returns the rings that NCCL finds. It tries its speeds from the fastest to half of the best so
+/// far and keeps the largest channels times speed, ties to the faster; then it splits fast channels
+/// in two. A link slower than all speeds is one channel.
+[[nodiscard]] ChannelGraph SearchRings(const SearchSpace& space);
+
+/// Returns the channels of reduction in the switch, as fast as their share of a link allows: one
+/// for each rank of a node, over several nodes no more than NICs.
+[[nodiscard]] ChannelGraph SearchNvls(const SearchSpace& space);
+[[nodiscard]] int DoubledChannels(const ChannelGraph& graph, GpuGeneration generation, int nodes);
+
+inline constexpr std::size_t kNumGenerations = 5;
+
+/// NCCL's bandwidths of links and the speeds that it searches (data/network/nccl_channels.yaml).
+struct ChannelTables {
+  struct Speeds {  // GB/s, fastest first
+    std::vector<double> intra;
+    std::vector<double> inter;
+  };
+
+  /// A search whose result is known from a log.
+  struct KnownGraph {
+    SearchSpace space;  // gpu_link is ignored
+    ChannelGraph graph;
+  };
+
+  std::array<double, kNumGenerations> nvlink_share{};
+  std::map<int, double> pcie_gbps;  // by generation
+  std::array<Speeds, kNumGenerations> speeds;
+  std::array<std::array<int, 2>, kNumGenerations> nvls_channels{};  // on one node, on several
+  std::vector<KnownGraph> known_graphs;
+  std::map<int, int> cube_mesh_rings;            // by ranks
+  std::map<std::string, double> nic_latency_us;  // by kind of network
+  std::int64_t p2p_ll_threshold_bytes = 0;
+  std::int64_t p2p_least_part_bytes = 0;
+};
+
+[[nodiscard]] const ChannelTables& EmbeddedChannelTables();
+
+/// Returns NCCL's bandwidth of PCIe, GB/s; newer generations count as the newest known.
+[[nodiscard]] double PcieGbps(int generation);
 
 /// One number for each of LL, LL128 and Simple.
 using ByProtocol = std::array<double, kNumProtocols>;
@@ -64,11 +135,7 @@ struct TunerTables {
 /// Returns the constants that a version uses: "2.21.5", "2.29.3+cuda13.1". The newest if the
 /// text is empty; fails if it is not a version or older than all known ones.
 [[nodiscard]] Result<const TunerTables*> FindTunerTables(std::string_view nccl_version);
-
-/// The constants of all known versions, newest first.
 [[nodiscard]] const std::vector<TunerTables>& AllTunerTables();
-
-/// The constants of the newest version.
 [[nodiscard]] const TunerTables& NewestTunerTables();
 
 }  // namespace orrery::collective

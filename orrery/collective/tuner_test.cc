@@ -164,7 +164,7 @@ TEST(TunerTest, SwitchReductionIsBoundByLinksAndChannels) {
 TEST(TunerTest, TheSwitchCannotReduceEverything) {
   const Fabric fabric = Of("DGX H100", 8);
   Request request = AllReduce(1024 * kMebibyte);
-  request.element = Element::kInt8;
+  request.element = DataType::kInt8;
   EXPECT_EQ(Choice(fabric, request).algorithm, Algorithm::kRing);
   EXPECT_EQ(Choice(fabric, AllReduce(1024 * kMebibyte), "NCCL_NVLS_ENABLE=0").algorithm,
             Algorithm::kRing);

@@ -1,4 +1,3 @@
-#include "orrery/collective/uneven_all_to_all.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +23,7 @@ TEST(UnevenAllToAll, EqualPartsAreTheEvenOne) {
     const Fabric fabric = FabricOfGpus("dgx h100", gpus);
     const double part = 1 << 20;
     const Request even{CollectiveKind::kAllToAll, Bytes{static_cast<std::int64_t>(part) * gpus},
-                       Element::kFloat};
+                       DataType::kFp32};
     const double expected = ClosedFormSeconds(fabric, even, {Algorithm::kDirect, Protocol::kSimple},
                                               NewestTunerTables(), DefaultConstants());
     EXPECT_NEAR(*UnevenAllToAllSeconds(fabric, Even(gpus, part), DefaultConstants()), expected,

@@ -1,8 +1,8 @@
-#include "orrery/draw/number_format.h"
-
 #include <limits>
 
 #include <gtest/gtest.h>
+
+#include "orrery/draw/format.h"
 
 namespace orrery::draw {
 namespace {

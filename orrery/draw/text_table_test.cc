@@ -1,6 +1,6 @@
-#include "orrery/draw/text_table.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/draw/format.h"
 
 namespace orrery::draw {
 namespace {
@@ -66,24 +66,6 @@ TEST(TextTableTest, ALineBreakInACellDoesNotTearTheTable) {
   table.AddRow({"x\ny\tz"});
 
   EXPECT_EQ(table.Render(), "a\n-----\nx y z\n");
-}
-
-TEST(TextTableTest, ATableOfMeasurementsKnowsWhatIsANumber) {
-  Table measurements;
-  measurements.AddColumn("gpu", Table::Type::kText);
-  measurements.AddColumn("ranks", Table::Type::kInteger);
-  measurements.AddColumn("ms", Table::Type::kNumber);
-  measurements.AddRow();
-  measurements.AddRow();
-  measurements.Set(0, 0, std::string("H200"));
-  measurements.Set(0, 1, std::int64_t{64});
-  measurements.Set(1, 2, 1.0 / 3.0);
-
-  EXPECT_EQ(ToTextTable(measurements).Render(),
-            "gpu   ranks        ms\n"
-            "----  -----  --------\n"
-            "H200     64\n"
-            "             0.333333\n");
 }
 
 TEST(TextWidthTest, TruncationCountsColumnsAndKeepsCharactersWhole) {

@@ -1,13 +1,8 @@
 #include "orrery/export/chrome_events.h"
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <fmt/format.h>
 
 #include "orrery/export/event_args.h"
-#include "orrery/export/slice_names.h"
 
 namespace orrery::exporting {
 namespace {
@@ -237,7 +232,8 @@ void WriteRowNames(const ChromeRows& rows, ChromeEvents& events) {
   }
 }
 
-void WriteSlices(const ChromeRank& rank, ChromeEvents& events) {
+void WriteRank(const ChromeRank& rank, FlowIds& ids, ChromeEvents& events) {
+  WriteRowNames(rank.rows, events);
   const SliceNames names(rank.trace);
   for (const std::vector<std::uint32_t>& slice_of_row : rank.layout.slice_of_row) {
     for (const std::uint32_t slice : slice_of_row) {
@@ -246,16 +242,10 @@ void WriteSlices(const ChromeRank& rank, ChromeEvents& events) {
       }
     }
   }
-}
-
-void WritePoints(const ChromeRank& rank, ChromeEvents& events) {
   WriteInstants(rank, events);
   WriteMemoryEvents(rank, events);
   WriteMemoryCounters(rank, events);
   WriteCounters(rank, events);
-}
-
-void WriteFlows(const ChromeRank& rank, FlowIds& ids, ChromeEvents& events) {
   if (rank.like_kineto) {
     for (const std::int64_t correlation : rank.trace.activities.correlation) {
       ids.Reserve(correlation);

@@ -1,17 +1,54 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <string_view>
+#include <cstddef>
 
 #include <tsl/robin_set.h>
 
-#include "orrery/export/chrome_rows.h"
 #include "orrery/export/json_writer.h"
 #include "orrery/export/rank_layout.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::exporting {
+
+/// A process of a Chrome trace: a block of rows with a title.
+struct ChromeProcess {
+  std::string pid;  // as JSON: a number, or a string for rows that are not a process
+  std::string name;
+  std::string labels;
+  std::int64_t sort_index = 0;
+};
+
+/// A thread of a Chrome trace: one row of slices, which nest.
+struct ChromeThread {
+  std::size_t process = 0;  // into ChromeRows::processes
+  std::string tid;          // as JSON
+  std::string name;
+  std::int64_t sort_index = 0;
+  bool is_used = true;
+  std::string place;  // the fields that put an event here: "pid":538,"tid":598
+};
+
+/// Which process and thread each track and lane of a rank is drawn on.
+struct ChromeRows {
+  std::vector<ChromeProcess> processes;
+  std::vector<ChromeThread> threads;
+  std::vector<std::size_t> first_thread_of_track;  // its lanes follow; see DrawnTracks
+
+  [[nodiscard]] const ChromeThread& Thread(RowId drawn_track, Lane lane = 0) const {
+    return threads[first_thread_of_track[drawn_track] + lane];
+  }
+};
+
+/// Rows for a single rank, numbered as Kineto does, so that its readers understand the file: host
+/// events under the process id and thread id, device events under the device and stream. Further
+/// lanes of a track count on behind the largest thread id of their process.
+[[nodiscard]] ChromeRows KinetoRows(const trace::Trace& trace, const RankLayout& layout);
+
+/// Rows for one of several ranks: a process for the host, with number `first_pid`, then one for
+/// each device in order. Thread ids are those of the trace where they are free.
+[[nodiscard]] ChromeRows RankRows(const trace::Trace& trace, const RankLayout& layout,
+                                  std::int64_t rank, std::int64_t first_pid);
 
 /// The array of events while it is written: one event per line.
 class ChromeEvents {
@@ -67,15 +104,10 @@ class FlowIds {
 /// Writes the names and the order of processes and threads.
 void WriteRowNames(const ChromeRows& rows, ChromeEvents& events);
 
-/// Writes all slices of a rank, table by table in row order, so that a reader that sorts stably
-/// gets the rows in their original order.
-void WriteSlices(const ChromeRank& rank, ChromeEvents& events);
-
-/// Writes memory events, counters and instant events.
-void WritePoints(const ChromeRank& rank, ChromeEvents& events);
-
-/// Writes the flow arrows: launch to device, forward to backward, and those of the file. As in
+/// Writes the events of a rank. Slices come table by table in row order, so that a reader that
+/// sorts stably gets the rows in their original order; then memory events, counters and instant
+/// events; then flow arrows: launch to device, forward to backward, and those of the file. As in
 /// Kineto, in a file with one rank the id of a launch arrow is the correlation id.
-void WriteFlows(const ChromeRank& rank, FlowIds& ids, ChromeEvents& events);
+void WriteRank(const ChromeRank& rank, FlowIds& ids, ChromeEvents& events);
 
 }  // namespace orrery::exporting

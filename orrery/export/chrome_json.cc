@@ -2,23 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/export/chrome_events.h"
-#include "orrery/export/chrome_rows.h"
-#include "orrery/export/collective_spans.h"
 #include "orrery/export/event_args.h"
 #include "orrery/export/json_writer.h"
 #include "orrery/export/rank_layout.h"
-#include "orrery/export/slice_names.h"
-#include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {
 namespace {
@@ -42,23 +33,20 @@ void WriteArray(JsonWriter& json, std::size_t count, WriteElement&& write_elemen
   json.Write("]");
 }
 
-void WriteDevice(const Trace& trace, RowId row, JsonStrings& strings, JsonWriter& json) {
-  const trace::Devices::Row device = trace.devices.At(row);
-  json.Write("{");
-  JsonArgs fields(json, strings);
-  fields.Integer("id", device.id);
-  fields.Text("name", device.name);
-  KnownInteger(fields, "totalGlobalMem", device.memory_bytes);
-  KnownInteger(fields, "computeMajor", device.compute_major);
-  KnownInteger(fields, "computeMinor", device.compute_minor);
-  KnownInteger(fields, "numSms", device.multiprocessors);
-  fields.Fields(device.extra);
-  json.Write("}");
-}
-
 void WriteDevices(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
-  WriteArray(json, trace.devices.size(),
-             [&](RowId row) { WriteDevice(trace, row, strings, json); });
+  WriteArray(json, trace.devices.size(), [&](RowId row) {
+    const trace::Devices::Row device = trace.devices.At(row);
+    json.Write("{");
+    JsonArgs fields(json, strings);
+    fields.Integer("id", device.id);
+    fields.Text("name", device.name);
+    KnownInteger(fields, "totalGlobalMem", device.memory_bytes);
+    KnownInteger(fields, "computeMajor", device.compute_major);
+    KnownInteger(fields, "computeMinor", device.compute_minor);
+    KnownInteger(fields, "numSms", device.multiprocessors);
+    fields.Fields(device.extra);
+    json.Write("}");
+  });
 }
 
 void WriteGroup(const Trace& trace, RowId row, JsonStrings& strings, JsonWriter& json) {
@@ -109,16 +97,6 @@ void WriteDistributedInfo(const Trace& trace, JsonStrings& strings, JsonWriter& 
   json.Write("}");
 }
 
-void WriteMetadataValue(const Trace& trace, RowId row, JsonStrings& strings, JsonWriter& json) {
-  strings.Write(json, trace.metadata.key[row]);
-  json.Write(": ");
-  if (trace.metadata.is_json[row] != 0) {
-    json.Write(trace.Text(trace.metadata.value[row]));
-  } else {
-    strings.Write(json, trace.metadata.value[row]);
-  }
-}
-
 // Writes the metadata of the recorded file, without the keys that we write ourselves; returns
 // whether there was any.
 bool WriteMetadata(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
@@ -126,16 +104,17 @@ bool WriteMetadata(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
   for (RowId row = 0; row < trace.metadata.size(); ++row) {
     if (std::ranges::find(kOwnKeys, trace.Text(trace.metadata.key[row])) == kOwnKeys.end()) {
       json.Write(any ? ",\n" : "");
-      WriteMetadataValue(trace, row, strings, json);
+      strings.Write(json, trace.metadata.key[row]);
+      json.Write(": ");
+      if (trace.metadata.is_json[row] != 0) {
+        json.Write(trace.Text(trace.metadata.value[row]));
+      } else {
+        strings.Write(json, trace.metadata.value[row]);
+      }
       any = true;
     }
   }
   return any;
-}
-
-bool HasDistributedInfo(const Trace& trace) {
-  return trace.info.rank >= 0 || trace.info.world_size >= 0 || !trace.info.backend.empty() ||
-         !trace.process_groups.empty();
 }
 
 void WriteSingleRank(const Trace& trace, JsonWriter& json) {
@@ -143,7 +122,8 @@ void WriteSingleRank(const Trace& trace, JsonWriter& json) {
   json.Write("\"deviceProperties\": ");
   WriteDevices(trace, strings, json);
   json.Write(",\n");
-  if (HasDistributedInfo(trace)) {
+  if (trace.info.rank >= 0 || trace.info.world_size >= 0 || !trace.info.backend.empty() ||
+      !trace.process_groups.empty()) {
     json.Write("\"distributedInfo\": ");
     WriteDistributedInfo(trace, strings, json);
     json.Write(",\n");
@@ -157,17 +137,6 @@ void WriteSingleRank(const Trace& trace, JsonWriter& json) {
 // In the order of TimeOrigin.
 constexpr auto kOriginNames =
     std::to_array<std::string_view>({"unknown", "1970", "start of the recording"});
-
-// Only the name: the folder says more about the machine than about the run.
-std::string_view FileName(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-void WriteFiles(const Trace& trace, JsonWriter& json) {
-  json.Write(", \"files\": ");
-  WriteArray(json, trace.info.files.size(),
-             [&](std::size_t i) { json.Write(JsonText{FileName(trace.info.files[i])}); });
-}
 
 void WriteProblems(const trace::ProblemLog& problems, JsonWriter& json) {
   json.Write(", \"problems\": ");
@@ -197,49 +166,47 @@ void WriteLanes(const ChromeRows& rows, JsonWriter& json) {
   json.Write("]");
 }
 
-void KnownText(JsonArgs& fields, std::string_view key, const std::string& text) {
-  if (!text.empty()) {
-    fields.Words(key, text);
-  }
-}
-
-void WriteRankInfo(const Trace& trace, std::size_t rank_index, JsonStrings& strings,
-                   JsonWriter& json) {
+void WriteRankInfo(const Trace& trace, std::int64_t rank, JsonStrings& strings, JsonWriter& json) {
   JsonArgs fields(json, strings);
-  fields.Integer("rank", RankNumber(trace, rank_index));
+  fields.Integer("rank", rank);
   KnownInteger(fields, "world_size", trace.info.world_size);
-  KnownText(fields, "format", trace.info.format);
-  KnownText(fields, "format_version", trace.info.format_version);
-  KnownText(fields, "producer", trace.info.producer);
-  KnownText(fields, "host_name", trace.info.host_name);
+  for (const auto& [key, text] : {std::pair("format", &trace.info.format),
+                                  {"format_version", &trace.info.format_version},
+                                  {"producer", &trace.info.producer},
+                                  {"host_name", &trace.info.host_name}}) {
+    if (!text->empty()) {
+      fields.Words(key, *text);
+    }
+  }
   fields.Words("times_since", kOriginNames[static_cast<std::size_t>(trace.info.time_origin)]);
   if (!trace.graph_nodes.empty()) {
     fields.Integer("graph_nodes_not_written", static_cast<std::int64_t>(trace.graph_nodes.size()));
   }
 }
 
-// The keys that a single rank has at the top of the file.
-void WriteRankFrame(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
-  json.Write(", \"deviceProperties\": ");
-  WriteDevices(trace, strings, json);
-  json.Write(", \"distributedInfo\": ");
-  WriteDistributedInfo(trace, strings, json);
-  json.Write(", \"metadata\": {");
-  WriteMetadata(trace, strings, json);
-  json.Write("}");
-}
-
-void WriteRank(const TraceSet& set, std::size_t rank_index, const ChromeRows& rows,
-               JsonWriter& json) {
+void WriteRankEntry(const TraceSet& set, std::size_t rank_index, const ChromeRows& rows,
+                    JsonWriter& json) {
   const Trace& trace = set.ranks[rank_index];
   JsonStrings strings(trace.strings);
   json.Write("\n {");
-  WriteRankInfo(trace, rank_index, strings, json);
-  WriteFiles(trace, json);
+  WriteRankInfo(trace, trace::RankOf(set, rank_index), strings, json);
+  json.Write(", \"files\": ");
+  WriteArray(json, trace.info.files.size(), [&](std::size_t i) {
+    // Without the folder, which describes the machine rather than the run.
+    const std::string_view path = trace.info.files[i];
+    json.Write(JsonText{path.substr(path.rfind('/') + 1)});
+  });
   WriteProblems(trace.problems, json);
   WriteLanes(rows, json);
   if (set.ranks.size() != 1) {
-    WriteRankFrame(trace, strings, json);
+    // The keys that a single rank has at the top of the file.
+    json.Write(", \"deviceProperties\": ");
+    WriteDevices(trace, strings, json);
+    json.Write(", \"distributedInfo\": ");
+    WriteDistributedInfo(trace, strings, json);
+    json.Write(", \"metadata\": {");
+    WriteMetadata(trace, strings, json);
+    json.Write("}");
   }
   json.Write("}");
 }
@@ -262,7 +229,7 @@ void WriteFrameTail(const TraceSet& set, const std::vector<ChromeRows>& rows, st
   json.Write(",\n\"orrery\": {\"version\": \"" ORRERY_VERSION "\", \"base_ns\": ", base_ns);
   WriteProblems(set.problems, json);
   json.Write(", \"ranks\": ");
-  WriteArray(json, set.ranks.size(), [&](std::size_t i) { WriteRank(set, i, rows[i], json); });
+  WriteArray(json, set.ranks.size(), [&](std::size_t i) { WriteRankEntry(set, i, rows[i], json); });
   json.Write("}\n}\n");
 }
 
@@ -286,17 +253,14 @@ ChromeRows RowsOf(const std::vector<CollectiveRow>& rows, std::int64_t pid, std:
   return result;
 }
 
-std::int64_t RankOf(const TraceSet& set, const CollectiveMember& member) {
-  return RankNumber(set.ranks[member.rank_index], member.rank_index);
-}
-
 void WriteArgs(const TraceSet& set, const CollectiveSpan& span, const CollectiveMetrics& metrics,
                JsonWriter& json) {
   json.Write("\"members\": [");
   for (std::size_t i = 0; i < span.members.size(); ++i) {
-    json.Write(i == 0 ? "" : ", ", RankOf(set, span.members[i]));
+    json.Write(i == 0 ? "" : ", ", trace::RankOf(set, span.members[i].rank_index));
   }
-  json.Write("], \"last rank\": ", RankOf(set, span.members[metrics.last_member]));
+  json.Write("], \"last rank\": ",
+             trace::RankOf(set, span.members[metrics.last_member].rank_index));
   json.Write(", \"wait sum (us)\": ", JsonMicroseconds{metrics.wait_sum_ns});
   json.Write(", \"transfer (us)\": ", JsonMicroseconds{metrics.transfer_ns});
   if (span.bytes >= 0) {
@@ -317,14 +281,6 @@ void WriteSlice(const TraceSet& set, const CollectiveSpan& span, const Collectiv
   json.Write("}}");
 }
 
-std::int64_t EndOfRanks(const TraceSet& set) {
-  std::int64_t end = 0;
-  for (std::size_t i = 0; i < set.ranks.size(); ++i) {
-    end = std::max(end, RankNumber(set.ranks[i], i) + 1);
-  }
-  return end;
-}
-
 // Writes a process "collectives" with number `pid` (below zero: a name instead, as Kineto does for
 // rows that are not a process) and a thread for each group: one slice for each collective, from the
 // first arrival to the last end.
@@ -334,7 +290,11 @@ void WriteCollectives(const TraceSet& set, std::span<const CollectiveSpan> colle
   if (rows.empty()) {
     return;
   }
-  const ChromeRows places = RowsOf(rows, pid, EndOfRanks(set));
+  std::int64_t end_of_ranks = 0;
+  for (std::size_t i = 0; i < set.ranks.size(); ++i) {
+    end_of_ranks = std::max<std::int64_t>(end_of_ranks, trace::RankOf(set, i) + 1);
+  }
+  const ChromeRows places = RowsOf(rows, pid, end_of_ranks);
   WriteRowNames(places, events);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     for (const CollectiveRow::Slice& slice : rows[row].slices) {
@@ -345,49 +305,6 @@ void WriteCollectives(const TraceSet& set, std::span<const CollectiveSpan> colle
   }
 }
 
-// Numbering starts at 1: process 0 is the idle process to Perfetto.
-constexpr std::int64_t kFirstPid = 1;
-
-// Writes the ranks one after the other, so that only one layout is in memory.
-class SetWriter {
- public:
-  SetWriter(const TraceSet& set, ChromeEvents& events)
-      : set_(set), like_kineto_(set.ranks.size() == 1), events_(events) {}
-
-  void WriteRank(std::size_t index, std::span<const CollectiveWait> waits) {
-    const trace::Trace& trace = set_.ranks[index];
-    const RankLayout layout = LayOutRank(trace, waits);
-    rows_.push_back(like_kineto_ ? KinetoRows(trace, layout)
-                                 : RankRows(trace, layout, RankNumber(trace, index), next_pid_));
-    next_pid_ += static_cast<std::int64_t>(rows_.back().processes.size());
-    JsonStrings strings(trace.strings);
-    const ChromeRank rank{.trace = trace,
-                          .layout = layout,
-                          .rows = rows_.back(),
-                          .strings = strings,
-                          .like_kineto = like_kineto_};
-    WriteRowNames(rank.rows, events_);
-    WriteSlices(rank, events_);
-    WritePoints(rank, events_);
-    WriteFlows(rank, flow_ids_, events_);
-  }
-
-  void WriteCollectiveSlices(std::span<const CollectiveSpan> collectives) {
-    WriteCollectives(set_, collectives, like_kineto_ ? -1 : next_pid_, events_);
-  }
-
-  // Of the ranks written so far.
-  [[nodiscard]] const std::vector<ChromeRows>& rows() const { return rows_; }
-
- private:
-  const TraceSet& set_;
-  bool like_kineto_;
-  ChromeEvents& events_;
-  std::vector<ChromeRows> rows_;
-  FlowIds flow_ids_;
-  std::int64_t next_pid_ = kFirstPid;
-};
-
 }  // namespace
 
 Status WriteChromeJson(const TraceSet& set, std::span<const CollectiveSpan> collectives,
@@ -395,18 +312,28 @@ Status WriteChromeJson(const TraceSet& set, std::span<const CollectiveSpan> coll
   // Times of unknown origin stay as they are: a base would claim a date.
   const std::int64_t base_ns =
       HasEpochTimes(set) ? FloorToSecond(EarliestTime(set, collectives)) : 0;
+  const bool like_kineto = set.ranks.size() == 1;
   const auto waits = WaitsByRank(set.ranks.size(), collectives);
   JsonWriter json(sink);
   ChromeEvents events(json, base_ns);
-  SetWriter writer(set, events);
+  FlowIds flow_ids;
+  std::vector<ChromeRows> rows;  // of the ranks written so far
+  std::int64_t next_pid = 1;     // process 0 is the idle process to Perfetto
   WriteFrameHead(set, base_ns, json);
   json.Write("\"traceEvents\": [");
+  // One rank after the other, so that only one layout is in memory.
   for (std::size_t i = 0; i < set.ranks.size(); ++i) {
-    writer.WriteRank(i, waits[i]);
+    const Trace& trace = set.ranks[i];
+    const RankLayout layout = LayOutRank(trace, waits[i]);
+    rows.push_back(like_kineto ? KinetoRows(trace, layout)
+                               : RankRows(trace, layout, trace::RankOf(set, i), next_pid));
+    next_pid += static_cast<std::int64_t>(rows.back().processes.size());
+    JsonStrings strings(trace.strings);
+    WriteRank({trace, layout, rows.back(), strings, like_kineto}, flow_ids, events);
   }
-  writer.WriteCollectiveSlices(collectives);
+  WriteCollectives(set, collectives, like_kineto ? -1 : next_pid, events);
   json.Write("\n]");
-  WriteFrameTail(set, writer.rows(), base_ns, json);
+  WriteFrameTail(set, rows, base_ns, json);
   return json.Flush();
 }
 

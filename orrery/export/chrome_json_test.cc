@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
-#include "orrery/export/test_traces.h"
+#include "orrery/export/traces_test.h"
 
 namespace orrery::exporting {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/export/chrome_rows.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,7 +6,8 @@
 #include <fmt/format.h>
 
 #include "orrery/base/json_text.h"
-#include "orrery/export/slice_names.h"
+#include "orrery/export/chrome_events.h"
+#include "orrery/export/rank_layout.h"
 
 namespace orrery::exporting {
 namespace {
@@ -41,8 +40,10 @@ class RowBuilder {
   // Reserves the number for a track's own thread, so that lanes do not take it.
   void Claim(std::size_t process, std::int64_t tid) { used_tids_[process].insert(tid); }
 
-  bool IsClaimed(std::size_t process, std::int64_t tid) const {
-    return used_tids_[process].contains(tid);
+  // Claims a number that is valid and still free, else a fresh one.
+  std::int64_t ClaimOrFresh(std::size_t process, std::int64_t preferred) {
+    const bool is_free = preferred >= 0 && used_tids_[process].insert(preferred).second;
+    return is_free ? preferred : FreshTid(process);
   }
 
   // Returns a number above all that are in use.
@@ -79,10 +80,6 @@ class RowBuilder {
   std::vector<std::set<std::int64_t>> used_tids_;
 };
 
-ChromeProcess OwnProcess() {
-  return {.pid = "\"orrery\"", .name = "orrery", .labels = {}, .sort_index = kOtherSortIndex};
-}
-
 ChromeProcess KinetoProcess(const Trace& trace, RowId track) {
   const std::string_view name = trace.Text(trace.tracks.process_name[track]);
   const std::int64_t number = trace.tracks.process[track];
@@ -110,10 +107,6 @@ ChromeThread KinetoThread(const Trace& trace, RowId track, std::size_t process) 
           .name = number < 0 && name.empty() ? std::string() : TrackTitle(trace, track),
           .sort_index = std::max<std::int64_t>(number, 0),
           .place = {}};
-}
-
-ChromeThread OwnThread(const std::string& name, std::size_t process) {
-  return {.process = process, .tid = QuoteJson(name), .name = name, .place = {}};
 }
 
 std::set<std::int32_t> DevicesWithTracks(const Trace& trace) {
@@ -145,15 +138,6 @@ std::map<std::int32_t, std::size_t> AddRankProcesses(const Trace& trace, std::in
   return process_of_device;
 }
 
-// Returns the thread's own number where it is one and still free.
-std::int64_t ClaimTid(RowBuilder& builder, std::size_t process, std::int64_t preferred) {
-  if (preferred < 0 || builder.IsClaimed(process, preferred)) {
-    return builder.FreshTid(process);
-  }
-  builder.Claim(process, preferred);
-  return preferred;
-}
-
 }  // namespace
 
 ChromeRows KinetoRows(const Trace& trace, const RankLayout& layout) {
@@ -164,10 +148,14 @@ ChromeRows KinetoRows(const Trace& trace, const RankLayout& layout) {
     builder.Claim(builder.Process(KinetoProcess(trace, track)), trace.tracks.thread[track]);
   }
   for (RowId track = 0; track < tracks.count; ++track) {
-    ChromeThread thread =
-        track < tracks.none
-            ? KinetoThread(trace, track, builder.Process(KinetoProcess(trace, track)))
-            : OwnThread(TrackTitle(trace, track), builder.Process(OwnProcess()));
+    ChromeThread thread;
+    if (track < tracks.none) {
+      thread = KinetoThread(trace, track, builder.Process(KinetoProcess(trace, track)));
+    } else {
+      thread.process = builder.Process({"\"orrery\"", "orrery", "", kOtherSortIndex});
+      thread.name = TrackTitle(trace, track);
+      thread.tid = QuoteJson(thread.name);
+    }
     thread.is_used = layout.IsUsed(track);
     builder.AddTrack(thread, layout.num_lanes[track]);
   }
@@ -186,7 +174,7 @@ ChromeRows RankRows(const Trace& trace, const RankLayout& layout, std::int64_t r
   std::vector<std::int64_t> tids;
   for (RowId track = 0; track < tracks.count; ++track) {
     const std::int64_t preferred = track < tracks.none ? trace.tracks.thread[track] : -1;
-    tids.push_back(ClaimTid(builder, process_of(track), preferred));
+    tids.push_back(builder.ClaimOrFresh(process_of(track), preferred));
   }
   for (RowId track = 0; track < tracks.count; ++track) {
     const ChromeThread thread{.process = process_of(track),

@@ -3,20 +3,192 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "orrery/base/check.h"
 #include "orrery/trace/collective_names.h"
 
 namespace orrery::exporting {
 namespace {
-
-using trace::CollectiveKind;
 using trace::MatchedCollectives;
 using trace::Trace;
 using trace::TraceSet;
+
+// The ends of the slices that are open on one lane, outermost first.
+class OpenLane {
+ public:
+  // Closes what ended before `slice` begins, and returns whether it fits into what is still open.
+  bool Fits(const LayoutSlice& slice) {
+    while (!open_ends_.empty() && open_ends_.back() <= slice.begin_ns) {
+      open_ends_.pop_back();
+    }
+    return open_ends_.empty() || slice.end_ns <= open_ends_.back();
+  }
+
+  void Add(const LayoutSlice& slice) { open_ends_.push_back(slice.end_ns); }
+
+ private:
+  std::vector<std::int64_t> open_ends_;
+};
+
+// The lanes of one layer, numbered from `first`.
+class Lanes {
+ public:
+  explicit Lanes(Lane first) : first_(first) {}
+
+  Lane Place(const LayoutSlice& slice) {
+    const auto fitting = std::find_if(lanes_.begin(), lanes_.end(),
+                                      [&](OpenLane& lane) { return lane.Fits(slice); });
+    last_ = static_cast<std::size_t>(fitting - lanes_.begin());
+    // Past the last number there is one lane for all the rest, however they overlap.
+    if (last_ == lanes_.size() && !full()) {
+      lanes_.emplace_back();
+    }
+    last_ = std::min(last_, lanes_.size() - 1);
+    lanes_[last_].Add(slice);
+    return lane();
+  }
+
+  // Puts the slice on the lane of the one before it.
+  Lane Attach(const LayoutSlice& slice) {
+    lanes_[last_].Add(slice);
+    return lane();
+  }
+
+  [[nodiscard]] Lane end() const { return static_cast<Lane>(first_ + lanes_.size()); }
+
+ private:
+  [[nodiscard]] bool full() const { return end() == std::numeric_limits<Lane>::max(); }
+
+  [[nodiscard]] Lane lane() const { return static_cast<Lane>(first_ + last_); }
+
+  Lane first_;
+  std::vector<OpenLane> lanes_;
+  std::size_t last_ = 0;
+};
+
+// The usual case, and cheaper to find out than the layout by layers.
+bool AllNest(std::span<const LayoutSlice> slices) {
+  OpenLane lane;
+  for (const LayoutSlice& slice : slices) {
+    if (!lane.Fits(slice)) {
+      return false;
+    }
+    lane.Add(slice);
+  }
+  return true;
+}
+
+int HighestLayer(std::span<const LayoutSlice> slices) {
+  return slices.empty() ? -1 : std::ranges::max(slices, {}, &LayoutSlice::layer).layer;
+}
+
+// A moment at which a slice must not cut through another one.
+struct Cut {
+  std::int64_t at_ns;
+  std::size_t slice;
+};
+
+std::vector<Cut> CutsOf(std::span<const LayoutSlice> slices, std::span<const std::size_t> chosen) {
+  std::vector<Cut> cuts;
+  for (const std::size_t i : chosen) {
+    cuts.push_back({slices[i].begin_ns, i});
+    cuts.push_back({slices[i].end_ns, i});
+  }
+  std::ranges::sort(cuts, {}, [](const Cut& cut) { return std::pair(cut.at_ns, cut.slice); });
+  return cuts;
+}
+
+bool LiesInside(const LayoutSlice& inner, const LayoutSlice& outer) {
+  return outer.begin_ns <= inner.begin_ns && inner.end_ns <= outer.end_ns;
+}
+
+// Returns for each slice whether it crosses one of `base`, which nest. A slice crosses if one of
+// its ends lies within a base slice that it is neither inside of nor around; of those around one
+// moment the innermost decides.
+std::vector<bool> FindCrossing(std::span<const LayoutSlice> slices,
+                               std::span<const std::size_t> base,
+                               std::span<const std::size_t> chosen) {
+  std::vector<bool> crosses(slices.size(), false);
+  std::vector<std::size_t> open;
+  std::size_t next = 0;
+  const auto close_until = [&](std::int64_t at_ns) {
+    while (!open.empty() && slices[open.back()].end_ns <= at_ns) {
+      open.pop_back();
+    }
+  };
+  for (const Cut& cut : CutsOf(slices, chosen)) {
+    for (; next < base.size() && slices[base[next]].begin_ns < cut.at_ns; ++next) {
+      close_until(slices[base[next]].begin_ns);
+      open.push_back(base[next]);
+    }
+    close_until(cut.at_ns);
+    if (!open.empty() && !LiesInside(slices[cut.slice], slices[open.back()]) &&
+        !LiesInside(slices[open.back()], slices[cut.slice])) {
+      crosses[cut.slice] = true;
+    }
+  }
+  return crosses;
+}
+
+// The layout while it grows, layer by layer.
+class Layout {
+ public:
+  explicit Layout(std::span<const LayoutSlice> slices)
+      : slices_(slices), lanes_(slices.size(), kUnplaced) {}
+
+  void PlaceOnNewLanes(int layer) {
+    Lanes lanes(next_);
+    for (std::size_t i = 0; i < slices_.size(); ++i) {
+      if (slices_[i].layer == layer && lanes_[i] == kUnplaced) {
+        lanes_[i] = slices_[i].attached ? lanes.Attach(slices_[i]) : lanes.Place(slices_[i]);
+      }
+    }
+    next_ = lanes.end();
+  }
+
+  // Moves slices to lane 0 that cross nothing there, nor each other.
+  void JoinFirstLane(int layer) {
+    const std::vector<std::size_t> base = Select([&](std::size_t i) { return lanes_[i] == 0; });
+    const std::vector<std::size_t> chosen =
+        Select([&](std::size_t i) { return slices_[i].layer == layer; });
+    const std::vector<bool> crosses = FindCrossing(slices_, base, chosen);
+    OpenLane lane;
+    for (std::size_t i = 0; i < slices_.size(); ++i) {
+      const bool is_candidate = slices_[i].layer == layer && !crosses[i];
+      if (lanes_[i] != 0 && !is_candidate) {
+        continue;
+      }
+      if (lane.Fits(slices_[i]) || lanes_[i] == 0) {
+        lane.Add(slices_[i]);
+        lanes_[i] = 0;
+        next_ = std::max(next_, Lane{1});
+      }
+    }
+  }
+
+  std::vector<Lane> Take() { return std::move(lanes_); }
+
+ private:
+  static constexpr Lane kUnplaced = std::numeric_limits<Lane>::max();
+
+  template <typename Predicate>
+  std::vector<std::size_t> Select(Predicate&& predicate) const {
+    std::vector<std::size_t> selected;
+    for (std::size_t i = 0; i < slices_.size(); ++i) {
+      if (predicate(i)) {
+        selected.push_back(i);
+      }
+    }
+    return selected;
+  }
+
+  std::span<const LayoutSlice> slices_;
+  std::vector<Lane> lanes_;
+  Lane next_ = 0;
+};
 
 constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -79,11 +251,6 @@ bool HasWaits(const MatchedCollectives& matched, std::size_t instance) {
          (trace::IsSynchronising(kind) || (is_pair && AllOverlap(matched, instance)));
 }
 
-double NumRanks(const MatchedCollectives& matched, std::size_t instance) {
-  const std::int32_t stated = matched.groups[matched.instances.group[instance]].num_ranks;
-  return stated > 0 ? stated : matched.instances.num_members[instance];
-}
-
 std::vector<CollectiveMember> MembersOf(const MatchedCollectives& matched, std::size_t instance) {
   std::vector<CollectiveMember> members;
   const bool has_waits = HasWaits(matched, instance);
@@ -104,19 +271,18 @@ CollectiveSpan SpanOf(const TraceSet& set, const MatchedCollectives& matched,
   CollectiveSpan span;
   span.members = MembersOf(matched, instance);
   span.group = GroupTitle(set, span, matched.groups[matched.instances.group[instance]].key);
-  span.name = trace::CollectiveKindName(kind);
+  span.name = CollectiveKindName(kind);
   span.bytes = matched.instances.bytes[instance];
-  span.bus_factor = is_reliable ? BusFactor(kind, NumRanks(matched, instance)) : 0;
+  const std::int32_t stated = matched.groups[matched.instances.group[instance]].num_ranks;
+  const double num_ranks = stated > 0 ? stated : matched.instances.num_members[instance];
+  span.bus_factor = is_reliable ? BusFactor(kind, num_ranks) : 0;
   return span;
 }
 
-bool ComesFirst(const CollectiveRow::Slice& lhs, const CollectiveRow::Slice& rhs) {
-  return std::tie(lhs.metrics.begin_ns, rhs.metrics.end_ns, lhs.span) <
-         std::tie(rhs.metrics.begin_ns, lhs.metrics.end_ns, rhs.span);
-}
-
 void LayOutRow(CollectiveRow& row) {
-  std::ranges::sort(row.slices, ComesFirst);
+  std::ranges::sort(row.slices, {}, [](const CollectiveRow::Slice& slice) {
+    return std::tuple(slice.metrics.begin_ns, -slice.metrics.end_ns, slice.span);
+  });
   std::vector<LayoutSlice> shapes;
   for (const CollectiveRow::Slice& slice : row.slices) {
     shapes.push_back({slice.metrics.begin_ns, slice.metrics.end_ns});
@@ -128,24 +294,41 @@ void LayOutRow(CollectiveRow& row) {
   row.num_lanes = CountLanes(lanes);
 }
 
-std::int64_t Smallest(const std::vector<std::int64_t>& times) {
-  const auto smallest = std::ranges::min_element(times);
-  return smallest == times.end() ? kNoTime : *smallest;
-}
-
 std::int64_t EarliestTimeOf(const Trace& trace) {
-  std::int64_t earliest = Smallest(trace.flows.end_ns);
+  std::int64_t earliest = kNoTime;
+  const auto add = [&](const std::vector<std::int64_t>& times) {
+    earliest = times.empty() ? earliest : std::min(earliest, std::ranges::min(times));
+  };
+  add(trace.flows.end_ns);
   trace::ForEachTable(trace, [&]<typename Table>(const char*, const Table& table) {
     constexpr bool kIsDrawn =
         !std::is_same_v<Table, trace::GraphNodes> && !std::is_same_v<Table, trace::Collectives>;
     if constexpr (kIsDrawn && requires { table.begin_ns; }) {
-      earliest = std::min(earliest, Smallest(table.begin_ns));
+      add(table.begin_ns);
     }
   });
   return earliest;
 }
 
 }  // namespace
+
+std::vector<Lane> LayOutSlices(std::span<const LayoutSlice> slices) {
+  if (AllNest(slices)) {
+    return std::vector<Lane>(slices.size(), 0);
+  }
+  Layout layout(slices);
+  layout.PlaceOnNewLanes(0);
+  for (int layer = 1; layer <= HighestLayer(slices); ++layer) {
+    layout.JoinFirstLane(layer);
+    layout.PlaceOnNewLanes(layer);
+  }
+  return layout.Take();
+}
+
+Lane CountLanes(std::span<const Lane> lanes) {
+  const auto highest = std::max_element(lanes.begin(), lanes.end());
+  return highest == lanes.end() ? Lane{1} : static_cast<Lane>(*highest + 1);
+}
 
 CollectiveMetrics MetricsOf(const CollectiveSpan& span) {
   ORRERY_CHECK(!span.members.empty(), "a collective has members");

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/export/test_traces.h"
-#include "orrery/trace/collective_matching.h"
+#include "orrery/export/traces_test.h"
+#include "orrery/trace/matched_collectives.h"
 
 namespace orrery::exporting {
 namespace {
@@ -72,7 +72,7 @@ TEST(CollectiveSpansTest, AnUnreliableMatchShowsNoWaitAndNoBandwidth) {
 TEST(CollectiveSpansTest, OnlySendsThatMeetTheirReceiveWait) {
   const trace::TraceSet set = MakeTestSet();
   trace::MatchedCollectives matched = trace::MatchCollectives(set);
-  matched.instances.kind.at(0) = trace::CollectiveKind::kSend;
+  matched.instances.kind.at(0) = CollectiveKind::kSend;
   EXPECT_EQ(MetricsOf(SpansOf(set, matched).at(0)).wait_sum_ns, 20'000);
   matched.members.end_ns.at(0) = matched.members.begin_ns.at(1) - 1;
   EXPECT_EQ(MetricsOf(SpansOf(set, matched).at(0)).wait_sum_ns, 0);

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
+#include "orrery/base/data_type.h"
 #include "orrery/export/rank_layout.h"
-#include "orrery/export/slice_names.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/data_types.h"
 #include "orrery/trace/trace.h"
 
 /// The arguments of events, under the names that Kineto gives them. Each function passes the
@@ -51,7 +47,7 @@ void VisitMessageSizes(const trace::Collectives& collectives, RowId row, Args& a
 
 template <typename Args>
 void VisitPeer(const trace::Collectives& collectives, RowId row, Args& args) {
-  const bool receives = collectives.kind[row] == trace::CollectiveKind::kRecv;
+  const bool receives = collectives.kind[row] == CollectiveKind::kRecv;
   KnownInteger(args, receives ? "Src Rank" : "Dst Rank", collectives.peer[row]);
 }
 
@@ -65,8 +61,8 @@ void VisitCollectiveArgs(const trace::Trace& trace, RowId row, Args& args) {
   }
   args.Text("Collective name", collectives.name[row]);
   VisitMessageSizes(collectives, row, args);
-  if (collectives.data_type[row] != trace::DataType::kUnknown) {
-    args.Words("dtype", trace::DataTypeName(collectives.data_type[row]));
+  if (collectives.data_type[row] != DataType::kUnknown) {
+    args.Words("dtype", TorchTypeName(collectives.data_type[row]));
   }
   args.Text("In split size", collectives.in_splits[row]);
   args.Text("Out split size", collectives.out_splits[row]);

@@ -1,31 +1,20 @@
 #include "orrery/export/perfetto.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <protozero/pbf_writer.hpp>
 
-#include "orrery/export/perfetto_events.h"
-#include "orrery/export/perfetto_fields.h"
 #include "orrery/export/perfetto_sequence.h"
 #include "orrery/export/rank_layout.h"
-#include "orrery/export/slice_names.h"
 
 namespace orrery::exporting {
 namespace {
 
 using namespace perfetto;  // the messages and their fields
 
-// The first sequence is for the whole set; each rank has two after it.
 constexpr std::uint32_t kSetSequence = 1;
-
-std::uint32_t SliceSequence(std::size_t rank_index) {
-  return static_cast<std::uint32_t>(2 * rank_index) + kSetSequence + 1;
-}
 
 void AddClock(protozero::pbf_writer& clocks, std::uint32_t id, std::int64_t at_ns) {
   protozero::pbf_writer clock(clocks, snapshot::kClocks);
@@ -47,116 +36,11 @@ void WriteClockSnapshot(std::int64_t at_ns, PacketFile& file) {
   file.Add(bytes);
 }
 
-// A collective and the track it is drawn on.
-struct DrawnCollective {
-  const CollectiveSpan& span;
-  CollectiveMetrics metrics;
-  std::uint64_t track;
-};
-
-std::int64_t RankOf(const trace::TraceSet& set, const CollectiveMember& member) {
-  return RankNumber(set.ranks[member.rank_index], member.rank_index);
-}
-
-std::string MemberList(const trace::TraceSet& set, const CollectiveSpan& span) {
-  std::vector<std::int64_t> ranks;
-  for (const CollectiveMember& member : span.members) {
-    ranks.push_back(RankOf(set, member));
-  }
-  return fmt::format("[{}]", fmt::join(ranks, ", "));
-}
-
-void AddArgs(const trace::TraceSet& set, const CollectiveSpan& span,
-             const CollectiveMetrics& metrics, Sequence& sequence) {
-  sequence.Words("members", MemberList(set, span));
-  sequence.Integer("last rank", RankOf(set, span.members[metrics.last_member]));
-  sequence.Integer("wait sum (ns)", metrics.wait_sum_ns);
-  sequence.Integer("transfer (ns)", metrics.transfer_ns);
-  if (span.bytes >= 0) {
-    sequence.Integer("bytes", span.bytes);
-  }
-  if (metrics.bus_bytes_per_second >= 0) {
-    sequence.Number("busbw (GB/s)", metrics.bus_bytes_per_second / 1e9);
-  }
-}
-
-// Describes the tracks of one group, one for each lane, and returns them.
-std::vector<std::uint64_t> DescribeGroup(const CollectiveRow& row, std::uint64_t parent,
-                                         std::int32_t& order, TrackUuids& uuids,
-                                         Sequence& sequence) {
-  std::vector<std::uint64_t> tracks;
-  for (Lane lane = 0; lane < row.num_lanes; ++lane) {
-    tracks.push_back(uuids.Of(fmt::format("collectives / {} / lane {}", row.group, lane)));
-    sequence.Describe({.uuid = tracks.back(),
-                       .parent = parent,
-                       .name = LaneTitle("group " + row.group, lane),
-                       .order = order++});
-  }
-  return tracks;
-}
-
-// Describes the tracks of all groups and returns the collectives on them.
-std::vector<DrawnCollective> DescribeGroups(std::span<const CollectiveSpan> collectives,
-                                            const std::vector<CollectiveRow>& rows,
-                                            std::uint64_t parent, TrackUuids& uuids,
-                                            Sequence& sequence) {
-  std::vector<DrawnCollective> drawn;
-  std::int32_t order = 1;
-  for (const CollectiveRow& row : rows) {
-    const auto tracks = DescribeGroup(row, parent, order, uuids, sequence);
-    for (const CollectiveRow::Slice& slice : row.slices) {
-      drawn.push_back({collectives[slice.span], slice.metrics, tracks[slice.lane]});
-    }
-  }
-  return drawn;
-}
-
-void WriteBegin(const trace::TraceSet& set, const DrawnCollective& collective, std::int64_t zero_ns,
-                Sequence& sequence) {
-  sequence.Start(event::kSliceBegin, collective.track);
-  sequence.Category("orrery_collective");
-  sequence.Name(std::string_view(collective.span.name));
-  AddArgs(set, collective.span, collective.metrics, sequence);
-  sequence.Write(static_cast<std::uint64_t>(collective.metrics.begin_ns - zero_ns));
-}
-
-void WriteEnd(const DrawnCollective& collective, std::int64_t zero_ns, Sequence& sequence) {
-  sequence.Start(event::kSliceEnd, collective.track);
-  sequence.Write(static_cast<std::uint64_t>(collective.metrics.end_ns - zero_ns));
-}
-
-// Where the tracks of the collectives are, and the zero of timestamps.
-struct CollectivesPlace {
-  std::uint64_t parent = 0;
-  std::int32_t order = 0;
-  std::int64_t zero_ns = 0;
-};
-
-// Writes a track "collectives" with one track for each group and a slice for each collective,
-// from the first arrival to the last end.
-void WriteCollectives(const trace::TraceSet& set, std::span<const CollectiveSpan> collectives,
-                      const CollectivesPlace& place, TrackUuids& uuids, Sequence& sequence) {
-  const std::vector<CollectiveRow> rows = LayOutCollectives(collectives);
-  if (rows.empty()) {
-    return;
-  }
-  const std::uint64_t root = uuids.Of("collectives");
-  sequence.Describe(
-      {.uuid = root, .parent = place.parent, .name = "collectives", .order = place.order});
-  const auto drawn = DescribeGroups(collectives, rows, root, uuids, sequence);
-  WalkEdges(
-      drawn.size(), [&](std::size_t i) -> const CollectiveMetrics& { return drawn[i].metrics; },
-      [&](std::size_t i) { WriteBegin(set, drawn[i], place.zero_ns, sequence); },
-      [&](std::size_t i) { WriteEnd(drawn[i], place.zero_ns, sequence); });
-}
-
 class SetWriter {
  public:
   SetWriter(const trace::TraceSet& set, std::int64_t zero_ns, PacketFile& file)
-      : set_(set), zero_ns_(zero_ns), file_(file), sequence_(file, kSetSequence, no_strings_) {}
-
-  // Several ranks share one parent track, because only a parent can keep its children in order.
-  void DescribeRoot() {
+      : set_(set), zero_ns_(zero_ns), file_(file), sequence_(file, kSetSequence, no_strings_) {
+    // Several ranks share one parent track, because only a parent can keep its children in order.
     if (set_.ranks.size() > 1) {
       root_ = uuids_.Of("ranks");
       sequence_.Describe({.uuid = root_, .parent = 0, .name = "ranks"});
@@ -166,25 +50,86 @@ class SetWriter {
   void WriteRank(std::size_t index, std::span<const CollectiveWait> waits) {
     const trace::Trace& trace = set_.ranks[index];
     const RankLayout layout = LayOutRank(trace, waits);
-    Sequence slices(file_, SliceSequence(index), trace.strings);
-    Sequence points(file_, SliceSequence(index) + 1, trace.strings);
-    RankTracks tracks(trace, layout, RankNumber(trace, index), root_,
+    // The first sequence is for the whole set; each rank has two after it.
+    const auto sequence_id = static_cast<std::uint32_t>(2 * index) + kSetSequence + 1;
+    Sequence slices(file_, sequence_id, trace.strings);
+    Sequence points(file_, sequence_id + 1, trace.strings);
+    RankTracks tracks(trace, layout, trace::RankOf(set_, index), root_,
                       static_cast<std::int32_t>(index + 1), uuids_, slices);
     const Rank rank{
         .trace = trace, .layout = layout, .tracks = tracks, .index = index, .zero_ns = zero_ns_};
-    perfetto::WriteSlices(rank, slices);
-    perfetto::WritePoints(rank, points);
+    WriteSlices(rank, slices);
+    WritePoints(rank, points);
   }
 
-  void WriteCollectiveSlices(std::span<const CollectiveSpan> collectives) {
-    WriteCollectives(set_, collectives,
-                     {.parent = root_,
-                      .order = static_cast<std::int32_t>(set_.ranks.size() + 1),
-                      .zero_ns = zero_ns_},
-                     uuids_, sequence_);
+  // Writes a track "collectives" with one track for each group and a slice for each collective,
+  // from the first arrival to the last end.
+  void WriteCollectives(std::span<const CollectiveSpan> collectives) {
+    const std::vector<CollectiveRow> rows = LayOutCollectives(collectives);
+    if (rows.empty()) {
+      return;
+    }
+    const std::uint64_t parent = uuids_.Of("collectives");
+    sequence_.Describe({.uuid = parent,
+                        .parent = root_,
+                        .name = "collectives",
+                        .order = static_cast<std::int32_t>(set_.ranks.size() + 1)});
+    std::vector<const CollectiveRow::Slice*> slices;
+    std::vector<std::uint64_t> track_of_slice;
+    for (const CollectiveRow& row : rows) {
+      const std::vector<std::uint64_t> tracks = DescribeGroup(row, parent);
+      for (const CollectiveRow::Slice& slice : row.slices) {
+        slices.push_back(&slice);
+        track_of_slice.push_back(tracks[slice.lane]);
+      }
+    }
+    WalkEdges(
+        slices.size(),
+        [&](std::size_t i) -> const CollectiveMetrics& { return slices[i]->metrics; },
+        [&](std::size_t i) {
+          sequence_.Start(event::kSliceBegin, track_of_slice[i]);
+          sequence_.Category("orrery_collective");
+          sequence_.Name(std::string_view(collectives[slices[i]->span].name));
+          AddArgs(collectives[slices[i]->span], slices[i]->metrics);
+          sequence_.Write(static_cast<std::uint64_t>(slices[i]->metrics.begin_ns - zero_ns_));
+        },
+        [&](std::size_t i) {
+          sequence_.Start(event::kSliceEnd, track_of_slice[i]);
+          sequence_.Write(static_cast<std::uint64_t>(slices[i]->metrics.end_ns - zero_ns_));
+        });
   }
 
  private:
+  // Describes the tracks of one group, one for each lane, and returns them.
+  std::vector<std::uint64_t> DescribeGroup(const CollectiveRow& row, std::uint64_t parent) {
+    std::vector<std::uint64_t> tracks;
+    for (Lane lane = 0; lane < row.num_lanes; ++lane) {
+      tracks.push_back(uuids_.Of(fmt::format("collectives / {} / lane {}", row.group, lane)));
+      sequence_.Describe({.uuid = tracks.back(),
+                          .parent = parent,
+                          .name = LaneTitle("group " + row.group, lane),
+                          .order = next_group_order_++});
+    }
+    return tracks;
+  }
+
+  void AddArgs(const CollectiveSpan& span, const CollectiveMetrics& metrics) {
+    std::vector<std::int64_t> ranks;
+    for (const CollectiveMember& member : span.members) {
+      ranks.push_back(trace::RankOf(set_, member.rank_index));
+    }
+    sequence_.Words("members", fmt::format("[{}]", fmt::join(ranks, ", ")));
+    sequence_.Integer("last rank", ranks[metrics.last_member]);
+    sequence_.Integer("wait sum (ns)", metrics.wait_sum_ns);
+    sequence_.Integer("transfer (ns)", metrics.transfer_ns);
+    if (span.bytes >= 0) {
+      sequence_.Integer("bytes", span.bytes);
+    }
+    if (metrics.bus_bytes_per_second >= 0) {
+      sequence_.Number("busbw (GB/s)", metrics.bus_bytes_per_second / 1e9);
+    }
+  }
+
   const trace::TraceSet& set_;
   std::int64_t zero_ns_;
   PacketFile& file_;
@@ -192,6 +137,7 @@ class SetWriter {
   Sequence sequence_;
   TrackUuids uuids_;
   std::uint64_t root_ = 0;
+  std::int32_t next_group_order_ = 1;
 };
 
 }  // namespace
@@ -207,11 +153,10 @@ Status WritePerfetto(const trace::TraceSet& set, std::span<const CollectiveSpan>
   }
   const auto waits = WaitsByRank(set.ranks.size(), collectives);
   SetWriter writer(set, zero_ns, file);
-  writer.DescribeRoot();
   for (std::size_t i = 0; i < set.ranks.size(); ++i) {
     writer.WriteRank(i, waits[i]);
   }
-  writer.WriteCollectiveSlices(collectives);
+  writer.WriteCollectives(collectives);
   return file.Flush();
 }
 

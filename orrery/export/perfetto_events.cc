@@ -1,5 +1,3 @@
-#include "orrery/export/perfetto_events.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +7,9 @@
 #include <vector>
 
 #include "orrery/export/event_args.h"
-#include "orrery/export/slice_names.h"
+#include "orrery/export/perfetto_sequence.h"
+#include "orrery/export/rank_layout.h"
+#include "orrery/trace/row_index.h"
 
 namespace orrery::exporting::perfetto {
 namespace {
@@ -21,50 +21,24 @@ std::uint64_t FlowId(const Rank& rank, FlowKind kind, RowId row) {
   return ((rank.index * 4 + static_cast<std::uint64_t>(kind) + 1) << 32U) | row;
 }
 
-// The reverse of a link column: for each target row, the rows that link to it, in order.
-class RowLists {
- public:
-  // `target_of_row` is the link column; `num_targets` is the size of the table it points into.
-  RowLists(std::size_t num_targets, const std::vector<RowId>& target_of_row)
-      : begins_(num_targets + 1, 0) {
-    for (const RowId target : target_of_row) {
-      if (target < num_targets) {
-        ++begins_[target + 1];
-      }
-    }
-    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
-    rows_.resize(begins_.back());
-    std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
-    for (RowId row = 0; row < target_of_row.size(); ++row) {
-      if (target_of_row[row] < num_targets) {
-        rows_[next[target_of_row[row]]++] = row;
-      }
-    }
-  }
-
-  [[nodiscard]] std::span<const RowId> RowsOf(RowId target) const {
-    return std::span(rows_).subspan(begins_[target], begins_[target + 1] - begins_[target]);
-  }
-
- private:
-  std::vector<std::size_t> begins_;
-  std::vector<RowId> rows_;
-};
-
 class SliceWriter {
  public:
   SliceWriter(const Rank& rank, Sequence& sequence)
       : rank_(rank),
         sequence_(sequence),
         names_(rank.trace),
-        launched_(rank.trace.runtime_calls.size(), rank.trace.activities.launch),
-        backward_(rank.trace.host_ops.size(), rank.trace.host_ops.forward_op) {}
+        launched_(rank.trace.activities.launch, rank.trace.runtime_calls.size()),
+        backward_(rank.trace.host_ops.forward_op, rank.trace.host_ops.size()) {}
 
   void Write() {
     const std::span<const PlacedSlice> slices = rank_.layout.slices;
     WalkEdges(
         slices.size(), [&](std::size_t i) -> const PlacedSlice& { return slices[i]; },
-        [&](std::size_t i) { Begin(slices[i]); }, [&](std::size_t i) { End(slices[i]); });
+        [&](std::size_t i) { Begin(slices[i]); },
+        [&](std::size_t i) {
+          sequence_.Start(event::kSliceEnd, TrackOf(slices[i]));
+          sequence_.Write(Stamp(slices[i].end_ns));
+        });
   }
 
  private:
@@ -74,11 +48,6 @@ class SliceWriter {
 
   [[nodiscard]] std::uint64_t TrackOf(const PlacedSlice& slice) const {
     return rank_.tracks.Lane(slice.track, slice.lane);
-  }
-
-  void End(const PlacedSlice& slice) {
-    sequence_.Start(event::kSliceEnd, TrackOf(slice));
-    sequence_.Write(Stamp(slice.end_ns));
   }
 
   void Begin(const PlacedSlice& slice) {
@@ -96,13 +65,13 @@ class SliceWriter {
 
   void AddFlows(const PlacedSlice& slice) {
     if (slice.kind == SliceKind::kRuntimeCall) {
-      StartFlows(launched_.RowsOf(slice.row), FlowKind::kLaunch);
+      StartFlows(launched_.Of(slice.row), FlowKind::kLaunch);
     }
     if (slice.kind == SliceKind::kActivity && rank_.trace.activities.launch[slice.row] != kNoRow) {
       sequence_.TerminatingFlow(FlowId(rank_, FlowKind::kLaunch, slice.row));
     }
     if (slice.kind == SliceKind::kHostOp) {
-      StartFlows(backward_.RowsOf(slice.row), FlowKind::kBackward);
+      StartFlows(backward_.Of(slice.row), FlowKind::kBackward);
       if (rank_.trace.host_ops.forward_op[slice.row] != kNoRow) {
         sequence_.TerminatingFlow(FlowId(rank_, FlowKind::kBackward, slice.row));
       }
@@ -120,8 +89,8 @@ class SliceWriter {
   const Rank& rank_;
   Sequence& sequence_;
   SliceNames names_;
-  RowLists launched_;  // activities by runtime call
-  RowLists backward_;  // backward operators by forward operator
+  trace::RowsByTarget launched_;  // activities by runtime call
+  trace::RowsByTarget backward_;  // backward operators by forward operator
   std::vector<std::uint64_t> flow_ids_;
 };
 

@@ -5,9 +5,6 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "orrery/export/perfetto_fields.h"
-#include "orrery/export/slice_names.h"
-
 namespace orrery::exporting::perfetto {
 namespace {
 
@@ -223,52 +220,9 @@ void Sequence::Flows(std::span<const std::uint64_t> ids) {
   }
 }
 
-void Sequence::TerminatingFlow(std::uint64_t id) {
-  protozero::pbf_writer(event_).add_fixed64(event::kTerminatingFlowIds, id);
-}
-
-void Sequence::Counter(std::int64_t value) {
-  protozero::pbf_writer(event_).add_int64(event::kCounterValue, value);
-}
-
-void Sequence::Counter(double value) {
-  protozero::pbf_writer(event_).add_double(event::kDoubleCounterValue, value);
-}
-
-template <typename AddValue>
-void Sequence::Annotate(std::string_view key, AddValue&& add_value) {
-  const std::uint64_t key_id = keys_.Id(key, new_entries_);
-  protozero::pbf_writer event(event_);
-  protozero::pbf_writer annotation(event, event::kDebugAnnotations);
-  annotation.add_uint64(annotation::kNameId, key_id);
-  add_value(annotation);
-}
-
-void Sequence::Integer(std::string_view key, std::int64_t value) {
-  Annotate(key, [&](auto& annotation) { annotation.add_int64(annotation::kInteger, value); });
-}
-
-void Sequence::Unsigned(std::string_view key, std::uint64_t value) {
-  Annotate(key, [&](auto& annotation) { annotation.add_uint64(annotation::kUnsigned, value); });
-}
-
-void Sequence::Flag(std::string_view key, bool value) {
-  Annotate(key, [&](auto& annotation) { annotation.add_bool(annotation::kBool, value); });
-}
-
-void Sequence::Number(std::string_view key, double value) {
-  Annotate(key, [&](auto& annotation) { annotation.add_double(annotation::kDouble, value); });
-}
-
-void Sequence::Words(std::string_view key, std::string_view value) {
-  Annotate(key, [&](auto& annotation) {
-    annotation.add_string(annotation::kString, value.data(), value.size());
-  });
-}
-
 void Sequence::Text(std::string_view key, StringId value) {
   if (value != StringId::kEmpty) {
-    Annotate(key, [&](auto& annotation) {
+    Annotate(key, [&](protozero::pbf_writer& annotation) {
       annotation.add_uint64(annotation::kStringId, values_.Id(strings_, value, new_entries_));
     });
   }

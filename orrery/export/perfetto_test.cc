@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 #include <protozero/pbf_reader.hpp>
 
-#include "orrery/export/perfetto_fields.h"
-#include "orrery/export/test_traces.h"
+#include "orrery/export/perfetto_sequence.h"
+#include "orrery/export/traces_test.h"
 
 namespace orrery::exporting {
 namespace {

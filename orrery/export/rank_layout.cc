@@ -1,10 +1,13 @@
 #include "orrery/export/rank_layout.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/base/check.h"
 
 namespace orrery::exporting {
 namespace {
@@ -16,49 +19,36 @@ using trace::TrackKind;
 using KernelWaits = std::vector<std::int64_t>;
 
 template <typename Table>
-PlacedSlice SliceOf(const Table& table, RowId row, RowId track, SliceKind kind) {
-  const std::int64_t begin = table.begin_ns[row];
-  return {.begin_ns = begin,
-          .end_ns = begin + std::max<std::int64_t>(table.duration_ns[row], 0),
-          .row = row,
-          .track = track,
-          .kind = kind};
-}
-
-template <typename Table>
 void AddSlices(const Trace& trace, const Table& table, SliceKind kind,
                std::vector<PlacedSlice>& slices) {
   const DrawnTracks tracks(trace);
   for (RowId row = 0; row < table.size(); ++row) {
-    slices.push_back(SliceOf(table, row, tracks.Of(table.track[row]), kind));
-  }
-}
-
-void AddSteps(const Trace& trace, std::vector<PlacedSlice>& slices) {
-  const DrawnTracks tracks(trace);
-  for (RowId row = 0; row < trace.steps.size(); ++row) {
-    if (trace.steps.annotation[row] == kNoRow) {
-      slices.push_back(SliceOf(trace.steps, row, tracks.steps, SliceKind::kStep));
+    RowId track = tracks.steps;
+    if constexpr (requires { table.track; }) {
+      track = tracks.Of(table.track[row]);
+    } else if (table.annotation[row] != kNoRow) {
+      continue;  // the annotation shows the step
     }
+    const std::int64_t duration_ns = std::max<std::int64_t>(table.duration_ns[row], 0);
+    slices.push_back({.begin_ns = table.begin_ns[row],
+                      .end_ns = table.begin_ns[row] + duration_ns,
+                      .row = row,
+                      .track = track,
+                      .kind = kind});
   }
 }
 
 std::vector<PlacedSlice> CollectSlices(const Trace& trace) {
   std::vector<PlacedSlice> slices;
-  AddSlices(trace, trace.other_slices, SliceKind::kOther, slices);
-  AddSteps(trace, slices);
-  AddSlices(trace, trace.annotations, SliceKind::kAnnotation, slices);
-  AddSlices(trace, trace.python_calls, SliceKind::kPythonCall, slices);
-  AddSlices(trace, trace.host_ops, SliceKind::kHostOp, slices);
-  AddSlices(trace, trace.runtime_calls, SliceKind::kRuntimeCall, slices);
-  AddSlices(trace, trace.activities, SliceKind::kActivity, slices);
-  AddSlices(trace, trace.syncs, SliceKind::kSync, slices);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(SliceKind::kWait); ++i) {
+    const auto kind = static_cast<SliceKind>(i);
+    VisitSliceTable(trace, kind, [&](const auto& table) { AddSlices(trace, table, kind, slices); });
+  }
+  std::ranges::sort(slices, [](const PlacedSlice& lhs, const PlacedSlice& rhs) {
+    return std::tie(lhs.track, lhs.begin_ns, rhs.end_ns, lhs.kind, lhs.row) <
+           std::tie(rhs.track, rhs.begin_ns, lhs.end_ns, rhs.kind, rhs.row);
+  });
   return slices;
-}
-
-bool ComesFirst(const PlacedSlice& lhs, const PlacedSlice& rhs) {
-  return std::tie(lhs.track, lhs.begin_ns, rhs.end_ns, lhs.kind, lhs.row) <
-         std::tie(rhs.track, rhs.begin_ns, lhs.end_ns, rhs.kind, rhs.row);
 }
 
 // Inserts each wait after its kernel.
@@ -82,22 +72,11 @@ std::vector<PlacedSlice> InsertWaits(std::vector<PlacedSlice> slices, const Kern
 // The layer of a slice where a track does not nest: device work stays on the first lane of streams,
 // operators and calls on that of threads.
 std::uint8_t LayerOf(SliceKind kind, bool on_device) {
-  switch (kind) {
-    case SliceKind::kActivity:
-    case SliceKind::kWait:
-    case SliceKind::kHostOp:
-    case SliceKind::kRuntimeCall:
-    case SliceKind::kStep:
-      return 0;
-    case SliceKind::kAnnotation:
-      return on_device ? 1 : 0;
-    case SliceKind::kPythonCall:
-      return 1;
-    case SliceKind::kSync:
-    case SliceKind::kOther:
-      return 2;
+  if (kind == SliceKind::kSync || kind == SliceKind::kOther) {
+    return 2;
   }
-  return 2;
+  const bool is_device_annotation = kind == SliceKind::kAnnotation && on_device;
+  return is_device_annotation || kind == SliceKind::kPythonCall ? 1 : 0;
 }
 
 void LayOutTrack(std::span<PlacedSlice> slices, bool on_device) {
@@ -126,18 +105,12 @@ void LayOutTracks(const Trace& trace, std::span<PlacedSlice> slices) {
   }
 }
 
-std::array<std::size_t, kNumSliceKinds> TableSizes(const Trace& trace) {
-  // In the order of SliceKind; waits are numbered by activity.
-  return {trace.steps.size(),        trace.other_slices.size(), trace.annotations.size(),
-          trace.python_calls.size(), trace.host_ops.size(),     trace.runtime_calls.size(),
-          trace.activities.size(),   trace.syncs.size(),        trace.activities.size()};
-}
-
 void IndexSlices(const Trace& trace, RankLayout& layout) {
   layout.num_lanes.assign(DrawnTracks(trace).count, 1);
-  const auto sizes = TableSizes(trace);
   for (std::size_t kind = 0; kind < kNumSliceKinds; ++kind) {
-    layout.slice_of_row[kind].assign(sizes[kind], RankLayout::kNotDrawn);
+    const std::size_t num_rows = VisitSliceTable(trace, static_cast<SliceKind>(kind),
+                                                 [](const auto& table) { return table.size(); });
+    layout.slice_of_row[kind].assign(num_rows, RankLayout::kNotDrawn);
   }
   for (std::uint32_t i = 0; i < layout.slices.size(); ++i) {
     const PlacedSlice& slice = layout.slices[i];
@@ -181,10 +154,12 @@ bool HasRowsWithoutTrack(const Trace& trace) {
   return found;
 }
 
-bool HasSteps(std::span<const PlacedSlice> slices) {
-  return std::any_of(slices.begin(), slices.end(),
-                     [](const PlacedSlice& slice) { return slice.kind == SliceKind::kStep; });
-}
+// Work and calls of other vendors have no category of their own in Kineto; these are read back as
+// "other" again.
+constexpr std::array<std::string_view, 4> kActivityCategories{"kernel", "gpu_memcpy", "gpu_memset",
+                                                              "hpu_op"};  // by ActivityKind
+constexpr std::array<std::string_view, 3> kApiCategories{"cuda_runtime", "cuda_driver",
+                                                         "privateuse1_runtime"};  // by ApiKind
 
 }  // namespace
 
@@ -203,14 +178,64 @@ std::vector<std::vector<CollectiveWait>> WaitsByRank(std::size_t num_ranks,
 
 RankLayout LayOutRank(const Trace& trace, std::span<const CollectiveWait> waits) {
   RankLayout layout;
-  layout.slices = CollectSlices(trace);
-  std::sort(layout.slices.begin(), layout.slices.end(), ComesFirst);
-  layout.slices = InsertWaits(std::move(layout.slices), KernelWaitsOf(trace, waits));
+  layout.slices = InsertWaits(CollectSlices(trace), KernelWaitsOf(trace, waits));
   LayOutTracks(trace, layout.slices);
   IndexSlices(trace, layout);
   layout.uses_no_track = HasRowsWithoutTrack(trace);
-  layout.uses_steps = HasSteps(layout.slices);
+  layout.uses_steps = std::ranges::count(layout.slices, SliceKind::kStep, &PlacedSlice::kind) > 0;
   return layout;
+}
+
+std::string TrackTitle(const Trace& trace, RowId drawn_track) {
+  const DrawnTracks tracks(trace);
+  if (drawn_track >= tracks.none) {
+    return drawn_track == tracks.steps ? "steps" : "no track";
+  }
+  if (trace.tracks.name[drawn_track] != StringId::kEmpty) {
+    return std::string(trace.Text(trace.tracks.name[drawn_track]));
+  }
+  const bool on_device = trace.tracks.kind[drawn_track] == trace::TrackKind::kDevice;
+  return fmt::format("{} {}", on_device ? "stream" : "thread", trace.tracks.thread[drawn_track]);
+}
+
+std::string LaneTitle(std::string_view track_title, Lane lane) {
+  return lane == 0 ? std::string(track_title) : fmt::format("{} ({})", track_title, lane + 1);
+}
+
+std::string MemoryCounterName(const Trace& trace, RowId memory_event) {
+  const trace::DeviceKind kind = trace.memory_events.device_kind[memory_event];
+  if (kind == trace::DeviceKind::kCpu) {
+    return "orrery memory of CPU";
+  }
+  return fmt::format("orrery memory of {} {}", kind == trace::DeviceKind::kGpu ? "GPU" : "device",
+                     trace.memory_events.device[memory_event]);
+}
+
+std::string_view SliceNames::Category(const PlacedSlice& slice) const {
+  switch (slice.kind) {
+    case SliceKind::kStep:
+      return "orrery_step";
+    case SliceKind::kOther:
+      return trace_.Text(trace_.other_slices.category[slice.row]);
+    case SliceKind::kAnnotation:
+      return trace_.annotations.kind[slice.row] == trace::AnnotationKind::kHost
+                 ? "user_annotation"
+                 : "gpu_user_annotation";
+    case SliceKind::kPythonCall:
+      return "python_function";
+    case SliceKind::kHostOp:
+      return "cpu_op";
+    case SliceKind::kRuntimeCall:
+      return kApiCategories[static_cast<std::size_t>(trace_.runtime_calls.api[slice.row])];
+    case SliceKind::kActivity:
+      return kActivityCategories[static_cast<std::size_t>(trace_.activities.kind[slice.row])];
+    case SliceKind::kSync:
+      return trace_.syncs.kind[slice.row] == trace::SyncKind::kEventRecord ? "cuda_event"
+                                                                           : "cuda_sync";
+    case SliceKind::kWait:
+      return "orrery_wait";
+  }
+  return {};
 }
 
 }  // namespace orrery::exporting

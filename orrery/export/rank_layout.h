@@ -2,13 +2,10 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "orrery/export/collective_spans.h"
-#include "orrery/export/slice_layout.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::exporting {
@@ -28,6 +25,31 @@ enum class SliceKind : std::uint8_t {
 };
 
 inline constexpr std::size_t kNumSliceKinds = 9;
+
+/// Calls `visit(table)` with the table of a kind of slices; that of waits is Activities.
+template <typename Visit>
+auto VisitSliceTable(const trace::Trace& trace, SliceKind kind, Visit&& visit) {
+  switch (kind) {
+    case SliceKind::kStep:
+      return visit(trace.steps);
+    case SliceKind::kOther:
+      return visit(trace.other_slices);
+    case SliceKind::kAnnotation:
+      return visit(trace.annotations);
+    case SliceKind::kPythonCall:
+      return visit(trace.python_calls);
+    case SliceKind::kHostOp:
+      return visit(trace.host_ops);
+    case SliceKind::kRuntimeCall:
+      return visit(trace.runtime_calls);
+    case SliceKind::kSync:
+      return visit(trace.syncs);
+    case SliceKind::kActivity:
+    case SliceKind::kWait:
+      break;
+  }
+  return visit(trace.activities);
+}
 
 struct PlacedSlice {
   std::int64_t begin_ns = 0;
@@ -97,5 +119,40 @@ struct CollectiveWait {
 /// Lays out the slices of one rank; each communication kernel that waits gets a slice at its head.
 [[nodiscard]] RankLayout LayOutRank(const trace::Trace& trace,
                                     std::span<const CollectiveWait> waits = {});
+
+/// Returns the title of a track: "stream 7", "thread 598 (pt_autograd_0)".
+[[nodiscard]] std::string TrackTitle(const trace::Trace& trace, RowId drawn_track);
+
+/// Returns the title of a lane: that of its track, and the lane's number from the second on.
+[[nodiscard]] std::string LaneTitle(std::string_view track_title, Lane lane);
+
+/// Returns the name of the counter of an allocator's memory: "orrery memory of GPU 0". Our reader
+/// recognizes it by its prefix and derives the counter again.
+[[nodiscard]] std::string MemoryCounterName(const trace::Trace& trace, RowId memory_event);
+
+/// The names of slices, and the categories that Kineto gives them.
+class SliceNames {
+ public:
+  explicit SliceNames(const trace::Trace& trace)
+      : trace_(trace), carrier_(trace.strings.Find("record_param_comms")) {}
+
+  /// Not for waits, whose name is not a string of the trace.
+  [[nodiscard]] StringId Name(const PlacedSlice& slice) const {
+    return VisitSliceTable(trace_, slice.kind,
+                           [&](const auto& table) { return table.name[slice.row]; });
+  }
+
+  [[nodiscard]] std::string_view Category(const PlacedSlice& slice) const;
+
+  /// Returns the collective whose arguments an operator carries, or kNoRow. PyTorch puts them on
+  /// the operator record_param_comms and nowhere else.
+  [[nodiscard]] RowId CollectiveOfOp(RowId host_op) const {
+    return trace_.host_ops.name[host_op] == carrier_ ? trace_.host_ops.collective[host_op] : kNoRow;
+  }
+
+ private:
+  const trace::Trace& trace_;
+  StringId carrier_;
+};
 
 }  // namespace orrery::exporting

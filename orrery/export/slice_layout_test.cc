@@ -1,5 +1,3 @@
-#include "orrery/export/slice_layout.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -7,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/export/collective_spans.h"
 
 namespace orrery::exporting {
 namespace {

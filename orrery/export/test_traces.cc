@@ -1,4 +1,4 @@
-#include "orrery/export/test_traces.h"
+#include "orrery/export/traces_test.h"
 
 namespace orrery::exporting {
 namespace {
@@ -127,9 +127,9 @@ void AddCollective(Trace& trace, std::int64_t shift_ns) {
   trace.collectives.Append({.begin_ns = At(200) + shift_ns,
                             .duration_ns = 60 * kMicrosecond - shift_ns,
                             .name = name("allreduce"),
-                            .kind = trace::CollectiveKind::kAllReduce,
+                            .kind = CollectiveKind::kAllReduce,
                             .group = group,
-                            .data_type = trace::DataType::kBFloat16,
+                            .data_type = DataType::kBf16,
                             .in_elements = 1000,
                             .out_elements = 1000,
                             .in_bytes = 2000,

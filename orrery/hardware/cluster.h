@@ -7,7 +7,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
 #include "orrery/base/yaml_fields.h"
-#include "orrery/hardware/name_match.h"
+#include "orrery/hardware/gpu.h"
 
 namespace orrery::hardware {
 
@@ -96,8 +96,6 @@ struct Cluster {
 /// Reads what differs from `base`, under the names of the catalogue: `gpus_per_node`, `nodes` (0:
 /// any number), `island`, `nics`, `fabric`, `cpu`, `pcie_generation`, `nccl_version`.
 [[nodiscard]] Cluster OverrideCluster(YamlFields& fields, Cluster base);
-
-/// The catalogue that is built into the program.
 [[nodiscard]] const std::vector<Cluster>& ClusterCatalogue();
 
 /// Finds an entry by its name in any case, then by words of other names: "dgx h100",

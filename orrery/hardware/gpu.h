@@ -7,9 +7,15 @@
 #include <vector>
 
 #include "orrery/base/units.h"
-#include "orrery/hardware/name_match.h"
 
 namespace orrery::hardware {
+
+/// Words of alternative names, lower case: a name matches a list if it contains all its words.
+using MatchWords = std::vector<std::vector<std::string>>;
+
+/// Returns whether all words of one of the lists occur in `name`, in any case. A word stands
+/// alone: "t4" is not found inside "gt400".
+[[nodiscard]] bool IsCalled(std::string_view name, const MatchWords& match);
 
 /// The peak performance of an accelerator according to its vendor (data/hardware/gpus.yaml).
 struct Gpu {
@@ -33,7 +39,6 @@ struct Gpu {
   [[nodiscard]] std::optional<double> PeakFlops(std::string_view precision) const;
 };
 
-/// The catalogue that is built into the program.
 [[nodiscard]] const std::vector<Gpu>& GpuCatalogue();
 
 /// Finds a device by the name a profiler or a card gives it: "NVIDIA A100-SXM4-80GB",

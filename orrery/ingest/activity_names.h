@@ -11,24 +11,20 @@
 
 namespace orrery::ingest {
 
-/// Returns "HtoD" for kHostToDevice; empty where the direction is not known.
-[[nodiscard]] constexpr std::string_view CopyDirection(trace::CopyKind kind) {
-  constexpr std::array<std::string_view, 12> kNames{"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-                                                    "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", ""};
-  return kNames[static_cast<std::size_t>(kind)];
-}
+/// "HtoD" for kHostToDevice; empty where the direction is not known.
+inline constexpr std::array<std::string_view, 12> kCopyDirections{
+    "", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", ""};
 
 /// Returns "Memcpy HtoD", or "Memcpy" where the direction is not known.
 [[nodiscard]] inline std::string MemcpyName(trace::CopyKind kind) {
-  const std::string_view direction = CopyDirection(kind);
+  const std::string_view direction = kCopyDirections[static_cast<std::size_t>(kind)];
   return std::string("Memcpy") + (direction.empty() ? "" : " ") + std::string(direction);
 }
 
 /// Returns "Stream Sync" for kStream.
 [[nodiscard]] constexpr std::string_view SyncName(trace::SyncKind kind) {
-  constexpr std::array<std::string_view, 6> kNames{"Sync",        "Event Sync",
-                                                   "Stream Wait Event", "Stream Sync",
-                                                   "Context Sync", "Event Record"};
+  constexpr std::array<std::string_view, 6> kNames{
+      "Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync", "Event Record"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

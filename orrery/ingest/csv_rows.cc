@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
-#include <utility>
 
 #include <fmt/core.h>
 
@@ -33,11 +32,11 @@ Result<bool> CsvRows::Next() {
 }
 
 bool CsvRows::HasColumn(std::string_view column) const {
-  return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
+  return std::ranges::find(columns_, column) != columns_.end();
 }
 
 std::string_view CsvRows::Text(std::string_view column) const {
-  const auto found = std::find(columns_.begin(), columns_.end(), column);
+  const auto found = std::ranges::find(columns_, column);
   const auto index = static_cast<std::size_t>(found - columns_.begin());
   return found != columns_.end() && index < num_fields_ ? std::string_view(fields_[index])
                                                         : std::string_view();
@@ -49,18 +48,12 @@ std::optional<std::int64_t> CsvRows::Integer(std::string_view column) const {
 
 Result<int> CsvRows::Get() {
   if (position_ == window_.size()) {
-    window_.resize(kWindowBytes);
-    auto count = ReadFully(*source_, window_);
-    window_.resize(count ? *count : 0);
+    window_.assign(kWindowBytes, '\0');
     position_ = 0;
-    if (!count) {
-      return tl::unexpected(std::move(count).error());
-    }
-    if (*count == 0) {
-      return kEnd;
-    }
+    ORRERY_TRY(const std::size_t count, ReadFully(*source_, window_));
+    window_.resize(count);
   }
-  return static_cast<unsigned char>(window_[position_++]);
+  return window_.empty() ? kEnd : static_cast<unsigned char>(window_[position_++]);
 }
 
 // Fields keep their memory from row to row.

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -10,7 +11,7 @@
 #include "orrery/ingest/input_file.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
-#include "orrery/trace/workload_card.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest {
 
@@ -46,10 +47,22 @@ struct FileContent {
 };
 
 /// Returns a trace as the content of its file.
-[[nodiscard]] FileContent ContentOf(trace::Trace trace);
+[[nodiscard]] inline FileContent ContentOf(trace::Trace trace) {
+  FileContent content;
+  content.traces.push_back(std::move(trace));
+  return content;
+}
 
 /// Returns a table as the content of its file; fails with `if_empty` where it has no row.
-[[nodiscard]] Result<FileContent> ContentOf(MeasurementTable table, std::string_view if_empty);
+[[nodiscard]] inline Result<FileContent> ContentOf(MeasurementTable table,
+                                                   std::string_view if_empty) {
+  if (table.rows.num_rows() == 0) {
+    return Fail(Error::Kind::kInvalidInput, std::string(if_empty));
+  }
+  FileContent content;
+  content.tables.push_back(std::move(table));
+  return content;
+}
 
 /// A format that Orrery reads. To add one, see ADDING_A_FORMAT.md.
 struct Format {
@@ -63,7 +76,13 @@ struct Format {
   Result<FileContent> (*read)(const InputFile& file, const ReadOptions& options);
 
   /// Reads a file; an error begins with its path.
-  [[nodiscard]] Result<FileContent> Read(const InputFile& file, const ReadOptions& options) const;
+  [[nodiscard]] Result<FileContent> Read(const InputFile& file, const ReadOptions& options) const {
+    auto content = read(file, options);
+    if (!content && !content.error().message().starts_with(file.path() + ": ")) {
+      return FailWithin(file.path(), content);
+    }
+    return content;
+  }
 };
 
 }  // namespace orrery::ingest

@@ -1,36 +1,28 @@
 #include "orrery/ingest/hlo.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <system_error>
 #include <utility>
 
+#include "orrery/base/lookup.h"
+#include "orrery/base/parse_number.h"
+
 namespace orrery::ingest {
 namespace {
 
-using trace::CollectiveKind;
-using trace::DataType;
-
-std::optional<CollectiveKind> CollectiveOf(std::string_view operation) {
-  using Entry = std::pair<std::string_view, CollectiveKind>;
-  static constexpr auto kKinds = std::to_array<Entry>({
-      {"all-reduce", CollectiveKind::kAllReduce},
-      {"all-gather", CollectiveKind::kAllGather},
-      {"reduce-scatter", CollectiveKind::kReduceScatter},
-      {"all-to-all", CollectiveKind::kAllToAll},
-      {"ragged-all-to-all", CollectiveKind::kAllToAll},
-      {"collective-broadcast", CollectiveKind::kBroadcast},
-      {"collective-permute", CollectiveKind::kSendRecv},
-      {"send", CollectiveKind::kSend},
-      {"recv", CollectiveKind::kRecv},
-  });
-  for (const auto& [name, kind] : kKinds) {
-    if (operation == name) {
-      return kind;
-    }
-  }
-  return std::nullopt;
-}
+constexpr auto kCollectives = std::to_array<std::pair<std::string_view, CollectiveKind>>({
+    {"all-reduce", CollectiveKind::kAllReduce},
+    {"all-gather", CollectiveKind::kAllGather},
+    {"reduce-scatter", CollectiveKind::kReduceScatter},
+    {"all-to-all", CollectiveKind::kAllToAll},
+    {"ragged-all-to-all", CollectiveKind::kAllToAll},
+    {"collective-broadcast", CollectiveKind::kBroadcast},
+    {"collective-permute", CollectiveKind::kSendRecv},
+    {"send", CollectiveKind::kSend},
+    {"recv", CollectiveKind::kRecv},
+});
 
 bool TakeSuffix(std::string_view& text, std::string_view suffix) {
   if (!text.ends_with(suffix)) {
@@ -40,35 +32,29 @@ bool TakeSuffix(std::string_view& text, std::string_view suffix) {
   return true;
 }
 
+constexpr auto kTypes = std::to_array<std::pair<std::string_view, DataType>>({
+    {"f64", DataType::kFp64},
+    {"f32", DataType::kFp32},
+    {"f16", DataType::kFp16},
+    {"bf16", DataType::kBf16},
+    {"s64", DataType::kInt64},
+    {"s32", DataType::kInt32},
+    {"s16", DataType::kInt16},
+    {"s8", DataType::kInt8},
+    {"u8", DataType::kUInt8},
+    {"pred", DataType::kBool},
+    {"c64", DataType::kComplex64},
+    {"c128", DataType::kComplex128},
+});
+
 DataType TypeOf(std::string_view name) {
-  using Entry = std::pair<std::string_view, DataType>;
-  static constexpr auto kTypes = std::to_array<Entry>({
-      {"f64", DataType::kFloat64},
-      {"f32", DataType::kFloat32},
-      {"f16", DataType::kFloat16},
-      {"bf16", DataType::kBFloat16},
-      {"s64", DataType::kInt64},
-      {"s32", DataType::kInt32},
-      {"s16", DataType::kInt16},
-      {"s8", DataType::kInt8},
-      {"u8", DataType::kUInt8},
-      {"pred", DataType::kBool},
-      {"c64", DataType::kComplex64},
-      {"c128", DataType::kComplex128},
-  });
-  for (const auto& [word, type] : kTypes) {
-    if (name == word) {
-      return type;
-    }
-  }
-  if (name.starts_with("f8e4m3")) {
-    return DataType::kFloat8E4M3;
-  }
-  return name.starts_with("f8e5m2") ? DataType::kFloat8E5M2 : DataType::kUnknown;
+  return name.starts_with("f8e4m3")   ? DataType::kFp8
+         : name.starts_with("f8e5m2") ? DataType::kFp8E5M2
+                                      : LookUp(kTypes, name).value_or(DataType::kUnknown);
 }
 
 // "5,1024" → 5120; an empty list is a scalar.
-std::optional<std::int64_t> Product(std::string_view dimensions) {
+std::optional<std::int64_t> NumElements(std::string_view dimensions) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 50;
   std::int64_t product = 1;
   while (!dimensions.empty()) {
@@ -99,13 +85,12 @@ HloCategory ParseHloCategory(std::string_view category) {
   }
   TakeSuffix(category, " fusion");
   // These two never have another word for their start.
-  if (category == "send" || category == "recv") {
-    parsed.phase =
-        parsed.phase == HloCategory::Phase::kWhole ? HloCategory::Phase::kStart : parsed.phase;
+  if ((category == "send" || category == "recv") && parsed.phase == HloCategory::Phase::kWhole) {
+    parsed.phase = HloCategory::Phase::kStart;
   }
   parsed.is_around_others = category == "while" || category == "conditional" || category == "call";
   parsed.is_copy = category == "copy";
-  parsed.collective = CollectiveOf(category);
+  parsed.collective = LookUp(kCollectives, category);
   return parsed;
 }
 
@@ -127,12 +112,8 @@ std::optional<std::int32_t> DeviceInXlaName(std::string_view name) {
   if (at == std::string_view::npos) {
     return std::nullopt;
   }
-  std::int32_t device = -1;
   const std::size_t digits = name.find_first_of("0123456789", at + kDevice.size());
-  if (digits != std::string_view::npos) {
-    std::from_chars(name.data() + digits, name.data() + name.size(), device);
-  }
-  return device;
+  return ParsePrefix<std::int32_t>(name.substr(std::min(digits, name.size()))).value_or(-1);
 }
 
 std::optional<HloShape> ParseHloShape(std::string_view shape) {
@@ -142,11 +123,9 @@ std::optional<HloShape> ParseHloShape(std::string_view shape) {
       shape.starts_with('(')) {
     return std::nullopt;
   }
-  const auto elements = Product(shape.substr(open + 1, close - open - 1));
-  if (!elements) {
-    return std::nullopt;
-  }
-  return HloShape{.data_type = TypeOf(shape.substr(0, open)), .elements = *elements};
+  const auto elements = NumElements(shape.substr(open + 1, close - open - 1));
+  return elements ? std::optional(HloShape{TypeOf(shape.substr(0, open)), *elements})
+                  : std::nullopt;
 }
 
 }  // namespace orrery::ingest

@@ -17,7 +17,7 @@ struct HloCategory {
   Phase phase = Phase::kWhole;
   bool is_around_others = false;  // a loop or call, whose operations have their own rows
   bool is_copy = false;
-  std::optional<trace::CollectiveKind> collective;  // HLO's broadcast is none: it is local
+  std::optional<CollectiveKind> collective;  // HLO's broadcast is none: it is local
 };
 
 [[nodiscard]] HloCategory ParseHloCategory(std::string_view category);
@@ -32,7 +32,7 @@ struct HloCategory {
 
 /// Element type and size of an array.
 struct HloShape {
-  trace::DataType data_type = trace::DataType::kUnknown;
+  DataType data_type = DataType::kUnknown;
   std::int64_t elements = 0;
 };
 

@@ -4,8 +4,6 @@
 
 namespace orrery::ingest {
 namespace {
-
-using trace::CollectiveKind;
 using Phase = HloCategory::Phase;
 
 TEST(HloTest, CategoriesTellCollectivesAndCopies) {
@@ -56,10 +54,10 @@ TEST(HloTest, ShapesGiveTypeAndElements) {
   const auto shape = ParseHloShape("bf16[5,1024]{1,0:T(8,128)}");
 
   ASSERT_TRUE(shape);
-  EXPECT_EQ(shape->data_type, trace::DataType::kBFloat16);
+  EXPECT_EQ(shape->data_type, DataType::kBf16);
   EXPECT_EQ(shape->elements, 5'120);
   EXPECT_EQ(ParseHloShape("f32[]")->elements, 1);
-  EXPECT_EQ(ParseHloShape("s4[2]")->data_type, trace::DataType::kUnknown);
+  EXPECT_EQ(ParseHloShape("s4[2]")->data_type, DataType::kUnknown);
 }
 
 TEST(HloTest, OtherTextIsNoShape) {

@@ -10,9 +10,9 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/json_value.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_stream.h"
-#include "orrery/ingest/json_value.h"
 
 namespace orrery::ingest {
 namespace {
@@ -20,10 +20,6 @@ namespace {
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 constexpr JsonLimits kLimits{.max_depth = 64, .max_value_bytes = kMaxBytes};
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-bool Contains(std::span<const std::string_view> keys, std::string_view key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
 
 class Reader {
  public:
@@ -56,6 +52,7 @@ class Reader {
                      Place(stream.offset() - 2));
     }
     LogRepairs(repairs_, {}, problems_);
+    std::erase_if(records_, [](const JsonRecord& record) { return record.empty(); });
     return std::move(records_);
   }
 
@@ -67,7 +64,7 @@ class Reader {
     if (!Fields(object, record)) {
       problems_.Loss("damaged record", 1, Place(offset));
     }
-    Keep(std::move(record));
+    records_.push_back(std::move(record));
   }
 
   void AddTruncated(std::string_view list, std::int64_t offset) {
@@ -75,13 +72,7 @@ class Reader {
                    Place(static_cast<std::int64_t>(list.size()) - 1));
     JsonRecord record;
     Fields(list.substr(std::min(static_cast<std::size_t>(offset), list.size())), record);
-    Keep(std::move(record));
-  }
-
-  void Keep(JsonRecord record) {
-    if (!record.empty()) {
-      records_.push_back(std::move(record));
-    }
+    records_.push_back(std::move(record));
   }
 
   // Takes fields up to the first damage; returns whether there was none.
@@ -101,7 +92,7 @@ class Reader {
       if (!key) {
         return {};
       }
-      if (!Contains(keys_, *key)) {
+      if (std::ranges::find(keys_, *key) == keys_.end()) {
         continue;
       }
       const std::string name(*key);
@@ -161,8 +152,7 @@ bool HeadHasKeys(std::string_view head, std::span<const std::string_view> keys) 
   JsonStream stream(*source, kLimits);
   std::set<std::string, std::less<>> seen;
   static_cast<void>(CollectKeys(stream, seen));
-  return std::all_of(keys.begin(), keys.end(),
-                     [&](std::string_view key) { return seen.contains(key); });
+  return std::ranges::all_of(keys, [&](std::string_view key) { return seen.contains(key); });
 }
 
 }  // namespace orrery::ingest

@@ -3,26 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "orrery/base/utf8.h"
-#include "orrery/trace/problems.h"
+#include "orrery/base/json_text.h"
 
 namespace orrery::ingest {
 namespace {
-
-bool IsBlank(char c) {
-  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-bool IsControl(char c) {
-  return static_cast<unsigned char>(c) < 0x20;
-}
 
 // Characters of a string that are copied without a closer look.
 constexpr auto kPlain = [] {
@@ -53,14 +42,6 @@ std::optional<std::uint32_t> UnicodeEscape(std::string_view text) {
   return unit;
 }
 
-bool IsHighSurrogate(std::uint32_t unit) {
-  return unit >= 0xD800 && unit <= 0xDBFF;
-}
-
-bool IsLowSurrogate(std::uint32_t unit) {
-  return unit >= 0xDC00 && unit <= 0xDFFF;
-}
-
 // What ends a number or a word.
 constexpr std::string_view kDelimiters = ",:[]{}\" \t\r\n";
 
@@ -71,8 +52,19 @@ bool IsNonNumber(std::string_view word) {
   if (word.starts_with('-') || word.starts_with('+')) {
     word.remove_prefix(1);
   }
-  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+  return std::ranges::find(kWords, word) != kWords.end();
 }
+
+using Repair = std::pair<std::int64_t JsonRepairs::*, std::string_view>;
+
+constexpr auto kRepairs = std::to_array<Repair>({
+    {&JsonRepairs::control_characters, "control character in a string, now escaped"},
+    {&JsonRepairs::invalid_utf8, "invalid UTF-8, replaced"},
+    {&JsonRepairs::lone_surrogates, "lone surrogate in a string, replaced"},
+    {&JsonRepairs::invalid_escapes, "invalid escape in a string, kept as text"},
+    {&JsonRepairs::non_numbers, "NaN or infinity as a bare word, now unknown"},
+    {&JsonRepairs::stray_commas, "stray comma"},
+});
 
 class Repairer {
  public:
@@ -91,12 +83,12 @@ class Repairer {
  private:
   void Token() {
     const char c = rest_.front();
-    if (IsBlank(c)) {
+    if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
       rest_.remove_prefix(1);
     } else if (c == ',') {
       Comma();
     } else if (c == ']' || c == '}') {
-      DropComma();
+      repairs_.stray_commas += std::exchange(comma_waits_, false);
       Copy(1);
     } else {
       FlushComma();
@@ -112,17 +104,7 @@ class Repairer {
     rest_.remove_prefix(1);
   }
 
-  void FlushComma() {
-    if (comma_waits_) {
-      out_.push_back(',');
-      comma_waits_ = false;
-    }
-  }
-
-  void DropComma() {
-    repairs_.stray_commas += comma_waits_;
-    comma_waits_ = false;
-  }
+  void FlushComma() { out_.append(std::exchange(comma_waits_, false) ? "," : ""); }
 
   // A number, a word, a colon or an opening bracket.
   void Atom() {
@@ -140,7 +122,7 @@ class Repairer {
   void String() {
     Copy(1);
     while (!rest_.empty()) {
-      const auto special = std::find_if_not(rest_.begin(), rest_.end(), IsPlain);
+      const auto special = std::ranges::find_if_not(rest_, IsPlain);
       Copy(static_cast<std::size_t>(special - rest_.begin()));
       if (rest_.empty()) {
         return;
@@ -155,7 +137,7 @@ class Repairer {
   void Special() {
     if (rest_.front() == '\\') {
       Escape();
-    } else if (IsControl(rest_.front())) {
+    } else if (static_cast<unsigned char>(rest_.front()) < 0x20) {
       ++repairs_.control_characters;
       out_.append(fmt::format("\\u{:04x}", static_cast<unsigned>(rest_.front())));
       rest_.remove_prefix(1);
@@ -187,11 +169,12 @@ class Repairer {
   }
 
   void UnicodeUnit(std::uint32_t unit) {
-    if (!IsHighSurrogate(unit) && !IsLowSurrogate(unit)) {
+    const bool is_high = unit >= 0xD800 && unit <= 0xDBFF;
+    if (!is_high && (unit < 0xDC00 || unit > 0xDFFF)) {
       return Copy(6);
     }
-    const auto second = IsHighSurrogate(unit) ? UnicodeEscape(rest_.substr(6)) : std::nullopt;
-    if (second && IsLowSurrogate(*second)) {
+    const auto second = is_high ? UnicodeEscape(rest_.substr(6)) : std::nullopt;
+    if (second && *second >= 0xDC00 && *second <= 0xDFFF) {
       return Copy(12);
     }
     ++repairs_.lone_surrogates;
@@ -217,12 +200,9 @@ class Repairer {
 }  // namespace
 
 JsonRepairs& JsonRepairs::operator+=(const JsonRepairs& other) {
-  control_characters += other.control_characters;
-  invalid_utf8 += other.invalid_utf8;
-  lone_surrogates += other.lone_surrogates;
-  invalid_escapes += other.invalid_escapes;
-  non_numbers += other.non_numbers;
-  stray_commas += other.stray_commas;
+  for (const auto& [count, text] : kRepairs) {
+    this->*count += other.*count;
+  }
   return *this;
 }
 
@@ -231,12 +211,9 @@ std::string RepairJson(std::string_view text, JsonRepairs& repairs) {
 }
 
 void LogRepairs(const JsonRepairs& repairs, std::string_view first, trace::ProblemLog& problems) {
-  problems.Note("control character in a string, now escaped", repairs.control_characters, first);
-  problems.Note("invalid UTF-8, replaced", repairs.invalid_utf8, first);
-  problems.Note("lone surrogate in a string, replaced", repairs.lone_surrogates, first);
-  problems.Note("invalid escape in a string, kept as text", repairs.invalid_escapes, first);
-  problems.Note("NaN or infinity as a bare word, now unknown", repairs.non_numbers, first);
-  problems.Note("stray comma", repairs.stray_commas, first);
+  for (const auto& [count, text] : kRepairs) {
+    problems.Note(text, repairs.*count, first);
+  }
 }
 
 }  // namespace orrery::ingest

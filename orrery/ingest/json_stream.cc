@@ -2,17 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
-#include "orrery/base/error.h"
 
 namespace orrery::ingest {
 namespace {
@@ -64,7 +58,7 @@ Status JsonStream::Enter(char opening) {
   ORRERY_CHECK(value_follows_, "only the document or a key's value can be entered");
   ORRERY_TRY(const char next, PeekPastBlanks());
   if (next == '\0') {
-    EndEarly(JsonEnd::kInsideValue);
+    end_state_ = JsonEnd::kInsideValue;
     return {};
   }
   if (next != opening) {
@@ -116,7 +110,7 @@ Result<std::optional<std::string_view>> JsonStream::NextKey() {
   key_ = key_.substr(1, key_.size() - 2);
   ORRERY_TRY(const char colon, PeekPastBlanks());
   if (colon == '\0') {
-    EndEarly(JsonEnd::kInsideValue);
+    end_state_ = JsonEnd::kInsideValue;
     return std::nullopt;
   }
   if (colon != ':') {
@@ -164,32 +158,6 @@ Result<std::optional<std::string_view>> JsonStream::KeepValue() {
     return TooLarge();
   }
   return kept();
-}
-
-Result<bool> JsonStream::ResumeAfterBrokenElement() {
-  ORRERY_CHECK(keeps_, "there is no element to go back to");
-  position_ = std::min(kept_begin_ + 1, end_);
-  keeps_ = false;
-  comma_expected_ = false;
-  std::string_view awaited = "},{";
-  while (true) {
-    ORRERY_TRY(const bool more, MoreInput());
-    if (!more) {
-      EndEarly(JsonEnd::kInsideValue);
-      return false;
-    }
-    const char c = buffer_[position_];
-    if (c == awaited.front()) {
-      awaited.remove_prefix(1);
-      if (awaited.empty()) {
-        end_state_ = JsonEnd::kNotYet;
-        return true;
-      }
-    } else if (!IsBlank(c)) {
-      awaited = c == '}' ? ",{" : "},{";
-    }
-    ++position_;
-  }
 }
 
 tl::unexpected<Error> JsonStream::Unexpected(std::string_view expected) const {
@@ -267,7 +235,7 @@ Result<char> JsonStream::PeekPastCommas() {
       continue;
     }
     if (next == '\0') {
-      EndEarly(JsonEnd::kBetweenValues);
+      end_state_ = JsonEnd::kBetweenValues;
     } else {
       CountCommas(commas, !IsClosing(next));
     }
@@ -288,7 +256,7 @@ Result<bool> JsonStream::ScanValue() {
   value_follows_ = false;
   comma_expected_ = true;
   if (first == '\0') {
-    EndEarly(JsonEnd::kInsideValue);
+    end_state_ = JsonEnd::kInsideValue;
     return false;
   }
   if (IsOpening(first)) {
@@ -301,11 +269,10 @@ Result<bool> JsonStream::ScanBrackets() {
   std::size_t depth = 0;
   do {
     const auto rest = std::span(buffer_).subspan(position_, end_ - position_);
-    position_ += static_cast<std::size_t>(std::find_if(rest.begin(), rest.end(), kIsStructural) -
-                                          rest.begin());
+    position_ += static_cast<std::size_t>(std::ranges::find_if(rest, kIsStructural) - rest.begin());
     ORRERY_TRY(const bool more, MoreInput());
     if (!more) {
-      EndEarly(JsonEnd::kInsideValue);
+      end_state_ = JsonEnd::kInsideValue;
       return false;
     }
     const char c = buffer_[position_];
@@ -333,11 +300,11 @@ Result<bool> JsonStream::ScanString() {
   ++position_;
   while (true) {
     const auto rest = std::span(buffer_).subspan(position_, end_ - position_);
-    position_ += static_cast<std::size_t>(std::find_if(rest.begin(), rest.end(), kMattersInString) -
-                                          rest.begin());
+    position_ +=
+        static_cast<std::size_t>(std::ranges::find_if(rest, kMattersInString) - rest.begin());
     ORRERY_TRY(const bool more, MoreInput());
     if (!more) {
-      EndEarly(JsonEnd::kInsideValue);
+      end_state_ = JsonEnd::kInsideValue;
       return false;
     }
     if (buffer_[position_] == '"') {
@@ -354,22 +321,16 @@ Result<bool> JsonStream::ScanString() {
 
 // A number or a word that touches the end of the input may have lost its tail.
 Result<bool> JsonStream::ScanWord() {
-  const std::int64_t begin = offset();
-  while (true) {
+  for (const std::int64_t begin = offset();; ++position_) {
     ORRERY_TRY(const bool more, MoreInput());
     if (!more) {
-      EndEarly(JsonEnd::kInsideValue);
+      end_state_ = JsonEnd::kInsideValue;
       return false;
     }
     if (EndsWord(buffer_[position_])) {
-      break;
+      return offset() == begin ? Result<bool>(Unexpected("a value")) : true;
     }
-    ++position_;
   }
-  if (offset() == begin) {
-    return Unexpected("a value");
-  }
-  return true;
 }
 
 }  // namespace orrery::ingest

@@ -64,11 +64,6 @@ class JsonStream {
   /// Returns the text of the last key's value; nothing if the input ends before it is complete.
   [[nodiscard]] Result<std::optional<std::string_view>> TakeValue();
 
-  /// For an element that turned out to be broken (quotes that are not escaped): goes back to its
-  /// beginning and on to the next place where one object ends and another begins, whatever the
-  /// quotes say. Returns whether there is one; NextElement goes on from there.
-  [[nodiscard]] Result<bool> ResumeAfterBrokenElement();
-
   [[nodiscard]] JsonEnd end() const { return end_state_; }
 
   /// Bytes walked so far.
@@ -86,8 +81,6 @@ class JsonStream {
  private:
   Status Enter(char opening);
   void Leave();
-
-  void EndEarly(JsonEnd how) { end_state_ = how; }
 
   [[nodiscard]] tl::unexpected<Error> Unexpected(std::string_view expected) const;
   [[nodiscard]] tl::unexpected<Error> TooLarge() const;

@@ -182,30 +182,5 @@ TEST(JsonStream, SaysWhereSomethingElseWasExpected) {
   EXPECT_EQ(WalkText(R"({"a": })").error, "byte 6: a value should come here, not '}'");
 }
 
-TEST(JsonStream, ResumesAfterAnElementWithUnescapedQuotes) {
-  // The odd quote swallows everything that follows.
-  DripSource source(R"([{"n": "a"}, {"n": "b"c"}, {"n": "d"} , {"n": "e"}])");
-  JsonStream stream(source);
-  ASSERT_TRUE(stream.EnterArray());
-  EXPECT_EQ(**stream.NextElement(), R"({"n": "a"})");
-  EXPECT_FALSE(stream.NextElement()->has_value());
-  EXPECT_EQ(stream.end(), JsonEnd::kInsideValue);
-  EXPECT_EQ(stream.value_offset(), 13);
-  ASSERT_TRUE(*stream.ResumeAfterBrokenElement());
-  EXPECT_EQ(**stream.NextElement(), R"({"n": "d"})");
-  EXPECT_EQ(**stream.NextElement(), R"({"n": "e"})");
-  EXPECT_FALSE(stream.NextElement()->has_value());
-  EXPECT_EQ(stream.end(), JsonEnd::kComplete);
-}
-
-TEST(JsonStream, DoesNotResumeWhereNoObjectFollows) {
-  DripSource source(R"([{"n": "b"c"}])");
-  JsonStream stream(source);
-  ASSERT_TRUE(stream.EnterArray());
-  EXPECT_FALSE(stream.NextElement()->has_value());
-  EXPECT_FALSE(*stream.ResumeAfterBrokenElement());
-  EXPECT_EQ(stream.end(), JsonEnd::kInsideValue);
-}
-
 }  // namespace
 }  // namespace orrery::ingest

@@ -1,18 +1,8 @@
 #include "orrery/ingest/json_text.h"
 
 #include <charconv>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
-
-#include <fmt/core.h>
-
-#include "orrery/base/decimal.h"
-#include "orrery/base/parse_number.h"
 
 namespace orrery::ingest {
 namespace {
@@ -100,60 +90,9 @@ std::string_view TextOf(std::string_view token, std::string& buffer) {
   return buffer;
 }
 
-std::optional<std::int64_t> IntegerOf(std::string_view token) {
-  return ParseInteger(Unquoted(token));
-}
-
-std::optional<std::uint64_t> UnsignedOf(std::string_view token) {
-  return ParseWhole<std::uint64_t>(Unquoted(token));
-}
-
-std::optional<double> NumberOf(std::string_view token) {
-  const auto value = ParseWhole<double>(Unquoted(token));
-  return value && std::isfinite(*value) ? value : std::nullopt;
-}
-
-std::string WithoutBlanks(std::string_view list) {
-  std::string text(list);
-  std::erase(text, ' ');
-  return text;
-}
-
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted.push_back('\\');
-      quoted.push_back(c);
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  quoted.push_back('"');
-  return quoted;
-}
-
-void JsonFields::Add(std::string_view name, std::int64_t value) {
-  AddJson(name, std::to_string(value));
-}
-
-void JsonFields::Add(std::string_view name, std::uint64_t value) {
-  AddJson(name, std::to_string(value));
-}
-
-void JsonFields::Add(std::string_view name, double value) {
-  AddJson(name, std::isfinite(value) ? fmt::format("{}", value) : "null");
-}
-
-void JsonFields::Add(std::string_view name, std::string_view value) {
-  AddJson(name, Quoted(value));
-}
-
 void JsonFields::AddJson(std::string_view name, std::string_view json) {
   text_ += text_.empty() ? "" : ",";
-  text_ += Quoted(name);
+  text_ += QuoteJson(name);
   text_ += ':';
   text_ += json;
 }

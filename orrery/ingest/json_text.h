@@ -1,9 +1,17 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+
+#include <fmt/core.h>
+
+#include "orrery/base/decimal.h"
+#include "orrery/base/json_text.h"
+#include "orrery/base/parse_number.h"
 
 namespace orrery::ingest {
 
@@ -22,33 +30,38 @@ namespace orrery::ingest {
 [[nodiscard]] std::string_view TextOf(std::string_view token, std::string& buffer);
 
 /// Parses an integer, also one that the file has as a string.
-[[nodiscard]] std::optional<std::int64_t> IntegerOf(std::string_view token);
+[[nodiscard]] inline std::optional<std::int64_t> IntegerOf(std::string_view token) {
+  return ParseInteger(Unquoted(token));
+}
 
 /// As IntegerOf, for numbers that use all 64 bits.
-[[nodiscard]] std::optional<std::uint64_t> UnsignedOf(std::string_view token);
+[[nodiscard]] inline std::optional<std::uint64_t> UnsignedOf(std::string_view token) {
+  return ParseWhole<std::uint64_t>(Unquoted(token));
+}
 
-/// Parses a finite number, also one that the file has as a string.
-[[nodiscard]] std::optional<double> NumberOf(std::string_view token);
+/// Returns a list without its blanks: files write "[0, 1]" and "[0,1]" for the same ranks.
+[[nodiscard]] inline std::string WithoutBlanks(std::string list) {
+  std::erase(list, ' ');
+  return list;
+}
 
 /// Returns a number that fits 32 bits, else -1.
 [[nodiscard]] inline std::int32_t Narrow(std::int64_t value) {
   return value >= INT32_MIN && value <= INT32_MAX ? static_cast<std::int32_t>(value) : -1;
 }
 
-/// Returns a list without its blanks: files write "[0, 1]" and "[0,1]" for the same ranks.
-[[nodiscard]] std::string WithoutBlanks(std::string_view list);
-
-/// Writes `text` as a JSON string with its quotes.
-[[nodiscard]] std::string Quoted(std::string_view text);
-
 /// Writes the fields of a JSON object without its braces, as the `extra` columns of a trace hold
 /// them. Numbers that are not finite become null.
 class JsonFields {
  public:
-  void Add(std::string_view name, std::int64_t value);
-  void Add(std::string_view name, std::uint64_t value);
-  void Add(std::string_view name, double value);
-  void Add(std::string_view name, std::string_view value);
+  template <typename T>
+  void Add(std::string_view name, const T& value) {
+    if constexpr (std::is_convertible_v<T, std::string_view>) {
+      AddJson(name, QuoteJson(value));
+    } else {
+      AddJson(name, std::isfinite(static_cast<double>(value)) ? fmt::format("{}", value) : "null");
+    }
+  }
 
   [[nodiscard]] const std::string& text() const { return text_; }
 

@@ -6,7 +6,8 @@
 #include <fmt/core.h>
 
 #include "orrery/base/byte_source.h"
-#include "orrery/ingest/json_value.h"
+#include "orrery/base/json_value.h"
+#include "orrery/base/text.h"
 
 namespace orrery::ingest {
 namespace {
@@ -18,46 +19,31 @@ constexpr std::string_view kKey = "\"orrery_manifest\"";
 constexpr std::int64_t kVersion = 1;
 constexpr std::int32_t kMaxRanks = 1 << 20;
 
-Result<RunManifest> Parse(std::string_view text) {
-  JsonText json;
-  const auto whole = json.Parse(text);
-  const auto version = Integer(Field(whole, "orrery_manifest"));
-  if (!version) {
-    return Fail(Error::Kind::kInvalidInput, "the manifest is truncated or not JSON");
-  }
-  if (*version != kVersion) {
-    return Fail(Error::Kind::kUnsupported, "the manifest is of a newer Orrery");
-  }
-  RunManifest manifest{.world_size = SmallInteger(Field(whole, "world_size"))};
-  ForEachElement(Field(whole, "files"), [&](const JsonElement& entry) {
-    if (const auto name = Text(Field(entry, "file"))) {
-      manifest.files.push_back(
-          {.name = std::string(*name), .rank = SmallInteger(Field(entry, "rank"))});
-    }
-  });
-  return manifest;
-}
-
 }  // namespace
 
 bool IsManifest(const InputFile& file) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  std::string_view head = file.head();
-  head.remove_prefix(std::min(head.find_first_not_of(kBlanks), head.size()));
-  if (!head.starts_with('{')) {
-    return false;
-  }
-  head.remove_prefix(std::min(head.find_first_not_of(kBlanks, 1), head.size()));
-  return head.starts_with(kKey);
+  const std::string_view head = Trimmed(file.head());
+  return head.starts_with('{') && Trimmed(head.substr(1)).starts_with(kKey);
 }
 
 Result<RunManifest> ReadManifest(const InputFile& file) {
   ORRERY_TRY(const auto source, file.OpenContent());
   ORRERY_TRY(const std::string text, ReadAll(*source, kMaxBytes));
-  auto manifest = Parse(text);
-  if (!manifest) {
-    return FailWithin(file.path(), manifest);
+  JsonText json;
+  const auto whole = json.Parse(text);
+  const auto version = Integer(Field(whole, "orrery_manifest"));
+  if (version != kVersion) {
+    return version ? Fail(Error::Kind::kUnsupported,
+                          file.path() + ": the manifest is of a newer Orrery")
+                   : Fail(Error::Kind::kInvalidInput,
+                          file.path() + ": the manifest is truncated or not JSON");
   }
+  RunManifest manifest{.world_size = SmallInteger(Field(whole, "world_size"))};
+  ForEachElement(Field(whole, "files"), [&](const JsonElement& entry) {
+    if (const auto name = Text(Field(entry, "file"))) {
+      manifest.files.push_back({std::string(*name), SmallInteger(Field(entry, "rank"))});
+    }
+  });
   return manifest;
 }
 

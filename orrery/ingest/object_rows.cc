@@ -8,14 +8,13 @@
 
 namespace orrery::ingest {
 
-void AppendObjects(const std::vector<trace::MemoryObjects::Row>& rows,
-                   trace::MemoryObjects& table) {
+std::vector<RowId> AppendObjects(const std::vector<trace::MemoryObjects::Row>& rows,
+                                 trace::MemoryObjects& table) {
   ORRERY_CHECK(table.empty(), "objects are appended once");
   std::vector<RowId> order(rows.size());
   std::iota(order.begin(), order.end(), RowId{0});
-  std::sort(order.begin(), order.end(), [&](RowId a, RowId b) {
-    return std::tuple(rows[a].begin_ns, rows[b].duration_ns, a) <
-           std::tuple(rows[b].begin_ns, rows[a].duration_ns, b);
+  std::ranges::sort(order, {}, [&](RowId index) {
+    return std::tuple(rows[index].begin_ns, -rows[index].duration_ns, index);
   });
   std::vector<RowId> row_of_index(rows.size());
   for (RowId row = 0; row < order.size(); ++row) {
@@ -26,6 +25,7 @@ void AppendObjects(const std::vector<trace::MemoryObjects::Row>& rows,
     row.parent = row.parent == kNoRow ? kNoRow : row_of_index[row.parent];
     table.Append(row);
   }
+  return row_of_index;
 }
 
 }  // namespace orrery::ingest

@@ -1,13 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <cstdint>
+#include <future>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "orrery/base/error.h"
 #include "orrery/ingest/format.h"
+#include "orrery/ingest/orrs/piece_reader.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest {
@@ -16,27 +18,33 @@ namespace orrery::ingest {
 /// that memory is bounded by the parts. See orrs::PieceReader for what is in a part.
 class Pieces {
  public:
-  Pieces() = default;
+  Pieces(orrs::PieceReader reader, bool may_prepare)
+      : reader_(std::move(reader)), may_prepare_(may_prepare) {}
+
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
-  virtual ~Pieces() = default;
 
-  [[nodiscard]] virtual std::size_t size() const = 0;
+  [[nodiscard]] std::size_t size() const { return reader_.num_pieces(); }
 
   /// The next piece, valid until the next call; null after the last one. The one after it is
   /// prepared meanwhile, if there may be more than one thread.
-  [[nodiscard]] virtual Result<const trace::Trace*> Next() = 0;
+  [[nodiscard]] Result<const trace::Trace*> Next();
 
   /// Something of the file is not in the pieces so far (exit status 3).
-  [[nodiscard]] virtual bool is_partial() const = 0;
+  [[nodiscard]] bool is_partial() const { return is_partial_; }
+
+ private:
+  orrs::PieceReader reader_;
+  bool may_prepare_;
+  bool is_partial_ = false;
+  // Two traces take turns: one is assembled and looked at while records are read into the other.
+  std::size_t turn_ = 0;
+  std::array<trace::Trace, 2> traces_;
+  // The last member: its destructor waits for the thread that uses the others.
+  std::future<Result<std::unique_ptr<orrs::Recording>>> prepared_;
 };
 
-struct PiecesOptions {
-  ReadOptions read = {};
-  std::optional<std::uint64_t> piece_bytes =
-      {};                    // of the file, uncompressed; none: chosen by the reader
-  bool with_touches = true;  // also what launches did to memory
-};
+using orrs::PiecesOptions;
 
 /// Returns whether the file can be read in pieces: an event stream that is not compressed as a
 /// whole.

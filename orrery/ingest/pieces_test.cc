@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/orrs/test_stream.h"
+#include "orrery/ingest/orrs/stream_test.h"
 
 namespace orrery::ingest {
 namespace {

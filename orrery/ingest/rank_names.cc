@@ -2,11 +2,8 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
@@ -24,7 +21,7 @@ std::optional<std::int32_t> NumberAfter(std::string_view name, std::string_view 
   for (std::size_t at = name.find(word); at != std::string_view::npos;
        at = name.find(word, at + 1)) {
     std::size_t digits = at + word.size();
-    if (digits < name.size() && std::string_view("-_. ").find(name[digits]) != std::string::npos) {
+    if (digits < name.size() && Contains("-_. ", name.substr(digits, 1))) {
       ++digits;
     }
     if (digits < name.size() && IsDigit(name[digits])) {
@@ -53,22 +50,20 @@ std::optional<std::int32_t> NumberAtEnd(std::string_view name) {
   while (begin > 0 && IsDigit(name[begin - 1])) {
     --begin;
   }
-  const bool stands_alone =
-      begin > 0 && (name[begin - 1] == '_' || name[begin - 1] == '.' || name[begin - 1] == '-');
+  const bool stands_alone = begin > 0 && Contains("_.-", name.substr(begin - 1, 1));
   // More digits than a rank has are a time or a process id.
-  if (begin == name.size() || !stands_alone || name.size() - begin > 6) {
-    return std::nullopt;
-  }
-  return NumberAt(name, begin);
+  return stands_alone && name.size() - begin <= 6 ? NumberAt(name, begin) : std::nullopt;
 }
 
-// The last part of the path, in lower case.
+// In lower case.
 std::string FileName(std::string_view path) {
   return LowerCase(path.substr(path.find_last_of('/') + 1));
 }
 
-std::optional<std::int32_t> NumberAfterAny(std::string_view name,
+// The number after one of the words in the last part of the path.
+std::optional<std::int32_t> NumberAfterAny(std::string_view path,
                                            std::initializer_list<std::string_view> words) {
+  const std::string name = FileName(path);
   for (const std::string_view word : words) {
     if (const auto number = NumberAfter(name, word)) {
       return number;
@@ -80,13 +75,12 @@ std::optional<std::int32_t> NumberAfterAny(std::string_view name,
 }  // namespace
 
 std::optional<std::int32_t> RankInFileName(std::string_view path) {
-  const std::string name = FileName(path);
-  const auto number = NumberAfterAny(name, {"rank", "worker"});
-  return number ? number : NumberAtEnd(name);
+  const auto number = NumberAfterAny(path, {"rank", "worker"});
+  return number ? number : NumberAtEnd(FileName(path));
 }
 
 std::optional<std::int32_t> GpuInFileName(std::string_view path) {
-  const auto number = NumberAfterAny(FileName(path), {"gpu", "device"});
+  const auto number = NumberAfterAny(path, {"gpu", "device"});
   return number ? number : RankInFileName(path);
 }
 

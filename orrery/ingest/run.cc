@@ -5,41 +5,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <numeric>
 #include <optional>
-#include <string>
-#include <string_view>
+#include <span>
 #include <system_error>
+#include <tuple>
 #include <utility>
-#include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
-#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/base/row_numbers.h"
 #include "orrery/base/text.h"
-#include "orrery/ingest/format.h"
-#include "orrery/ingest/input_file.h"
-#include "orrery/ingest/join_parts.h"
 #include "orrery/ingest/manifest.h"
 #include "orrery/ingest/rank_names.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/graph_link.h"
-#include "orrery/trace/problems.h"
-#include "orrery/trace/trace.h"
 
 namespace orrery::ingest {
 namespace {
-
-bool IsText(std::string_view head) {
-  return std::none_of(head.begin(), head.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
-  });
-}
-
-// Protobuf messages in a row, each after its length, the first one with string fields only.
-bool IsChakra(std::string_view head) {
-  return Contains(head, "is_cpu_op") || Contains(head, "comm_type") || Contains(head, "schema\xea");
-}
 
 std::string NotYet(std::string_view name) {
   return fmt::format("this is {}, which this version of Orrery does not read yet", name);
@@ -67,11 +52,10 @@ std::string DescribeUnsupportedFile(const InputFile& file) {
            "CUPTI_ACTIVITY_KIND_* table and no META_DATA_EXPORT) nor one of rocprofv3 (no rocpd_* "
            "table)";
   }
-  if (head.size() > 262 && head.substr(257, 5) == "ustar") {
-    return "this is a tar archive: unpack it and give Orrery the folder";
-  }
-  if (head.starts_with("PK\x03\x04")) {
-    return "this is a zip archive: unpack it and give Orrery the folder";
+  const bool is_tar = head.size() > 262 && head.substr(257, 5) == "ustar";
+  if (is_tar || head.starts_with("PK\x03\x04")) {
+    return fmt::format("this is a {} archive: unpack it and give Orrery the folder",
+                       is_tar ? "tar" : "zip");
   }
   const std::size_t first = head.find_first_not_of(" \n\r\t");
   if (first == std::string_view::npos) {
@@ -80,7 +64,12 @@ std::string DescribeUnsupportedFile(const InputFile& file) {
   if (head[first] == '{' || head[first] == '[') {
     return DescribeJson(head);
   }
-  if (!IsText(head) && IsChakra(head)) {
+  const bool is_text = std::ranges::none_of(head, [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  });
+  // Protobuf messages in a row, each after its length, the first one with string fields only.
+  if (!is_text && (Contains(head, "is_cpu_op") || Contains(head, "comm_type") ||
+                   Contains(head, "schema\xea"))) {
     return NotYet("a Chakra execution trace");
   }
   if (Contains(head, "\"ID\",\"Process ID\"") ||
@@ -114,7 +103,7 @@ Status AddFolder(const std::string& folder, std::vector<Candidate>& files) {
     return Fail(Error::Kind::kSystem,
                 fmt::format("{}: cannot read the folder: {}", folder, error.message()));
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   for (std::string& path : found) {
     files.push_back({.path = std::move(path), .was_named = false});
   }
@@ -169,14 +158,6 @@ bool IsGraph(const trace::Trace& trace) {
   return !trace.graph_nodes.empty() && trace.host_ops.empty();
 }
 
-std::string FilesOf(const trace::Trace& trace) {
-  std::string names;
-  for (const std::string& file : trace.info.files) {
-    names += (names.empty() ? "" : ", ") + file;
-  }
-  return names;
-}
-
 // Gives traces without a rank the one in their file's name. Several traces of one file are numbered
 // in order.
 void NameRanks(std::vector<trace::Trace>& traces) {
@@ -197,9 +178,7 @@ void NameRanks(std::vector<trace::Trace>& traces) {
 class RankJoiner {
  public:
   Status Add(trace::Trace trace) {
-    const auto same_rank =
-        std::find_if(ranks_.begin(), ranks_.end(),
-                     [&](const trace::Trace& known) { return known.info.rank == trace.info.rank; });
+    const auto same_rank = std::ranges::find(ranks_, trace.info.rank, RankOf);
     if (same_rank == ranks_.end()) {
       ranks_.push_back(std::move(trace));
       return {};
@@ -211,21 +190,118 @@ class RankJoiner {
     if (IsGraph(*same_rank) || !IsGraph(trace) || !same_rank->graph_nodes.empty()) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("{} and {} both claim rank {}: give Orrery the files of one run only",
-                              FilesOf(*same_rank), FilesOf(trace), trace.info.rank));
+                              fmt::join(same_rank->info.files, ", "),
+                              fmt::join(trace.info.files, ", "), trace.info.rank));
     }
     trace::LinkGraph(*same_rank, std::move(trace));
     return {};
   }
 
   std::vector<trace::Trace> Take() {
-    std::stable_sort(
-        ranks_.begin(), ranks_.end(),
-        [](const trace::Trace& a, const trace::Trace& b) { return a.info.rank < b.info.rank; });
+    std::ranges::stable_sort(ranks_, {}, RankOf);
     return std::move(ranks_);
   }
 
  private:
+  static std::int32_t RankOf(const trace::Trace& trace) { return trace.info.rank; }
+
   std::vector<trace::Trace> ranks_;
+};
+
+std::vector<RowId> RowsFrom(std::size_t first_row, std::size_t count) {
+  std::vector<RowId> rows(count);
+  std::iota(rows.begin(), rows.end(), static_cast<RowId>(first_row));
+  return rows;
+}
+
+// A stream that both know is one track.
+std::vector<RowId> JoinTracks(trace::Trace& into, const trace::Trace& part,
+                              std::span<const StringId> strings) {
+  const auto key = [](const trace::Tracks& tracks, RowId row) {
+    return std::tuple(tracks.kind[row], tracks.process[row], tracks.thread[row],
+                      tracks.device[row]);
+  };
+  std::map<decltype(key(into.tracks, 0)), RowId> known;
+  for (RowId row = 0; row < into.tracks.size(); ++row) {
+    known.try_emplace(key(into.tracks, row), row);
+  }
+  std::vector<RowId> row_of_track;
+  for (RowId row = 0; row < part.tracks.size(); ++row) {
+    const auto [found, is_new] = known.try_emplace(key(part.tracks, row), kNoRow);
+    if (is_new) {
+      trace::Tracks::Row track = part.tracks.At(row);
+      track.name = strings[static_cast<std::size_t>(track.name)];
+      track.process_name = strings[static_cast<std::size_t>(track.process_name)];
+      found->second = into.tracks.Append(track);
+    }
+    row_of_track.push_back(found->second);
+  }
+  return row_of_track;
+}
+
+// Appends the rows of a part. Links that are not set before FinishTrace stay unset.
+void AppendPart(trace::Trace& into, const trace::Trace& part) {
+  const std::vector<StringId> strings = into.strings.Merge(part.strings);
+  const std::vector<RowId> tracks = JoinTracks(into, part, strings);
+  const std::vector<RowId> shapes = RowsFrom(into.launch_shapes.size(), part.launch_shapes.size());
+  const std::size_t num_objects = into.memory_objects.size();
+  const auto append = [&](auto& table, const auto& from) {
+    const std::size_t before = table.size();
+    AppendRows(table, from, strings);
+    if constexpr (requires { table.track; }) {
+      Renumber(table.track, tracks, before);
+    }
+    if constexpr (requires { table.shape; }) {
+      Renumber(table.shape, shapes, before);
+    }
+  };
+  append(into.metadata, part.metadata);
+  append(into.devices, part.devices);
+  append(into.launch_shapes, part.launch_shapes);
+  append(into.activities, part.activities);
+  append(into.runtime_calls, part.runtime_calls);
+  append(into.annotations, part.annotations);
+  append(into.memory_events, part.memory_events);
+  append(into.instants, part.instants);
+  append(into.memory_objects, part.memory_objects);
+  Renumber(into.memory_objects.parent, RowsFrom(num_objects, part.memory_objects.size()),
+           num_objects);
+  into.problems.Merge(part.problems, part.info.files.empty() ? "" : part.info.files.front());
+  into.info.files.insert(into.info.files.end(), part.info.files.begin(), part.info.files.end());
+}
+
+// Joins recordings that a tool writes as several files.
+class PartJoiner {
+ public:
+  // Takes the trace of a content with a `part`.
+  void Add(FileContent content) {
+    for (trace::Trace& trace : content.traces) {
+      const auto [known, is_new] = recording_of_name_.try_emplace(content.part->recording);
+      if (is_new) {
+        known->second = {std::move(trace), *content.part};
+      } else {
+        AppendPart(known->second.first, trace);
+      }
+    }
+  }
+
+  // Completes the recordings, in order of their names. Several without a rank are several
+  // processes of one run and get numbers in this order.
+  std::vector<trace::Trace> Take(const ReadOptions& options) {
+    std::vector<trace::Trace> traces;
+    std::int32_t next = 0;
+    for (auto& [name, recording] : recording_of_name_) {
+      auto& [trace, part] = recording;
+      part.complete(trace, options);
+      const auto in_name = RankInFileName(trace.info.files.front());
+      trace.info.rank = in_name.value_or(next++);
+      traces.push_back(std::move(trace));
+    }
+    return traces;
+  }
+
+ private:
+  std::map<std::string, std::pair<trace::Trace, Part>> recording_of_name_;
 };
 
 // Combines the contents of files, in the order of the files.
@@ -320,8 +396,8 @@ class RunBuilder {
 
 bool Run::is_partial() const {
   const auto lossy = [](const auto& part) { return part.problems.has_loss(); };
-  return set.problems.has_loss() || std::any_of(set.ranks.begin(), set.ranks.end(), lossy) ||
-         std::any_of(tables.begin(), tables.end(), lossy);
+  return set.problems.has_loss() || std::ranges::any_of(set.ranks, lossy) ||
+         std::ranges::any_of(tables, lossy);
 }
 
 Result<Run> ReadRun(const std::vector<std::string>& paths, const RunOptions& options) {

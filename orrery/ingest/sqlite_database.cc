@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/core.h>
@@ -30,23 +29,16 @@ std::uint32_t ReadBigEndian(std::string_view bytes, std::size_t offset, std::siz
   return value;
 }
 
-// Offsets in the database header: https://sqlite.org/fileformat.html#the_database_header
-std::uint32_t PageBytes(std::string_view content) {
-  const std::uint32_t stored = ReadBigEndian(content, 16, 2);
-  return stored == 1 ? 65536 : stored;
-}
-
 // Makes the header of a copy agree with the copy: no write-ahead log beside it, and no more pages
 // than there are. Returns whether pages are missing.
 bool RepairHeader(std::string& content) {
   content[18] = 1;
   content[19] = 1;
-  const std::uint32_t page_bytes = PageBytes(content);
-  if (page_bytes < 512) {
-    return false;
-  }
-  const std::size_t pages = content.size() / page_bytes;
-  if (ReadBigEndian(content, 28, 4) <= pages) {
+  // Offsets in the database header: https://sqlite.org/fileformat.html#the_database_header
+  const std::uint32_t stored = ReadBigEndian(content, 16, 2);
+  const std::uint32_t page_bytes = stored == 1 ? 65536 : stored;
+  const std::size_t pages = page_bytes < 512 ? 0 : content.size() / page_bytes;
+  if (page_bytes < 512 || ReadBigEndian(content, 28, 4) <= pages) {
     return false;
   }
   // Without the rest of the last page, which SQLite would read as rows of nothing.
@@ -110,11 +102,6 @@ std::string_view StoredBytes(sqlite3_stmt* statement, int column) {
              : std::string_view(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
-std::int64_t RoundedInteger(double number, std::int64_t missing) {
-  // 2^62 on both sides: larger values are invalid here, and the cast stays defined.
-  return std::abs(number) <= 4.6e18 ? std::llround(number) : missing;
-}
-
 }  // namespace
 
 void TableScan::Finalize::operator()(sqlite3_stmt* statement) const {
@@ -158,7 +145,10 @@ std::int64_t TableScan::Integer(std::size_t column, std::int64_t missing) const 
     case SQLITE_INTEGER:
       return sqlite3_value_int64(value);
     case SQLITE_FLOAT:
-      return RoundedInteger(sqlite3_value_double(value), missing);
+      // 2^62 on both sides: larger values are invalid here, and the cast stays defined.
+      return std::abs(sqlite3_value_double(value)) <= 4.6e18
+                 ? std::llround(sqlite3_value_double(value))
+                 : missing;
     case SQLITE_TEXT:
       return ParseWhole<std::int64_t>(StoredBytes(statement_.get(), at)).value_or(missing);
     default:
@@ -168,9 +158,7 @@ std::int64_t TableScan::Integer(std::size_t column, std::int64_t missing) const 
 
 std::int32_t TableScan::SmallInteger(std::size_t column, std::int32_t missing) const {
   const std::int64_t value = Integer(column, missing);
-  const bool fits = value >= std::numeric_limits<std::int32_t>::min() &&
-                    value <= std::numeric_limits<std::int32_t>::max();
-  return fits ? static_cast<std::int32_t>(value) : missing;
+  return std::in_range<std::int32_t>(value) ? static_cast<std::int32_t>(value) : missing;
 }
 
 double TableScan::Number(std::size_t column, double missing) const {
@@ -283,7 +271,7 @@ Status SqliteDatabase::ListTables() {
 }
 
 bool SqliteDatabase::HasTable(std::string_view table) const {
-  return std::find(tables_.begin(), tables_.end(), table) != tables_.end();
+  return std::ranges::find(tables_, table) != tables_.end();
 }
 
 std::vector<std::string> SqliteDatabase::Columns(std::string_view table) const {
@@ -307,7 +295,7 @@ TableScan SqliteDatabase::Scan(std::string_view table,
   std::string selected;
   int position = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (std::find(present.begin(), present.end(), columns[i]) != present.end()) {
+    if (std::ranges::find(present, columns[i]) != present.end()) {
       selected += (position == 0 ? "" : ",") + Quoted(columns[i]);
       scan.position_[i] = position++;
     }

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/test_database.h"
+#include "orrery/ingest/database_test.h"
 
 namespace orrery::ingest {
 namespace {

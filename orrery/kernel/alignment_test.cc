@@ -1,5 +1,3 @@
-#include "orrery/kernel/alignment.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -8,10 +6,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/kernel/any_operator.h"
-#include "orrery/kernel/bound.h"
+#include "orrery/kernel/any_operator_test.h"
+#include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/features.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/work.h"
 
 namespace orrery::kernel {
 namespace {
@@ -52,7 +51,7 @@ EfficiencyModel ModelOf(std::string_view gpu, learn::Forest forest,
                         EfficiencyModel::Range layouts = {0, 0}) {
   EfficiencyModel::Domain domain;
   domain.gpu = gpu;
-  domain.types.set(static_cast<std::size_t>(DataType::kBf16));
+  domain.types.set(OperatorTypeNumber(DataType::kBf16));
   domain.range_of_field.fill({1, 1 << 20});
   domain.range_of_field[*SchemaOf(OperatorKind::kGemm).IndexOf(Key::kLayout)] = layouts;
   domain.range_of_field[*SchemaOf(OperatorKind::kGemm).IndexOf(Key::kBias)] = {0, 0};

@@ -4,7 +4,6 @@
 #include <array>
 #include <unordered_map>
 
-#include "orrery/kernel/aten/elementwise.h"
 #include "orrery/kernel/aten/mapping.h"
 
 namespace orrery::kernel {
@@ -14,69 +13,68 @@ constexpr std::string_view kLibrary = "aten::";
 
 // Sorted. These read or change only tensor metadata; calls that may copy ("to", "contiguous") call
 // another operator that does.
-constexpr auto kWithoutKernel =
-    std::to_array<std::string_view>({"_has_compatible_shallow_copy_type",
-                                     "_nested_tensor_size",
-                                     "_reshape_alias",
-                                     "_unsafe_view",
-                                     "_version",
-                                     "alias",
-                                     "as_strided",
-                                     "chunk",
-                                     "contiguous",
-                                     "data",
-                                     "detach",
-                                     "diagonal",
-                                     "dropout",
-                                     "empty",
-                                     "empty_like",
-                                     "empty_strided",
-                                     "expand",
-                                     "expand_as",
-                                     "flatten",
-                                     "is_floating_point",
-                                     "is_nonzero",
-                                     "is_pinned",
-                                     "is_same_size",
-                                     "item",
-                                     "lift_fresh",
-                                     "movedim",
-                                     "narrow",
-                                     "new_empty",
-                                     "new_empty_strided",
-                                     "numel",
-                                     "permute",
-                                     "pin_memory",
-                                     "record_stream",
-                                     "requires_grad",
-                                     "reshape",
-                                     "resize",
-                                     "resolve_conj",
-                                     "resolve_neg",
-                                     "result_type",
-                                     "select",
-                                     "set",
-                                     "set_data",
-                                     "size",
-                                     "slice",
-                                     "split",
-                                     "split_with_sizes",
-                                     "squeeze",
-                                     "stride",
-                                     "swapaxes",
-                                     "t",
-                                     "to",
-                                     "transpose",
-                                     "type_as",
-                                     "unbind",
-                                     "unflatten",
-                                     "unfold",
-                                     "unsafe_split",
-                                     "unsqueeze",
-                                     "view",
-                                     "view_as",
-                                     "view_as_complex",
-                                     "view_as_real"});
+constexpr std::string_view kWithoutKernel[] = {"_has_compatible_shallow_copy_type",
+                                               "_nested_tensor_size",
+                                               "_reshape_alias",
+                                               "_unsafe_view",
+                                               "_version",
+                                               "alias",
+                                               "as_strided",
+                                               "chunk",
+                                               "contiguous",
+                                               "data",
+                                               "detach",
+                                               "diagonal",
+                                               "dropout",
+                                               "empty",
+                                               "empty_like",
+                                               "empty_strided",
+                                               "expand",
+                                               "expand_as",
+                                               "flatten",
+                                               "is_floating_point",
+                                               "is_nonzero",
+                                               "is_pinned",
+                                               "is_same_size",
+                                               "item",
+                                               "lift_fresh",
+                                               "movedim",
+                                               "narrow",
+                                               "new_empty",
+                                               "new_empty_strided",
+                                               "numel",
+                                               "permute",
+                                               "pin_memory",
+                                               "record_stream",
+                                               "requires_grad",
+                                               "reshape",
+                                               "resize",
+                                               "resolve_conj",
+                                               "resolve_neg",
+                                               "result_type",
+                                               "select",
+                                               "set",
+                                               "set_data",
+                                               "size",
+                                               "slice",
+                                               "split",
+                                               "split_with_sizes",
+                                               "squeeze",
+                                               "stride",
+                                               "swapaxes",
+                                               "t",
+                                               "to",
+                                               "transpose",
+                                               "type_as",
+                                               "unbind",
+                                               "unflatten",
+                                               "unfold",
+                                               "unsafe_split",
+                                               "unsqueeze",
+                                               "view",
+                                               "view_as",
+                                               "view_as_complex",
+                                               "view_as_real"};
 static_assert(std::ranges::is_sorted(kWithoutKernel));
 
 using MappingIndex = std::unordered_map<std::string_view, const Mapping*>;
@@ -84,11 +82,11 @@ using MappingIndex = std::unordered_map<std::string_view, const Mapping*>;
 MappingIndex IndexMappings() {
   MappingIndex index;
   for (const std::span<const Mapping> family :
-       {MatrixMappings(), AttentionMappings(), ConvolutionMappings(), NormalizationMappings(),
-        ClassificationMappings(), LookupMappings(), ElementwiseMappings(), CopyMappings(),
-        ReductionMappings(), OptimizerMappings(), PoolingMappings(), SortingMappings()}) {
+       {MatrixMappings(), AttentionMappings(), ConvolutionMappings(), RowMappings(),
+        LookupMappings(), ElementwiseMappings(), CopyMappings(), ListMappings(),
+        PoolingMappings()}) {
     for (const Mapping& mapping : family) {
-      index.emplace(mapping.name, &mapping);
+      ForEachWord(mapping.names, [&](std::string_view name) { index.emplace(name, &mapping); });
     }
   }
   return index;
@@ -138,11 +136,6 @@ bool NeedsNoKernel(std::string_view name) {
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-// Compiler-generated kernels are launched even if their tensors are not recorded.
-bool IsCompiledKernel(std::string_view name) {
-  return name.starts_with("triton_");
-}
-
 bool HasElements(const Operator& op) {
   const std::span<const Field> fields = SchemaOf(op.kind()).fields;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -172,7 +165,9 @@ std::string_view PlainName(std::string_view name) {
 }
 
 AtenOperators OperatorsOf(const AtenCall& call) {
-  if (NeedsNoKernel(call.name) || (!TouchesGpu(call) && !IsCompiledKernel(call.name))) {
+  // Compiler-generated kernels are launched even if their tensors are not recorded.
+  const bool is_compiled = call.name.starts_with("triton_");
+  if (NeedsNoKernel(call.name) || (!TouchesGpu(call) && !is_compiled)) {
     return {};
   }
   if (const Mapping* mapping = FindMapping(call.name)) {

@@ -1,6 +1,6 @@
-#include "orrery/kernel/bound.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/kernel/work.h"
 
 namespace orrery::kernel {
 namespace {

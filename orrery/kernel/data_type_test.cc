@@ -2,18 +2,25 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/kernel/any_operator.h"
-
 namespace orrery::kernel {
 namespace {
 
 TEST(DataType, EveryTypeIsFoundByItsName) {
-  for (int i = 0; i < kNumDataTypes; ++i) {
-    const auto type = static_cast<DataType>(i);
+  for (std::size_t i = 0; i < kNumOperatorTypes; ++i) {
+    const DataType type = OperatorType(i);
     EXPECT_EQ(FindDataType(DataTypeName(type)), type) << DataTypeName(type);
     EXPECT_GT(ElementBytes(type), 0) << DataTypeName(type);
     EXPECT_FALSE(PeakName(type).empty()) << DataTypeName(type);
   }
+}
+
+TEST(DataType, NumbersInModelFilesStay) {
+  EXPECT_EQ(OperatorTypeNumber(DataType::kBf16), 0U);
+  EXPECT_EQ(OperatorTypeNumber(DataType::kFp32), 2U);
+  EXPECT_EQ(OperatorTypeNumber(DataType::kFp8), 4U);
+  EXPECT_EQ(OperatorTypeNumber(DataType::kFp64), 7U);
+  EXPECT_EQ(OperatorTypeNumber(DataType::kBool), 11U);
+  EXPECT_EQ(OperatorTypeNumber(DataType::kMxfp4Fp8), 14U);
 }
 
 TEST(DataType, NamesOfFrameworksAreKnownInAnyCase) {
@@ -22,6 +29,8 @@ TEST(DataType, NamesOfFrameworksAreKnownInAnyCase) {
   EXPECT_EQ(FindDataType("Float"), DataType::kFp32);
   EXPECT_EQ(FindDataType("long int"), DataType::kInt64);
   EXPECT_EQ(FindDataType("w4a16_mxfp4"), DataType::kMxfp4);
+  EXPECT_EQ(FindDataType("unsigned char"), DataType::kInt8);
+  EXPECT_EQ(FindDataType("short int"), std::nullopt);
   EXPECT_EQ(FindDataType("bf17"), std::nullopt);
   EXPECT_EQ(FindDataType(""), std::nullopt);
 }

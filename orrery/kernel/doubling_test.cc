@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/kernel/model_set.h"
-#include "orrery/kernel/test_operators.h"
+#include "orrery/kernel/operators_test.h"
 
 namespace orrery::kernel {
 namespace {

@@ -2,16 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/byte_cursor.h"
 #include "orrery/kernel/features.h"
-#include "orrery/learn/byte_planes.h"
-#include "orrery/learn/forest_codec.h"
+#include "orrery/learn/forest.h"
 
 namespace orrery::kernel {
-
 namespace {
+
+constexpr auto kFeatureOfSize =
+    std::to_array<std::string_view>({"alignment m", "alignment n", "alignment k"});
+static_assert(kFeatureOfSize.size() == kGemmSizes.size());
+constexpr double kAlignedBytes = 16;
+
+bool IsGemmKind(OperatorKind kind) {
+  return kind == OperatorKind::kGemm || kind == OperatorKind::kBatchedGemm;
+}
+
+std::int64_t AlignedElements(DataType type) {
+  return std::max<std::int64_t>(1, std::llround(kAlignedBytes / ElementBytes(type)));
+}
 
 /// Types that libraries treat alike, best first: an unmeasured type uses the first measured one.
 constexpr auto kSimilarTypes = std::to_array<std::pair<DataType, DataType>>({
@@ -34,11 +50,11 @@ constexpr auto kSimilarTypes = std::to_array<std::pair<DataType, DataType>>({
 });
 
 std::optional<DataType> NearestType(DataType type, const std::bitset<32>& measured) {
-  if (measured[static_cast<std::size_t>(type)]) {
+  if (measured[OperatorTypeNumber(type)]) {
     return type;
   }
   for (const auto& [unmeasured, similar] : kSimilarTypes) {
-    if (unmeasured == type && measured[static_cast<std::size_t>(similar)]) {
+    if (unmeasured == type && measured[OperatorTypeNumber(similar)]) {
       return similar;
     }
   }
@@ -59,6 +75,50 @@ void ResolveBackend(Operator& op) {
 }
 
 }  // namespace
+
+GemmSizes UnalignedSizes(const Operator& op) {
+  GemmSizes sizes;
+  if (!IsGemmKind(op.kind())) {
+    return sizes;
+  }
+  for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
+    sizes[i] = op.Get(kGemmSizes[i]) % AlignedElements(op.type()) != 0;
+  }
+  return sizes;
+}
+
+Operator Aligned(const Operator& op, GemmSizes sizes) {
+  const std::int64_t elements = AlignedElements(op.type());
+  Operator aligned = op;
+  for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
+    if (sizes[i]) {
+      const std::int64_t blocks = (op.Get(kGemmSizes[i]) + elements - 1) / elements;
+      aligned.Set(kGemmSizes[i], blocks * elements);
+    }
+  }
+  return aligned;
+}
+
+AlignmentKnowledge::AlignmentKnowledge(OperatorKind kind, const learn::Forest& forest) {
+  if (!IsGemmKind(kind)) {
+    return;
+  }
+  const std::vector<std::string> names = FeatureNames(kind);
+  for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
+    const auto feature = std::ranges::find(names, kFeatureOfSize[i]) - names.begin();
+    smallest_split_[i] =
+        forest.LeastThreshold(static_cast<std::size_t>(feature)).value_or(kNoSplit);
+  }
+}
+
+GemmSizes AlignmentKnowledge::IndistinctSizes(DataType type) const {
+  GemmSizes sizes;
+  const double needed = std::log2(AlignedElements(type));
+  for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
+    sizes[i] = smallest_split_[i] > needed;
+  }
+  return sizes;
+}
 
 double LaunchFloor::Join(double roofline_seconds) const {
   const double larger = std::max(seconds, roofline_seconds);
@@ -123,9 +183,8 @@ std::string EfficiencyModel::Encode() const {
 
 Result<EfficiencyModel> EfficiencyModel::Decode(std::string_view bytes) {
   const auto damaged = [](std::string_view what) {
-    return Fail(Error::Kind::kInvalidInput, std::string("a kernel model in the file ") +
-                                                std::string(what) +
-                                                "; fit it again with this version of orrery");
+    return Invalid(std::string("a kernel model in the file ") + std::string(what) +
+                   "; fit it again with this version of orrery");
   };
   ByteReader reader(bytes);
   Domain domain;

@@ -3,20 +3,42 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "orrery/base/error.h"
-#include "orrery/hardware/gpu.h"
-#include "orrery/kernel/alignment.h"
-#include "orrery/kernel/bound.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/forest.h"
 
 namespace orrery::kernel {
+
+inline constexpr auto kGemmSizes = std::to_array({Key::kM, Key::kN, Key::kK});
+using GemmSizes = std::bitset<kGemmSizes.size()>;
+
+/// GEMM sizes that are not multiples of 16 bytes: libraries have faster kernels for aligned rows.
+/// None for other kinds.
+[[nodiscard]] GemmSizes UnalignedSizes(const Operator& op);
+
+/// The same GEMM with some sizes rounded up to the next aligned one.
+[[nodiscard]] Operator Aligned(const Operator& op, GemmSizes sizes);
+
+/// The GEMM sizes whose alignment a forest distinguishes: none if all training rows were aligned.
+class AlignmentKnowledge {
+ public:
+  AlignmentKnowledge(OperatorKind kind, const learn::Forest& forest);
+
+  /// Sizes whose unaligned values it treats as aligned, as far as alignment matters for `type`.
+  [[nodiscard]] GemmSizes IndistinctSizes(DataType type) const;
+
+ private:
+  static constexpr float kNoSplit = std::numeric_limits<float>::infinity();
+
+  // The smallest alignment (log2) at which a tree splits.
+  std::array<float, kGemmSizes.size()> smallest_split_ = {kNoSplit, kNoSplit, kNoSplit};
+};
 
 /// The minimum time of a launch, combined with the roofline: (launch^s + roofline^s)^(1/s). With s
 /// = 1 they add up, with a large s the longer one counts.
@@ -38,12 +60,11 @@ class EfficiencyModel {
     std::int64_t most = 0;
   };
 
-  /// The measured domain.
   struct Domain {
     OperatorKind kind = OperatorKind::kGemm;
     std::string gpu;
     Timing timing = Timing::kKernels;
-    std::bitset<32> types;  // by DataType
+    std::bitset<32> types;  // by OperatorTypeNumber
     std::array<Range, kMaxFields> range_of_field = {};
     std::uint64_t rows = 0;
   };

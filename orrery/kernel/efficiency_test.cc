@@ -21,7 +21,7 @@ EfficiencyModel GemmModel() {
   domain.kind = OperatorKind::kGemm;
   domain.gpu = "H200";
   domain.rows = 100;
-  domain.types.set(static_cast<std::size_t>(DataType::kBf16));
+  domain.types.set(OperatorTypeNumber(DataType::kBf16));
   const Schema& schema = SchemaOf(OperatorKind::kGemm);
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const bool is_size = schema.fields[i].type == FieldType::kSize;

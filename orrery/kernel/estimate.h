@@ -1,15 +1,19 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string_view>
+
+#include <tsl/robin_map.h>
 
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 
-/// The source of an estimate, best first.
 enum class EstimateSource : std::uint8_t {
   kThisGpu,   // a model fitted on measurements of this GPU
   kSibling,   // … of other GPUs, scaled by the rooflines
@@ -30,7 +34,6 @@ struct Estimate {
   const hardware::Gpu* alignment_gpu = nullptr;
 };
 
-/// Predicts the time of operators.
 class CostModel {
  public:
   virtual ~CostModel() = default;
@@ -45,6 +48,40 @@ class CostModel {
     Predict({&op, 1}, gpu, {&estimate, 1});
     return estimate;
   }
+};
+
+/// Caches the estimates of another model for one GPU: a training step requests the same few hundred
+/// operators again and again. Requests for another GPU go to the other model.
+///
+/// Thread-safe. Estimates are in shards with a lock each, held for single lookups; two threads that
+/// miss the same operator both compute it with the same result. Nothing is evicted: about 300 bytes
+/// per distinct operator.
+class MemoizedCostModel : public CostModel {
+ public:
+  /// Both must outlive this.
+  MemoizedCostModel(const CostModel& costs, const hardware::Gpu& gpu) : costs_(costs), gpu_(gpu) {}
+
+  using CostModel::Predict;
+  void Predict(std::span<const Operator> operators, const hardware::Gpu& gpu,
+               std::span<Estimate> estimates) const override;
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  struct Shard {
+    mutable std::mutex mutex;
+    tsl::robin_map<Operator, Estimate, OperatorHash> estimates;
+  };
+
+  static constexpr std::size_t kNumShards = 64;
+
+  Shard& ShardOf(std::size_t hash) const;
+  bool Recall(const Operator& op, Estimate& estimate) const;
+  void Learn(std::span<const Operator> operators, std::span<const std::size_t> places,
+             std::span<Estimate> estimates) const;
+
+  const CostModel& costs_;
+  const hardware::Gpu& gpu_;
+  mutable std::array<Shard, kNumShards> shards_;
 };
 
 }  // namespace orrery::kernel

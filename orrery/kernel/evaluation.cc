@@ -1,36 +1,188 @@
 #include "orrery/kernel/evaluation.h"
 
 #include <map>
+#include <optional>
+#include <ranges>
+#include <set>
 #include <tuple>
 #include <utility>
 
-namespace orrery::kernel {
+#include <fmt/format.h>
 
+#include "orrery/base/decimal.h"
+#include "orrery/learn/data_set.h"
+
+namespace orrery::kernel {
 namespace {
+
+std::vector<std::string_view> Parts(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (const auto part : text | std::views::split(':')) {
+    parts.emplace_back(part.begin(), part.end());
+  }
+  return parts;
+}
+
+tl::unexpected<Error> BadRule(std::string_view text) {
+  return Invalid(
+      "'{}' is not a split; try random:20, gpu, gpu:V100, value:m:20 or "
+      "above:m:4096, each optionally with :seed=7",
+      text);
+}
+
+Result<SplitRule> WithShare(SplitRule rule, std::string_view whole,
+                            std::span<const std::string_view> rest) {
+  if (rest.size() > 1) {
+    return BadRule(whole);
+  }
+  if (!rest.empty()) {
+    const std::optional<std::int64_t> percent = ParseInteger(rest.front());
+    if (!percent || *percent < 1 || *percent > 90) {
+      return BadRule(whole);
+    }
+    rule.share = static_cast<double>(*percent) / 100;
+  }
+  return rule;
+}
+
+Result<SplitRule> ParseParts(std::span<const std::string_view> parts, std::string_view whole,
+                             SplitRule rule) {
+  if (parts[0] == "random") {
+    return WithShare(rule, whole, parts.subspan(1));
+  }
+  if (parts[0] == "gpu" && parts.size() <= 2) {
+    rule.kind = SplitRule::Kind::kGpu;
+    rule.gpu = parts.size() == 2 ? parts[1] : "";
+    return rule;
+  }
+  if (parts[0] == "value" && parts.size() >= 2) {
+    rule.kind = SplitRule::Kind::kValue;
+    rule.parameter = parts[1];
+    return WithShare(rule, whole, parts.subspan(2));
+  }
+  const std::optional<std::int64_t> threshold =
+      parts.size() == 3 && parts[0] == "above" ? ParseInteger(parts[2]) : std::nullopt;
+  if (!threshold) {
+    return BadRule(whole);
+  }
+  rule.kind = SplitRule::Kind::kAbove;
+  rule.parameter = parts[1];
+  rule.threshold = *threshold;
+  return rule;
+}
+
+/// The value of a parameter by its name in texts; nothing if the kind does not have it.
+std::optional<std::int64_t> Parameter(const Operator& op, std::string_view name) {
+  const std::span<const Field> fields = SchemaOf(op.kind()).fields;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) {
+      return op.values()[i];
+    }
+  }
+  return std::nullopt;
+}
+
+bool IsDrawn(std::string_view key, const SplitRule& rule) {
+  return learn::UnitInterval(learn::HashText(key, rule.seed)) < rule.share;
+}
+
+bool IsTest(const Measurement& row, const SplitRule& rule, std::string_view gpu) {
+  switch (rule.kind) {
+    case SplitRule::Kind::kRandom:
+      return IsDrawn(DuplicateKey(row.op), rule);
+    case SplitRule::Kind::kGpu:
+      return row.gpu->name == gpu;
+    case SplitRule::Kind::kValue: {
+      const auto value = Parameter(row.op, rule.parameter);
+      return value && IsDrawn(fmt::format("{}={}", rule.parameter, *value), rule);
+    }
+    case SplitRule::Kind::kAbove: {
+      const auto value = Parameter(row.op, rule.parameter);
+      return value && *value > rule.threshold;
+    }
+  }
+  return false;
+}
+
+RowSplit OneRound(std::span<const Measurement> rows, const SplitRule& rule, std::string name,
+                  std::string_view gpu) {
+  RowSplit split{std::move(name), {}, {}};
+  for (const Measurement& row : rows) {
+    (IsTest(row, rule, gpu) ? split.test : split.train).push_back(row);
+  }
+  return split;
+}
 
 constexpr std::size_t kWorstRows = 10;
 
-struct Times {
-  std::vector<double> predicted;
-  std::vector<double> measured;
+}  // namespace
 
-  void Add(const EvaluatedRow& row) {
-    predicted.push_back(row.predicted.seconds);
-    measured.push_back(row.measured.seconds);
+Result<SplitRule> SplitRule::Parse(std::string_view text) {
+  constexpr std::string_view kSeed = "seed=";
+  std::vector<std::string_view> parts = Parts(text);
+  SplitRule rule;
+  if (parts.empty()) {
+    return BadRule(text);
   }
-
-  [[nodiscard]] learn::Evaluation Figures() const { return learn::Evaluate(predicted, measured); }
-};
-
-Times TimesOf(std::span<const EvaluatedRow> rows) {
-  Times times;
-  for (const EvaluatedRow& row : rows) {
-    times.Add(row);
+  if (parts.back().starts_with(kSeed)) {
+    const std::optional<std::int64_t> seed = ParseInteger(parts.back().substr(kSeed.size()));
+    if (!seed || parts.size() == 1) {
+      return BadRule(text);
+    }
+    rule.seed = static_cast<std::uint64_t>(*seed);
+    parts.pop_back();
   }
-  return times;
+  return ParseParts(parts, text, rule);
 }
 
-}  // namespace
+std::string SplitRule::Text() const {
+  switch (kind) {
+    case Kind::kRandom:
+      return fmt::format("random {:.0f} % of the shapes, seed {}", share * 100, seed);
+    case Kind::kGpu:
+      return gpu.empty() ? "each GPU in turn unseen" : fmt::format("{} unseen", gpu);
+    case Kind::kValue:
+      return fmt::format("{:.0f} % of the values of {} unseen, seed {}", share * 100, parameter,
+                         seed);
+    case Kind::kAbove:
+      return fmt::format("{} above {} unseen", parameter, threshold);
+  }
+  return {};
+}
+
+Result<std::vector<RowSplit>> SplitRows(std::span<const Measurement> rows, const SplitRule& rule) {
+  std::vector<RowSplit> rounds;
+  if (rule.kind != SplitRule::Kind::kGpu) {
+    rounds.push_back(OneRound(rows, rule, rule.Text(), {}));
+  } else {
+    std::set<std::string> gpus;
+    for (const Measurement& row : rows) {
+      gpus.insert(row.gpu->name);
+    }
+    for (const std::string& gpu : gpus) {
+      const hardware::Gpu* held_out = hardware::FindGpu(rule.gpu);
+      if (rule.gpu.empty() || (held_out != nullptr && held_out->name == gpu)) {
+        rounds.push_back(OneRound(rows, rule, gpu + " unseen", gpu));
+      }
+    }
+  }
+  std::erase_if(rounds, [](const RowSplit& round) { return round.test.empty(); });
+  if (rounds.empty()) {
+    return Fail(Error::Kind::kNotFound,
+                fmt::format("the split '{}' holds out no row of this data", rule.Text()));
+  }
+  return rounds;
+}
+
+std::string DuplicateKey(const Operator& op) {
+  Operator duplicate = op;
+  duplicate.set_warm(false);
+  if (duplicate.kind() == OperatorKind::kGemm && duplicate.Get(Key::kN) < duplicate.Get(Key::kK)) {
+    const std::int64_t n = duplicate.Get(Key::kN);
+    duplicate.Set(Key::kN, duplicate.Get(Key::kK)).Set(Key::kK, n);
+  }
+  return Text(duplicate);
+}
 
 std::vector<EvaluatedRow> Evaluate(const ModelSet& models, std::span<const Measurement> rows) {
   std::map<std::pair<const hardware::Gpu*, Timing>, std::vector<std::size_t>> places;
@@ -68,25 +220,31 @@ std::vector<EvaluatedRow> EvaluateHeldOut(const ModelSet& models,
 }
 
 std::vector<EvaluatedGroup> GroupsOf(std::span<const EvaluatedRow> rows, GroupBy by) {
-  std::map<std::tuple<std::string_view, std::string, Timing, std::string_view>, Times> times;
+  std::map<std::tuple<std::string_view, std::string, Timing, std::string_view>,
+           learn::EvaluatedTimes>
+      times;
   for (const EvaluatedRow& row : rows) {
     const Measurement& measured = row.measured;
     const std::string_view type =
         by == GroupBy::kOperatorGpuType ? DataTypeName(measured.op.type()) : "";
-    times[{SchemaOf(measured.op.kind()).name, measured.gpu->name, measured.timing, type}].Add(row);
+    times[{SchemaOf(measured.op.kind()).name, measured.gpu->name, measured.timing, type}].Add(
+        row.predicted.seconds, measured.seconds);
   }
   std::vector<EvaluatedGroup> groups;
   for (const auto& [key, group] : times) {
     const auto& [name, gpu, timing, type] = key;
-    groups.push_back({std::string(name), gpu, std::string(type), timing, group.Figures()});
+    groups.push_back({std::string(name), gpu, std::string(type), timing, group.Evaluate()});
   }
   return groups;
 }
 
 KernelEvaluation Summarize(std::span<const EvaluatedRow> rows) {
-  const Times times = TimesOf(rows);
+  learn::EvaluatedTimes times;
+  for (const EvaluatedRow& row : rows) {
+    times.Add(row.predicted.seconds, row.measured.seconds);
+  }
   KernelEvaluation evaluation;
-  evaluation.overall = times.Figures();
+  evaluation.overall = times.Evaluate();
   evaluation.groups = GroupsOf(rows, GroupBy::kOperatorGpuType);
   for (const std::size_t place : learn::WorstRows(times.predicted, times.measured, kWorstRows)) {
     evaluation.worst.push_back(rows[place]);

@@ -13,6 +13,9 @@ namespace orrery::kernel {
 
 inline constexpr std::size_t kMaxFeatures = 96;
 
+/// Elements of one tensor per block in PyTorch's kernels over lists of tensors.
+inline constexpr std::int64_t kListChunkElements = 65536;
+
 /// What a learned model sees of an operator on a GPU: its parameters (sizes as logarithms), its
 /// work and bounds, and what decides how well a GPU is filled: tiles, waves, padding, alignment.
 class FeatureRow {
@@ -30,8 +33,6 @@ class FeatureRow {
 
 /// Computes the features of an operator; their number and meaning depend on its kind only.
 [[nodiscard]] FeatureRow FeaturesOf(const Operator& op, const hardware::Gpu& gpu);
-
-/// Names of the features of a kind, in order.
 [[nodiscard]] std::vector<std::string> FeatureNames(OperatorKind kind);
 
 }  // namespace orrery::kernel

@@ -1,21 +1,25 @@
-#include "orrery/kernel/fit.h"
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <ranges>
 #include <tuple>
 
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
 #include "orrery/base/check.h"
+#include "orrery/base/statistics.h"
+#include "orrery/base/yaml_fields.h"
+#include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/features.h"
-#include "orrery/kernel/row_split.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/kernel/work.h"
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/data_set.h"
-#include "orrery/learn/forest_codec.h"
-#include "orrery/learn/split.h"
+#include "orrery/learn/forest.h"
 
 namespace orrery::kernel {
-
 namespace {
 
 /// Small times are noisy: below this multiple of the shortest, rows of a group measure only the
@@ -73,7 +77,7 @@ EfficiencyModel::Domain DomainOf(const MeasurementGroup& group) {
   domain.rows = group.rows.size();
   bool is_first = true;
   for (const Measurement* row : group.rows) {
-    domain.types.set(static_cast<std::size_t>(row->op.type()));
+    domain.types.set(OperatorTypeNumber(row->op.type()));
     for (std::size_t i = 0; i < kMaxFields; ++i) {
       const std::int64_t value = row->op.values()[i];
       EfficiencyModel::Range& range = domain.range_of_field[i];
@@ -138,7 +142,6 @@ double Deviation(const learn::Forest& forest, const learn::DataSet& data,
   return std::sqrt(squares / static_cast<double>(std::max<std::size_t>(predicted.size(), 1)));
 }
 
-/// The error of trees of a depth on held-out rows.
 struct Probe {
   int depth = 0;
   int num_trees = 0;
@@ -160,6 +163,91 @@ Result<Probe> BestProbe(const learn::DataSet& data, const learn::Split& split,
   return best;
 }
 
+/// Ten launches of an eager framework (30 µs): from here on kernels dominate.
+constexpr double kLeastEagerSeconds = 300e-6;
+constexpr auto kTimings = std::to_array({Timing::kKernels, Timing::kReplay, Timing::kEager});
+constexpr std::string_view kFormat = "orrery sibling levels";
+using Rows = std::vector<const Measurement*>;
+
+std::vector<Rows> GroupsOf(std::span<const Measurement> rows) {
+  std::map<std::tuple<std::string_view, OperatorKind, std::size_t>, Rows> groups;
+  for (const Measurement& row : rows) {
+    if (row.timing != Timing::kEager || row.seconds >= kLeastEagerSeconds) {
+      groups[{row.gpu->name, row.op.kind(), OperatorTypeNumber(row.op.type())}].push_back(&row);
+    }
+  }
+  const auto sorted = groups | std::views::values;
+  return {sorted.begin(), sorted.end()};
+}
+
+/// ln(measured / predicted) of each row; nothing if no sibling model exists.
+std::optional<std::vector<double>> LogsOf(const ModelSet& models, const Rows& rows, Timing timing) {
+  std::vector<double> logs;
+  for (const Measurement* row : rows) {
+    Estimate estimate;
+    models.PredictAs(timing, {&row->op, 1}, *row->gpu, {&estimate, 1}, 1);
+    if (estimate.source != EstimateSource::kSibling) {
+      return std::nullopt;
+    }
+    logs.push_back(std::log(row->seconds / estimate.seconds));
+  }
+  return logs;
+}
+
+double DeviationFrom(double mean, std::span<const double> logs) {
+  double squares = 0;
+  for (const double log : logs) {
+    squares += (log - mean) * (log - mean);
+  }
+  return std::sqrt(squares / static_cast<double>(logs.size()));
+}
+
+std::optional<SiblingLevel> LevelOf(const ModelSet& models, const Rows& rows) {
+  const Measurement& first = *rows.front();
+  SiblingLevel level;
+  level.gpu = first.gpu->name;
+  level.kind = first.op.kind();
+  level.type = first.op.type();
+  level.rows = rows.size();
+  for (const Timing timing : kTimings) {
+    const std::optional<std::vector<double>> logs = LogsOf(models, rows, timing);
+    if (!logs) {
+      return std::nullopt;
+    }
+    const double mean = Mean(*logs);
+    level.factor_of_timing[static_cast<std::size_t>(timing)] = std::exp(mean);
+    level.deviation = std::max(level.deviation, DeviationFrom(mean, *logs));
+  }
+  return level;
+}
+
+SiblingLevel ReadLevel(YamlFields& fields) {
+  SiblingLevel level;
+  level.gpu = fields.Text("gpu");
+  if (const hardware::Gpu* gpu = hardware::FindGpu(level.gpu); !gpu || gpu->name != level.gpu) {
+    fields.Wrong("gpu", "must be a GPU of the catalogue", level.gpu);
+  }
+  const std::string kind = fields.Text("operator");
+  if (const std::optional<OperatorKind> found = FindOperatorKind(kind)) {
+    level.kind = *found;
+  } else {
+    fields.Wrong("operator", "must be a kind of operators", kind);
+  }
+  const std::string type = fields.Text("type");
+  if (const std::optional<DataType> found = FindDataType(type)) {
+    level.type = *found;
+  } else {
+    fields.Wrong("type", "must be a data type", type);
+  }
+  for (const Timing timing : kTimings) {
+    level.factor_of_timing[static_cast<std::size_t>(timing)] = fields.Positive(TimingName(timing));
+  }
+  level.deviation = fields.Positive("deviation");
+  level.rows = static_cast<std::size_t>(fields.Count("rows", 1));
+  fields.RefuseOthers();
+  return level;
+}
+
 }  // namespace
 
 std::vector<MeasurementGroup> GroupMeasurements(std::span<const Measurement> rows) {
@@ -171,11 +259,8 @@ std::vector<MeasurementGroup> GroupMeasurements(std::span<const Measurement> row
     group.timing = row.timing;
     group.rows.push_back(&row);
   }
-  std::vector<MeasurementGroup> sorted;
-  for (auto& [key, group] : groups) {
-    sorted.push_back(std::move(group));
-  }
-  return sorted;
+  const auto sorted = groups | std::views::values;
+  return {sorted.begin(), sorted.end()};
 }
 
 Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group, const FitOptions& options) {
@@ -207,6 +292,69 @@ Result<ModelSet> FitModels(std::span<const Measurement> rows, const FitOptions& 
     }
   }
   return models;
+}
+
+std::vector<SiblingLevel> FitSiblingLevels(const ModelSet& models,
+                                           std::span<const Measurement> rows) {
+  ModelSet unlevelled = models;
+  unlevelled.SetLevels({});
+  std::vector<SiblingLevel> levels;
+  for (const Rows& group : GroupsOf(rows)) {
+    if (group.size() < kFewestRowsOfLevel) {
+      continue;
+    }
+    if (std::optional<SiblingLevel> level = LevelOf(unlevelled, group)) {
+      levels.push_back(*std::move(level));
+    }
+  }
+  return levels;
+}
+
+std::string SiblingLevelsText(const SiblingLevels& levels) {
+  std::string text = fmt::format(
+      "# Written by `orrery fit siblings`: how many times longer operators take on GPUs that have "
+      "few rows\n"
+      "# than other GPUs would have it, by what is asked for (docs/formats/sibling-levels.md).\n"
+      "format: {}\nversion: 1\nsources:\n",
+      kFormat);
+  for (const std::string& source : levels.sources) {
+    text += fmt::format("  - \"{}\"\n", source);
+  }
+  text += "levels:\n";
+  for (const SiblingLevel& level : levels.levels) {
+    text += fmt::format("  - {{gpu: {}, operator: {}, type: {}", level.gpu,
+                        SchemaOf(level.kind).name, DataTypeName(level.type));
+    for (const Timing timing : kTimings) {
+      text += fmt::format(", {}: {:.4g}", TimingName(timing),
+                          level.factor_of_timing[static_cast<std::size_t>(timing)]);
+    }
+    text += fmt::format(", deviation: {:.3g}, rows: {}}}\n", level.deviation, level.rows);
+  }
+  return text;
+}
+
+Result<SiblingLevels> ParseSiblingLevels(const std::string& text, const std::string& name) {
+  YAML::Node file;
+  try {
+    file = YAML::Load(text);
+  } catch (const YAML::Exception& error) {
+    return Invalid("{}: {}", name, error.what());
+  }
+  std::optional<Error> error;
+  YamlFields fields(file, name, error);
+  if (fields.Text("format") != kFormat || fields.Count("version", 1) != 1) {
+    fields.Wrong("format", fmt::format("must be {} of version 1", kFormat), "another");
+  }
+  SiblingLevels read;
+  read.sources = fields.Texts("sources");
+  for (YamlFields& level : fields.Maps("levels")) {
+    read.levels.push_back(ReadLevel(level));
+  }
+  fields.RefuseOthers();
+  if (error) {
+    return tl::unexpected(*error);
+  }
+  return read;
 }
 
 }  // namespace orrery::kernel

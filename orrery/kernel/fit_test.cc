@@ -1,11 +1,7 @@
-#include "orrery/kernel/fit.h"
-
-#include <cmath>
-
 #include <gtest/gtest.h>
 
 #include "orrery/kernel/evaluation.h"
-#include "orrery/kernel/generated_rows.h"
+#include "orrery/kernel/generated_rows_test.h"
 
 namespace orrery::kernel {
 namespace {

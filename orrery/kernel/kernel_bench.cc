@@ -3,10 +3,10 @@
 
 #include <benchmark/benchmark.h>
 
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/features.h"
-#include "orrery/kernel/memo.h"
-#include "orrery/kernel/shipped_models.h"
-#include "orrery/kernel/test_operators.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operators_test.h"
 
 namespace orrery::kernel {
 namespace {

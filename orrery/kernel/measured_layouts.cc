@@ -1,19 +1,22 @@
-#include "orrery/kernel/measured_layouts.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/kernel/neusight_nodes.h"
+#include "orrery/kernel/measurement.h"
 
 namespace orrery::kernel {
-
 namespace {
+
+using enum Key;
 
 constexpr double kMicro = 1e-6;
 constexpr double kMilli = 1e-3;
@@ -21,7 +24,7 @@ constexpr double kMilli = 1e-3;
 using Rows = Result<std::vector<LayoutRow>>;
 
 tl::unexpected<Error> BadCell(std::string_view column, std::string_view expected) {
-  return Fail(Error::Kind::kInvalidInput, fmt::format("{} is not {}", column, expected));
+  return Invalid("{} is not {}", column, expected);
 }
 
 bool HasCell(const Table& table, std::size_t row, std::string_view column) {
@@ -41,7 +44,7 @@ Result<DataType> TypeIn(const Table& table, std::size_t row, std::string_view co
   const std::string_view text = table.Text(row, column).value_or("");
   const std::optional<DataType> type = FindDataType(text);
   if (!type) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a known data type", text));
+    return Invalid("'{}' is not a known data type", text);
   }
   return *type;
 }
@@ -59,18 +62,18 @@ Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view c
 
 /// The framework chose a backend; the name of its kernel identifies it.
 void ResolveBackend(Operator& op, std::string_view main_kernel) {
-  if (op.kind() != OperatorKind::kAttention || op.Word(Key::kBackend) != "auto") {
+  if (op.kind() != OperatorKind::kAttention || op.Word(kBackend) != "auto") {
     return;
   }
   const auto names = [&](std::string_view part) {
     return main_kernel.find(part) != std::string_view::npos;
   };
   if (names("cudnn")) {
-    op.Set(Key::kBackend, "cudnn");
+    op.Set(kBackend, "cudnn");
   } else if (names("flash")) {
-    op.Set(Key::kBackend, "flash");
+    op.Set(kBackend, "flash");
   } else if (names("fmha")) {
-    op.Set(Key::kBackend, "efficient");
+    op.Set(kBackend, "efficient");
   }
 }
 
@@ -102,25 +105,25 @@ Result<Operator> SetSizes(Operator op, const Table& table, std::size_t row,
 }
 
 /// Their N is the length of the reduction.
-constexpr auto kGemmColumns = std::to_array<std::pair<Key, std::string_view>>(
-    {{Key::kB, "B"}, {Key::kM, "M"}, {Key::kK, "N"}, {Key::kN, "K"}});
+constexpr auto kGemmColumns =
+    std::to_array<std::pair<Key, std::string_view>>({{kB, "B"}, {kM, "M"}, {kK, "N"}, {kN, "K"}});
 
 Result<Operator> NeuSightConv(const Table& table, std::size_t row) {
   constexpr auto kColumns =
-      std::to_array<std::pair<Key, std::string_view>>({{Key::kB, "B"},
-                                                       {Key::kC, "Input_Channel"},
-                                                       {Key::kOutChannels, "Output_Channel"},
-                                                       {Key::kHeight, "Input_Size"},
-                                                       {Key::kWidth, "Input_Size"},
-                                                       {Key::kKernelHeight, "Kernel_Szie"},
-                                                       {Key::kKernelWidth, "Kernel_Szie"},
-                                                       {Key::kStride, "Stride"}});
+      std::to_array<std::pair<Key, std::string_view>>({{kB, "B"},
+                                                       {kC, "Input_Channel"},
+                                                       {kOutChannels, "Output_Channel"},
+                                                       {kHeight, "Input_Size"},
+                                                       {kWidth, "Input_Size"},
+                                                       {kKernelHeight, "Kernel_Szie"},
+                                                       {kKernelWidth, "Kernel_Szie"},
+                                                       {kStride, "Stride"}});
   ORRERY_TRY(Operator op, SetSizes({OperatorKind::kConv, DataType::kFp32}, table, row, kColumns));
   const std::optional<double> padding = table.NumberInText(row, "Padding");
   if (!padding || !(*padding >= 0) || *padding > 1e6) {
     return BadCell("Padding", "a number of pixels");
   }
-  return op.Set(Key::kPad, static_cast<std::int64_t>(*padding));
+  return op.Set(kPad, static_cast<std::int64_t>(*padding));
 }
 
 struct NeuSightFunction {
@@ -148,18 +151,18 @@ Result<Operator> NeuSightRows(std::string_view name, const Table& table, std::si
   ORRERY_TRY(const std::int64_t cols, SizeIn(table, row, "H"));
   if (name == "softmax" || name == "ln") {
     const OperatorKind kind = name == "ln" ? OperatorKind::kLayerNorm : OperatorKind::kSoftmax;
-    return Operator(kind, DataType::kFp32).Set(Key::kRows, rows).Set(Key::kCols, cols);
+    return Operator(kind, DataType::kFp32).Set(kRows, rows).Set(kCols, cols);
   }
   for (const NeuSightFunction& function : kNeuSightFunctions) {
     if (function.name == name) {
       return Operator(OperatorKind::kElementwise, DataType::kFp32)
-          .Set(Key::kFunction, function.function)
-          .Set(Key::kN, rows * cols)
-          .Set(Key::kReadBytes, function.read_bytes)
-          .Set(Key::kWriteBytes, 4);
+          .Set(kFunction, function.function)
+          .Set(kN, rows * cols)
+          .Set(kReadBytes, function.read_bytes)
+          .Set(kWriteBytes, 4);
     }
   }
-  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a known OPName", name));
+  return Invalid("'{}' is not a known OPName", name);
 }
 
 Result<Operator> NeuSightOperator(const Table& table, std::size_t row) {
@@ -169,7 +172,7 @@ Result<Operator> NeuSightOperator(const Table& table, std::size_t row) {
   }
   if (name == "linear") {
     Operator linear(OperatorKind::kGemm, DataType::kFp32);
-    linear.Set(Key::kLayout, "nt").Set(Key::kBias, 1);
+    linear.Set(kLayout, "nt").Set(kBias, 1);
     return SetSizes(linear, table, row, std::span(kGemmColumns).subspan(1));
   }
   return name == "conv" ? NeuSightConv(table, row) : NeuSightRows(name, table, row);
@@ -189,11 +192,11 @@ std::vector<LayoutRow> OneRow(const Operator& op, const Table& table, std::size_
 }
 
 Rows ReadServedGemm(const Table& table, std::size_t row) {
-  constexpr auto kColumns = std::to_array<std::pair<Key, std::string_view>>(
-      {{Key::kM, "m"}, {Key::kN, "n"}, {Key::kK, "k"}});
+  constexpr auto kColumns =
+      std::to_array<std::pair<Key, std::string_view>>({{kM, "m"}, {kN, "n"}, {kK, "k"}});
   ORRERY_TRY(const DataType type, TypeIn(table, row, "gemm_dtype"));
   Operator gemm(OperatorKind::kGemm, type);
-  gemm.Set(Key::kLayout, "nt");
+  gemm.Set(kLayout, "nt");
   ORRERY_TRY(const Operator op, SetSizes(gemm, table, row, kColumns));
   ORRERY_TRY(const double seconds, SecondsIn(table, row, "latency_ms", kMilli));
   return OneRow(op, table, row, seconds);
@@ -201,22 +204,22 @@ Rows ReadServedGemm(const Table& table, std::size_t row) {
 
 Rows ReadServedAttention(const Table& table, std::size_t row) {
   constexpr auto kColumns =
-      std::to_array<std::pair<Key, std::string_view>>({{Key::kB, "batch_size"},
-                                                       {Key::kHeads, "num_heads"},
-                                                       {Key::kKvHeads, "num_key_value_heads"},
-                                                       {Key::kQueryLength, "isl"},
-                                                       {Key::kKeyLength, "isl"},
-                                                       {Key::kHeadSize, "head_dim"}});
+      std::to_array<std::pair<Key, std::string_view>>({{kB, "batch_size"},
+                                                       {kHeads, "num_heads"},
+                                                       {kKvHeads, "num_key_value_heads"},
+                                                       {kQueryLength, "isl"},
+                                                       {kKeyLength, "isl"},
+                                                       {kHeadSize, "head_dim"}});
   ORRERY_TRY(const DataType type, table.FindColumn("attn_dtype")
                                       ? TypeIn(table, row, "attn_dtype")
                                       : Result<DataType>(DataType::kBf16));
   Operator attention(OperatorKind::kAttention, type);
-  attention.Set(Key::kCausal, 1);
+  attention.Set(kCausal, 1);
   if (table.NumberInText(row, "window_size").value_or(0) != 0) {
     ORRERY_TRY(const std::int64_t window, SizeIn(table, row, "window_size"));
-    attention.Set(Key::kWindow, window);
+    attention.Set(kWindow, window);
   }
-  attention.Set(Key::kKvFp8, table.Text(row, "kv_cache_dtype").value_or("") == "fp8" ? 1 : 0);
+  attention.Set(kKvFp8, table.Text(row, "kv_cache_dtype").value_or("") == "fp8" ? 1 : 0);
   ORRERY_TRY(const Operator op, SetSizes(attention, table, row, kColumns));
   ORRERY_TRY(const double seconds, SecondsIn(table, row, "latency_ms", kMilli));
   return OneRow(op, table, row, seconds);
@@ -237,24 +240,23 @@ Result<std::int64_t> SkewOf(std::string_view distribution) {
       return std::llround(exponent * 100);
     }
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("'{}' is not a known distribution", distribution));
+  return Invalid("'{}' is not a known distribution", distribution);
 }
 
 Rows ReadServedExperts(const Table& table, std::size_t row) {
   constexpr auto kColumns =
-      std::to_array<std::pair<Key, std::string_view>>({{Key::kTokens, "num_tokens"},
-                                                       {Key::kHidden, "hidden_size"},
-                                                       {Key::kIntermediate, "inter_size"},
-                                                       {Key::kK, "topk"},
-                                                       {Key::kExperts, "num_experts"},
-                                                       {Key::kGroups, "moe_ep_size"}});
+      std::to_array<std::pair<Key, std::string_view>>({{kTokens, "num_tokens"},
+                                                       {kHidden, "hidden_size"},
+                                                       {kIntermediate, "inter_size"},
+                                                       {kK, "topk"},
+                                                       {kExperts, "num_experts"},
+                                                       {kGroups, "moe_ep_size"}});
   ORRERY_TRY(const DataType type, TypeIn(table, row, "moe_dtype"));
   ORRERY_TRY(Operator op, SetSizes({OperatorKind::kMoe, type}, table, row, kColumns));
   ORRERY_TRY(const std::int64_t shards, SizeIn(table, row, "moe_tp_size"));
-  op.Set(Key::kIntermediate, std::max<std::int64_t>(op.Get(Key::kIntermediate) / shards, 1));
+  op.Set(kIntermediate, std::max<std::int64_t>(op.Get(kIntermediate) / shards, 1));
   ORRERY_TRY(const std::int64_t skew, SkewOf(table.Text(row, "distribution").value_or("")));
-  op.Set(Key::kSkew, skew);
+  op.Set(kSkew, skew);
   ORRERY_TRY(const double seconds, SecondsIn(table, row, "latency_ms", kMilli));
   return OneRow(op, table, row, seconds);
 }
@@ -292,6 +294,126 @@ std::vector<std::string_view> MissingColumns(const Layout& layout, const Table& 
   return missing;
 }
 
+using Shape = std::vector<std::int64_t>;
+
+/// Names of the linear layers in the timed models; a node does not contain its module's type.
+constexpr auto kLayersWithBias = std::to_array<std::string_view>(
+    {"query", "key", "value", "dense", "decoder", "seq_relationship", "classifier", "q_proj",
+     "k_proj", "v_proj", "out_proj", "fc1", "fc2"});
+constexpr auto kLayersWithoutBias =
+    std::to_array<std::string_view>({"lm_head", "q", "k", "v", "o", "wi", "wo"});
+
+bool IsAmong(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Reads "[[8, 512], [1024]]" or "(8, 512)": the innermost lists of numbers.
+std::vector<Shape> ShapesIn(std::string_view text) {
+  std::vector<Shape> shapes;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at != end;) {
+    if (*at == '[' || *at == '(') {
+      shapes.emplace_back();
+    }
+    std::int64_t size = 0;
+    const auto [next, error] = std::from_chars(at, end, size);
+    if (error == std::errc() && !shapes.empty()) {
+      shapes.back().push_back(size);
+    }
+    at = error == std::errc() ? next : at + 1;
+  }
+  std::erase_if(shapes, [](const Shape& shape) { return shape.empty(); });
+  return shapes;
+}
+
+std::int64_t CountOf(std::span<const std::int64_t> sizes) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) {
+    count *= size;
+  }
+  return count;
+}
+
+/// The operands of a matrix multiplication.
+struct Node {
+  std::string_view call;    // "call_module", "call_function"
+  std::string_view target;  // of a module its path, of a function its description
+  std::vector<Shape> inputs;
+  Shape output;
+};
+
+bool Calls(const Node& node, std::string_view function) {
+  return node.call == "call_function" &&
+         node.target == fmt::format("<built-in method {} of type object>", function);
+}
+
+Operator Gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return Operator(OperatorKind::kGemm, DataType::kFp32).Set(kM, m).Set(kN, n).Set(kK, k);
+}
+
+std::optional<Operator> LinearOf(const Node& node) {
+  const std::string_view layer = node.target.substr(node.target.rfind('.') + 1);
+  const bool has_bias = IsAmong(kLayersWithBias, layer);
+  if (node.call != "call_module" || !(has_bias || IsAmong(kLayersWithoutBias, layer)) ||
+      node.inputs.size() != 1 || node.output.empty()) {
+    return std::nullopt;
+  }
+  const std::span<const std::int64_t> input = node.inputs.front();
+  return Gemm(CountOf(input.first(input.size() - 1)), node.output.back(), input.back())
+      .Set(kLayout, "nt")
+      .Set(kBias, has_bias ? 1 : 0);
+}
+
+/// A bias, rows and weights as they lie in memory.
+std::optional<Operator> AddedGemmOf(const Node& node) {
+  if (!Calls(node, "addmm") || node.inputs.size() != 3 || node.inputs[1].size() != 2 ||
+      node.inputs[2].size() != 2) {
+    return std::nullopt;
+  }
+  return Gemm(node.inputs[1][0], node.inputs[2][1], node.inputs[1][1]).Set(kBias, 1);
+}
+
+std::optional<Operator> BatchedGemmOf(const Node& node) {
+  if ((!Calls(node, "bmm") && !Calls(node, "matmul")) || node.inputs.size() != 2 ||
+      node.inputs[0].size() < 3 || node.inputs[0].size() != node.inputs[1].size()) {
+    return std::nullopt;
+  }
+  const std::span<const std::int64_t> left = node.inputs[0];
+  return Operator(OperatorKind::kBatchedGemm, DataType::kFp32)
+      .Set(kB, CountOf(left.first(left.size() - 2)))
+      .Set(kM, left[left.size() - 2])
+      .Set(kN, node.inputs[1].back())
+      .Set(kK, left.back());
+}
+
+std::optional<Operator> GemmOf(const Node& node) {
+  if (std::optional<Operator> linear = LinearOf(node)) {
+    return linear;
+  }
+  if (std::optional<Operator> added = AddedGemmOf(node)) {
+    return added;
+  }
+  return BatchedGemmOf(node);
+}
+
+Node NodeIn(const Table& table, std::size_t row) {
+  Node node;
+  node.call = table.Text(row, "op").value_or("");
+  node.target = table.Text(row, "target").value_or("");
+  node.inputs = ShapesIn(table.Text(row, "input_shapes").value_or(""));
+  const std::vector<Shape> outputs = ShapesIn(table.Text(row, "output_shape").value_or(""));
+  if (!outputs.empty()) {
+    node.output = outputs.front();
+  }
+  return node;
+}
+
+/// A device of an MI250 is one of its two dies, which is an MI210.
+std::string_view GpuOf(std::string_view run) {
+  const std::string_view device = run.substr(0, run.find('/'));
+  return device.ends_with("MI250") ? "MI210" : device;
+}
+
 }  // namespace
 
 Result<const Layout*> FindLayout(const Table& table) {
@@ -314,11 +436,21 @@ Result<const Layout*> FindLayout(const Table& table) {
                 "unknown table of measured kernels; the layouts are in "
                 "docs/formats/measured-kernels.md");
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("looks like a table of {}, but the column{} {} {} missing", nearest->name,
-                          MissingColumns(*nearest, table).size() > 1 ? "s" : "",
-                          fmt::join(MissingColumns(*nearest, table), ", "),
-                          MissingColumns(*nearest, table).size() > 1 ? "are" : "is"));
+  return Invalid("looks like a table of {}, but the column{} {} {} missing", nearest->name,
+                 MissingColumns(*nearest, table).size() > 1 ? "s" : "",
+                 fmt::join(MissingColumns(*nearest, table), ", "),
+                 MissingColumns(*nearest, table).size() > 1 ? "are" : "is");
+}
+
+Result<std::vector<LayoutRow>> ReadNeuSightNode(const Table& table, std::size_t row) {
+  const std::string_view run = table.Text(row, "id").value_or("");
+  const std::optional<Operator> op =
+      run.find("-inf-") == std::string_view::npos ? std::nullopt : GemmOf(NodeIn(table, row));
+  if (!op) {
+    return std::vector<LayoutRow>{};
+  }
+  ORRERY_TRY(const double seconds, SecondsIn(table, row, "fw_latency", kMilli));
+  return std::vector<LayoutRow>{{*op, GpuOf(run), seconds, 0}};
 }
 
 }  // namespace orrery::kernel

@@ -1,10 +1,9 @@
-#include "orrery/kernel/measured_layouts.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/kernel/measurement.h"
 
 namespace orrery::kernel {
 namespace {

@@ -6,11 +6,9 @@
 #include <fmt/format.h>
 
 #include "orrery/base/csv.h"
-#include "orrery/kernel/bound.h"
-#include "orrery/kernel/measured_layouts.h"
+#include "orrery/kernel/work.h"
 
 namespace orrery::kernel {
-
 namespace {
 
 /// Caches are several times faster than memory, so bytes are only a soft bound.
@@ -26,17 +24,6 @@ constexpr double kSlowest = 500;
 constexpr double kSlowestConv = 3000;
 constexpr double kSlowestConv1d = 100'000;
 
-double SlowestOf(OperatorKind kind) {
-  return kind == OperatorKind::kConv1d ? kSlowestConv1d
-         : kind == OperatorKind::kConv ? kSlowestConv
-                                       : kSlowest;
-}
-
-/// A framework's call includes host time.
-double LongestLaunch(Timing timing) {
-  return timing == Timing::kEager ? 100e-6 : 5e-6;
-}
-
 /// Describes what is implausible about a time, if anything.
 std::string DoubtAbout(const Operator& op, const hardware::Gpu& gpu, Timing timing,
                        double seconds) {
@@ -49,7 +36,12 @@ std::string DoubtAbout(const Operator& op, const hardware::Gpu& gpu, Timing timi
     return fmt::format("{:.3g} s is faster than a {} can be ({:.3g} s); is the unit right?",
                        seconds, gpu.name, bound.Seconds());
   }
-  if (seconds > SlowestOf(op.kind()) * (bound.Seconds() + LongestLaunch(timing))) {
+  const double slowest = op.kind() == OperatorKind::kConv1d ? kSlowestConv1d
+                         : op.kind() == OperatorKind::kConv ? kSlowestConv
+                                                            : kSlowest;
+  // A framework's call includes host time.
+  const double longest_launch = timing == Timing::kEager ? 100e-6 : 5e-6;
+  if (seconds > slowest * (bound.Seconds() + longest_launch)) {
     return fmt::format("{:.3g} s is {:.0f} times what a {} needs at least; is the unit right?",
                        seconds, seconds / bound.Seconds(), gpu.name);
   }

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/rejected_row.h"
 #include "orrery/base/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/operator.h"
@@ -23,7 +23,6 @@ enum class Timing : std::uint8_t {
 
 [[nodiscard]] std::string_view TimingName(Timing timing);
 
-/// A measured time of an operator.
 struct Measurement {
   Operator op;
   const hardware::Gpu* gpu = nullptr;
@@ -47,5 +46,29 @@ struct Measurements {
 
 /// The same for a table in memory; `name` stands for its file.
 [[nodiscard]] Result<Measurements> MeasurementsOf(const Table& table, const std::string& name);
+
+/// One row of a table of some layout: an operator and its time, not yet checked. A row may contain
+/// several times.
+struct LayoutRow {
+  Operator op;
+  std::string_view gpu;
+  double seconds = 0;
+  double spread = 0;
+};
+
+struct Layout {
+  std::string_view name;
+  Timing timing;
+  std::vector<std::string_view> needs;  // required columns, which identify the layout
+  Result<std::vector<LayoutRow>> (*read)(const Table& table, std::size_t row);
+};
+
+/// Returns the layout of a table; fails and names the nearest layout and its missing columns.
+[[nodiscard]] Result<const Layout*> FindLayout(const Table& table);
+
+/// Reads a node of the graphs that NeuSight timed call by call (fp32, eager): the matrix
+/// multiplications of inference runs. Other calls have their own tables, and views run no kernel:
+/// no row. Nodes of training runs are skipped, because those runs evaluate the simulator.
+[[nodiscard]] Result<std::vector<LayoutRow>> ReadNeuSightNode(const Table& table, std::size_t row);
 
 }  // namespace orrery::kernel

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/csv.h"
-#include "orrery/base/packing.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/kernel/memo.h"
-
 #include <atomic>
 #include <cstddef>
 #include <vector>
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/parallel.h"
+#include "orrery/kernel/estimate.h"
 
 namespace orrery::kernel {
 namespace {

@@ -2,18 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <map>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
-#include "orrery/kernel/alignment.h"
+#include "orrery/kernel/efficiency.h"
+#include "orrery/kernel/embedded_sibling_levels.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/work.h"
+#include "orrery/learn/model_file.h"
 
 namespace orrery::kernel {
+
+/// Made by cmake/EmbedFiles.cmake.
+struct EmbeddedFile {
+  const char* begin;
+  const char* end;
+};
+
+extern const EmbeddedFile kEmbeddedKernelModels[];
+extern const std::size_t kNumEmbeddedKernelModels;
 
 namespace {
 
@@ -55,7 +70,6 @@ bool LacksLaunch(Timing given, Timing asked) {
   return given != Timing::kEager && asked == Timing::kEager;
 }
 
-/// An operator to predict.
 struct Request {
   Operator op;
   double roofline_seconds = 0;
@@ -82,7 +96,7 @@ class SourceFloors {
     fallback_.sharpness = std::max(fallback_.sharpness, floor.sharpness);
   }
 
-  [[nodiscard]] LaunchFloor Floor() const {
+  LaunchFloor Floor() const {
     if (all_.empty()) {
       return fallback_;
     }
@@ -98,13 +112,12 @@ class SourceFloors {
   std::vector<double> of_vendor_;
 };
 
-/// Predicts operators of one kind and type.
 class BatchPredictor {
  public:
   BatchPredictor(const ModelChoice& choice, const hardware::Gpu& gpu)
       : choice_(choice), gpu_(gpu) {}
 
-  [[nodiscard]] Request RequestFor(const Operator& op) const {
+  Request RequestFor(const Operator& op) const {
     const double roofline = BoundOf(op, WorkOf(op), gpu_).Seconds();
     return {.op = op, .roofline_seconds = roofline, .base_seconds = choice_.floor.Join(roofline)};
   }
@@ -142,7 +155,7 @@ class BatchPredictor {
   }
 
   /// Unaligned sizes that the alignment source distinguishes and the model does not.
-  [[nodiscard]] static GemmSizes CorrectedSizes(const WeightedModel& weighted, const Operator& op) {
+  static GemmSizes CorrectedSizes(const WeightedModel& weighted, const Operator& op) {
     if (weighted.alignment_source == nullptr) {
       return {};
     }
@@ -151,21 +164,21 @@ class BatchPredictor {
   }
 
   /// The loss against the aligned GEMM according to the alignment source, as a logarithm.
-  [[nodiscard]] double AlignmentLoss(const EfficiencyModel& alignment_source,
-                                     const Operator& aligned, Request& request) const {
+  double AlignmentLoss(const EfficiencyModel& alignment_source, const Operator& aligned,
+                       Request& request) const {
     request.alignment_source = &alignment_source;
     return EfficiencyBy(alignment_source, request.op) - EfficiencyBy(alignment_source, aligned);
   }
 
-  [[nodiscard]] double EfficiencyBy(const EfficiencyModel& model, const Operator& op) const {
+  double EfficiencyBy(const EfficiencyModel& model, const Operator& op) const {
     const std::optional<EfficiencyModel::Placed> placed = model.Place(op);
     return model.forest().Predict(FeaturesOf(placed ? placed->op : op, gpu_).values());
   }
 
   /// Converts an efficiency relative to the model's own base to the requested base. Where the model
   /// has kernel times only, they replace the roofline in the combination with the launch.
-  [[nodiscard]] double RelativeToBase(const WeightedModel& weighted, const Request& request,
-                                      double efficiency) const {
+  double RelativeToBase(const WeightedModel& weighted, const Request& request,
+                        double efficiency) const {
     const LaunchFloor& own = weighted.model->floor();
     if (weighted.lacks_launch) {
       const double kernels = own.Join(request.roofline_seconds) * std::exp(efficiency);
@@ -222,7 +235,7 @@ const EfficiencyModel* ModelSet::FindAlignmentSource(const EfficiencyModel& alig
   double best = 0;
   for (const EfficiencyModel& model : models_) {
     const bool knows = model.domain().kind == aligned.domain().kind &&
-                       model.domain().types[static_cast<std::size_t>(type)] &&
+                       model.domain().types[OperatorTypeNumber(type)] &&
                        model.DistinguishesAlignment(type);
     const hardware::Gpu* const other = knows ? hardware::FindGpu(model.domain().gpu) : nullptr;
     const bool is_of_generation = other && gpu && other->generation == gpu->generation;
@@ -316,28 +329,9 @@ using KindAndType = std::pair<OperatorKind, DataType>;
 
 /// Operators of one kind and type, by index.
 struct Batch {
-  KindAndType key;
+  const ModelChoice* choice = nullptr;
   std::span<const std::size_t> indices;
 };
-
-std::map<KindAndType, std::vector<std::size_t>> IndicesOf(std::span<const Operator> operators) {
-  std::map<KindAndType, std::vector<std::size_t>> indices;
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    indices[{operators[i].kind(), operators[i].type()}].push_back(i);
-  }
-  return indices;
-}
-
-std::vector<Batch> BatchesOf(const std::map<KindAndType, std::vector<std::size_t>>& indices) {
-  std::vector<Batch> batches;
-  for (const auto& [key, rows] : indices) {
-    for (std::size_t begin = 0; begin < rows.size(); begin += kBlockRows) {
-      const std::size_t count = std::min(kBlockRows, rows.size() - begin);
-      batches.push_back({key, std::span(rows).subspan(begin, count)});
-    }
-  }
-  return batches;
-}
 
 Estimate EstimateOf(const Request& request, const ModelChoice& choice) {
   const bool is_corrected = request.alignment_source != nullptr;
@@ -353,10 +347,9 @@ Estimate EstimateOf(const Request& request, const ModelChoice& choice) {
               is_corrected ? hardware::FindGpu(request.alignment_source->domain().gpu) : nullptr};
 }
 
-void PredictBatch(const Batch& batch, const ModelChoice& choice,
-                  std::span<const Operator> operators, const hardware::Gpu& gpu,
+void PredictBatch(const Batch& batch, std::span<const Operator> operators, const hardware::Gpu& gpu,
                   std::span<Estimate> estimates) {
-  BatchPredictor predictor(choice, gpu);
+  BatchPredictor predictor(*batch.choice, gpu);
   std::vector<Request> requests;
   requests.reserve(batch.indices.size());
   for (const std::size_t index : batch.indices) {
@@ -364,7 +357,7 @@ void PredictBatch(const Batch& batch, const ModelChoice& choice,
   }
   predictor.Predict(requests);
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    estimates[batch.indices[i]] = EstimateOf(requests[i], choice);
+    estimates[batch.indices[i]] = EstimateOf(requests[i], *batch.choice);
   }
 }
 
@@ -373,16 +366,21 @@ void PredictBatch(const Batch& batch, const ModelChoice& choice,
 void ModelSet::PredictAs(Timing timing, std::span<const Operator> operators,
                          const hardware::Gpu& gpu, std::span<Estimate> estimates,
                          int threads) const {
-  const std::map<KindAndType, std::vector<std::size_t>> indices = IndicesOf(operators);
-  std::map<KindAndType, ModelChoice> choice;
-  for (const auto& [key, rows] : indices) {
-    choice.emplace(key, ChooseModels(key.first, key.second, gpu, timing));
+  std::map<KindAndType, std::vector<std::size_t>> indices;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    indices[{operators[i].kind(), operators[i].type()}].push_back(i);
   }
-  const std::vector<Batch> batches = BatchesOf(indices);
-  ParallelFor(batches.size(), threads, [&](std::size_t index) {
-    const Batch& batch = batches[index];
-    PredictBatch(batch, choice.at(batch.key), operators, gpu, estimates);
-  });
+  std::map<KindAndType, ModelChoice> choice;
+  std::vector<Batch> batches;
+  for (const auto& [key, rows] : indices) {
+    choice[key] = ChooseModels(key.first, key.second, gpu, timing);
+    for (std::size_t begin = 0; begin < rows.size(); begin += kBlockRows) {
+      const std::size_t count = std::min(kBlockRows, rows.size() - begin);
+      batches.push_back({&choice[key], std::span(rows).subspan(begin, count)});
+    }
+  }
+  ParallelFor(batches.size(), threads,
+              [&](std::size_t index) { PredictBatch(batches[index], operators, gpu, estimates); });
 }
 
 void ModelSet::AddTo(learn::ModelFile& file) const {
@@ -403,6 +401,20 @@ Status ModelSet::AddFrom(const learn::ModelFile& file) {
     Add(*std::move(model));
   }
   return {};
+}
+
+Result<ModelSet> ShippedModels() {
+  ModelSet models;
+  for (const EmbeddedFile& embedded : std::span(kEmbeddedKernelModels, kNumEmbeddedKernelModels)) {
+    const std::string_view bytes(embedded.begin,
+                                 static_cast<std::size_t>(embedded.end - embedded.begin));
+    ORRERY_TRY(const learn::ModelFile file, learn::ParseModelFile(bytes));
+    ORRERY_TRY_STATUS(models.AddFrom(file));
+  }
+  ORRERY_TRY(SiblingLevels levels,
+             ParseSiblingLevels(kEmbeddedSiblingLevels, "data/models/sibling_levels.yaml"));
+  models.SetLevels(std::move(levels.levels));
+  return models;
 }
 
 }  // namespace orrery::kernel

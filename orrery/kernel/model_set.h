@@ -1,25 +1,52 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
+#include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/kernel/alignment.h"
 #include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/measurement.h"
-#include "orrery/kernel/sibling_level.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/learn/model_file.h"
 
 namespace orrery::kernel {
 
-/// A model and its weight.
+class ModelSet;
+
+/// A correction from few measurements for a GPU without a model of a kind: the ratio of its
+/// measured times to the predictions of sibling models. The dependence on shapes is that of the
+/// siblings.
+struct SiblingLevel {
+  std::string gpu;
+  OperatorKind kind = OperatorKind::kGemm;
+  DataType type = DataType::kFp32;
+  std::array<double, 3> factor_of_timing = {1, 1, 1};  // by Timing
+  double deviation = 0;  // of ln(predicted / measured), with the factor
+  std::size_t rows = 0;
+};
+
+struct SiblingLevels {
+  std::vector<std::string> sources;  // names of the tables
+  std::vector<SiblingLevel> levels;
+};
+
+inline constexpr std::size_t kFewestRowsOfLevel = 8;
+
+/// Fits the levels of all GPUs, kinds and types that `models` predicts from siblings: the geometric
+/// mean of measured over predicted. Eager rows count only from ten launch times on.
+[[nodiscard]] std::vector<SiblingLevel> FitSiblingLevels(const ModelSet& models,
+                                                         std::span<const Measurement> rows);
+[[nodiscard]] std::string SiblingLevelsText(const SiblingLevels& levels);
+
+/// Reads it back; `name` stands for the file in errors.
+[[nodiscard]] Result<SiblingLevels> ParseSiblingLevels(const std::string& text,
+                                                       const std::string& name);
+
 struct WeightedModel {
   const EfficiencyModel* model = nullptr;
   double weight = 1;
@@ -27,7 +54,6 @@ struct WeightedModel {
   const EfficiencyModel* alignment_source = nullptr;  // corrects for unaligned sizes, if any
 };
 
-/// The models used for a kind on a GPU, and their accuracy.
 struct ModelChoice {
   std::vector<WeightedModel> models;
   EstimateSource source = EstimateSource::kRoofline;
@@ -73,29 +99,29 @@ class ModelSet : public CostModel {
   /// The same for times measured as `timing`.
   void PredictAs(Timing timing, std::span<const Operator> operators, const hardware::Gpu& gpu,
                  std::span<Estimate> estimates, int threads = 0) const;
-
-  /// Each model is a section of the file.
   void AddTo(learn::ModelFile& file) const;
   [[nodiscard]] Status AddFrom(const learn::ModelFile& file);
 
  private:
-  [[nodiscard]] ModelChoice ChooseModels(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
-                                         Timing timing) const;
+  ModelChoice ChooseModels(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
+                           Timing timing) const;
 
   /// The same without the correction for alignment.
-  [[nodiscard]] ModelChoice ChooseWithoutAlignment(OperatorKind kind, DataType type,
-                                                   const hardware::Gpu& gpu, Timing timing) const;
+  ModelChoice ChooseWithoutAlignment(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
+                                     Timing timing) const;
 
   /// Finds another model of the kind that was trained on unaligned sizes, on the most similar GPU
   /// of the same generation, or none.
-  [[nodiscard]] const EfficiencyModel* FindAlignmentSource(const EfficiencyModel& weighted,
-                                                           DataType type) const;
+  const EfficiencyModel* FindAlignmentSource(const EfficiencyModel& weighted, DataType type) const;
 
-  [[nodiscard]] const SiblingLevel* FindLevel(OperatorKind kind, DataType type,
-                                              const hardware::Gpu& gpu) const;
+  const SiblingLevel* FindLevel(OperatorKind kind, DataType type, const hardware::Gpu& gpu) const;
 
   std::vector<EfficiencyModel> models_;
   std::vector<SiblingLevel> levels_;
 };
+
+/// Reads the embedded models: data/models/kernels, one file for each measured GPU, and the levels
+/// of data/models/sibling_levels.yaml. Takes a moment.
+[[nodiscard]] Result<ModelSet> ShippedModels();
 
 }  // namespace orrery::kernel

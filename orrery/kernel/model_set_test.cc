@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/kernel/any_operator.h"
-#include "orrery/kernel/fit.h"
-#include "orrery/kernel/generated_rows.h"
+#include "orrery/kernel/any_operator_test.h"
+#include "orrery/kernel/evaluation.h"
+#include "orrery/kernel/generated_rows_test.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/kernel/neusight_nodes.h"
-
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/kernel/measurement.h"
 
 namespace orrery::kernel {
 namespace {

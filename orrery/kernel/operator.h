@@ -170,8 +170,6 @@ struct Schema {
 };
 
 [[nodiscard]] const Schema& SchemaOf(OperatorKind kind);
-
-/// Finds a kind by its name in operator texts.
 [[nodiscard]] std::optional<OperatorKind> FindOperatorKind(std::string_view name);
 
 /// One operator: a kind, its parameters in the order of its schema, and the type of its elements.
@@ -202,11 +200,7 @@ class Operator {
   Operator& Set(Key key, std::int64_t value);
   /// Sets a word by its name, which must be one of the field's.
   Operator& Set(Key key, std::string_view word);
-
-  /// The same operator on elements of another type.
   [[nodiscard]] Operator WithType(DataType type) const;
-
-  /// The word that a parameter holds.
   [[nodiscard]] std::string_view Word(Key key) const;
 
   [[nodiscard]] std::span<const std::int64_t> values() const { return values_; }

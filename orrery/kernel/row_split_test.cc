@@ -1,11 +1,11 @@
-#include "orrery/kernel/row_split.h"
-
 #include <set>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/kernel/evaluation.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,14 +1,11 @@
-#include "orrery/kernel/sibling_level.h"
-
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/kernel/fit.h"
-#include "orrery/kernel/generated_rows.h"
+#include "orrery/kernel/evaluation.h"
+#include "orrery/kernel/generated_rows_test.h"
 #include "orrery/kernel/model_set.h"
 
 namespace orrery::kernel {

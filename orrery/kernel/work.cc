@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <string_view>
 
 namespace orrery::kernel {
-
 namespace {
+
+using enum Key;
 
 enum class Pass { kForward, kBackward, kInputGradient, kWeightGradient };
 
 Pass PassOf(const Operator& op) {
-  return static_cast<Pass>(op.GetOr(Key::kPass, 0));
+  return static_cast<Pass>(op.GetOr(kPass, 0));
 }
 
 bool IsBackward(const Operator& op) {
@@ -36,10 +39,10 @@ Work GemmWork(const Operator& op) {
 }
 
 Work GroupedWork(const Operator& op) {
-  const double m = op.Number(Key::kM);
-  const double n = op.Number(Key::kN);
-  const double k = op.Number(Key::kK);
-  const double groups = std::min(op.Number(Key::kG), m);
+  const double m = op.Number(kM);
+  const double n = op.Number(kN);
+  const double k = op.Number(kK);
+  const double groups = std::min(op.Number(kG), m);
   return {.flops = 2 * m * n * k,
           .read_bytes = Elements(op) * (m * k + groups * k * n),
           .write_bytes = ResultBytes(op) * m * n};
@@ -47,25 +50,25 @@ Work GroupedWork(const Operator& op) {
 
 /// The share of the query-key pairs that a mask leaves.
 double AttendedShare(const Operator& op) {
-  const double queries = op.Number(Key::kQueryLength);
-  const double keys = op.Number(Key::kKeyLength);
+  const double queries = op.Number(kQueryLength);
+  const double keys = op.Number(kKeyLength);
   double share = 1;
-  if (op.Get(Key::kCausal) != 0) {
+  if (op.Get(kCausal) != 0) {
     share = queries <= keys ? (keys - (queries - 1) / 2) / keys : (keys + 1) / 2 / queries;
   }
-  if (op.Get(Key::kWindow) != 0) {
-    share = std::min(share, op.Number(Key::kWindow) / keys);
+  if (op.Get(kWindow) != 0) {
+    share = std::min(share, op.Number(kWindow) / keys);
   }
   return share;
 }
 
 Work AttentionWork(const Operator& op) {
-  const double batch = op.Number(Key::kB);
-  const double head_size = op.Number(Key::kHeadSize);
-  const double query_rows = batch * op.Number(Key::kHeads) * op.Number(Key::kQueryLength);
-  const double key_rows = batch * op.Number(Key::kKvHeads) * op.Number(Key::kKeyLength);
+  const double batch = op.Number(kB);
+  const double head_size = op.Number(kHeadSize);
+  const double query_rows = batch * op.Number(kHeads) * op.Number(kQueryLength);
+  const double key_rows = batch * op.Number(kKvHeads) * op.Number(kKeyLength);
   const double element = Elements(op);
-  const double products = 2 * query_rows * op.Number(Key::kKeyLength) * head_size;
+  const double products = 2 * query_rows * op.Number(kKeyLength) * head_size;
   const double flops = products * AttendedShare(op);
   if (IsBackward(op)) {
     // Five matrix multiplications instead of two; reads q, k, v, o, do and writes dq, dk, dv.
@@ -79,9 +82,9 @@ Work AttentionWork(const Operator& op) {
 }
 
 double OutputLength(double input, double kernel, const Operator& op) {
-  const double reach = op.Number(Key::kDilation) * (kernel - 1) + 1;
-  const double stride = std::max(op.Number(Key::kStride), 1.0);
-  const double steps = std::floor((input + 2 * op.Number(Key::kPad) - reach) / stride);
+  const double reach = op.Number(kDilation) * (kernel - 1) + 1;
+  const double stride = std::max(op.Number(kStride), 1.0);
+  const double steps = std::floor((input + 2 * op.Number(kPad) - reach) / stride);
   return std::max(steps, 0.0) + 1;
 }
 
@@ -93,29 +96,28 @@ struct ConvShape {
 };
 
 ConvShape ShapeOfConv(const Operator& op) {
-  const double width = op.Number(Key::kWidth);
-  const double kernel_width = op.Number(Key::kKernelWidth);
+  const double width = op.Number(kWidth);
+  const double kernel_width = op.Number(kKernelWidth);
   const bool is_flat = op.kind() == OperatorKind::kConv1d;
-  const double height = is_flat ? 1 : op.Number(Key::kHeight);
-  const double kernel_height = is_flat ? 1 : op.Number(Key::kKernelHeight);
+  const double height = is_flat ? 1 : op.Number(kHeight);
+  const double kernel_height = is_flat ? 1 : op.Number(kKernelHeight);
   const double out_height = is_flat ? 1 : OutputLength(height, kernel_height, op);
-  const double groups = std::max(op.Number(Key::kGroups), 1.0);
+  const double groups = std::max(op.Number(kGroups), 1.0);
   return {.in_pixels = height * width,
           .out_pixels = out_height * OutputLength(width, kernel_width, op),
           .taps = kernel_height * kernel_width,
-          .channels_of_group = std::max(op.Number(Key::kC) / groups, 1.0)};
+          .channels_of_group = std::max(op.Number(kC) / groups, 1.0)};
 }
 
 Work ConvWork(const Operator& op) {
   const ConvShape shape = ShapeOfConv(op);
-  const double batch = op.Number(Key::kB);
+  const double batch = op.Number(kB);
   const double element = Elements(op);
-  const double input = element * batch * op.Number(Key::kC) * shape.in_pixels;
-  const double output = element * batch * op.Number(Key::kOutChannels) * shape.out_pixels;
-  const double weight =
-      element * op.Number(Key::kOutChannels) * shape.channels_of_group * shape.taps;
-  const double flops = 2 * batch * shape.out_pixels * op.Number(Key::kOutChannels) *
-                       shape.channels_of_group * shape.taps;
+  const double input = element * batch * op.Number(kC) * shape.in_pixels;
+  const double output = element * batch * op.Number(kOutChannels) * shape.out_pixels;
+  const double weight = element * op.Number(kOutChannels) * shape.channels_of_group * shape.taps;
+  const double flops =
+      2 * batch * shape.out_pixels * op.Number(kOutChannels) * shape.channels_of_group * shape.taps;
   switch (PassOf(op)) {
     case Pass::kForward:
       return {flops, input + weight, output};
@@ -131,13 +133,13 @@ Work ConvWork(const Operator& op) {
 
 GemmShape ConvGemm(const Operator& op) {
   const ConvShape shape = ShapeOfConv(op);
-  const double pixels = op.Number(Key::kB) * shape.out_pixels;
-  const double groups = std::max(op.Number(Key::kGroups), 1.0);
-  const double out_channels = std::max(op.Number(Key::kOutChannels) / groups, 1.0);
+  const double pixels = op.Number(kB) * shape.out_pixels;
+  const double groups = std::max(op.Number(kGroups), 1.0);
+  const double out_channels = std::max(op.Number(kOutChannels) / groups, 1.0);
   const double window = shape.channels_of_group * shape.taps;
   switch (PassOf(op)) {
     case Pass::kInputGradient:
-      return {groups, op.Number(Key::kB) * shape.in_pixels, shape.channels_of_group,
+      return {groups, op.Number(kB) * shape.in_pixels, shape.channels_of_group,
               out_channels * shape.taps};
     case Pass::kWeightGradient:
       return {groups, out_channels, window, pixels};
@@ -152,14 +154,14 @@ double DistinctRows(double rows, double lookups) {
 }
 
 Work LookupWork(const Operator& op, double lookups, double results) {
-  const double row_bytes = Elements(op) * op.Number(Key::kDim);
-  const double rows = op.Number(Key::kRows);
+  const double row_bytes = Elements(op) * op.Number(kDim);
+  const double rows = op.Number(kRows);
   if (IsBackward(op)) {
     // The dense gradient is cleared, then the rows that were used are read and written.
-    return {lookups * op.Number(Key::kDim), lookups * row_bytes + 8 * lookups,
+    return {lookups * op.Number(kDim), lookups * row_bytes + 8 * lookups,
             rows * row_bytes + DistinctRows(rows, lookups) * row_bytes};
   }
-  return {results < lookups ? lookups * op.Number(Key::kDim) : 0,
+  return {results < lookups ? lookups * op.Number(kDim) : 0,
           std::min(lookups, DistinctRows(rows, lookups)) * row_bytes + 8 * lookups,
           results * row_bytes};
 }
@@ -171,69 +173,38 @@ Work StreamWork(const Operator& op, double n, double flops, double reads, double
 
 Work NormWork(const Operator& op) {
   const double n = op.kind() == OperatorKind::kBatchNorm
-                       ? op.Number(Key::kB) * op.Number(Key::kC) * op.Number(Key::kPixels)
-                       : op.Number(Key::kRows) * op.Number(Key::kCols);
+                       ? op.Number(kB) * op.Number(kC) * op.Number(kPixels)
+                       : op.Number(kRows) * op.Number(kCols);
   const double flops = op.kind() == OperatorKind::kRmsNorm ? 5 : 8;
   return IsBackward(op) ? StreamWork(op, n, 2 * flops, 2, 1) : StreamWork(op, n, flops, 1, 1);
 }
 
-Work SoftmaxWork(const Operator& op) {
-  const double n = op.Number(Key::kRows) * op.Number(Key::kCols);
-  return IsBackward(op) ? StreamWork(op, n, 4, 2, 1) : StreamWork(op, n, 6, 1, 1);
-}
-
-Work NllWork(const Operator& op) {
-  const double rows = op.Number(Key::kRows);
-  if (IsBackward(op)) {
-    return {rows, 8 * rows, Elements(op) * rows * op.Number(Key::kCols)};
-  }
-  return {rows, rows * (8 + Elements(op)), Elements(op)};
-}
-
-Work CrossEntropyWork(const Operator& op) {
-  const double n = op.Number(Key::kRows) * op.Number(Key::kCols);
-  return IsBackward(op) ? StreamWork(op, n, 6, 2, 2) : StreamWork(op, n, 6, 1, 1);
-}
-
-Work DropoutWork(const Operator& op) {
-  const double n = op.Number(Key::kN);
-  const double element = Elements(op);
-  return IsBackward(op) ? Work{2 * n, n * (element + 1), n * element}
-                        : Work{2 * n, n * element, n * (element + 1)};
-}
-
 double CopyTargetBytes(const Operator& op) {
-  if (op.Get(Key::kTo) == 0) {
+  if (op.Get(kTo) == 0) {
     return Elements(op);
   }
-  return ElementBytes(FindDataType(op.Word(Key::kTo)).value_or(op.type()));
-}
-
-Work ReduceWork(const Operator& op) {
-  const double results = op.Number(Key::kOuter) * op.Number(Key::kInner);
-  const double n = results * op.Number(Key::kReduced);
-  return {n, Elements(op) * n, Elements(op) * results};
+  return ElementBytes(FindDataType(op.Word(kTo)).value_or(op.type()));
 }
 
 Work TrilWork(const Operator& op) {
-  const double all = op.Number(Key::kB) * op.Number(Key::kM) * op.Number(Key::kN);
+  const double all = op.Number(kB) * op.Number(kM) * op.Number(kN);
   const double kept = all / 2;
   return IsBackward(op) ? Work{kept, kept * Elements(op), (all + kept) * Elements(op)}
                         : Work{0, kept * Elements(op), kept * Elements(op)};
 }
 
 Work IndexWork(const Operator& op) {
-  const double moved = op.Number(Key::kLookups) * op.Number(Key::kDim) * Elements(op);
-  const double indices = 8 * op.Number(Key::kLookups);
+  const double moved = op.Number(kLookups) * op.Number(kDim) * Elements(op);
+  const double indices = 8 * op.Number(kLookups);
   return IsBackward(op) ? Work{moved / Elements(op), 2 * moved + indices, moved}
                         : Work{0, moved + indices, moved};
 }
 
 Work OptimizerWork(const Operator& op) {
-  const double n = op.Number(Key::kN);
+  const double n = op.Number(kN);
   const double element = Elements(op);
-  const double master = op.Get(Key::kMaster) != 0 ? 4 : 0;
-  if (op.Word(Key::kFunction) == "sgd") {
+  const double master = op.Get(kMaster) != 0 ? 4 : 0;
+  if (op.Word(kFunction) == "sgd") {
     return {4 * n, n * (2 * element + master), n * (element + master)};
   }
   // Reads parameter, gradient and two moments, writes all but the gradient.
@@ -241,33 +212,21 @@ Work OptimizerWork(const Operator& op) {
   return {12 * n, n * (2 * element + moments + master), n * (element + moments + master)};
 }
 
-Work ForeachWork(const Operator& op) {
-  const bool is_norm = op.Word(Key::kFunction) == "norm";
-  return StreamWork(op, op.Number(Key::kN), 1, op.Number(Key::kLists), is_norm ? 0 : 1);
-}
-
-Work MoePermuteWork(const Operator& op) {
-  const double moved =
-      op.Number(Key::kTokens) * op.Number(Key::kK) * op.Number(Key::kHidden) * Elements(op);
-  return {0, moved * (IsBackward(op) ? 2 : 1), moved};
-}
-
 /// Tokens for the experts of one GPU with uniform load.
 double LocalTokens(const Operator& op) {
-  const double gpus = std::max(op.Number(Key::kGroups), 1.0);
-  return std::max(op.Number(Key::kTokens) * op.Number(Key::kK) / gpus, 1.0);
+  const double gpus = std::max(op.Number(kGroups), 1.0);
+  return std::max(op.Number(kTokens) * op.Number(kK) / gpus, 1.0);
 }
 
-/// Experts of one GPU that receive a token.
 double LocalExperts(const Operator& op) {
-  const double gpus = std::max(op.Number(Key::kGroups), 1.0);
-  return std::min(std::max(op.Number(Key::kExperts) / gpus, 1.0), LocalTokens(op));
+  const double gpus = std::max(op.Number(kGroups), 1.0);
+  return std::min(std::max(op.Number(kExperts) / gpus, 1.0), LocalTokens(op));
 }
 
 Work MoeWork(const Operator& op) {
   const double tokens = LocalTokens(op);
-  const double hidden = op.Number(Key::kHidden);
-  const double inner = op.Number(Key::kIntermediate);
+  const double hidden = op.Number(kHidden);
+  const double inner = op.Number(kIntermediate);
   const double experts = LocalExperts(op);
   // Gate and up projection together, then down.
   return {.flops = 2 * tokens * hidden * inner * 3,
@@ -276,122 +235,135 @@ Work MoeWork(const Operator& op) {
 }
 
 Work PoolWork(const Operator& op) {
-  const double stride = std::max(op.Number(Key::kStride), 1.0);
-  const double in =
-      op.Number(Key::kB) * op.Number(Key::kC) * op.Number(Key::kHeight) * op.Number(Key::kWidth);
+  const double stride = std::max(op.Number(kStride), 1.0);
+  const double in = op.Number(kB) * op.Number(kC) * op.Number(kHeight) * op.Number(kWidth);
   const double out = std::max(in / (stride * stride), 1.0);
-  const double window = op.Number(Key::kKernelHeight) * op.Number(Key::kKernelHeight);
+  const double window = op.Number(kKernelHeight) * op.Number(kKernelHeight);
   const double index = op.kind() == OperatorKind::kMaxPool ? 8 * out : 0;
   return IsBackward(op) ? Work{out * window, out * Elements(op) + index, in * Elements(op)}
                         : Work{out * window, in * Elements(op), out * Elements(op) + index};
 }
 
 Work UpsampleWork(const Operator& op) {
-  const double in =
-      op.Number(Key::kB) * op.Number(Key::kC) * op.Number(Key::kHeight) * op.Number(Key::kWidth);
-  const double out = in * op.Number(Key::kScale) * op.Number(Key::kScale);
+  const double in = op.Number(kB) * op.Number(kC) * op.Number(kHeight) * op.Number(kWidth);
+  const double out = in * op.Number(kScale) * op.Number(kScale);
   return IsBackward(op) ? Work{out, out * Elements(op), in * Elements(op)}
                         : Work{0, in * Elements(op), out * Elements(op)};
 }
 
-Work SortWork(const Operator& op) {
-  // A radix sort of keys and indices makes about one pass over both for each byte of the key.
-  const double n = op.Number(Key::kN);
-  const double passes = Elements(op);
-  return {0, passes * n * (Elements(op) + 8), passes * n * (Elements(op) + 8)};
-}
+/// Types in order of width: a type that a GPU does not list runs at the rate of the next one.
+constexpr auto kWider =
+    std::to_array<std::string_view>({"fp4", "fp8", "int8", "bf16", "fp16", "tf32", "fp32"});
 
-Work ElementwiseWork(const Operator& op) {
-  const double n = op.Number(Key::kN);
-  return {n, n * op.Number(Key::kReadBytes), n * op.Number(Key::kWriteBytes)};
-}
-
-Work RopeWork(const Operator& op) {
-  const double n = op.Number(Key::kB) * op.Number(Key::kSequence) * op.Number(Key::kHeads) *
-                   op.Number(Key::kHeadSize);
-  return StreamWork(op, n, 6, 1, 1);
+double PeakFor(DataType type, const hardware::Gpu& gpu) {
+  const std::string_view name = PeakName(type);
+  if (const std::optional<double> peak = gpu.PeakFlops(name)) {
+    return *peak;
+  }
+  bool is_wider = false;
+  for (const std::string_view wider : kWider) {
+    is_wider = is_wider || wider == name;
+    const std::optional<double> peak = is_wider ? gpu.PeakFlops(wider) : std::nullopt;
+    if (peak) {
+      return *peak;
+    }
+  }
+  return gpu.PeakFlops("fp32").value_or(gpu.peak_flops.begin()->second);
 }
 
 }  // namespace
 
 Work WorkOf(const Operator& op) {
-  const auto n = [&] { return op.Number(Key::kN); };
-  const auto matrix = [&] { return op.Number(Key::kRows) * op.Number(Key::kCols); };
+  using enum OperatorKind;
+  const double element = Elements(op);
+  const bool is_backward = IsBackward(op);
+  const auto n = [&] { return op.Number(kN); };
+  const auto rows = [&] { return op.Number(kRows); };
+  const auto lookups = [&] { return op.Number(kLookups); };
+  const auto matrix = [&] { return rows() * op.Number(kCols); };
   switch (op.kind()) {
-    case OperatorKind::kGemm:
-    case OperatorKind::kBatchedGemm:
+    case kGemm:
+    case kBatchedGemm:
       return GemmWork(op);
-    case OperatorKind::kGroupedGemm:
+    case kGroupedGemm:
       return GroupedWork(op);
-    case OperatorKind::kAttention:
+    case kAttention:
       return AttentionWork(op);
-    case OperatorKind::kConv:
-    case OperatorKind::kConv1d:
+    case kConv:
+    case kConv1d:
       return ConvWork(op);
-    case OperatorKind::kEmbedding:
-      return LookupWork(op, op.Number(Key::kLookups), op.Number(Key::kLookups));
-    case OperatorKind::kEmbeddingBag:
-      return LookupWork(op, op.Number(Key::kBags) * op.Number(Key::kPool), op.Number(Key::kBags));
-    case OperatorKind::kLayerNorm:
-    case OperatorKind::kRmsNorm:
-    case OperatorKind::kBatchNorm:
+    case kEmbedding:
+      return LookupWork(op, lookups(), lookups());
+    case kEmbeddingBag:
+      return LookupWork(op, op.Number(kBags) * op.Number(kPool), op.Number(kBags));
+    case kLayerNorm:
+    case kRmsNorm:
+    case kBatchNorm:
       return NormWork(op);
-    case OperatorKind::kSoftmax:
-      return SoftmaxWork(op);
-    case OperatorKind::kNll:
-      return NllWork(op);
-    case OperatorKind::kCrossEntropy:
-      return CrossEntropyWork(op);
+    case kSoftmax:
+      return is_backward ? StreamWork(op, matrix(), 4, 2, 1) : StreamWork(op, matrix(), 6, 1, 1);
+    case kNll:
+      return is_backward ? Work{rows(), 8 * rows(), element * matrix()}
+                         : Work{rows(), rows() * (8 + element), element};
+    case kCrossEntropy:
+      return is_backward ? StreamWork(op, matrix(), 6, 2, 2) : StreamWork(op, matrix(), 6, 1, 1);
     case OperatorKind::kDropout:
-      return DropoutWork(op);
-    case OperatorKind::kElementwise:
-      return ElementwiseWork(op);
-    case OperatorKind::kCopy:
-      return {0, n() * Elements(op), n() * CopyTargetBytes(op)};
-    case OperatorKind::kFill:
-    case OperatorKind::kArange:
-      return {0, 0, n() * Elements(op)};
-    case OperatorKind::kReduce:
-      return ReduceWork(op);
-    case OperatorKind::kConcat:
+      return is_backward ? Work{2 * n(), n() * (element + 1), n() * element}
+                         : Work{2 * n(), n() * element, n() * (element + 1)};
+    case kElementwise:
+      return {n(), n() * op.Number(kReadBytes), n() * op.Number(kWriteBytes)};
+    case kCopy:
+      return {0, n() * element, n() * CopyTargetBytes(op)};
+    case kFill:
+    case kArange:
+      return {0, 0, n() * element};
+    case kReduce: {
+      const double results = op.Number(kOuter) * op.Number(kInner);
+      const double all = results * op.Number(kReduced);
+      return {all, element * all, element * results};
+    }
+    case kConcat:
       return StreamWork(op, n(), 0, 1, 1);
-    case OperatorKind::kTranspose:
-      return StreamWork(op, op.Number(Key::kB) * op.Number(Key::kM) * n(), 0, 1, 1);
-    case OperatorKind::kTril:
+    case kTranspose:
+      return StreamWork(op, op.Number(kB) * op.Number(kM) * n(), 0, 1, 1);
+    case kTril:
       return TrilWork(op);
-    case OperatorKind::kIndex:
+    case kIndex:
       return IndexWork(op);
-    case OperatorKind::kScatter:
-      return {0, op.Number(Key::kLookups) * (8 + Elements(op)),
-              op.Number(Key::kLookups) * Elements(op)};
-    case OperatorKind::kSort:
-      return SortWork(op);
-    case OperatorKind::kCumsum:
+    case kScatter:
+      return {0, lookups() * (8 + element), lookups() * element};
+    case kSort:
+      // A radix sort of keys and indices makes about one pass over both for each byte of the key.
+      return {0, element * n() * (element + 8), element * n() * (element + 8)};
+    case kCumsum:
       return StreamWork(op, matrix(), 1, 1, 1);
-    case OperatorKind::kTopK:
-      return {matrix(), matrix() * Elements(op),
-              op.Number(Key::kRows) * op.Number(Key::kK) * (8 + Elements(op))};
-    case OperatorKind::kMemcpy:
-      return {0, op.Number(Key::kBytes), op.Number(Key::kBytes)};
-    case OperatorKind::kOptimizer:
+    case kTopK:
+      return {matrix(), matrix() * element, rows() * op.Number(kK) * (8 + element)};
+    case kMemcpy:
+      return {0, op.Number(kBytes), op.Number(kBytes)};
+    case kOptimizer:
       return OptimizerWork(op);
-    case OperatorKind::kGradientNorm:
+    case kGradientNorm:
       return StreamWork(op, n(), 2, 1, 0);
-    case OperatorKind::kForeach:
-      return ForeachWork(op);
-    case OperatorKind::kRope:
-      return RopeWork(op);
-    case OperatorKind::kMoePermute:
-      return MoePermuteWork(op);
-    case OperatorKind::kMoe:
+    case kForeach:
+      return StreamWork(op, n(), 1, op.Number(kLists), op.Word(kFunction) == "norm" ? 0 : 1);
+    case kRope:
+      return StreamWork(
+          op, op.Number(kB) * op.Number(kSequence) * op.Number(kHeads) * op.Number(kHeadSize), 6, 1,
+          1);
+    case kMoePermute: {
+      const double moved = op.Number(kTokens) * op.Number(kK) * op.Number(kHidden) * element;
+      return {0, moved * (is_backward ? 2 : 1), moved};
+    }
+    case kMoe:
       return MoeWork(op);
-    case OperatorKind::kMaxPool:
-    case OperatorKind::kAvgPool:
+    case kMaxPool:
+    case kAvgPool:
       return PoolWork(op);
-    case OperatorKind::kUpsample:
+    case kUpsample:
       return UpsampleWork(op);
-    case OperatorKind::kQuantize:
-      return {matrix(), 2 * matrix() * Elements(op), matrix()};
+    case kQuantize:
+      return {matrix(), 2 * matrix() * element, matrix()};
   }
   return {};
 }
@@ -404,31 +376,39 @@ bool IsGemm(OperatorKind kind) {
 }
 
 GemmShape GemmOf(const Operator& op) {
+  using enum OperatorKind;
   switch (op.kind()) {
-    case OperatorKind::kGemm:
-    case OperatorKind::kBatchedGemm:
-      return {static_cast<double>(op.GetOr(Key::kB, 1)), op.Number(Key::kM), op.Number(Key::kN),
-              op.Number(Key::kK)};
-    case OperatorKind::kGroupedGemm: {
-      const double groups = std::min(op.Number(Key::kG), op.Number(Key::kM));
-      return {groups, std::ceil(op.Number(Key::kM) / groups), op.Number(Key::kN),
-              op.Number(Key::kK)};
+    case kGemm:
+    case kBatchedGemm:
+      return {static_cast<double>(op.GetOr(kB, 1)), op.Number(kM), op.Number(kN), op.Number(kK)};
+    case kGroupedGemm: {
+      const double groups = std::min(op.Number(kG), op.Number(kM));
+      return {groups, std::ceil(op.Number(kM) / groups), op.Number(kN), op.Number(kK)};
     }
-    case OperatorKind::kMoe: {
+    case kMoe: {
       const double tokens = LocalTokens(op);
       const double experts = LocalExperts(op);
-      return {experts, std::ceil(tokens / experts), op.Number(Key::kIntermediate),
-              op.Number(Key::kHidden)};
+      return {experts, std::ceil(tokens / experts), op.Number(kIntermediate), op.Number(kHidden)};
     }
-    case OperatorKind::kAttention:
-      return {op.Number(Key::kB) * op.Number(Key::kHeads), op.Number(Key::kQueryLength),
-              op.Number(Key::kHeadSize), op.Number(Key::kKeyLength)};
-    case OperatorKind::kConv:
-    case OperatorKind::kConv1d:
+    case kAttention:
+      return {op.Number(kB) * op.Number(kHeads), op.Number(kQueryLength), op.Number(kHeadSize),
+              op.Number(kKeyLength)};
+    case kConv:
+    case kConv1d:
       return ConvGemm(op);
     default:
       return {};
   }
+}
+
+Bound BoundOf(const Operator& op, const Work& work, const hardware::Gpu& gpu) {
+  const DataType type = IsGemm(op.kind()) ? op.type() : DataType::kFp32;
+  Bound bound;
+  bound.compute_seconds = work.flops / PeakFor(type, gpu);
+  const bool crosses_host_link = op.kind() == OperatorKind::kMemcpy && op.Word(kDirection) != "d2d";
+  bound.memory_seconds = crosses_host_link ? work.read_bytes / gpu.host_link.bytes_per_second
+                                           : work.Bytes() / gpu.memory.bytes_per_second;
+  return bound;
 }
 
 }  // namespace orrery::kernel

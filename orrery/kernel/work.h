@@ -1,5 +1,6 @@
 #pragma once
 
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
@@ -31,5 +32,20 @@ struct GemmShape {
 /// The product inside of an operator: convolutions as the implicit product, attention as query
 /// rows × head size over keys. Of one result of 1 × 1 for other kinds.
 [[nodiscard]] GemmShape GemmOf(const Operator& op);
+
+/// The lower bounds of an operator's time from a GPU's specification.
+struct Bound {
+  double compute_seconds = 0;
+  double memory_seconds = 0;
+
+  [[nodiscard]] double Seconds() const {
+    return compute_seconds > memory_seconds ? compute_seconds : memory_seconds;
+  }
+};
+
+/// Matrix multiplications run at the peak of their type (that of the next wider type where the GPU
+/// lists none), everything else at the fp32 peak; bytes move at the memory's bandwidth, or the host
+/// link's.
+[[nodiscard]] Bound BoundOf(const Operator& op, const Work& work, const hardware::Gpu& gpu);
 
 }  // namespace orrery::kernel

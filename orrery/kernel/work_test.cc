@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/kernel/any_operator.h"
+#include "orrery/kernel/any_operator_test.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,8 +1,7 @@
-#include "orrery/learn/perceptron_gradient.h"
-
-#include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "orrery/learn/perceptron_gradient.h"
 
 namespace orrery::learn {
 namespace {

@@ -1,7 +1,6 @@
 #include "orrery/learn/boosted_trees.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <simdjson.h>
 #include <xgboost/c_api.h>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::learn {
@@ -36,21 +36,15 @@ Status XgboostStatus(int code) {
     return {};
   }
   const std::string text = XGBGetLastError();
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("XGBoost refuses: {}", text.substr(0, text.find("\nStack"))));
+  return Invalid("XGBoost refuses: {}", text.substr(0, text.find("\nStack")));
 }
 
-std::vector<float> Gather(std::span<const double> values, std::span<const RowIndex> rows) {
-  std::vector<float> gathered;
-  gathered.reserve(rows.size());
-  for (const RowIndex row : rows) {
-    gathered.push_back(static_cast<float>(values[row]));
-  }
-  return gathered;
-}
-
-Status SetInfo(const MatrixHandle& matrix, const char* name, const std::vector<float>& values) {
-  return XgboostStatus(XGDMatrixSetFloatInfo(matrix.get(), name, values.data(), values.size()));
+Status SetInfo(const MatrixHandle& matrix, const char* name, std::span<const double> values,
+               std::span<const RowIndex> rows) {
+  std::vector<float> of_rows(rows.size());
+  std::ranges::transform(rows, of_rows.begin(),
+                         [&](RowIndex row) { return static_cast<float>(values[row]); });
+  return XgboostStatus(XGDMatrixSetFloatInfo(matrix.get(), name, of_rows.data(), of_rows.size()));
 }
 
 // Copies rows with target and weight into XGBoost's form; NaN is missing.
@@ -61,8 +55,8 @@ Result<MatrixHandle> MakeMatrix(const DataSet& data, std::span<const RowIndex> r
       XGDMatrixCreateFromMat_omp(features.data(), rows.size(), data.num_features(),
                                  std::numeric_limits<float>::quiet_NaN(), &handle, threads)));
   MatrixHandle matrix(handle);
-  ORRERY_TRY_STATUS(SetInfo(matrix, "label", Gather(data.targets(), rows)));
-  ORRERY_TRY_STATUS(SetInfo(matrix, "weight", Gather(data.weights(), rows)));
+  ORRERY_TRY_STATUS(SetInfo(matrix, "label", data.targets(), rows));
+  ORRERY_TRY_STATUS(SetInfo(matrix, "weight", data.weights(), rows));
   return matrix;
 }
 
@@ -105,23 +99,15 @@ Result<double> ValidationLoss(const BoosterOwner& booster, DMatrixHandle validat
   ORRERY_TRY_STATUS(
       XgboostStatus(XGBoosterEvalOneIter(booster.get(), round, &validation, &name, 1, &text)));
   const std::string_view line = text;
-  const std::size_t begin = line.rfind(':') + 1;
-  double loss = std::numeric_limits<double>::quiet_NaN();
-  std::from_chars(line.data() + begin, line.data() + line.size(), loss);
+  const double loss = ParsePrefix<double>(line.substr(line.rfind(':') + 1)).value_or(NAN);
   if (!std::isfinite(loss)) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("training diverged in round {}: lower the learning rate", round + 1));
+    return Invalid("training diverged in round {}: lower the learning rate", round + 1);
   }
   return loss;
 }
 
-// Returns how many rounds gave the best loss.
 std::size_t BestRounds(std::span<const double> losses) {
   return static_cast<std::size_t>(std::ranges::min_element(losses) - losses.begin()) + 1;
-}
-
-bool IsExhausted(std::span<const double> losses, int patience) {
-  return patience > 0 && losses.size() >= BestRounds(losses) + static_cast<std::size_t>(patience);
 }
 
 Result<std::vector<double>> Boost(const BoosterOwner& booster, DMatrixHandle train,
@@ -134,7 +120,8 @@ Result<std::vector<double>> Boost(const BoosterOwner& booster, DMatrixHandle tra
     }
     ORRERY_TRY(const double loss, ValidationLoss(booster, validation, round));
     losses.push_back(loss);
-    if (IsExhausted(losses, options.patience)) {
+    const auto patience = static_cast<std::size_t>(std::max(options.patience, 0));
+    if (patience > 0 && losses.size() >= BestRounds(losses) + patience) {
       break;
     }
   }
@@ -151,62 +138,41 @@ Result<std::string> SaveAsJson(const BoosterOwner& booster) {
 
 namespace dom = simdjson::dom;
 
-// The columns of one tree as XGBoost names them. `split_conditions` holds the threshold of an inner
-// node and the value of a leaf.
-struct TreeColumns {
-  std::vector<double> left;
-  std::vector<double> right;
-  std::vector<double> feature;
-  std::vector<double> condition;
-  std::vector<double> default_left;
-};
-
-double NumberOf(dom::element element) {
-  return element.is_bool() ? (element.get_bool().value() ? 1.0 : 0.0)
-                           : element.get_double().value();
-}
-
 std::vector<double> Numbers(dom::element tree, std::string_view name) {
   std::vector<double> numbers;
   const dom::array elements = tree[name].get_array();
   for (const dom::element element : elements) {
-    numbers.push_back(NumberOf(element));
+    numbers.push_back(element.is_bool() ? (element.get_bool().value() ? 1.0 : 0.0)
+                                        : element.get_double().value());
   }
   return numbers;
 }
 
-TreeColumns ReadColumns(dom::element tree) {
-  return {.left = Numbers(tree, "left_children"),
-          .right = Numbers(tree, "right_children"),
-          .feature = Numbers(tree, "split_indices"),
-          .condition = Numbers(tree, "split_conditions"),
-          .default_left = Numbers(tree, "default_left")};
-}
-
-TreeNode NodeAt(const TreeColumns& columns, std::size_t node) {
-  if (columns.left[node] < 0) {
-    return {.value = columns.condition[node]};
-  }
-  return {.left = static_cast<std::uint32_t>(columns.left[node]),
-          .right = static_cast<std::uint32_t>(columns.right[node]),
-          .feature = static_cast<std::uint32_t>(columns.feature[node]),
-          .threshold = static_cast<float>(columns.condition[node]),
-          .missing_goes_left = columns.default_left[node] != 0};
-}
-
-Tree MakeTree(const TreeColumns& columns) {
+// `split_conditions` holds the threshold of an inner node and the value of a leaf.
+Tree ReadTree(dom::element saved) {
+  const std::vector<double> left = Numbers(saved, "left_children");
+  const std::vector<double> right = Numbers(saved, "right_children");
+  const std::vector<double> feature = Numbers(saved, "split_indices");
+  const std::vector<double> condition = Numbers(saved, "split_conditions");
+  const std::vector<double> default_left = Numbers(saved, "default_left");
   Tree tree;
-  for (std::size_t node = 0; node < columns.left.size(); ++node) {
-    tree.push_back(NodeAt(columns, node));
+  for (std::size_t node = 0; node < left.size(); ++node) {
+    if (left[node] < 0) {
+      tree.push_back({.value = condition[node]});
+      continue;
+    }
+    tree.push_back({.left = static_cast<std::uint32_t>(left[node]),
+                    .right = static_cast<std::uint32_t>(right[node]),
+                    .feature = static_cast<std::uint32_t>(feature[node]),
+                    .threshold = static_cast<float>(condition[node]),
+                    .missing_goes_left = default_left[node] != 0});
   }
   return tree;
 }
 
 double ParameterOf(dom::element learner, std::string_view name) {
   const std::string_view text = learner["learner_model_param"][name].get_string().value();
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return ParsePrefix<double>(text).value_or(0);
 }
 
 Result<Forest> ReadLearner(dom::element learner, std::size_t num_trees) {
@@ -217,7 +183,7 @@ Result<Forest> ReadLearner(dom::element learner, std::size_t num_trees) {
     if (trees.size() == num_trees) {
       break;
     }
-    trees.push_back(MakeTree(ReadColumns(tree)));
+    trees.push_back(ReadTree(tree));
   }
   // XGBoost keeps the base as a float.
   const auto base = static_cast<float>(ParameterOf(learner, "base_score"));
@@ -231,15 +197,14 @@ Result<Forest> ReadXgboostModel(const std::string& json, std::size_t num_trees) 
     dom::parser parser;
     return ReadLearner(parser.parse(json)["learner"].value(), num_trees);
   } catch (const std::exception& error) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("cannot read the XGBoost model: {}", error.what()));
+    return Invalid("cannot read the XGBoost model: {}", error.what());
   }
 }
 
 Result<BoostedTrees> TrainBoostedTrees(const DataSet& data, const TrainingRows& rows,
                                        const BoostedTreesOptions& options) {
   if (rows.train.empty() || data.num_features() == 0) {
-    return Fail(Error::Kind::kInvalidInput, "there are no rows or no features to learn from");
+    return Invalid("there are no rows or no features to learn from");
   }
   ORRERY_TRY(const MatrixHandle train, MakeMatrix(data, rows.train, options.threads));
   MatrixHandle validation;

@@ -8,7 +8,6 @@
 #include "orrery/base/error.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/forest.h"
-#include "orrery/learn/split.h"
 
 namespace orrery::learn {
 

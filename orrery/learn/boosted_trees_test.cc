@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <xgboost/c_api.h>
 
-#include "orrery/learn/test_data.h"
+#include "orrery/learn/data_test.h"
 
 namespace orrery::learn {
 namespace {
@@ -31,7 +31,8 @@ TEST(BoostedTrees, LearnsACurve) {
 TEST(BoostedTrees, RepeatedTrainingGivesTheSameForest) {
   const DataSet data = test_data::MakeCurve({.num_rows = 3'000, .noise = 0.1});
   const Split split = SplitAtRandom(data, {.seed = 1}, 0.2);
-  const BoostedTreesOptions options = {.max_rounds = 50, .row_share = 0.7, .column_share = 0.7, .seed = 4};
+  const BoostedTreesOptions options = {
+      .max_rounds = 50, .row_share = 0.7, .column_share = 0.7, .seed = 4};
   const auto first = TrainBoostedTrees(data, split.training(), options);
   const auto second = TrainBoostedTrees(data, split.training(), options);
   ASSERT_TRUE(first && second);

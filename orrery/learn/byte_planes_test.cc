@@ -1,9 +1,9 @@
-#include "orrery/learn/byte_planes.h"
-
 #include <limits>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/learn/forest.h"
 
 namespace orrery::learn {
 namespace {

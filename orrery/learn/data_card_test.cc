@@ -1,6 +1,6 @@
-#include "orrery/learn/data_card.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/learn/model_file.h"
 
 namespace orrery::learn {
 namespace {

@@ -45,10 +45,6 @@ double UnitFor(std::span<const Tree> trees) {
   return largest > 0x1p-200 ? std::ldexp(1.0, std::ilogb(largest) - 29) : 1.0;
 }
 
-bool IsPowerOfTwo(double value) {
-  return value > 0 && std::isfinite(value) && value == std::ldexp(1.0, std::ilogb(value));
-}
-
 struct Placed {
   std::uint32_t source = 0;  // index in the tree as given
   std::uint32_t depth = 0;
@@ -60,7 +56,7 @@ Status CheckNode(const TreeNode& node, std::size_t num_nodes, std::size_t num_fe
                             : node.left < num_nodes && node.right < num_nodes && node.right != 0 &&
                                   node.feature < num_features && !std::isnan(node.threshold);
   if (!is_valid) {
-    return Fail(Error::Kind::kInvalidInput, "a node of a decision tree is damaged");
+    return Invalid("a node of a decision tree is damaged");
   }
   return {};
 }
@@ -81,7 +77,7 @@ Result<std::vector<Placed>> Arrange(const Tree& tree, std::size_t num_features) 
     placed.push_back({node.left, depth + 1});
     placed.push_back({node.right, depth + 1});
     if (placed.size() > tree.size()) {
-      return Fail(Error::Kind::kInvalidInput, "a node of a decision tree has two parents");
+      return Invalid("a node of a decision tree has two parents");
     }
   }
   return placed;
@@ -127,7 +123,7 @@ Result<Forest> Forest::FromTrees(double base, std::size_t num_features,
     return Fail(Error::Kind::kUnsupported, "a forest has from 1 to 65535 features");
   }
   if (!std::isfinite(base)) {
-    return Fail(Error::Kind::kInvalidInput, "the base of a forest is not a number");
+    return Invalid("the base of a forest is not a number");
   }
   Forest forest;
   forest.base_ = base;
@@ -239,7 +235,8 @@ std::vector<double> Forest::PredictRows(std::span<const float> rows, int threads
 }
 
 Forest Forest::Rounded(double step) const {
-  ORRERY_CHECK(IsPowerOfTwo(step), "leaves are rounded to multiples of a power of two");
+  ORRERY_CHECK(step > 0 && std::isfinite(step) && step == std::ldexp(1.0, std::ilogb(step)),
+               "leaves are rounded to multiples of a power of two");
   Forest rounded = *this;
   const double units = step / unit_;
   if (units <= 1) {

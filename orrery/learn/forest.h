@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "orrery/base/byte_cursor.h"
 #include "orrery/base/error.h"
 
 namespace orrery::learn {
@@ -39,8 +42,6 @@ class Forest {
   /// Fails if the nodes of a tree do not form a tree, or are more than 65,535.
   [[nodiscard]] static Result<Forest> FromTrees(double base, std::size_t num_features,
                                                 std::span<const Tree> trees);
-
-  /// Predicts one row of `num_features` values.
   [[nodiscard]] double Predict(std::span<const float> row) const;
 
   /// Predicts rows that lie one after the other; `threads` as for ParallelFor.
@@ -83,8 +84,8 @@ class Forest {
 
   Forest() = default;
 
-  [[nodiscard]] Status Append(const Tree& tree);
-  [[nodiscard]] double ToPrediction(std::int64_t sum) const;
+  Status Append(const Tree& tree);
+  double ToPrediction(std::int64_t sum) const;
   void PredictBlock(std::span<const float> rows, std::span<double> predictions) const;
 
   double base_ = 0;
@@ -96,5 +97,41 @@ class Forest {
   std::vector<std::int32_t> leaves_;              // of each node, 0 for inner ones
   std::vector<std::uint8_t> missing_goes_right_;  // of each node
 };
+
+// Numbers as compressors like them: all lowest bytes, then all second bytes, and so on for as many
+// as the largest number needs. A reader of damaged bytes fails (`failed()`) and gives zeros.
+
+void WritePlanes(ByteWriter& writer, std::span<const std::uint32_t> numbers);
+[[nodiscard]] std::vector<std::uint32_t> ReadPlanes(ByteReader& reader, std::size_t count);
+
+/// Signed numbers become 0, -1, 1, -2, 2, … so that small ones have few bytes.
+void WriteSignedPlanes(ByteWriter& writer, std::span<const std::int32_t> numbers);
+[[nodiscard]] std::vector<std::int32_t> ReadSignedPlanes(ByteReader& reader, std::size_t count);
+
+/// Eight flags a byte.
+void WriteFlags(ByteWriter& writer, std::span<const std::uint8_t> flags);
+[[nodiscard]] std::vector<std::uint8_t> ReadFlags(ByteReader& reader, std::size_t count);
+
+void WriteFloats(ByteWriter& writer, std::span<const float> values);
+[[nodiscard]] std::vector<float> ReadFloats(ByteReader& reader, std::size_t count);
+
+void WriteDouble(ByteWriter& writer, double value);
+[[nodiscard]] double ReadDouble(ByteReader& reader);
+
+/// The standard error that rounding leaves may bring into a prediction of a shipped model: five of
+/// them are 1e-4, one hundredth of a percent where predictions are logarithms of times.
+inline constexpr double kShippedLeafError = 2e-5;
+
+/// Returns the forest as it is shipped, leaves rounded. Evaluate this one.
+[[nodiscard]] Forest RoundedForShipping(const Forest& forest);
+
+/// Writes a forest for a section of a model file: the distinct thresholds of each feature once, as
+/// floats; for each node, breadth first, whether it splits, on which feature and at which of its
+/// thresholds; leaves as multiples of the forest's leaf step. Round the forest first,
+/// else leaves take four bytes. Nothing is lost.
+[[nodiscard]] std::string EncodeForest(const Forest& forest);
+
+/// Reads what EncodeForest wrote; it predicts the same to the last bit.
+[[nodiscard]] Result<Forest> DecodeForest(std::string_view bytes);
 
 }  // namespace orrery::learn

@@ -1,12 +1,11 @@
-#include "orrery/learn/forest_codec.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
 #include <zstd.h>
 
 #include "orrery/learn/boosted_trees.h"
-#include "orrery/learn/test_data.h"
+#include "orrery/learn/data_test.h"
+#include "orrery/learn/forest.h"
 
 namespace orrery::learn {
 namespace {

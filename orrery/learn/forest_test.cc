@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/learn/random.h"
+#include "orrery/learn/data_set.h"
 
 namespace orrery::learn {
 namespace {

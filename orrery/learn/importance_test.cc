@@ -1,8 +1,7 @@
-#include "orrery/learn/importance.h"
-
 #include <gtest/gtest.h>
 
-#include "orrery/learn/test_data.h"
+#include "orrery/learn/data_test.h"
+#include "orrery/learn/metrics.h"
 
 namespace orrery::learn {
 namespace {

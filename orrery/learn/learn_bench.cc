@@ -5,10 +5,9 @@
 
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/data_set.h"
+#include "orrery/learn/data_test.h"
 #include "orrery/learn/forest.h"
-#include "orrery/learn/perceptron_training.h"
-#include "orrery/learn/random.h"
-#include "orrery/learn/test_data.h"
+#include "orrery/learn/perceptron.h"
 
 namespace orrery::learn {
 namespace {

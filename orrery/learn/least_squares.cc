@@ -8,7 +8,6 @@
 #include "orrery/base/check.h"
 
 namespace orrery::learn {
-
 namespace {
 
 constexpr double kDifference = 1e-6;
@@ -36,7 +35,7 @@ class Solver {
   }
 
  private:
-  [[nodiscard]] Eigen::VectorXd ValuesAt(const Eigen::VectorXd& point) const {
+  Eigen::VectorXd ValuesAt(const Eigen::VectorXd& point) const {
     const std::vector<double> values =
         residuals_({point.data(), static_cast<std::size_t>(point.size())});
     return Eigen::Map<const Eigen::VectorXd>(values.data(),
@@ -50,7 +49,7 @@ class Solver {
     }
   }
 
-  [[nodiscard]] double Loss(const Eigen::VectorXd& values) const {
+  double Loss(const Eigen::VectorXd& values) const {
     double loss = 0;
     for (const double value : values) {
       const double scaled = value / options_.outlier_scale;
@@ -60,12 +59,12 @@ class Solver {
   }
 
   /// The derivative of the loss by the square of a residual.
-  [[nodiscard]] Eigen::VectorXd Weights() const {
+  Eigen::VectorXd Weights() const {
     Eigen::VectorXd weights = values_ / options_.outlier_scale;
     return (1 + weights.array().square()).sqrt().inverse();
   }
 
-  [[nodiscard]] Eigen::MatrixXd Derivatives() const {
+  Eigen::MatrixXd Derivatives() const {
     Eigen::MatrixXd derivatives(values_.size(), point_.size());
     for (Eigen::Index i = 0; i < point_.size(); ++i) {
       // Towards the inside, so that a parameter at its bound keeps its derivative.

@@ -2,8 +2,13 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "orrery/learn/data_set.h"
 
 namespace orrery::learn {
 
@@ -37,6 +42,18 @@ struct Evaluation {
 [[nodiscard]] Evaluation Evaluate(std::span<const double> predicted,
                                   std::span<const double> measured);
 
+struct EvaluatedTimes {
+  std::vector<double> predicted = {};
+  std::vector<double> measured = {};
+
+  void Add(double predicted_time, double measured_time) {
+    predicted.push_back(predicted_time);
+    measured.push_back(measured_time);
+  }
+
+  [[nodiscard]] Evaluation Evaluate() const { return learn::Evaluate(predicted, measured); }
+};
+
 /// Returns the mean of |predicted / measured - 1| in percent; both are logarithms of times.
 [[nodiscard]] double MeanAbsolutePercentageOfLogs(std::span<const double> predicted,
                                                   std::span<const double> measured);
@@ -46,5 +63,35 @@ struct Evaluation {
 [[nodiscard]] std::vector<std::size_t> WorstRows(std::span<const double> predicted,
                                                  std::span<const double> measured,
                                                  std::size_t count);
+
+/// Predicts rows of features that lie one after the other.
+using Predictor = std::function<std::vector<double>(std::span<const float>)>;
+
+/// Returns one number for predicted and measured targets, the smaller the better (see metrics.h).
+using ErrorFigure = std::function<double(std::span<const double>, std::span<const double>)>;
+
+/// Features that are shuffled together, because they carry the same information.
+struct FeatureGroup {
+  std::string name;
+  std::vector<std::size_t> features;
+};
+
+struct PermutationOptions {
+  int shuffles = 10;
+  std::uint64_t seed = 0;
+};
+
+/// How much worse predictions become without the information of a group.
+struct GroupImportance {
+  std::string name;
+  double mean_increase = 0;  // of the error figure, over all shuffles
+  double spread = 0;         // standard deviation over the shuffles
+};
+
+/// Shuffles the columns of each group among `rows`, the columns of one group alike, and compares
+/// the error with that of the rows as they are. Groups are in the order given.
+[[nodiscard]] std::vector<GroupImportance> PermutationImportance(
+    const DataSet& data, std::span<const RowIndex> rows, std::span<const FeatureGroup> groups,
+    const Predictor& predict, const ErrorFigure& error, const PermutationOptions& options = {});
 
 }  // namespace orrery::learn

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "orrery/base/check.h"
-#include "orrery/learn/forest_codec.h"
+#include "orrery/learn/forest.h"
 #include "orrery/learn/model_file.h"
 #include "orrery/learn/perceptron.h"
 

@@ -11,7 +11,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
-#include "orrery/learn/byte_planes.h"
+#include "orrery/learn/forest.h"
 #include "orrery/learn/perceptron_gradient.h"
 
 namespace orrery::learn {
@@ -171,7 +171,7 @@ Result<Perceptron> Perceptron::Decode(std::string_view bytes) {
   }
   parts.parameters = ReadFloats(reader, reader.Count(sizeof(float)));
   if (reader.failed() || reader.skipped_bytes() > 0 || !AreConsistent(parts)) {
-    return Fail(Error::Kind::kInvalidInput, "the network in the model file is damaged");
+    return Invalid("the network in the model file is damaged");
   }
   return Perceptron(std::move(parts));
 }

@@ -8,11 +8,9 @@
 #include <Eigen/Core>
 
 #include "orrery/learn/perceptron.h"
-#include "orrery/learn/perceptron_training.h"
 
 namespace orrery::learn {
 
-/// The offsets of the parameters of one layer.
 struct LayerPlace {
   Eigen::Index inputs = 0;
   Eigen::Index outputs = 0;
@@ -35,8 +33,6 @@ using ConstBiases = Eigen::Map<const Eigen::VectorXf>;
                                          const Eigen::MatrixXf& inputs);
 
 [[nodiscard]] Eigen::MatrixXf Activated(Activation activation, const Eigen::MatrixXf& sums);
-
-/// Returns the derivative of the activation at `sums`.
 [[nodiscard]] Eigen::MatrixXf ActivationSlope(Activation activation, const Eigen::MatrixXf& sums);
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019). `decays[i]` is taken off
@@ -62,7 +58,6 @@ struct Batch {
   Eigen::RowVectorXf weights;
 };
 
-/// The loss of a network as a function of its parameters.
 struct NetworkLoss {
   std::vector<LayerPlace> places;
   Activation activation = Activation::kRelu;

@@ -6,8 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/learn/perceptron_training.h"
-#include "orrery/learn/test_data.h"
+#include "orrery/learn/data_test.h"
 
 namespace orrery::learn {
 namespace {

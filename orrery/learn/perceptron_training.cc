@@ -1,9 +1,6 @@
-#include "orrery/learn/perceptron_training.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -11,8 +8,9 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/statistics.h"
+#include "orrery/learn/data_set.h"
+#include "orrery/learn/perceptron.h"
 #include "orrery/learn/perceptron_gradient.h"
-#include "orrery/learn/random.h"
 
 namespace orrery::learn {
 namespace {
@@ -63,7 +61,7 @@ class BatchMaker {
   BatchMaker(const DataSet& data, std::span<const RowIndex> train, const Perceptron::Parts& parts)
       : data_(data), parts_(parts), mean_weight_(MeanWeight(data, train)) {}
 
-  [[nodiscard]] Batch Make(std::span<const RowIndex> rows) const {
+  Batch Make(std::span<const RowIndex> rows) const {
     const auto count = static_cast<Eigen::Index>(rows.size());
     const std::size_t width = data_.num_features();
     Batch batch{.features = Eigen::MatrixXf(static_cast<Eigen::Index>(width), count),
@@ -101,7 +99,6 @@ double ValidationLoss(const NetworkLoss& network, std::span<const float> paramet
   return sum / static_cast<double>(rows.size());
 }
 
-// One training from the first parameters to the best.
 class Training {
  public:
   Training(const DataSet& data, const TrainingRows& rows, const PerceptronOptions& options,
@@ -120,7 +117,6 @@ class Training {
     parts_.parameters = FirstParameters(parts.widths, random_);
   }
 
-  // Leaves the best parameters in the parts.
   Result<std::vector<double>> Run() {
     std::vector<float> best = parts_.parameters;
     std::vector<double> losses;
@@ -129,9 +125,7 @@ class Training {
       const double train_loss = RunEpoch();
       const double loss = rows_.validation.empty() ? train_loss : Validate();
       if (!std::isfinite(loss)) {
-        return Fail(
-            Error::Kind::kInvalidInput,
-            fmt::format("training diverged in epoch {}: lower the learning rate", epoch + 1));
+        return Invalid("training diverged in epoch {}: lower the learning rate", epoch + 1);
       }
       losses.push_back(loss);
       if (rows_.validation.empty() || best_epochs == 0 || loss < losses[best_epochs - 1]) {
@@ -148,11 +142,10 @@ class Training {
   }
 
  private:
-  [[nodiscard]] double Validate() const {
+  double Validate() const {
     return ValidationLoss(network_, parts_.parameters, rows_.validation, batches_);
   }
 
-  // Returns the mean loss of the batches during the epoch.
   double RunEpoch() {
     random_.Shuffle(std::span(order_));
     const auto batch_rows = static_cast<std::size_t>(options_.batch_rows);
@@ -181,13 +174,67 @@ class Training {
   std::size_t step_ = 0;
 };
 
+Eigen::ArrayXXf Sigmoid(const Eigen::MatrixXf& sums) {
+  return (1.0F + (-sums.array()).exp()).inverse();
+}
+
+constexpr float kMeanMemory = 0.9F;
+constexpr float kSquareMemory = 0.999F;
+constexpr float kSmallest = 1e-8F;
+
+using Loss = PerceptronOptions::Loss;
+
+struct Trail {
+  std::vector<Eigen::MatrixXf> inputs;
+  std::vector<Eigen::MatrixXf> sums;
+};
+
+Trail Forward(const NetworkLoss& network, const float* parameters, const Batch& batch) {
+  Trail trail;
+  trail.inputs.push_back(batch.features);
+  for (std::size_t layer = 0; layer < network.places.size(); ++layer) {
+    trail.sums.push_back(ApplyLayer(network.places[layer], parameters, trail.inputs.back()));
+    if (layer + 1 < network.places.size()) {
+      trail.inputs.push_back(Activated(network.activation, trail.sums.back()));
+    }
+  }
+  return trail;
+}
+
+Eigen::RowVectorXf Errors(const Trail& trail, const Batch& batch) {
+  return trail.sums.back().row(0) - batch.targets;
+}
+
+double WeightedLoss(const NetworkLoss& network, const Eigen::RowVectorXf& errors,
+                    const Batch& batch) {
+  const Eigen::ArrayXd sizes = errors.array().abs().cast<double>().transpose();
+  const Eigen::ArrayXd weights = batch.weights.array().cast<double>().transpose();
+  const Eigen::ArrayXd squared = 0.5 * sizes.square();
+  if (network.loss == Loss::kSquared) {
+    return (weights * squared).sum();
+  }
+  const double width = network.huber_width;
+  return (weights * (sizes <= width).select(squared, width * (sizes - 0.5 * width))).sum();
+}
+
+// The derivative of the mean loss by the network's output.
+Eigen::MatrixXf LossSlope(const NetworkLoss& network, const Eigen::RowVectorXf& errors,
+                          const Batch& batch) {
+  const float share = 1.0F / static_cast<float>(errors.size());
+  if (network.loss == Loss::kSquared) {
+    return share * errors.cwiseProduct(batch.weights);
+  }
+  const float width = network.huber_width;
+  return share * errors.cwiseMax(-width).cwiseMin(width).cwiseProduct(batch.weights);
+}
+
 }  // namespace
 
 Result<TrainedPerceptron> TrainPerceptron(const DataSet& data, const TrainingRows& rows,
                                           const PerceptronOptions& options) {
   ORRERY_CHECK(options.batch_rows > 0 && options.max_epochs > 0, "there is something to do");
   if (rows.train.empty() || data.num_features() == 0) {
-    return Fail(Error::Kind::kInvalidInput, "there are no rows or no features to learn from");
+    return Invalid("there are no rows or no features to learn from");
   }
   const std::vector<double> targets = data.TargetsOf(rows.train);
   const double deviation = StandardDeviation(targets);
@@ -200,6 +247,104 @@ Result<TrainedPerceptron> TrainPerceptron(const DataSet& data, const TrainingRow
   ORRERY_TRY(std::vector<double> losses, Training(data, rows, options, parts).Run());
   return TrainedPerceptron{.perceptron = Perceptron(std::move(parts)),
                            .validation_losses = std::move(losses)};
+}
+
+std::vector<LayerPlace> PlaceLayers(std::span<const std::uint32_t> widths) {
+  std::vector<LayerPlace> places;
+  std::size_t next = 0;
+  for (std::size_t layer = 1; layer < widths.size(); ++layer) {
+    const std::size_t num_weights = std::size_t{widths[layer - 1]} * widths[layer];
+    places.push_back({.inputs = widths[layer - 1],
+                      .outputs = widths[layer],
+                      .weights = next,
+                      .biases = next + num_weights});
+    next += num_weights + widths[layer];
+  }
+  return places;
+}
+
+std::size_t NumParameters(std::span<const std::uint32_t> widths) {
+  const std::vector<LayerPlace> places = PlaceLayers(widths);
+  return places.empty() ? 0
+                        : places.back().biases + static_cast<std::size_t>(places.back().outputs);
+}
+
+ConstWeights WeightsOf(const LayerPlace& place, const float* parameters) {
+  return {parameters + place.weights, place.outputs, place.inputs};
+}
+
+ConstBiases BiasesOf(const LayerPlace& place, const float* parameters) {
+  return {parameters + place.biases, place.outputs};
+}
+
+Eigen::MatrixXf ApplyLayer(const LayerPlace& place, const float* parameters,
+                           const Eigen::MatrixXf& inputs) {
+  Eigen::MatrixXf sums(place.outputs, inputs.cols());
+  sums.noalias() = WeightsOf(place, parameters) * inputs;
+  sums.colwise() += BiasesOf(place, parameters);
+  return sums;
+}
+
+Eigen::MatrixXf Activated(Activation activation, const Eigen::MatrixXf& sums) {
+  if (activation == Activation::kRelu) {
+    return sums.cwiseMax(0.0F);
+  }
+  return sums.array() * Sigmoid(sums);
+}
+
+Eigen::MatrixXf ActivationSlope(Activation activation, const Eigen::MatrixXf& sums) {
+  if (activation == Activation::kRelu) {
+    return (sums.array() > 0.0F).cast<float>();
+  }
+  const Eigen::ArrayXXf sigmoid = Sigmoid(sums);
+  return sigmoid * (1.0F + sums.array() * (1.0F - sigmoid));
+}
+
+Adam::Adam(std::vector<float> decays)
+    : decays_(std::move(decays)), means_(decays_.size()), squares_(decays_.size()) {}
+
+void Adam::Step(std::span<const float> gradients, double learning_rate,
+                std::span<float> parameters) {
+  ORRERY_CHECK(gradients.size() == means_.size() && parameters.size() == means_.size(),
+               "each parameter has a gradient");
+  ++steps_;
+  // Both averages start at 0; early on they are too small by these factors.
+  const auto mean_share = static_cast<float>(1 - std::pow(kMeanMemory, steps_));
+  const auto square_share = static_cast<float>(1 - std::pow(kSquareMemory, steps_));
+  const auto rate = static_cast<float>(learning_rate);
+  for (std::size_t index = 0; index < gradients.size(); ++index) {
+    const float gradient = gradients[index];
+    means_[index] = kMeanMemory * means_[index] + (1 - kMeanMemory) * gradient;
+    squares_[index] = kSquareMemory * squares_[index] + (1 - kSquareMemory) * gradient * gradient;
+    const float move =
+        means_[index] / mean_share / (std::sqrt(squares_[index] / square_share) + kSmallest);
+    parameters[index] -= rate * (move + decays_[index] * parameters[index]);
+  }
+}
+
+double NetworkLoss::Sum(std::span<const float> parameters, const Batch& batch) const {
+  const Trail trail = Forward(*this, parameters.data(), batch);
+  return WeightedLoss(*this, Errors(trail, batch), batch);
+}
+
+double NetworkLoss::MeanAndGradient(std::span<const float> parameters, const Batch& batch,
+                                    std::span<float> gradient) const {
+  const Trail trail = Forward(*this, parameters.data(), batch);
+  const Eigen::RowVectorXf errors = Errors(trail, batch);
+  Eigen::MatrixXf slope = LossSlope(*this, errors, batch);
+  for (std::size_t layer = places.size(); layer-- > 0;) {
+    const LayerPlace& place = places[layer];
+    Eigen::Map<Eigen::MatrixXf> of_weights(gradient.data() + place.weights, place.outputs,
+                                           place.inputs);
+    Eigen::Map<Eigen::VectorXf> of_biases(gradient.data() + place.biases, place.outputs);
+    of_weights.noalias() = slope * trail.inputs[layer].transpose();
+    of_biases = slope.rowwise().sum();
+    if (layer > 0) {
+      const Eigen::MatrixXf back = WeightsOf(place, parameters.data()).transpose() * slope;
+      slope = back.cwiseProduct(ActivationSlope(activation, trail.sums[layer - 1]));
+    }
+  }
+  return WeightedLoss(*this, errors, batch) / static_cast<double>(errors.size());
 }
 
 }  // namespace orrery::learn

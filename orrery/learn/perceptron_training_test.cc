@@ -1,14 +1,13 @@
-#include "orrery/learn/perceptron_training.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/learn/data_set.h"
+#include "orrery/learn/data_test.h"
+#include "orrery/learn/perceptron.h"
 #include "orrery/learn/perceptron_gradient.h"
-#include "orrery/learn/random.h"
-#include "orrery/learn/test_data.h"
 
 namespace orrery::learn {
 namespace {

@@ -1,10 +1,10 @@
-#include "orrery/learn/random.h"
-
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "orrery/learn/data_set.h"
 
 namespace orrery::learn {
 namespace {

@@ -1,9 +1,9 @@
-#include "orrery/learn/perceptron.h"
-
 #include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/learn/perceptron.h"
 
 namespace orrery::learn {
 namespace {

@@ -1,12 +1,11 @@
-#include "orrery/learn/split.h"
-
 #include <map>
-#include <string>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/learn/data_set.h"
 
 namespace orrery::learn {
 namespace {

@@ -62,7 +62,7 @@ CoveredBytes::Depths::iterator CoveredBytes::SplitBehind(Depths::iterator part, 
              : next;
 }
 
-// An end at which nothing changes any more is forgotten.
+// Removes a boundary at which the depth does not change.
 void CoveredBytes::Join(Depths::iterator at) {
   const std::int64_t before = at == depth_from_.begin() ? 0 : std::prev(at)->second;
   if (at->second == before) {

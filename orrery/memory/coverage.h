@@ -1,12 +1,12 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
+#include <optional>
+#include <span>
 
-#include "orrery/trace/enums.h"
+#include "orrery/base/error.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory {
@@ -16,17 +16,18 @@ inline constexpr std::size_t kNumCoverages = 5;
 /// Returns "exact", "by argument", "by descriptor", "partial" or "unseen".
 [[nodiscard]] std::string_view CoverageName(trace::Coverage coverage);
 
-/// Returns what a coverage row counts, in words: "launches skipped".
+/// Returns the meaning of a row of CoverageCounts: "launches skipped".
 [[nodiscard]] std::string_view CoverageKindName(trace::CoverageKind kind);
 
-/// How well the launches of a recording were seen. Kernels only: copies and sets say themselves
-/// what they touch. A kernel that no observation names was not seen.
+/// How completely the kernel launches of a recording were observed. A kernel without an
+/// observation is unseen.
 struct LaunchCoverage {
   struct Share {
     std::int64_t num_launches = 0;
     std::int64_t time_ns = 0;
     std::int64_t num_with_times = 0;  // launches
 
+    Share& operator+=(const Share& other);
     bool operator==(const Share&) const = default;
   };
 
@@ -45,9 +46,45 @@ struct LaunchCoverage {
 
 [[nodiscard]] LaunchCoverage CoverageOf(const trace::Trace& trace);
 
-/// Returns the line that goes with every result: "coverage: 12 launches: 9 exact (80.0 % of kernel
-/// time), 3 unseen (20.0 %)"; without the shares where no kernel has a time, and with how many
-/// launches they are of where some have none.
+/// Returns the line that accompanies every result: "coverage: 12 launches: 9 exact (80.0 % of
+/// kernel time), 3 unseen (20.0 %)". Without shares where no kernel has a duration.
 [[nodiscard]] std::string CoverageLine(const LaunchCoverage& coverage);
+
+/// What a memory tool requires of a recording.
+enum class Need : std::uint8_t {
+  kKernels,       // device work
+  kKernelTimes,   // … with durations
+  kObjects,       // memory objects and their lifetimes
+  kMemoryEvents,  // allocations and frees: events of the framework, or objects
+  kTouches,       // accesses of kernels to objects, counted or by argument
+  kPages,         // pages accessed by kernels
+  kAccesses,      // single accesses
+  kOverheads,     // the overhead of the recording
+};
+
+/// The kinds of rows of a recording that may be read in pieces, and its coverage.
+class RecordedParts {
+ public:
+  void Add(const trace::Trace& piece);
+
+  [[nodiscard]] const LaunchCoverage& coverage() const { return coverage_; }
+
+  /// Returns nothing where the need is met, else the reason with what the recorder reports: "not
+  /// recorded: pages that kernels touch (12 launches skipped: coarse mode)". A recording without
+  /// device work and memory meets all needs: every tool reports zeros.
+  [[nodiscard]] std::optional<std::string> WhyUnmet(Need need) const;
+
+  /// Fails with the first need that is not met.
+  [[nodiscard]] Status Check(std::span<const Need> needs) const;
+
+ private:
+  LaunchCoverage coverage_;
+  std::string format_;
+  std::string reasons_;  // what the recorder reports as missing
+  std::bitset<10> parts_;
+};
+
+/// The same for a whole trace.
+[[nodiscard]] Status CheckNeeds(std::span<const Need> needs, const trace::Trace& trace);
 
 }  // namespace orrery::memory

@@ -2,24 +2,20 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 
-/// What a window of time is measured in.
+/// The unit of windows.
 enum class WindowUnit : std::uint8_t { kAccesses, kLaunches, kNanoseconds };
 
 [[nodiscard]] std::string_view WindowUnitName(WindowUnit unit);
 
-/// Where the places of accesses come from, the best that a launch has.
+/// The source of addresses of accesses, the most precise one that a launch has.
 enum class HeatSource : std::uint8_t {
   kAccesses,  // single accesses: each lane at its address
   kPages,     // counts of pages, spread evenly over each page
@@ -74,7 +70,7 @@ struct ObjectHeat {
   bool operator==(const ObjectHeat&) const = default;
 };
 
-/// What people want to know of an object.
+/// An object for reports.
 struct DescribedObject {
   ObjectNumber object = kNoObject;
   std::string label;
@@ -95,9 +91,9 @@ struct AccessHeat {
   std::vector<HeatBlock> blocks = {};  // in order of address
   std::vector<HeatCell> cells = {};    // in order of block, then window
   std::int64_t num_objects = 0;        // that were accessed
-  std::vector<ObjectHeat> objects =
-      {};  // at most kMostObjects; most accesses first, ties by number
-  std::vector<DescribedObject> described = {};  // all that is named above, in order of number
+  /// At most kMostObjects; most accesses first, ties by number.
+  std::vector<ObjectHeat> objects = {};
+  std::vector<DescribedObject> described = {};  // those of blocks and objects, in order of number
   std::array<std::int64_t, kNumHeatSources> source_accesses = {};
   std::int64_t num_without_counts = 0;  // kernels of which no accesses were counted
 
@@ -110,7 +106,7 @@ struct AccessHeat {
 /// Takes a recording in pieces, in the order of events, and counts the accesses. Inside one launch
 /// they come in the order of records, where there are any, else in order of address. Time counts
 /// from the begin of the first launch, copy or set; what began before it is in the first window.
-/// Memory is that of the piece at hand, of cells, and of objects that live.
+/// Keeps only the cells and the live objects of earlier pieces.
 class HeatCounter {
  public:
   /// Sizes of blocks and windows must be above zero.
@@ -126,12 +122,10 @@ class HeatCounter {
   [[nodiscard]] AccessHeat Finish();
 
  private:
-  class Work;
+  struct Counts;
+  class LaunchHeat;
 
-  std::unique_ptr<Work> work_;
+  std::unique_ptr<Counts> counts_;
 };
-
-/// Counts the accesses of a trace that is whole.
-[[nodiscard]] Result<AccessHeat> HeatOf(const trace::Trace& trace, const HeatOptions& options);
 
 }  // namespace orrery::memory

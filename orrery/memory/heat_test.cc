@@ -7,13 +7,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/memory/test_pieces.h"
-#include "orrery/memory/test_random_recording.h"
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/pieces_test.h"
+#include "orrery/memory/random_recording_test.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory {
 namespace {
-
 
 constexpr std::int64_t kMebibyte = 1 << 20;
 

@@ -1,15 +1,13 @@
-#include "orrery/memory/heat_windows.h"
-
 #include <cstdint>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/heat.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory {
 namespace {
-
 
 constexpr std::int64_t kMillion = 1'000'000;
 

@@ -1,10 +1,9 @@
-#include "orrery/memory/kernel_frequency.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/kernel_counts.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,9 +1,9 @@
-#include "orrery/memory/kernel_line.h"
-
 #include <algorithm>
 #include <cstdint>
 
 #include <gtest/gtest.h>
+
+#include "orrery/memory/working_set.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,6 +1,6 @@
-#include "orrery/memory/kernel_name.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/memory/names.h"
 
 namespace orrery::memory {
 namespace {

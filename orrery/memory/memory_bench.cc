@@ -5,10 +5,10 @@
 
 #include <benchmark/benchmark.h>
 
+#include "orrery/memory/coverage.h"
 #include "orrery/memory/heat.h"
-#include "orrery/memory/kernel_frequency.h"
-#include "orrery/memory/needs.h"
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/kernel_counts.h"
+#include "orrery/memory/recording_test.h"
 #include "orrery/memory/working_set.h"
 
 // How fast the memory tools go through a trace on one core: launches that touch twenty of a

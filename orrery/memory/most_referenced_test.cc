@@ -1,9 +1,8 @@
-#include "orrery/memory/most_referenced.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/kernel_counts.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,13 +1,18 @@
-#include "orrery/memory/needs.h"
-
 #include <array>
 
 #include <gtest/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/coverage.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory {
 namespace {
+
+std::optional<std::string> WhyUnmet(Need need, const trace::Trace& trace) {
+  RecordedParts parts;
+  parts.Add(trace);
+  return parts.WhyUnmet(need);
+}
 
 constexpr std::array kAllNeeds{Need::kKernels,      Need::kKernelTimes, Need::kObjects,
                                Need::kMemoryEvents, Need::kTouches,     Need::kPages,

@@ -1,8 +1,7 @@
-#include "orrery/memory/object_map.h"
-
 #include <gtest/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/live_objects.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,10 +1,9 @@
-#include "orrery/memory/objects_by_address.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/live_objects.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,35 +1,18 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string_view>
-#include <vector>
 
+#include "orrery/trace/row_index.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 
-/// Rows of a table by the activity that they belong to.
-class RowsByActivity {
- public:
-  RowsByActivity(std::span<const RowId> activity_of_row, std::size_t num_activities);
-
-  /// Rows in the order of their table.
-  [[nodiscard]] std::span<const RowId> Of(RowId activity) const {
-    return std::span(rows_).subspan(first_[activity], first_[activity + 1] - first_[activity]);
-  }
-
- private:
-  std::vector<std::size_t> first_;
-  std::vector<RowId> rows_;
-};
-
-/// One launch, copy or set and all that is known of what it did. The spans are rows of Touches,
-/// PageRuns and Accesses, and live as long as their RecordedWork.
+/// A kernel launch, memcpy or memset with its rows of Touches, PageRuns and Accesses; the spans are
+/// valid as long as their RecordedWork.
 struct WorkItem {
   RowId activity = kNoRow;
-  RowId observation = kNoRow;
   std::int64_t order = 0;
   trace::Coverage coverage = trace::Coverage::kUnseen;
   std::span<const RowId> touches = {};
@@ -37,14 +20,17 @@ struct WorkItem {
   std::span<const RowId> accesses = {};
 };
 
-/// The device work of a trace in the order in which the host asked for it: the one way in which
-/// memory tools walk through a recording. Traces of profilers that do not watch memory have their
-/// activities in order of time, unseen, with their place as order. Preparing costs a pass over the
-/// tables.
+/// The device work of a trace in launch order. Traces of profilers that do not observe memory
+/// have their activities in order of time, unseen, numbered as `order`. Construction costs a pass
+/// over the tables.
 class RecordedWork {
  public:
   /// Keeps a reference to the trace.
-  explicit RecordedWork(const trace::Trace& trace);
+  explicit RecordedWork(const trace::Trace& trace)
+      : trace_(&trace),
+        touches_(trace.touches.activity, trace.activities.size()),
+        page_runs_(trace.page_runs.activity, trace.activities.size()),
+        accesses_(trace.accesses.activity, trace.activities.size()) {}
 
   [[nodiscard]] const trace::Trace& trace() const { return *trace_; }
 
@@ -52,9 +38,23 @@ class RecordedWork {
     return HasObservations() ? trace_->observations.size() : trace_->activities.size();
   }
 
-  [[nodiscard]] WorkItem At(std::size_t index) const;
+  [[nodiscard]] WorkItem At(std::size_t index) const {
+    const auto row = static_cast<RowId>(index);
+    WorkItem item{.activity = row, .order = static_cast<std::int64_t>(row)};
+    if (HasObservations()) {
+      item.activity = trace_->observations.activity[row];
+      item.order = trace_->observations.order[row];
+      item.coverage = trace_->observations.coverage[row];
+    }
+    if (item.activity != kNoRow) {
+      item.touches = touches_.Of(item.activity);
+      item.page_runs = page_runs_.Of(item.activity);
+      item.accesses = accesses_.Of(item.activity);
+    }
+    return item;
+  }
 
-  /// Calls `visit(item)` for all of them in order.
+  /// Calls `visit(item)` for each item in order.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
     for (std::size_t index = 0; index < size(); ++index) {
@@ -67,38 +67,56 @@ class RecordedWork {
            trace_->activities.kind[item.activity] == trace::ActivityKind::kKernel;
   }
 
-  /// The full name of the kernel, copy or set.
-  [[nodiscard]] std::string_view NameOf(const WorkItem& item) const;
+  /// The full name of the kernel, memcpy or memset.
+  [[nodiscard]] StringId NameIdOf(const WorkItem& item) const {
+    return item.activity == kNoRow ? StringId::kEmpty : trace_->activities.name[item.activity];
+  }
 
-  [[nodiscard]] StringId NameIdOf(const WorkItem& item) const;
+  [[nodiscard]] std::string_view NameOf(const WorkItem& item) const {
+    return trace_->Text(NameIdOf(item));
+  }
 
-  /// The innermost operator of the framework that asked for it; empty if none is known.
-  [[nodiscard]] std::string_view OperatorOf(const WorkItem& item) const;
-  [[nodiscard]] StringId OperatorIdOf(const WorkItem& item) const;
+  /// The innermost framework operator that launched it; empty if unknown.
+  [[nodiscard]] StringId OperatorIdOf(const WorkItem& item) const {
+    const RowId op = item.activity == kNoRow ? kNoRow : trace_->activities.host_op[item.activity];
+    return op == kNoRow ? StringId::kEmpty : trace_->host_ops.name[op];
+  }
 
   /// Its device, or -1.
-  [[nodiscard]] std::int32_t DeviceOf(const WorkItem& item) const;
+  [[nodiscard]] std::int32_t DeviceOf(const WorkItem& item) const {
+    const RowId track = item.activity == kNoRow ? kNoRow : trace_->activities.track[item.activity];
+    return track == kNoRow ? -1 : trace_->tracks.device[track];
+  }
 
-  /// Returns whether counts stand behind a touch; else it is only known what can be reached.
+  /// Returns whether a touch has counts; otherwise it is an upper bound.
   [[nodiscard]] bool IsCounted(RowId touch) const {
     const trace::Coverage coverage = trace_->touches.coverage[touch];
     return coverage == trace::Coverage::kExact || coverage == trace::Coverage::kPartial;
   }
 
-  /// Objects of the item's touches, each once, in order of row: those with counts, or those that
-  /// are only known by argument or descriptor.
-  [[nodiscard]] std::vector<RowId> CountedObjects(const WorkItem& item) const;
-  [[nodiscard]] std::vector<RowId> ReachableObjects(const WorkItem& item) const;
-
  private:
   [[nodiscard]] bool HasObservations() const { return !trace_->observations.empty(); }
 
-  [[nodiscard]] std::vector<RowId> Objects(const WorkItem& item, bool counted) const;
-
   const trace::Trace* trace_;
-  RowsByActivity touches_;
-  RowsByActivity page_runs_;
-  RowsByActivity accesses_;
+  trace::RowsByTarget touches_;
+  trace::RowsByTarget page_runs_;
+  trace::RowsByTarget accesses_;
 };
+
+/// Calls `visit(address)` for each active lane of an access, lowest lane first.
+template <typename Visit>
+void ForEachLane(const trace::Trace& trace, RowId access, Visit&& visit) {
+  const RowId first_lane = trace.accesses.first_lane[access];
+  std::size_t next_listed = first_lane;
+  for (std::uint64_t mask = trace.accesses.lane_mask[access]; mask != 0; mask &= mask - 1) {
+    if (first_lane != kNoRow) {
+      visit(trace.access_lanes.address[next_listed++]);
+    } else {
+      const auto lane = static_cast<std::uint64_t>(std::countr_zero(mask));
+      visit(trace.accesses.address[access] +
+            lane * static_cast<std::uint64_t>(trace.accesses.stride[access]));
+    }
+  }
+}
 
 }  // namespace orrery::memory

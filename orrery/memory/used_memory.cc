@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
-#include "orrery/memory/access_lanes.h"
-#include "orrery/memory/byte_ranges.h"
-
 namespace orrery::memory {
 namespace {
-
 
 constexpr std::int64_t kNotRecorded = -1;
 constexpr std::int64_t kLargestSector = 512;
 constexpr ObjectsByAddress::Place kNowhere = ObjectsByAddress::kNowhere;
-
-constexpr std::array<std::string_view, kNumWorkingSetLevels> kLevelNames{
-    "allocation", "object", "page", "sector", "byte", "reach (upper bound)"};
 
 // Pages of at least `page_bytes` around a range.
 ByteRange RoundedOut(const ByteRange& range, std::int64_t page_bytes) {
@@ -23,18 +16,15 @@ ByteRange RoundedOut(const ByteRange& range, std::int64_t page_bytes) {
   return RangeOf(begin, static_cast<std::int64_t>((range.end - begin + page - 1) / page * page));
 }
 
-// A launch that was seen and touched nothing has a working set of nothing.
-bool HasCounts(const WorkItem& item) {
-  return item.coverage == trace::Coverage::kExact || item.coverage == trace::Coverage::kPartial;
-}
-
 }  // namespace
 
 std::string_view WorkingSetLevelName(WorkingSetLevel level) {
-  return kLevelNames[static_cast<std::size_t>(level)];
+  constexpr std::array<std::string_view, kNumWorkingSetLevels> kNames{
+      "allocation", "object", "page", "sector", "byte", "reach (upper bound)"};
+  return kNames[static_cast<std::size_t>(level)];
 }
 
-// Lanes and pages often follow each other: what goes on where the last one ends makes it longer.
+// Lanes and pages are often consecutive: a range that continues the last one extends it.
 void UseWalk::LevelRanges::Add(const ByteRange& range) {
   is_recorded = true;
   if (!ranges.empty() && range.begin >= ranges.back().begin && range.begin <= ranges.back().end) {
@@ -44,13 +34,11 @@ void UseWalk::LevelRanges::Add(const ByteRange& range) {
   }
 }
 
-std::int64_t UseWalk::LevelRanges::Size() {
-  return is_recorded ? UnionBytes(ranges) : kNotRecorded;
-}
-
-void UseWalk::LevelRanges::Clear() {
+std::int64_t UseWalk::LevelRanges::TakeSize() {
+  const std::int64_t size = is_recorded ? UnionBytes(ranges) : kNotRecorded;
   ranges.clear();
   is_recorded = false;
+  return size;
 }
 
 UseWalk::UseWalk(const RecordedWork& work, std::int64_t page_bytes)
@@ -65,39 +53,34 @@ UseWalk::UseWalk(const RecordedWork& work, std::int64_t page_bytes)
 UsedMemory UseWalk::Of(const WorkItem& item) {
   touched_.clear();
   reachable_.clear();
-  pages_.Clear();
-  sectors_.Clear();
-  bytes_.Clear();
   UsedMemory used{.coverage = item.coverage,
                   .is_kernel = work_.IsKernel(item),
                   .footprint = footprint_.At(item.order)};
   AddTouches(item, used);
   AddPages(item);
   AddAccesses(item);
-  if (!used.is_kernel) {
-    AddMoves(item);
-  }
   SetLevels(item, used);
   return used;
 }
 
 void UseWalk::AddTouches(const WorkItem& item, UsedMemory& used) {
+  // The ranges of memcpys and memsets are known; of rows with gaps only the number of bytes.
+  bytes_.is_recorded = !used.is_kernel && !item.touches.empty();
   for (const RowId touch : item.touches) {
     const Place place = objects_.AliveAt(trace_.touches.object[touch], item.order);
-    if (!work_.IsCounted(touch)) {
-      if (place != kNowhere) {
-        reachable_.push_back(place);
-      }
-      continue;
-    }
     const std::int64_t read = std::max<std::int64_t>(0, trace_.touches.read_bytes[touch]);
     const std::int64_t write = std::max<std::int64_t>(0, trace_.touches.write_bytes[touch]);
-    used.read_bytes += read;
-    used.write_bytes += write;
     if (place != kNowhere) {
-      touched_.push_back(place);
-    } else {
-      used.unowned_bytes += read + write;
+      (work_.IsCounted(touch) ? touched_ : reachable_).push_back(place);
+      if (!used.is_kernel) {
+        bytes_.Add(Intersection(RangeOf(trace_.touches.address[touch], read + write),
+                                objects_.RangeAt(place)));
+      }
+    }
+    if (work_.IsCounted(touch)) {
+      used.read_bytes += read;
+      used.write_bytes += write;
+      used.unowned_bytes += place == kNowhere ? read + write : 0;
     }
   }
 }
@@ -140,34 +123,23 @@ void UseWalk::AddAccesses(const WorkItem& item) {
   }
 }
 
-// A copy or set says itself which bytes it moves; rows with gaps only how many.
-void UseWalk::AddMoves(const WorkItem& item) {
-  bytes_.is_recorded = !item.touches.empty();
-  for (const RowId touch : item.touches) {
-    const Place place = objects_.AliveAt(trace_.touches.object[touch], item.order);
-    if (place != kNowhere) {
-      const std::int64_t moved =
-          trace_.touches.read_bytes[touch] + trace_.touches.write_bytes[touch];
-      bytes_.Add(
-          Intersection(RangeOf(trace_.touches.address[touch], moved), objects_.RangeAt(place)));
-    }
-  }
-}
-
 void UseWalk::SetLevels(const WorkItem& item, UsedMemory& used) {
-  const auto set = [&](WorkingSetLevel level, std::int64_t bytes) {
-    used.level_bytes[static_cast<std::size_t>(level)] = bytes;
-  };
-  const bool is_known = HasCounts(item) || !touched_.empty();
-  set(WorkingSetLevel::kObject, is_known ? objects_.UnionBytes(touched_) : kNotRecorded);
-  set(WorkingSetLevel::kAllocation, is_known ? AllocationBytes(item.order) : kNotRecorded);
-  set(WorkingSetLevel::kPage, pages_.Size());
-  set(WorkingSetLevel::kSector, sectors_.Size());
-  set(WorkingSetLevel::kByte, bytes_.Size());
-  set(WorkingSetLevel::kReach, ReachBytes());
+  // A launch that was observed and touched nothing has an empty working set.
+  const bool is_known = item.coverage == trace::Coverage::kExact ||
+                        item.coverage == trace::Coverage::kPartial || !touched_.empty();
+  const std::int64_t object_bytes = is_known ? objects_.UnionBytes(touched_) : kNotRecorded;
+  const std::int64_t allocation_bytes = is_known ? AllocationBytes(item.order) : kNotRecorded;
+  std::int64_t reach_bytes = kNotRecorded;
+  if (!reachable_.empty()) {
+    reachable_.insert(reachable_.end(), touched_.begin(), touched_.end());
+    reach_bytes = objects_.UnionBytes(reachable_);
+  }
+  // In the order of WorkingSetLevel.
+  used.level_bytes = {allocation_bytes,    object_bytes,      pages_.TakeSize(),
+                      sectors_.TakeSize(), bytes_.TakeSize(), reach_bytes};
 }
 
-// What is touched is in order by now, so neighbours lie in one allocation.
+// The touched objects are sorted by now, so neighbours lie in one allocation.
 std::int64_t UseWalk::AllocationBytes(std::int64_t order) {
   around_.clear();
   for (const Place place : touched_) {
@@ -177,23 +149,6 @@ std::int64_t UseWalk::AllocationBytes(std::int64_t order) {
     }
   }
   return objects_.UnionBytes(around_);
-}
-
-std::int64_t UseWalk::ReachBytes() {
-  if (reachable_.empty()) {
-    return kNotRecorded;
-  }
-  reachable_.insert(reachable_.end(), touched_.begin(), touched_.end());
-  return objects_.UnionBytes(reachable_);
-}
-
-std::vector<UsedMemory> UsedMemoryOf(const trace::Trace& trace, std::int64_t page_bytes) {
-  const RecordedWork work(trace);
-  UseWalk walk(work, page_bytes);
-  std::vector<UsedMemory> all;
-  all.reserve(work.size());
-  work.ForEach([&](const WorkItem& item) { all.push_back(walk.Of(item)); });
-  return all;
 }
 
 }  // namespace orrery::memory

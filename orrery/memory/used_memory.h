@@ -2,35 +2,29 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <string_view>
-#include <vector>
 
-#include "orrery/memory/footprint.h"
-#include "orrery/memory/lifetimes.h"
-#include "orrery/memory/object_map.h"
-#include "orrery/memory/objects_by_address.h"
+#include "orrery/memory/live_objects.h"
 #include "orrery/memory/recorded_work.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 
-/// How finely a working set is seen. At each level a byte counts once, and only inside of objects
-/// that live when the launch begins.
+/// The granularity of a working set. At each level a byte counts once, and only inside of objects
+/// that are alive when the launch begins.
 enum class WorkingSetLevel : std::uint8_t {
-  kAllocation,  // whole allocations, outermost, that hold something touched
+  kAllocation,  // whole allocations, outermost, that contain something touched
   kObject,      // whole objects touched, innermost: tensors where they are known
   kPage,        // pages touched, clipped to their objects
-  kSector,      // pieces of 512 bytes or less, clipped to their objects
-  kByte,        // bytes of single accesses, copies and sets
-  kReach,       // upper bound: objects touched or given as arguments
+  kSector,      // sectors of 512 bytes or less, clipped to their objects
+  kByte,        // bytes of single accesses, memcpys and memsets
+  kReach,       // upper bound: objects touched or passed as arguments
 };
 
 inline constexpr std::size_t kNumWorkingSetLevels = 6;
 
 [[nodiscard]] std::string_view WorkingSetLevelName(WorkingSetLevel level);
 
-/// What one launch, copy or set used.
+/// The memory that one launch, memcpy or memset used.
 struct UsedMemory {
   trace::Coverage coverage = trace::Coverage::kUnseen;
   bool is_kernel = false;
@@ -38,7 +32,7 @@ struct UsedMemory {
   std::array<std::int64_t, kNumWorkingSetLevels> level_bytes = {};  // -1: not recorded
   std::int64_t read_bytes = 0;  // issued; data that are read again count again
   std::int64_t write_bytes = 0;
-  std::int64_t unowned_bytes = 0;  // … of that to addresses that no live object owns
+  std::int64_t unowned_bytes = 0;  // of these, to addresses that no live object owns
 
   [[nodiscard]] std::int64_t At(WorkingSetLevel level) const {
     return level_bytes[static_cast<std::size_t>(level)];
@@ -47,8 +41,8 @@ struct UsedMemory {
   bool operator==(const UsedMemory&) const = default;
 };
 
-/// Says what the launches, copies and sets of a trace used, asked in their order. Pages smaller
-/// than `page_bytes` count as pages of that size. The upper bound is there for launches with
+/// Computes the memory that launches, memcpys and memsets of a trace used, in their order. Pages
+/// smaller than `page_bytes` count as pages of that size. The upper bound exists for launches with
 /// arguments that point to objects, and is not part of any other level.
 class UseWalk {
  public:
@@ -68,17 +62,14 @@ class UseWalk {
     bool is_recorded = false;
 
     void Add(const ByteRange& range);
-    [[nodiscard]] std::int64_t Size();
-    void Clear();
+    [[nodiscard]] std::int64_t TakeSize();
   };
 
   void AddTouches(const WorkItem& item, UsedMemory& used);
   void AddPages(const WorkItem& item);
   void AddAccesses(const WorkItem& item);
-  void AddMoves(const WorkItem& item);
   void SetLevels(const WorkItem& item, UsedMemory& used);
   [[nodiscard]] std::int64_t AllocationBytes(std::int64_t order);
-  [[nodiscard]] std::int64_t ReachBytes();
 
   const RecordedWork& work_;
   const trace::Trace& trace_;
@@ -88,7 +79,7 @@ class UseWalk {
   FootprintWalk footprint_;
   ObjectMap owners_;
 
-  // Of the item at hand; kept to be filled again.
+  // Of the current item; kept to reuse their memory.
   std::vector<Place> touched_;
   std::vector<Place> reachable_;
   std::vector<Place> around_;
@@ -96,9 +87,5 @@ class UseWalk {
   LevelRanges sectors_;
   LevelRanges bytes_;
 };
-
-/// Returns what each launch, copy and set used, in order.
-[[nodiscard]] std::vector<UsedMemory> UsedMemoryOf(const trace::Trace& trace,
-                                                   std::int64_t page_bytes = 4096);
 
 }  // namespace orrery::memory

@@ -1,5 +1,3 @@
-#include "orrery/memory/value_counts.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/base/statistics.h"
+#include "orrery/memory/working_set.h"
 
 namespace orrery::memory {
 namespace {

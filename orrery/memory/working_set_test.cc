@@ -6,10 +6,19 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory {
 namespace {
+
+// What each launch, copy and set used, in order.
+std::vector<UsedMemory> UsedMemoryOf(const trace::Trace& trace) {
+  const RecordedWork work(trace);
+  UseWalk walk(work, 4096);
+  std::vector<UsedMemory> all;
+  work.ForEach([&](const WorkItem& item) { all.push_back(walk.Of(item)); });
+  return all;
+}
 
 using trace::Coverage;
 using trace::MemoryClass;

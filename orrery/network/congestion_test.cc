@@ -14,7 +14,7 @@ TEST(CongestionTest, GoodputFallsWithCompetitorsToAFloor) {
   EXPECT_DOUBLE_EQ(ecn.Goodput(2), 0.93);
   EXPECT_DOUBLE_EQ(ecn.Goodput(16), 0.87);
   EXPECT_EQ(ecn.Goodput(1024), 0.8);
-  EXPECT_FALSE(ecn.parameters().source.empty());
+  EXPECT_FALSE(ecn.source.empty());
 }
 
 TEST(CongestionTest, WithoutLossAllOfALinkArrives) {

@@ -1,8 +1,5 @@
-#include "orrery/network/flow_sharing.h"
-
 #include <algorithm>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -10,8 +7,9 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/network/test_fair_sharing.h"
-#include "orrery/network/test_traffic.h"
+#include "orrery/network/fair_sharing_test.h"
+#include "orrery/network/topology.h"
+#include "orrery/network/traffic_test.h"
 
 namespace orrery::network {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "orrery/base/check.h"
 #include "orrery/network/fair_filling.h"
-#include "orrery/network/flow_table.h"
 
 namespace orrery::network {
 namespace {
@@ -69,16 +68,14 @@ class TimeQueue {
     heap_.pop_back();
   }
 
-  [[nodiscard]] const QueueEntry& top() const {
-    return IsFrontNext() ? front_.back() : heap_.front();
-  }
+  const QueueEntry& top() const { return IsFrontNext() ? front_.back() : heap_.front(); }
 
-  [[nodiscard]] bool empty() const { return front_.empty() && heap_.empty(); }
+  bool empty() const { return front_.empty() && heap_.empty(); }
 
-  [[nodiscard]] std::size_t size() const { return front_.size() + heap_.size(); }
+  std::size_t size() const { return front_.size() + heap_.size(); }
 
  private:
-  [[nodiscard]] bool IsFrontNext() const {
+  bool IsFrontNext() const {
     return !front_.empty() && (heap_.empty() || front_.back().first <= heap_.front().first);
   }
 
@@ -155,11 +152,11 @@ class FlowSimulation::State {
     return flow.level * flow.weight;
   }
 
-  [[nodiscard]] std::int64_t now_ps() const { return now_ps_; }
+  std::int64_t now_ps() const { return now_ps_; }
 
-  [[nodiscard]] FlowId num_flows() const { return first_id_ + transfers_.size(); }
+  FlowId num_flows() const { return first_id_ + transfers_.size(); }
 
-  [[nodiscard]] const FlowSimulationWork& work() const { return work_; }
+  const FlowSimulationWork& work() const { return work_; }
 
  private:
   // Without active flows all rows can be reused, so that long runs do not grow.

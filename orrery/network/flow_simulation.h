@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "orrery/network/flow_sharing.h"
 #include "orrery/network/topology.h"
 
 namespace orrery::network {
@@ -15,7 +14,7 @@ namespace orrery::network {
 /// Counts up over the lifetime of a simulation.
 using FlowId = std::uint64_t;
 
-class CongestionModel;
+struct CongestionModel;
 
 struct FlowSpec {
   double bytes = 0;
@@ -25,7 +24,6 @@ struct FlowSpec {
   double multiplicity = 1;  // of a class of equal flows over the same links, each of `bytes`
 };
 
-/// The end of a flow.
 struct FlowEnd {
   FlowId flow = 0;
   std::int64_t time_ps = 0;
@@ -72,8 +70,6 @@ class FlowSimulation {
   FlowId Add(std::span<const LinkId> path, const FlowSpec& spec);
 
   [[nodiscard]] std::int64_t now_ps() const;
-
-  /// When the next flow starts or ends; nothing when all have ended.
   [[nodiscard]] std::optional<std::int64_t> NextEventPs();
 
   /// Advances to the next time at which flows end and returns them; empty when all have ended.

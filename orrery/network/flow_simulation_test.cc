@@ -12,10 +12,10 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/network/congestion.h"
+#include "orrery/network/fair_sharing_test.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/routing.h"
-#include "orrery/network/test_fair_sharing.h"
-#include "orrery/network/test_traffic.h"
+#include "orrery/network/traffic_test.h"
 
 namespace orrery::network {
 namespace {

@@ -9,7 +9,7 @@
 #include "orrery/network/flow_simulation.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/routing.h"
-#include "orrery/network/simgrid/test_simgrid.h"
+#include "orrery/network/simgrid/simgrid_test.h"
 
 namespace orrery::network {
 namespace {

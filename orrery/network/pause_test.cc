@@ -1,9 +1,9 @@
-#include "orrery/network/pause.h"
-
 #include <array>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/network/congestion.h"
 
 namespace orrery::network {
 namespace {

@@ -1,9 +1,8 @@
-#include "orrery/network/placement.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/network/presets.h"
+#include "orrery/network/routing.h"
 
 namespace orrery::network {
 namespace {

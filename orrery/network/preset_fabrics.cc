@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -8,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "orrery/network/preset_parts.h"
 #include "orrery/network/presets.h"
 
 namespace orrery::network {
@@ -36,30 +34,27 @@ ClosShape ShapeOf(std::uint32_t tiers, std::uint32_t radix, double oversubscript
 
 Status CheckClos(const Clos& clos) {
   if (clos.tiers != 2 && clos.tiers != 3) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("a Clos has 2 or 3 tiers: {}", clos.tiers));
+    return Invalid("a Clos has 2 or 3 tiers: {}", clos.tiers);
   }
   if (clos.radix < 2 || clos.radix % 2 != 0 || clos.radix > 1024) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("radix must be even and from 2 to 1024: {}", clos.radix));
+    return Invalid("radix must be even and from 2 to 1024: {}", clos.radix);
   }
   if (!(clos.oversubscription >= 1) ||
       ShapeOf(clos.tiers, clos.radix, clos.oversubscription).leaf_up == 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("oversubscription must be at least 1 and leave ports up: {}",
-                            clos.oversubscription));
+    return Invalid("oversubscription must be at least 1 and leave ports up: {}",
+                   clos.oversubscription);
   }
   return CheckServer(clos.server);
 }
 
-// How many servers to build.
 Result<std::uint32_t> NumServers(const Clos& clos) {
   const std::uint64_t ports = ClosPorts(clos.tiers, clos.radix, clos.oversubscription);
   const std::uint64_t most = ports / PortsOfServer(clos.server);
   if (clos.num_servers > most || most == 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{} servers of {} ports do not fit the {} ports of this Clos; raise "
-                            "radix or tiers",
-                            clos.num_servers, PortsOfServer(clos.server), ports));
+    return Invalid(
+        "{} servers of {} ports do not fit the {} ports of this Clos; raise "
+        "radix or tiers",
+        clos.num_servers, PortsOfServer(clos.server), ports);
   }
   const std::uint64_t servers = clos.num_servers == 0 ? most : clos.num_servers;
   ORRERY_TRY_STATUS(CheckGpuCount(servers * clos.server.num_gpus));
@@ -117,10 +112,10 @@ std::uint64_t NodesOfLevel(const FatTree& tree, std::size_t level) {
 
 Status CheckFatTree(const FatTree& tree) {
   if (tree.down.empty() || tree.down.size() != tree.up.size() || tree.down.size() > 8) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("a fat tree needs one arity down and one up for each of 1 to 8 levels: "
-                            "{} and {}",
-                            tree.down.size(), tree.up.size()));
+    return Invalid(
+        "a fat tree needs one arity down and one up for each of 1 to 8 levels: "
+        "{} and {}",
+        tree.down.size(), tree.up.size());
   }
   for (std::size_t level = 0; level < tree.down.size(); ++level) {
     ORRERY_TRY_STATUS(CheckAtLeast("down", tree.down[level], 1));
@@ -160,7 +155,7 @@ struct Blocks {
   std::uint32_t servers_per_block = 0;
   std::uint32_t leaves_per_block = 0;
 
-  [[nodiscard]] std::uint32_t num_blocks() const {
+  std::uint32_t num_blocks() const {
     return (num_servers + servers_per_block - 1) / servers_per_block;
   }
 };
@@ -172,10 +167,10 @@ Status CheckBlocks(const Blocks& blocks, const Server& server, std::uint32_t num
   ORRERY_TRY_STATUS(CheckAtLeast("servers_per_block", blocks.servers_per_block, 1));
   ORRERY_TRY_STATUS(CheckGpuCount(std::uint64_t{blocks.num_servers} * server.num_gpus));
   if (num_spines == 0 && blocks.num_blocks() > 1) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{} blocks need spines to meet; raise the number of spines or "
-                            "servers_per_block",
-                            blocks.num_blocks()));
+    return Invalid(
+        "{} blocks need spines to meet; raise the number of spines or "
+        "servers_per_block",
+        blocks.num_blocks());
   }
   return {};
 }
@@ -306,11 +301,8 @@ Result<Topology> MakeRailOptimised(const RailOptimised& rails) {
   const NodeId first_spine = AddSwitches(builder, rails.num_spines, "spine");
   Wire wire = rails.fabric;
   wire.bandwidth.bytes_per_second *= rails.cables_per_spine;
-  for (std::uint32_t leaf = 0; leaf < blocks.num_blocks() * blocks.leaves_per_block; ++leaf) {
-    for (std::uint32_t spine = 0; spine < rails.num_spines; ++spine) {
-      builder.AddCable(first_leaf + leaf, first_spine + spine, wire);
-    }
-  }
+  JoinPod(builder, first_leaf, blocks.num_blocks() * blocks.leaves_per_block, first_spine,
+          rails.num_spines, wire);
   return std::move(builder).Build();
 }
 

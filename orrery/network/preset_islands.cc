@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "orrery/network/preset_parts.h"
 #include "orrery/network/presets.h"
 
 namespace orrery::network {
@@ -63,7 +62,6 @@ constexpr std::array<MeshEdge, 16> kCubeMeshEdges{{
     {6, 7, 2},
 }};
 
-// A PCIe switch with its GPUs and NICs.
 void AddPcieSwitch(TopologyBuilder& builder, const PcieTree& tree, NodeId cpu,
                    std::uint32_t number) {
   const NodeId pcie_switch = builder.AddNode(NodeKind::kSwitch, fmt::format("pcie{}", number));
@@ -107,9 +105,8 @@ Status CheckServer(const Server& server) {
   ORRERY_TRY_STATUS(CheckAtLeast("num_gpus", server.num_gpus, 1));
   ORRERY_TRY_STATUS(CheckAtLeast("ports_per_nic", server.ports_per_nic, 1));
   if (server.num_nics != 0 && server.num_gpus % server.num_nics != 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("the NICs of a server must divide its {} GPUs: {}", server.num_gpus,
-                            server.num_nics));
+    return Invalid("the NICs of a server must divide its {} GPUs: {}", server.num_gpus,
+                   server.num_nics);
   }
   return {};
 }
@@ -118,8 +115,7 @@ Status CheckAtLeast(std::string_view name, std::uint64_t value, std::uint64_t le
   if (value >= least) {
     return {};
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("{} must be at least {}: {}", name, least, value));
+  return Invalid("{} must be at least {}: {}", name, least, value);
 }
 
 Status CheckGpuCount(std::uint64_t num_gpus) {
@@ -150,8 +146,7 @@ Result<Topology> MakeNvlinkPairs(const NvlinkPairs& pairs) {
   ORRERY_TRY_STATUS(CheckAtLeast("num_gpus", pairs.num_gpus, 2));
   ORRERY_TRY_STATUS(CheckGpuCount(pairs.num_gpus));
   if (pairs.num_gpus % 2 != 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("pairs need an even number of GPUs: {}", pairs.num_gpus));
+    return Invalid("pairs need an even number of GPUs: {}", pairs.num_gpus);
   }
   TopologyBuilder builder;
   const std::vector<NodeId> gpus = AddGpus(builder, pairs.num_gpus);

@@ -14,7 +14,6 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/mix_bits.h"
-#include "orrery/network/structured_paths.h"
 #include "orrery/network/switch_graph.h"
 
 namespace orrery::network {
@@ -30,12 +29,6 @@ struct Amount {
 
 // The amounts at switches, in the order of their places, so that sums are deterministic.
 using AmountAt = std::map<std::uint32_t, Amount>;
-
-void Arrive(AmountAt& amounts, std::uint32_t place, const Amount& more) {
-  Amount& amount = amounts[place];
-  amount.share += more.share;
-  amount.latency_ps = std::max(amount.latency_ps, more.latency_ps);
-}
 
 class Spraying {
  public:
@@ -60,7 +53,6 @@ class Spraying {
   }
 
  private:
-  // Uses the links of an attachment and returns their latency.
   std::int64_t Take(const Attachment& attachment, double share) {
     std::int64_t latency_ps = 0;
     for (std::uint32_t i = 0; i < attachment.num_links; ++i) {
@@ -82,9 +74,10 @@ class Spraying {
       const double share = amount.share / static_cast<double>(nearer.size());
       for (const SwitchGraph::Edge& edge : nearer) {
         share_of_link_[edge.link] += share;
-        Arrive(next, edge.place,
-               {.share = share,
-                .latency_ps = amount.latency_ps + topology_.link(edge.link).latency_ps});
+        Amount& amount_there = next[edge.place];
+        amount_there.share += share;
+        amount_there.latency_ps = std::max(
+            amount_there.latency_ps, amount.latency_ps + topology_.link(edge.link).latency_ps);
       }
     }
     return next;
@@ -116,7 +109,6 @@ std::uint64_t HashOf(std::initializer_list<std::uint64_t> parts) {
   return hash;
 }
 
-// Chooses among equal links, repeatedly along a path.
 class Chooser {
  public:
   Chooser(const RoutingOptions& options, GpuId from, GpuId to, std::uint64_t label)
@@ -160,6 +152,12 @@ void AppendLinks(const Attachment& attachment, std::vector<LinkId>& path) {
               attachment.links.begin() + attachment.num_links);
 }
 
+Result<std::int64_t> LatencyPs(Router& router, GpuId from, GpuId to) {
+  std::vector<LinkId> path;
+  ORRERY_TRY_STATUS(router.AppendPath(from, to, 0, path));
+  return PathLatencyPs(router.topology(), path);
+}
+
 }  // namespace
 
 class Router::State {
@@ -191,7 +189,7 @@ class Router::State {
     return route;
   }
 
-  [[nodiscard]] const Topology& topology() const { return topology_; }
+  const Topology& topology() const { return topology_; }
 
  private:
   Status CheckGpus(GpuId from, GpuId to) const {
@@ -295,7 +293,6 @@ class Router::State {
     return std::nullopt;
   }
 
-  // Finds the ends of the shortest paths.
   void FindShortest(GpuId from, GpuId to) {
     path_ends_.clear();
     std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
@@ -382,6 +379,64 @@ std::int64_t PathLatencyPs(const Topology& topology, std::span<const LinkId> pat
     latency_ps += topology.link(link).latency_ps;
   }
   return latency_ps;
+}
+
+Result<Placement> Placement::Create(const Topology& topology, std::vector<GpuId> gpu_of_rank) {
+  if (gpu_of_rank.empty()) {
+    return Invalid("a group needs at least one rank");
+  }
+  Placement placement;
+  std::vector<std::uint32_t> rank_of_gpu(topology.num_gpus(), ~std::uint32_t{0});
+  std::map<IslandId, std::size_t> index_of_island;
+  for (std::uint32_t rank = 0; rank < gpu_of_rank.size(); ++rank) {
+    const GpuId gpu = gpu_of_rank[rank];
+    if (gpu >= topology.num_gpus()) {
+      return Invalid("rank {} is on GPU {}, but there are {}", rank, gpu, topology.num_gpus());
+    }
+    if (rank_of_gpu[gpu] != ~std::uint32_t{0}) {
+      return Invalid("ranks {} and {} are both on GPU {}", rank_of_gpu[gpu], rank, gpu);
+    }
+    rank_of_gpu[gpu] = rank;
+    const auto [found, is_new] =
+        index_of_island.try_emplace(topology.island(gpu), placement.islands_.size());
+    if (is_new) {
+      placement.islands_.push_back({.island = topology.island(gpu)});
+    }
+    placement.islands_[found->second].ranks.push_back(rank);
+  }
+  placement.gpu_of_rank_ = std::move(gpu_of_rank);
+  return placement;
+}
+
+Result<Placement> Placement::Strided(const Topology& topology, GpuId first, std::uint32_t num_ranks,
+                                     std::uint32_t stride) {
+  const std::uint64_t last = first + std::uint64_t{num_ranks} * stride;
+  if (num_ranks > topology.num_gpus() || last > topology.num_gpus() + std::uint64_t{stride}) {
+    return Invalid("{} ranks from GPU {} in steps of {} do not fit on {} GPUs", num_ranks, first,
+                   stride, topology.num_gpus());
+  }
+  std::vector<GpuId> gpus;
+  for (std::uint32_t rank = 0; rank < num_ranks; ++rank) {
+    gpus.push_back(first + rank * stride);
+  }
+  return Create(topology, std::move(gpus));
+}
+
+Result<PlacementLatencies> FindLatencies(const Placement& placement, Router& router) {
+  const std::span<const IslandRanks> islands = placement.islands();
+  const auto first_gpu = [&](std::size_t i) { return placement.gpu(islands[i].ranks.front()); };
+  PlacementLatencies latencies;
+  for (std::size_t i = 0; i < islands.size(); ++i) {
+    if (islands[i].ranks.size() > 1) {
+      ORRERY_TRY(const std::int64_t inside,
+                 LatencyPs(router, first_gpu(i), placement.gpu(islands[i].ranks[1])));
+      latencies.island_ps = std::max(latencies.island_ps, inside);
+    }
+    ORRERY_TRY(const std::int64_t next,
+               LatencyPs(router, first_gpu(i), first_gpu((i + 1) % islands.size())));
+    latencies.neighbour_ps = std::max(latencies.neighbour_ps, next);
+  }
+  return latencies;
 }
 
 }  // namespace orrery::network

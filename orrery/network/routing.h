@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/network/flow_sharing.h"
 #include "orrery/network/topology.h"
 
 namespace orrery::network {
@@ -30,7 +29,6 @@ struct RoutingOptions {
   std::vector<LinkId> failed_links{};
 };
 
-/// A route from one GPU to another.
 struct Route {
   std::vector<LinkUse> uses{};  // with shares below 1 when the flow is split over equal paths
   std::int64_t latency_ps = 0;  // sum over the links of the longest of the paths
@@ -53,15 +51,11 @@ class Router {
   /// path is left, and names both ends. O(links of the switches on the path).
   [[nodiscard]] Status AppendPath(GpuId from, GpuId to, std::uint64_t label,
                                   std::vector<LinkId>& path);
-
-  /// The same path as a route.
   [[nodiscard]] Result<Route> Find(GpuId from, GpuId to, std::uint64_t label = 0);
 
   /// Splits a flow over all shortest paths, evenly at every switch: packet spraying, adaptive
   /// routing. Costs O(links of all those paths).
   [[nodiscard]] Result<Route> Spray(GpuId from, GpuId to);
-
-  /// Number of links between two GPUs.
   [[nodiscard]] Result<std::uint32_t> Distance(GpuId from, GpuId to);
 
   [[nodiscard]] const Topology& topology() const;
@@ -71,7 +65,47 @@ class Router {
   std::unique_ptr<State> state_;
 };
 
-/// Sum of the latencies of a path.
 [[nodiscard]] std::int64_t PathLatencyPs(const Topology& topology, std::span<const LinkId> path);
+
+struct IslandRanks {
+  IslandId island = 0;
+  std::vector<std::uint32_t> ranks{};  // ascending
+};
+
+class Placement {
+ public:
+  /// Fails when a GPU does not exist or has two ranks.
+  [[nodiscard]] static Result<Placement> Create(const Topology& topology,
+                                                std::vector<GpuId> gpu_of_rank);
+
+  [[nodiscard]] static Result<Placement> Strided(const Topology& topology, GpuId first,
+                                                 std::uint32_t num_ranks, std::uint32_t stride = 1);
+
+  [[nodiscard]] std::uint32_t num_ranks() const {
+    return static_cast<std::uint32_t>(gpu_of_rank_.size());
+  }
+
+  [[nodiscard]] GpuId gpu(std::uint32_t rank) const { return gpu_of_rank_[rank]; }
+
+  [[nodiscard]] std::span<const GpuId> gpus() const { return gpu_of_rank_; }
+
+  /// Islands in the order of their first rank.
+  [[nodiscard]] std::span<const IslandRanks> islands() const { return islands_; }
+
+ private:
+  std::vector<GpuId> gpu_of_rank_;
+  std::vector<IslandRanks> islands_;
+};
+
+/// The largest latencies along the links between ranks of a placement; 0 without such a pair.
+struct PlacementLatencies {
+  /// Between the first two ranks of an island.
+  std::int64_t island_ps = 0;
+  /// Between the first ranks of consecutive islands, the last and the first included.
+  std::int64_t neighbour_ps = 0;
+};
+
+/// O(islands) searches. Fails when ranks cannot reach each other, and names two.
+[[nodiscard]] Result<PlacementLatencies> FindLatencies(const Placement& placement, Router& router);
 
 }  // namespace orrery::network

@@ -1,3 +1,5 @@
+#include "orrery/network/simgrid/simgrid_test.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,7 +11,6 @@
 #include "orrery/network/flow_simulation.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/routing.h"
-#include "orrery/network/simgrid/test_simgrid.h"
 
 namespace orrery::network {
 namespace {

@@ -1,7 +1,10 @@
+/// Paths that follow from the shape of a topology. All return false, with `path` unchanged, when a
+/// link on the path is down.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,7 +28,6 @@ struct Attachment {
 /// switches) of time and two bytes for each switch connected with it.
 class SwitchGraph {
  public:
-  /// A link to the switch at `place`.
   struct Edge {
     std::uint32_t place = 0;
     LinkId link = 0;
@@ -39,7 +41,6 @@ class SwitchGraph {
 
   [[nodiscard]] std::span<const Attachment> downlinks(GpuId gpu) const { return down_.Row(gpu); }
 
-  /// Links to other switches.
   [[nodiscard]] std::span<const Edge> edges(std::uint32_t place) const { return out_.Row(place); }
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -62,7 +63,6 @@ class SwitchGraph {
   [[nodiscard]] const Distances& DistancesTo(std::uint32_t place);
 
  private:
-  // One row of values for each key.
   template <typename T>
   class Rows {
    public:
@@ -70,7 +70,7 @@ class SwitchGraph {
 
     void EndRow() { begin_.push_back(static_cast<std::uint32_t>(values_.size())); }
 
-    [[nodiscard]] std::span<const T> Row(std::uint32_t key) const {
+    std::span<const T> Row(std::uint32_t key) const {
       return {values_.data() + begin_[key], begin_[key + 1] - begin_[key]};
     }
 
@@ -96,7 +96,7 @@ class SwitchGraph {
   void AddPathsOf(const Topology& topology, NodeId gpu, const Direction& direction,
                   Rows<Attachment>& attachments);
 
-  [[nodiscard]] bool IsUp(LinkId link) const { return is_down_[link] == 0; }
+  bool IsUp(LinkId link) const { return is_down_[link] == 0; }
 
   std::span<const std::uint8_t> is_down_;
   std::vector<NodeId> nodes_;            // by place; connected nodes have adjacent places
@@ -110,5 +110,17 @@ class SwitchGraph {
   std::vector<Distances> distances_;  // by place of the end; empty until needed
   std::vector<std::uint32_t> queue_;
 };
+
+/// Along the first side of the torus, then the second, …; the shorter direction, upwards when both
+/// are equal, the other direction when a link of the first is down.
+[[nodiscard]] bool AppendDimensionOrder(const Topology& topology,
+                                        std::span<const std::uint8_t> is_down, GpuId from, GpuId to,
+                                        std::vector<LinkId>& path);
+
+/// At most one local, one global and one local cable; with `over_group` minimal to that group
+/// first.
+[[nodiscard]] bool AppendDragonfly(const Topology& topology, std::span<const std::uint8_t> is_down,
+                                   GpuId from, GpuId to, std::optional<std::uint32_t> over_group,
+                                   std::vector<LinkId>& path);
 
 }  // namespace orrery::network

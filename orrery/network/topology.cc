@@ -58,24 +58,18 @@ Status CheckLink(const Topology& topology, LinkId id) {
   const Link& link = topology.link(id);
   const NodeId unknown = std::max(link.from, link.to);
   if (unknown >= topology.num_nodes()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("link {} connects a node that does not exist: {}", id, unknown));
+    return Invalid("link {} connects a node that does not exist: {}", id, unknown);
   }
   const std::string name = topology.LinkName(id);
   if (link.from == link.to) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("link {} must connect two different nodes", name));
+    return Invalid("link {} must connect two different nodes", name);
   }
   const double rate = link.bandwidth.bytes_per_second;
   if (!(rate > 0) || !std::isfinite(rate)) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("bandwidth of link {} must be above zero: {} bytes per second", name, rate));
+    return Invalid("bandwidth of link {} must be above zero: {} bytes per second", name, rate);
   }
   if (link.latency_ps < 0) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("latency of link {} must not be negative: {} ps", name, link.latency_ps));
+    return Invalid("latency of link {} must not be negative: {} ps", name, link.latency_ps);
   }
   return {};
 }
@@ -92,9 +86,8 @@ Status CheckNoDuplicates(const Topology& topology) {
         kinds[link.to] = 0;
       }
       if ((kinds[link.to] & bit) != 0) {
-        return Fail(Error::Kind::kInvalidInput,
-                    fmt::format("link {} exists twice; write one link with the bandwidth of both",
-                                topology.LinkName(id)));
+        return Invalid("link {} exists twice; write one link with the bandwidth of both",
+                       topology.LinkName(id));
       }
       kinds[link.to] |= bit;
     }
@@ -111,9 +104,8 @@ Status CheckConnected(const Topology& topology) {
   for (GpuId gpu = 1; gpu < topology.num_gpus(); ++gpu) {
     const NodeId node = topology.gpu_node(gpu);
     if (parts.Root(node) != parts.Root(first)) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("no links lead from {} to {}; connect them or leave one out",
-                              topology.name(first), topology.name(node)));
+      return Invalid("no links lead from {} to {}; connect them or leave one out",
+                     topology.name(first), topology.name(node));
     }
   }
   return {};
@@ -175,8 +167,7 @@ Result<LinkId> Topology::FindLink(std::string_view from, std::string_view to) co
 
 Result<Topology> Topology::WithScaledLinks(std::span<const LinkId> links, double factor) const {
   if (!(factor > 0) || !std::isfinite(factor)) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("bandwidth must be scaled by a factor above zero: {}", factor));
+    return Invalid("bandwidth must be scaled by a factor above zero: {}", factor);
   }
   Topology scaled = *this;
   for (const LinkId link : links) {
@@ -212,7 +203,7 @@ void TopologyBuilder::AddCable(NodeId one, NodeId other, const Wire& wire) {
 Result<Topology> TopologyBuilder::Build() && {
   Topology& topology = topology_;
   if (topology.num_gpus() == 0) {
-    return Fail(Error::Kind::kInvalidInput, "a topology needs at least one GPU");
+    return Invalid("a topology needs at least one GPU");
   }
   for (LinkId link = 0; link < topology.num_links(); ++link) {
     ORRERY_TRY_STATUS(CheckLink(topology, link));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +41,6 @@ struct Link {
   LinkKind kind = LinkKind::kNetwork;
 };
 
-/// The properties of a cable.
 struct Wire {
   Bandwidth bandwidth{};  // in each direction
   std::int64_t latency_ps = 0;
@@ -165,10 +165,7 @@ class TopologyBuilder {
 
   NodeId AddGpu(std::string name) { return AddNode(NodeKind::kGpu, std::move(name)); }
 
-  /// Adds one direction.
   void AddLink(NodeId from, NodeId to, const Wire& wire);
-
-  /// Adds both directions.
   void AddCable(NodeId one, NodeId other, const Wire& wire);
 
   void SetGpusForward(bool forward) { topology_.gpus_forward_ = forward; }
@@ -188,6 +185,22 @@ class TopologyBuilder {
 
  private:
   Topology topology_;
+};
+
+/// How much of a flow crosses a link: 1, less when the flow is split over equal paths, more when it
+/// crosses repeatedly.
+struct LinkUse {
+  LinkId link = 0;
+  double share = 1;
+};
+
+/// The demand of a flow in bandwidth sharing. A class of `multiplicity` flows over the same links
+/// counts as that many; rates are always those of one of them.
+struct FlowDemand {
+  std::span<const LinkUse> uses{};
+  double weight = 1;  // shares at a bottleneck are in proportion to it
+  double cap_bytes_per_second = std::numeric_limits<double>::infinity();  // NIC, protocol
+  double multiplicity = 1;
 };
 
 }  // namespace orrery::network

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 
 namespace orrery::network {
@@ -34,31 +34,21 @@ constexpr std::array<Unit, 6> kRateUnits{{{"Tbps", 125e9},
                                           {"bps", 0.125}}};
 constexpr std::array<Unit, 4> kTimeUnits{{{"ms", 1e9}, {"us", 1e6}, {"ns", 1e3}, {"s", 1e12}}};
 
-std::optional<double> Number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 std::optional<double> NumberWithUnit(std::string_view text, std::span<const Unit> units) {
   for (const Unit& unit : units) {
     if (text.ends_with(unit.name)) {
-      const std::optional<double> number = Number(text.substr(0, text.size() - unit.name.size()));
-      return number ? std::optional(*number * unit.factor) : std::nullopt;
+      const auto number = ParseWhole<double>(text.substr(0, text.size() - unit.name.size()));
+      return number && std::isfinite(*number) ? std::optional(*number * unit.factor) : std::nullopt;
     }
   }
   return std::nullopt;
 }
 
 std::optional<std::uint32_t> Count(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_count = error == std::errc() && end == text.data() + text.size();
-  return is_count && value <= kMostNodes ? std::optional(value) : std::nullopt;
+  const auto value = ParseWhole<std::uint32_t>(text);
+  return value && *value <= kMostNodes ? value : std::nullopt;
 }
 
-// Lines as words; blank lines have none.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
@@ -75,7 +65,7 @@ class Lines {
     return words;
   }
 
-  [[nodiscard]] int number() const { return number_; }
+  int number() const { return number_; }
 
  private:
   static void Split(std::string_view line, std::vector<std::string_view>& words) {
@@ -120,9 +110,8 @@ class Reader {
  private:
   enum Role : std::uint8_t { kGpu, kNvswitch, kSwitch };
 
-  [[nodiscard]] tl::unexpected<Error> Bad(std::string_view what) const {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: line {}: {}", file_, std::max(lines_.number(), 1), what));
+  tl::unexpected<Error> Bad(std::string_view what) const {
+    return Invalid("{}: line {}: {}", file_, std::max(lines_.number(), 1), what);
   }
 
   Status ReadHeader() {

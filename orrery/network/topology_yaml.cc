@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,7 +14,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/yaml_fields.h"
-#include "orrery/network/preset_parts.h"
+#include "orrery/network/presets.h"
 #include "orrery/network/topology_text.h"
 
 namespace orrery::network {
@@ -46,7 +45,6 @@ std::int64_t ToPicoseconds(double latency_ns, std::string_view key, YamlFields& 
   return std::llround(latency_ns * kPsPerNs);
 }
 
-// Nodes and links of our own format.
 class GraphReader {
  public:
   TopologyBuilder Read(YamlFields& document) && {
@@ -117,7 +115,6 @@ constexpr std::array<Spelling<Shape>, 3> kShapes{{{"Ring", Shape::kRing},
                                                   {"Switch", Shape::kSwitch},
                                                   {"FullyConnected", Shape::kFullyConnected}}};
 
-// A dimension of an ASTRA-sim network.
 struct Dimension {
   Shape shape = Shape::kRing;
   std::uint32_t size = 0;
@@ -177,7 +174,6 @@ std::vector<Dimension> ReadDimensions(YamlFields& fields, const std::optional<Er
   return dimensions;
 }
 
-// Links the NPUs of one line along a dimension.
 void LinkLine(TopologyBuilder& builder, const Dimension& dimension, NodeId first,
               std::uint32_t stride) {
   const auto npu = [&](std::uint32_t i) { return first + i * stride; };
@@ -238,8 +234,7 @@ Result<Topology> BuildFrom(std::string_view text, std::string_view file, const R
     Result<Topology> topology = std::move(*builder).Build();
     return topology ? std::move(topology) : FailWithin(file, topology);
   } catch (const YAML::Exception& error) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: line {}: not YAML: {}", file, error.mark.line + 1, error.msg));
+    return Invalid("{}: line {}: not YAML: {}", file, error.mark.line + 1, error.msg);
   }
 }
 

@@ -9,7 +9,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
-#include "orrery/base/nearest_word.h"
 #include "orrery/base/text.h"
 #include "orrery/overlap/embedded_multiprocessors.h"
 
@@ -29,11 +28,9 @@ Result<Enum> Find(const std::array<std::string_view, kCount>& names, std::string
       return static_cast<Enum>(i);
     }
   }
-  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a valid {}; expected one of {}",
-                                                      name, what, fmt::join(names, ", ")));
+  return Invalid("'{}' is not a valid {}; expected one of {}", name, what, fmt::join(names, ", "));
 }
 
-/// The contents of data/hardware/multiprocessors.yaml.
 struct Multiprocessors {
   double reach = 1;
   std::map<std::string, Machine, std::less<>> of_generation;
@@ -116,20 +113,8 @@ Family DefaultFamily(const hardware::Gpu& gpu, std::string_view kind) {
 }
 
 double TrafficOfPayload(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::kCopy:
-      return 2;
-    case Pattern::kReduceCopy:
-      return 3;
-    case Pattern::kSpin:
-      return 0;
-    case Pattern::kLowLatency:
-      return 4;
-    case Pattern::kLowLatency128:
-      return 2 * 128.0 / 120.0;
-  }
-  ORRERY_CHECK(false, "a pattern without traffic");
-  return 0;
+  constexpr std::array<double, kPatterns.size()> kTraffic = {2, 3, 0, 4, 2 * 128.0 / 120.0};
+  return kTraffic.at(static_cast<std::size_t>(pattern));
 }
 
 Machine MachineOf(const hardware::Gpu& gpu) {

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -36,6 +38,15 @@ struct Counters {
   double theoretical_occupancy = kUnknown;
 };
 
+inline constexpr std::pair<std::string_view, double Counters::*> kCounterColumns[] = {
+    {"compute_pct", &Counters::compute},
+    {"memory_pct", &Counters::memory},
+    {"dram_pct", &Counters::dram},
+    {"l1_hit_pct", &Counters::l1_hit},
+    {"l2_hit_pct", &Counters::l2_hit},
+    {"achieved_occupancy_pct", &Counters::achieved_occupancy},
+    {"theoretical_occupancy_pct", &Counters::theoretical_occupancy}};
+
 /// The library of a kernel by its name: kernels of one family behave alike when overlapped.
 enum class Family : std::uint8_t {
   kOther,
@@ -55,7 +66,6 @@ enum class Family : std::uint8_t {
 /// multiprocessor since Hopper, many waves of blocks before.
 [[nodiscard]] Family DefaultFamily(const hardware::Gpu& gpu, std::string_view kind);
 
-/// A compute kernel.
 struct ComputeKernel {
   std::string_view kind = {};  // operator name: "gemm", "attention"; outlives this
   double alone_us = 0;
@@ -80,7 +90,6 @@ enum class Pattern : std::uint8_t {
 
 enum class Place : std::uint8_t { kDeviceMemory, kCache, kHost };
 
-/// The stream with the higher priority.
 enum class Priority : std::uint8_t { kSame, kCommunication, kCompute };
 
 [[nodiscard]] std::string_view PatternName(Pattern pattern);
@@ -88,8 +97,6 @@ enum class Priority : std::uint8_t { kSame, kCommunication, kCompute };
 [[nodiscard]] Result<Pattern> PatternOf(std::string_view name);
 [[nodiscard]] Result<Place> PlaceOf(std::string_view name);
 [[nodiscard]] Result<Priority> PriorityOf(std::string_view name);
-
-/// Memory traffic per byte of payload.
 [[nodiscard]] double TrafficOfPayload(Pattern pattern);
 
 /// A communication kernel. Its payload rate is that of sending alone.
@@ -102,7 +109,6 @@ struct CommunicationKernel {
   double chunk_bytes = 0;  // between two checks of flags; 0 if unknown
 };
 
-/// The shared resources of a GPU.
 struct Machine {
   std::string_view generation = {};  // of the catalogue: "hopper"
   int sms = 0;
@@ -119,5 +125,51 @@ struct Machine {
 
 /// Returns the machine of a GPU of the catalogue, with the measured share of its memory bandwidth.
 [[nodiscard]] Machine MachineOf(const hardware::Gpu& gpu);
+
+struct Pair {
+  ComputeKernel compute = {};
+  CommunicationKernel communication = {};
+};
+
+/// The time of each kernel while both run, relative to its time alone; at least 1.
+struct Slowdown {
+  double compute = 1;
+  double communication = 1;
+
+  bool operator==(const Slowdown&) const = default;
+};
+
+struct Arrival {
+  bool compute_is_first = true;
+  double since_us = 0;  // time since the first launch
+  double first_us = 0;  // duration of the first alone
+};
+
+/// One launch of each kernel, the second at a set time after the first.
+struct KernelOverlap {
+  bool compute_is_first = true;
+  double offset_us = 0;         // of the second launch
+  double communication_us = 0;  // communication alone
+};
+
+/// Slowdown of kernels that share a GPU: contention while both run, and queueing while one of them
+/// has no room on the multiprocessors. Implemented by the analytic and the learned model.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual void Slowdowns(const Machine& machine, std::span<const Pair> pairs,
+                         std::span<Slowdown> slowdowns) const = 0;
+
+  /// The delay of the second kernel until its whole first wave of blocks has started.
+  [[nodiscard]] virtual double DelayUs(const Machine& machine, const Pair& pair,
+                                       const Arrival& arrival) const = 0;
+
+  [[nodiscard]] Slowdown SlowdownOf(const Machine& machine, const Pair& pair) const {
+    Slowdown slowdown;
+    Slowdowns(machine, {&pair, 1}, {&slowdown, 1});
+    return slowdown;
+  }
+};
 
 }  // namespace orrery::overlap

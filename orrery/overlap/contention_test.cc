@@ -1,6 +1,6 @@
-#include "orrery/overlap/contention.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/overlap/analytic_model.h"
 
 namespace orrery::overlap {
 namespace {

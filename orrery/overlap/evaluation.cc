@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,9 +13,7 @@
 #include "orrery/base/mix_bits.h"
 #include "orrery/base/statistics.h"
 #include "orrery/overlap/analytic_model.h"
-#include "orrery/overlap/contention.h"
 #include "orrery/overlap/features.h"
-#include "orrery/overlap/kernel_overlap_features.h"
 
 namespace orrery::overlap {
 namespace {
@@ -199,62 +196,43 @@ DelayEvaluation DelaysOf(std::span<const EvaluatedPair> rows) {
 }
 
 learn::Evaluation CommunicationOf(const LearnedModel& model, Rows rows) {
-  std::vector<double> predicted;
-  std::vector<double> measured;
+  learn::EvaluatedTimes slowdowns;
   for (const MeasuredPair* row : rows) {
     const double alone = row->pair.communication.payload_gbps;
     if (row->mode != Mode::kSteady || alone <= 0 || row->communication_together_gbps <= 0) {
       continue;
     }
-    predicted.push_back(model.SlowdownOf(row->machine, row->pair).communication);
-    measured.push_back(alone / row->communication_together_gbps);
+    slowdowns.Add(model.SlowdownOf(row->machine, row->pair).communication,
+                  alone / row->communication_together_gbps);
   }
-  return learn::Evaluate(predicted, measured);
+  return slowdowns.Evaluate();
 }
 
-/// A grouping of rows and the name of a row's group.
-struct GroupRule {
-  std::string_view what;
-  std::function<std::string(const MeasuredPair&)> name;
-};
-
-std::vector<GroupRule> GroupRules() {
-  return {
-      {"hardware", [](const MeasuredPair& row) { return row.gpu; }},
-      {"mode",
-       [](const MeasuredPair& row) {
-         return std::string(row.mode == Mode::kSteady ? "steady"
-                            : row.compute_is_first    ? "communication second"
-                                                      : "computing second");
-       }},
-      {"place",
-       [](const MeasuredPair& row) {
-         return std::string(PlaceName(row.pair.communication.place));
-       }},
-      {"pattern",
-       [](const MeasuredPair& row) {
-         return std::string(PatternName(row.pair.communication.pattern));
-       }},
-      {"width",
-       [](const MeasuredPair& row) {
-         return fmt::format("{:3}", row.pair.communication.shape.blocks);
-       }},
-      {"kind", [](const MeasuredPair& row) { return std::string(row.pair.compute.kind); }},
-  };
+/// The groupings of rows and the group of a row in each.
+std::array<std::pair<std::string_view, std::string>, 6> GroupsIn(const MeasuredPair& row) {
+  const CommunicationKernel& communication = row.pair.communication;
+  return {{{"hardware", row.gpu},
+           {"mode", row.mode == Mode::kSteady ? "steady"
+                    : row.compute_is_first    ? "communication second"
+                                              : "computing second"},
+           {"place", std::string(PlaceName(communication.place))},
+           {"pattern", std::string(PatternName(communication.pattern))},
+           {"width", fmt::format("{:3}", communication.shape.blocks)},
+           {"kind", std::string(row.pair.compute.kind)}}};
 }
 
 std::vector<Group> GroupsOf(std::span<const EvaluatedPair> rows) {
+  // By grouping in their order, then by name.
+  std::map<std::tuple<std::size_t, std::string_view, std::string>, learn::EvaluatedTimes> times;
+  for (const EvaluatedPair& row : rows) {
+    std::size_t number = 0;
+    for (const auto& [what, name] : GroupsIn(*row.row)) {
+      times[{number++, what, name}].Add(row.predicted_us, row.row->together_us);
+    }
+  }
   std::vector<Group> groups;
-  for (const GroupRule& rule : GroupRules()) {
-    std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> values;
-    for (const EvaluatedPair& row : rows) {
-      auto& [predicted, measured] = values[rule.name(*row.row)];
-      predicted.push_back(row.predicted_us);
-      measured.push_back(row.row->together_us);
-    }
-    for (const auto& [name, both] : values) {
-      groups.push_back({std::string(rule.what), name, learn::Evaluate(both.first, both.second)});
-    }
+  for (const auto& [key, of_group] : times) {
+    groups.push_back({std::string(std::get<1>(key)), std::get<2>(key), of_group.Evaluate()});
   }
   return groups;
 }
@@ -276,9 +254,8 @@ Result<HeldOut> HeldOutOf(std::string_view name) {
       return static_cast<HeldOut>(i);
     }
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("rows cannot be held out by '{}'; expected one of {}", name,
-                          fmt::join(kHeldOutNames, ", ")));
+  return Invalid("rows cannot be held out by '{}'; expected one of {}", name,
+                 fmt::join(kHeldOutNames, ", "));
 }
 
 PairSplit SplitPairs(std::span<const MeasuredPair> rows, HeldOut what, std::uint64_t seed) {

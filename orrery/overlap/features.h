@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "orrery/learn/importance.h"
-#include "orrery/overlap/model.h"
+#include "orrery/learn/metrics.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 
@@ -17,12 +17,22 @@ namespace orrery::overlap {
 /// Appends the features of a pair, in the order of their names.
 void AppendFeatures(const Machine& machine, const Pair& pair, const Arrival& arrival,
                     std::vector<float>& features);
-
-/// Groups of related features, for importance.
 [[nodiscard]] std::vector<learn::FeatureGroup> FeatureGroups();
 
 /// The pair as known from a plan: no launch of the compute kernel, no counters. The family follows
 /// from the GPU and the operator.
 [[nodiscard]] Pair AsPlanned(Pair pair);
+
+/// The features of a pair (features.h), and of its overlap.
+[[nodiscard]] std::span<const std::string> KernelOverlapFeatureNames();
+
+/// Appends the features of a pair that overlaps once, or, without an overlap, of a kernel
+/// concurrent with continuous communication.
+void AppendKernelOverlapFeatures(const Machine& machine, const Pair& pair,
+                                 const std::optional<KernelOverlap>& overlap,
+                                 std::vector<float>& features);
+
+[[nodiscard]] std::vector<learn::FeatureGroup> KernelOverlapFeatureGroups();
+[[nodiscard]] Arrival ArrivalOf(const Pair& pair, const KernelOverlap& overlap);
 
 }  // namespace orrery::overlap

@@ -1,5 +1,3 @@
-#include "orrery/overlap/fit.h"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,10 +6,10 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/learn/boosted_trees.h"
-#include "orrery/learn/forest_codec.h"
-#include "orrery/learn/perceptron_training.h"
+#include "orrery/learn/forest.h"
+#include "orrery/learn/perceptron.h"
+#include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/features.h"
-#include "orrery/overlap/kernel_overlap_features.h"
 
 namespace orrery::overlap {
 namespace {
@@ -62,7 +60,6 @@ learn::DataSet CommunicationData(Rows rows) {
   return data;
 }
 
-/// Communication that came second: whether it waited, and for how much of the time left.
 struct DelayData {
   learn::DataSet waits = EmptyData(FeatureNames());
   learn::DataSet share = EmptyData(FeatureNames());
@@ -90,7 +87,6 @@ DelayData DelaysOf(Rows rows) {
   return data;
 }
 
-/// How many models are averaged, and how large they are.
 struct Size {
   int rounds = 100;
   int depth = 6;
@@ -205,9 +201,9 @@ Result<LearnedModel> FitOverlap(Rows rows, const FitOptions& options, const FitP
   say("how long communication waits for room");
   const DelayData delays = DelaysOf(rows);
   if (delays.share.num_rows() == 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                "no communication kernel was delayed, so delays cannot be fitted; measure "
-                "more arrivals");
+    return Invalid(
+        "no communication kernel was delayed, so delays cannot be fitted; measure "
+        "more arrivals");
   }
   ORRERY_TRY(parts.waits, Fit(delays.waits, options, kOfOthers));
   ORRERY_TRY(parts.wait_share, Fit(delays.share, options, kOfOthers));

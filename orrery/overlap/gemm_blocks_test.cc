@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/overlap/kernel_name.h"
+#include "orrery/overlap/pair_table.h"
 
 namespace orrery::overlap {
 namespace {

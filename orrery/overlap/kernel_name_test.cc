@@ -1,6 +1,6 @@
-#include "orrery/overlap/kernel_name.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/overlap/pair_table.h"
 
 namespace orrery::overlap {
 namespace {

@@ -1,11 +1,10 @@
-#include "orrery/overlap/kernel_overlap_features.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "orrery/hardware/gpu.h"
+#include "orrery/overlap/features.h"
 
 namespace orrery::overlap {
 namespace {

@@ -13,11 +13,9 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/check.h"
-#include "orrery/learn/forest_codec.h"
+#include "orrery/learn/forest.h"
 #include "orrery/overlap/analytic_model.h"
-#include "orrery/overlap/contention.h"
 #include "orrery/overlap/features.h"
-#include "orrery/overlap/kernel_overlap_features.h"
 
 namespace orrery::overlap {
 
@@ -44,31 +42,24 @@ constexpr auto kBlends = std::to_array<std::pair<std::string_view, Blend Learned
 // except for what caches absorb.
 constexpr double kLeastOfLoad = 0.5;
 
-double LeastSlowdown(const AnalyticParts& parts) {
-  return std::max(1.0, kLeastOfLoad * parts.memory);
-}
-
 constexpr double kSurelyNot = 0.15;
 
-std::string ForestSection(std::string_view blend, std::size_t member) {
-  return fmt::format("{}.forest.{}", blend, member);
-}
-
-std::string PerceptronSection(std::string_view blend, std::size_t member) {
-  return fmt::format("{}.perceptron.{}", blend, member);
+// "compute.forest.0", "planned.perceptron.1"
+std::string SectionOf(std::string_view blend, std::string_view model, std::size_t member) {
+  return fmt::format("{}.{}.{}", blend, model, member);
 }
 
 // At least one forest, and further members if present.
 Result<Blend> BlendIn(const learn::ModelFile& file, std::string_view name) {
   Blend blend;
-  ORRERY_TRY(const std::string_view first, file.Find(ForestSection(name, 0)));
+  ORRERY_TRY(const std::string_view first, file.Find(SectionOf(name, "forest", 0)));
   for (Result<std::string_view> found = first; found;
-       found = file.Find(ForestSection(name, blend.forests.size()))) {
+       found = file.Find(SectionOf(name, "forest", blend.forests.size()))) {
     ORRERY_TRY(learn::Forest forest, learn::DecodeForest(*found));
     blend.forests.push_back(std::move(forest));
   }
-  for (Result<std::string_view> found = file.Find(PerceptronSection(name, 0)); found;
-       found = file.Find(PerceptronSection(name, blend.perceptrons.size()))) {
+  for (Result<std::string_view> found = file.Find(SectionOf(name, "perceptron", 0)); found;
+       found = file.Find(SectionOf(name, "perceptron", blend.perceptrons.size()))) {
     ORRERY_TRY(learn::Perceptron perceptron, learn::Perceptron::Decode(*found));
     blend.perceptrons.push_back(std::move(perceptron));
   }
@@ -149,7 +140,7 @@ void LearnedModel::Slowdowns(const Machine& machine, std::span<const Pair> pairs
   const std::vector<double> compute = ComputeLogs(pairs, rows);
   const std::vector<double> communication = parts_.communication.PredictRows(rows_of_pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const double least = LeastSlowdown(PartsOf(machine, pairs[i]));
+    const double least = std::max(1.0, kLeastOfLoad * PartsOf(machine, pairs[i]).memory);
     slowdowns[i] = {.compute = std::max(least, std::exp(compute[i])),
                     .communication = std::max(1.0, std::exp(communication[i]))};
   }
@@ -202,10 +193,11 @@ void LearnedModel::AddTo(learn::ModelFile& file) const {
   for (const auto& [name, blend] : kBlends) {
     const Blend& members = parts_.*blend;
     for (std::size_t i = 0; i < members.forests.size(); ++i) {
-      file.sections.push_back({ForestSection(name, i), learn::EncodeForest(members.forests[i])});
+      file.sections.push_back(
+          {SectionOf(name, "forest", i), learn::EncodeForest(members.forests[i])});
     }
     for (std::size_t i = 0; i < members.perceptrons.size(); ++i) {
-      file.sections.push_back({PerceptronSection(name, i), members.perceptrons[i].Encode()});
+      file.sections.push_back({SectionOf(name, "perceptron", i), members.perceptrons[i].Encode()});
     }
   }
 }
@@ -224,9 +216,8 @@ Result<LearnedModel> LearnedModel::From(const learn::ModelFile& file) {
         is_of_overlap ? KernelOverlapFeatureNames().size() : FeatureNames().size();
     const std::size_t needed = (parts.*blend).forests.front().num_features();
     if (needed != known) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("the model '{}' has {} features, this program knows {}; fit it again",
-                              name, needed, known));
+      return Invalid("the model '{}' has {} features, this program knows {}; fit it again", name,
+                     needed, known);
     }
   }
   return LearnedModel(std::move(parts));

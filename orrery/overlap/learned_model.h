@@ -4,14 +4,13 @@
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/learn/forest.h"
 #include "orrery/learn/model_file.h"
 #include "orrery/learn/perceptron.h"
-#include "orrery/overlap/model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 
@@ -58,13 +57,11 @@ class LearnedModel : public Model {
 
   [[nodiscard]] const Parts& parts() const { return parts_; }
 
-  /// Writes to and reads from sections of a model file.
   void AddTo(learn::ModelFile& file) const;
   [[nodiscard]] static Result<LearnedModel> From(const learn::ModelFile& file);
 
  private:
-  [[nodiscard]] std::vector<double> ComputeLogs(std::span<const Pair> pairs,
-                                                std::span<const float> rows) const;
+  std::vector<double> ComputeLogs(std::span<const Pair> pairs, std::span<const float> rows) const;
 
   Parts parts_;
 };

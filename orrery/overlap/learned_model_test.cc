@@ -8,7 +8,6 @@
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/features.h"
-#include "orrery/overlap/fit.h"
 
 namespace orrery::overlap {
 namespace {

@@ -8,24 +8,63 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
-#include "orrery/overlap/localised_number.h"
 
 namespace orrery::overlap {
 namespace {
+
+constexpr std::size_t kThousands = 3;
+
+/// The mark of one number; nothing if ambiguous.
+std::optional<DecimalMark> MarkOf(std::string_view text) {
+  const std::size_t point = text.rfind('.');
+  const std::size_t comma = text.rfind(',');
+  const bool has_point = point != std::string_view::npos;
+  const bool has_comma = comma != std::string_view::npos;
+  if (text.find_first_not_of("0123456789.,-") != std::string_view::npos ||
+      (!has_point && !has_comma)) {
+    return std::nullopt;
+  }
+  if (has_point && has_comma) {
+    return point > comma ? DecimalMark::kPoint : DecimalMark::kComma;
+  }
+  const std::size_t at = has_point ? point : comma;
+  const DecimalMark mark = has_point ? DecimalMark::kPoint : DecimalMark::kComma;
+  const DecimalMark other = has_point ? DecimalMark::kComma : DecimalMark::kPoint;
+  if (text.find(text[at]) != at) {
+    return other;
+  }
+  // "0.585" has no thousands.
+  const bool may_be_thousands =
+      text.size() - at - 1 == kThousands && at > 0 && at <= kThousands && text[0] != '0';
+  return may_be_thousands ? std::nullopt : std::optional(mark);
+}
+
+/// Removes thousands separators of locales, in UTF-8.
+std::string WithoutBlanks(std::string_view text) {
+  std::string rest(text);
+  for (const std::string_view blank : {" ", "'", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x99"}) {
+    for (std::size_t at = rest.find(blank); at != std::string::npos; at = rest.find(blank)) {
+      rest.erase(at, blank.size());
+    }
+  }
+  return rest;
+}
 
 using Records = std::vector<std::vector<std::string>>;
 
 enum class Unit : std::uint8_t { kPercent, kMicroseconds, kBytes, kGigahertz, kCount };
 
-/// A metric and its names in different versions.
 struct Metric {
   std::string_view column;  // in tables of counters; empty for what is no counter
   Unit unit = Unit::kCount;
@@ -35,6 +74,10 @@ struct Metric {
 
 void SetWhole(int& target, double value) {
   target = value >= 0 && value < 1e9 ? static_cast<int>(std::lround(value)) : 0;
+}
+
+auto SetCounter(double Counters::* counter) {
+  return [counter](CountedKernel& kernel, double value) { kernel.counters.*counter = value; };
 }
 
 const std::vector<Metric>& AllMetrics() {
@@ -47,33 +90,33 @@ const std::vector<Metric>& AllMetrics() {
        Unit::kPercent,
        {"Compute (SM) Throughput", "SM [%]", "SOL SM",
         "sm__throughput.avg.pct_of_peak_sustained_elapsed"},
-       [](CountedKernel& kernel, double value) { kernel.counters.compute = value; }},
+       SetCounter(&Counters::compute)},
       {"memory_pct",
        Unit::kPercent,
        {"Memory Throughput", "Memory [%]", "SOL Memory",
         "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"},
-       [](CountedKernel& kernel, double value) { kernel.counters.memory = value; }},
+       SetCounter(&Counters::memory)},
       {"dram_pct",
        Unit::kPercent,
        {"DRAM Throughput", "SOL DRAM", "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
         "dram__throughput.avg.pct_of_peak_sustained_elapsed"},
-       [](CountedKernel& kernel, double value) { kernel.counters.dram = value; }},
+       SetCounter(&Counters::dram)},
       {"l1_hit_pct",
        Unit::kPercent,
        {"L1/TEX Hit Rate", "L1 Hit Rate", "l1tex__t_sector_hit_rate.pct"},
-       [](CountedKernel& kernel, double value) { kernel.counters.l1_hit = value; }},
+       SetCounter(&Counters::l1_hit)},
       {"l2_hit_pct",
        Unit::kPercent,
        {"L2 Hit Rate", "lts__t_sector_hit_rate.pct"},
-       [](CountedKernel& kernel, double value) { kernel.counters.l2_hit = value; }},
+       SetCounter(&Counters::l2_hit)},
       {"achieved_occupancy_pct",
        Unit::kPercent,
        {"Achieved Occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"},
-       [](CountedKernel& kernel, double value) { kernel.counters.achieved_occupancy = value; }},
+       SetCounter(&Counters::achieved_occupancy)},
       {"theoretical_occupancy_pct",
        Unit::kPercent,
        {"Theoretical Occupancy", "sm__maximum_warps_per_active_cycle_pct"},
-       [](CountedKernel& kernel, double value) { kernel.counters.theoretical_occupancy = value; }},
+       SetCounter(&Counters::theoretical_occupancy)},
       {"",
        Unit::kGigahertz,
        {"SM Frequency", "smsp__cycles_elapsed.avg.per_second",
@@ -138,7 +181,6 @@ std::optional<double> FactorOf(std::string_view unit, Unit target) {
   return find(target == Unit::kMicroseconds ? kTimes : kSizes, whole);
 }
 
-/// Metrics by name.
 const std::map<std::string_view, const Metric*, std::less<>>& MetricByName() {
   static const std::map<std::string_view, const Metric*, std::less<>> kByName = [] {
     std::map<std::string_view, const Metric*, std::less<>> by_name;
@@ -177,7 +219,6 @@ std::int64_t Product(const std::array<std::int64_t, 3>& numbers) {
   return product < 1e15 ? static_cast<std::int64_t>(product) : 0;
 }
 
-/// The leading columns of both pages.
 class Head {
  public:
   explicit Head(const std::vector<std::string>& header) {
@@ -186,21 +227,19 @@ class Head {
     }
   }
 
-  [[nodiscard]] std::string_view Field(const std::vector<std::string>& record,
-                                       std::string_view column) const {
+  std::string_view Field(const std::vector<std::string>& record, std::string_view column) const {
     const auto found = column_of_.find(column);
     return found != column_of_.end() && found->second < record.size()
                ? std::string_view(record[found->second])
                : std::string_view();
   }
 
-  [[nodiscard]] bool Has(std::string_view column) const { return column_of_.contains(column); }
+  bool Has(std::string_view column) const { return column_of_.contains(column); }
 
-  [[nodiscard]] CountedKernel Begin(const std::vector<std::string>& record) const {
+  CountedKernel Begin(const std::vector<std::string>& record) const {
     CountedKernel kernel;
     kernel.name = Field(record, "Kernel Name");
-    const std::string_view id = Field(record, "ID");
-    std::from_chars(id.data(), id.data() + id.size(), kernel.id);
+    kernel.id = ParsePrefix<std::int64_t>(Field(record, "ID")).value_or(kernel.id);
     if (const auto grid = ThreeNumbers(Field(record, "Grid Size"))) {
       kernel.grid = *grid;
       kernel.shape.blocks = Product(*grid);
@@ -216,7 +255,6 @@ class Head {
   std::map<std::string, std::size_t, std::less<>> column_of_;
 };
 
-/// Sets metrics and records which were found.
 class Seen {
  public:
   void Set(const Metric& metric, CountedKernel& kernel, std::string_view text,
@@ -225,11 +263,11 @@ class Seen {
     const auto factor = FactorOf(unit, metric.unit);
     if (number && factor) {
       metric.set(kernel, *number * *factor);
-      seen_[metric.column] = true;
+      seen_.insert(metric.column);
     }
   }
 
-  [[nodiscard]] std::vector<std::string> Missing() const {
+  std::vector<std::string> Missing() const {
     std::vector<std::string> missing;
     for (const Metric& metric : AllMetrics()) {
       if (!metric.column.empty() && !seen_.contains(metric.column)) {
@@ -240,7 +278,7 @@ class Seen {
   }
 
  private:
-  std::map<std::string_view, bool> seen_;
+  std::set<std::string_view> seen_;
 };
 
 Result<CountedKernels> ReadDetails(const Head& head,
@@ -321,12 +359,31 @@ tl::unexpected<Error> NoTable(std::string_view text) {
                 "ncu was not allowed to read counters (ERR_NVGPUCTRPERM); run it as root or load "
                 "the driver with NVreg_RestrictProfilingToAdminUsers=0");
   }
-  return Fail(Error::Kind::kInvalidInput,
-              "no table of kernels; print it with `ncu --csv --page details` or `--page "
-              "raw`");
+  return Invalid(
+      "no table of kernels; print it with `ncu --csv --page details` or `--page "
+      "raw`");
 }
 
 }  // namespace
+
+DecimalMark DecimalMarkOf(std::span<const std::string_view> numbers) {
+  std::size_t points = 0;
+  std::size_t commas = 0;
+  for (const std::string_view number : numbers) {
+    const auto mark = MarkOf(number);
+    points += mark == DecimalMark::kPoint ? 1 : 0;
+    commas += mark == DecimalMark::kComma ? 1 : 0;
+  }
+  return commas > points ? DecimalMark::kComma : DecimalMark::kPoint;
+}
+
+std::optional<double> ParseLocalised(std::string_view text, DecimalMark mark) {
+  std::string digits = WithoutBlanks(text);
+  std::erase(digits, mark == DecimalMark::kPoint ? ',' : '.');
+  std::ranges::replace(digits, ',', '.');
+  const auto value = ParseWhole<double>(digits);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
 
 Result<CountedKernels> ParseNsightCompute(std::string_view text) {
   const std::string table = TableText(text);

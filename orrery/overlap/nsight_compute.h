@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +13,17 @@
 
 namespace orrery::overlap {
 
-/// One kernel that Nsight Compute profiled alone.
+enum class DecimalMark : std::uint8_t { kPoint, kComma };
+
+/// Infers the separator from all numbers of a file, since "34,254" is ambiguous: in a number with
+/// both marks the last is the decimal one; a mark that occurs twice separates thousands; a mark not
+/// followed by three digits is the decimal one. Default: point.
+[[nodiscard]] DecimalMark DecimalMarkOf(std::span<const std::string_view> numbers);
+
+/// Reads "1,234.5" or "1.234,5", also with spaces or apostrophes between thousands; nothing for
+/// other text ("no data").
+[[nodiscard]] std::optional<double> ParseLocalised(std::string_view text, DecimalMark mark);
+
 struct CountedKernel {
   std::int64_t id = -1;  // Nsight Compute's id
   std::string name;
@@ -35,8 +47,6 @@ struct CountedKernels {
 /// any unit; metric names of older versions are supported. A missing counter, or "no data", is
 /// unknown. Missing permission to read counters is an error.
 [[nodiscard]] Result<CountedKernels> ParseNsightCompute(std::string_view text);
-
-/// Reads a file, compressed or not.
 [[nodiscard]] Result<CountedKernels> ReadNsightCompute(const std::string& path);
 
 }  // namespace orrery::overlap

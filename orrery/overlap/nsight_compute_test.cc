@@ -1,14 +1,10 @@
 #include "orrery/overlap/nsight_compute.h"
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "orrery/overlap/localised_number.h"
 
 namespace orrery::overlap {
 namespace {

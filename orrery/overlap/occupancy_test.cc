@@ -1,8 +1,7 @@
-#include "orrery/overlap/occupancy.h"
-
 #include <gtest/gtest.h>
 
 #include "orrery/hardware/gpu.h"
+#include "orrery/overlap/analytic_model.h"
 
 namespace orrery::overlap {
 namespace {
@@ -27,10 +26,10 @@ TEST(Occupancy, CountsBlocksOfAnEmptyMultiprocessor) {
 TEST(Occupancy, RingTakesItsMultiprocessorsFromGemms) {
   // 132 · 2 = 264 blocks alone; 16 multiprocessors have no room: 116 · 2 = 232. 1,024 blocks are 4
   // waves alone (3.9) and 5 beside it (4.4).
-  const Room room = RoomBeside(H200(), kProduct, kRing);
+  const Room room = RoomWith(H200(), kProduct, kRing);
   EXPECT_EQ(room.of_shared_sm, 0);
   EXPECT_EQ(room.alone, 264);
-  EXPECT_EQ(room.beside, 232);
+  EXPECT_EQ(room.overlapped, 232);
   EXPECT_DOUBLE_EQ(room.ByWaves(), 1.25);
   EXPECT_NEAR(room.ByShare(), 1.137931, 1e-6);
 }
@@ -39,7 +38,7 @@ TEST(Occupancy, StepsWithTheNumberOfBlocks) {
   const auto slowdown = [](std::int64_t blocks) {
     LaunchShape shape = kProduct;
     shape.blocks = blocks;
-    return RoomBeside(H200(), shape, kRing).ByWaves();
+    return RoomWith(H200(), shape, kRing).ByWaves();
   };
   EXPECT_DOUBLE_EQ(slowdown(200), 1);       // fits either way
   EXPECT_DOUBLE_EQ(slowdown(264), 2);       // 1 wave becomes 2
@@ -49,8 +48,8 @@ TEST(Occupancy, StepsWithTheNumberOfBlocks) {
 TEST(Occupancy, NoRoomMeansWaiting) {
   LaunchShape wide = kRing;
   wide.blocks = 132;
-  const Room room = RoomBeside(H200(), kProduct, wide);
-  EXPECT_EQ(room.beside, 0);
+  const Room room = RoomWith(H200(), kProduct, wide);
+  EXPECT_EQ(room.overlapped, 0);
   EXPECT_DOUBLE_EQ(room.ByWaves(), 1);
 }
 
@@ -62,9 +61,9 @@ TEST(Occupancy, ClustersNeedRoomWithinAGroup) {
   pairs.shared_bytes = 200 * 1024;  // one block a multiprocessor
   LaunchShape eight = kRing;
   eight.blocks = 8;
-  const Room room = RoomBeside(H200(), pairs, eight);
+  const Room room = RoomWith(H200(), pairs, eight);
   EXPECT_EQ(room.alone, 132);
-  EXPECT_EQ(room.beside, 2 * 16 + 6 * 14);
+  EXPECT_EQ(room.overlapped, 2 * 16 + 6 * 14);
 }
 
 TEST(Occupancy, BlocksPileUpWhereTheOtherKernelIsNot) {
@@ -73,20 +72,20 @@ TEST(Occupancy, BlocksPileUpWhereTheOtherKernelIsNot) {
   const LaunchShape even = {.blocks = 132, .threads = 512, .registers = 24, .shared_bytes = 0};
   LaunchShape two = kRing;
   two.blocks = 2;
-  EXPECT_DOUBLE_EQ(PileBeside(H200(), even, two), 2);
+  EXPECT_DOUBLE_EQ(PileWith(H200(), even, two), 2);
   LaunchShape fewer = even;
   fewer.blocks = 130;
-  EXPECT_DOUBLE_EQ(PileBeside(H200(), fewer, two), 1);
+  EXPECT_DOUBLE_EQ(PileWith(H200(), fewer, two), 1);
 }
 
 TEST(Occupancy, SharedMemoryStaysAsTheFirstKernelCutIt) {
   // A ring's 82,240 + 1,024 bytes are cut as 100 KiB: 19,136 are left, less than 20,000 + 1,024,
   // though registers (64 threads of 32: 2,048 of 13,312) would do.
   const LaunchShape small = {.blocks = 64, .threads = 64, .registers = 32, .shared_bytes = 20'000};
-  EXPECT_EQ(RoomBeside(H200(), small, kRing).of_shared_sm, 0);
+  EXPECT_EQ(RoomWith(H200(), small, kRing).of_shared_sm, 0);
   LaunchShape smaller = small;
   smaller.shared_bytes = 8'000;
-  EXPECT_EQ(RoomBeside(H200(), smaller, kRing).of_shared_sm, 2);
+  EXPECT_EQ(RoomWith(H200(), smaller, kRing).of_shared_sm, 2);
 }
 
 }  // namespace

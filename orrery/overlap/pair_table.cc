@@ -6,19 +6,77 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <ranges>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/parse_number.h"
+#include "orrery/base/round_up.h"
 #include "orrery/base/table.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/bound.h"
 #include "orrery/kernel/operator.h"
-#include "orrery/overlap/kernel_name.h"
+#include "orrery/kernel/work.h"
 
 namespace orrery::overlap {
 namespace {
+
+/// "128x64" of a name; further factors are ignored.
+struct Size {
+  int rows = 0;
+  int columns = 0;
+};
+
+std::optional<Size> SizeOf(std::string_view word) {
+  constexpr std::string_view kPrefix = "tilesize";
+  if (word.starts_with(kPrefix)) {
+    word.remove_prefix(kPrefix.size());
+  }
+  Size size;
+  const char* const end = word.data() + word.size();
+  const auto [middle, error] = std::from_chars(word.data(), end, size.rows);
+  if (error != std::errc() || middle == end || *middle != 'x') {
+    return std::nullopt;
+  }
+  const auto [last, second] = std::from_chars(middle + 1, end, size.columns);
+  const bool is_whole = second == std::errc() && (last == end || *last == 'x');
+  return is_whole && size.rows > 0 && size.columns > 0 ? std::optional(size) : std::nullopt;
+}
+
+std::vector<Size> SizesIn(std::string_view name) {
+  std::vector<Size> sizes;
+  for (const auto part : name | std::views::split('_')) {
+    const std::string_view word(part.begin(), part.end());
+    if (const std::optional<Size> size = SizeOf(word)) {
+      sizes.push_back(*size);
+    }
+  }
+  return sizes;
+}
+
+// The third of nvjet's sizes: tile, depth with stages, cluster.
+Size ClusterOfNvjet(std::span<const Size> sizes) {
+  constexpr std::size_t kPlace = 2;
+  return sizes.size() > kPlace ? sizes[kPlace] : Size{.rows = 1, .columns = 1};
+}
+
+bool IsNvjet(std::string_view kernel) {
+  return kernel.starts_with("nvjet");
+}
+
+std::int64_t TilesAlong(double length, int of_tile) {
+  return static_cast<std::int64_t>(std::ceil(length / of_tile));
+}
+
+// Columns of tiles in a CUTLASS group, by their number.
+std::int64_t ColumnsOfGroup(std::int64_t columns) {
+  constexpr std::int64_t kForEight = 6;
+  constexpr std::int64_t kForFour = 3;
+  return columns >= kForEight ? 8 : columns >= kForFour ? 4 : columns >= 2 ? 2 : 1;
+}
 
 // With a larger interquartile range the order of launches was random, and the median mixes two
 // cases.
@@ -32,10 +90,10 @@ constexpr auto kNeeded = std::to_array<std::string_view>(
 Status CheckColumns(const Table& table, const std::string& path) {
   for (const std::string_view column : kNeeded) {
     if (!table.FindColumn(column)) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("{}: column {} is missing; expected a table of `orrery measure "
-                              "overlap` (docs/formats/overlap-pairs.md)",
-                              path, column));
+      return Invalid(
+          "{}: column {} is missing; expected a table of `orrery measure "
+          "overlap` (docs/formats/overlap-pairs.md)",
+          path, column);
     }
   }
   return {};
@@ -61,10 +119,7 @@ std::string_view ValueOf(std::string_view text, std::string_view key) {
 }
 
 double NumberOf(std::string_view text, std::string_view key) {
-  const std::string_view value = ValueOf(text, key);
-  double number = 0;
-  std::from_chars(value.data(), value.data() + value.size(), number);
-  return number;
+  return ParsePrefix<double>(ValueOf(text, key)).value_or(0);
 }
 
 /// Reads "stamped kind=moves blocks=528 threads=256 shared=0 work=1024"; nothing for other texts.
@@ -90,18 +145,11 @@ Result<CountersOfKernel> ReadCounters(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
     ORRERY_TRY(const Table table, ReadCsvFile(path));
     for (std::size_t row = 0; row < table.num_rows(); ++row) {
-      const auto number = [&](std::string_view column) {
-        return table.Number(row, column).value_or(kUnknown);
-      };
-      counters[{std::string(table.Text(row, "operator").value_or("")),
-                std::string(table.Text(row, "kernel").value_or(""))}] = {
-          .compute = number("compute_pct"),
-          .memory = number("memory_pct"),
-          .dram = number("dram_pct"),
-          .l1_hit = number("l1_hit_pct"),
-          .l2_hit = number("l2_hit_pct"),
-          .achieved_occupancy = number("achieved_occupancy_pct"),
-          .theoretical_occupancy = number("theoretical_occupancy_pct")};
+      Counters& of_kernel = counters[{std::string(table.Text(row, "operator").value_or("")),
+                                      std::string(table.Text(row, "kernel").value_or(""))}];
+      for (const auto& [column, counter] : kCounterColumns) {
+        of_kernel.*counter = table.Number(row, column).value_or(kUnknown);
+      }
     }
   }
   return counters;
@@ -115,12 +163,11 @@ class RowReader {
 
   Result<MeasuredPair> Read() const {
     if (const std::string_view reason = Text("rejected"); !reason.empty()) {
-      return Fail(Error::Kind::kInvalidInput, std::string(reason));
+      return Invalid(std::string(reason));
     }
     const hardware::Gpu* const gpu = hardware::FindGpu(Text("gpu"));
     if (gpu == nullptr) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("the GPU '{}' is not in the catalogue", Text("gpu")));
+      return Invalid("the GPU '{}' is not in the catalogue", Text("gpu"));
     }
     MeasuredPair row;
     row.machine = MachineOf(*gpu);
@@ -134,27 +181,25 @@ class RowReader {
   }
 
  private:
-  [[nodiscard]] std::string_view Text(std::string_view column) const {
+  std::string_view Text(std::string_view column) const {
     return table_.Text(row_, column).value_or("");
   }
 
-  [[nodiscard]] double Number(std::string_view column, double missing = 0) const {
+  double Number(std::string_view column, double missing = 0) const {
     return table_.NumberInText(row_, column).value_or(missing);
   }
 
-  [[nodiscard]] int Integer(std::string_view column) const {
-    return static_cast<int>(Number(column));
-  }
+  int Integer(std::string_view column) const { return static_cast<int>(Number(column)); }
 
-  [[nodiscard]] LaunchShape Shape(std::string_view blocks, std::string_view threads,
-                                  std::string_view registers, std::string_view shared) const {
+  LaunchShape Shape(std::string_view blocks, std::string_view threads, std::string_view registers,
+                    std::string_view shared) const {
     return {.blocks = static_cast<std::int64_t>(Number(blocks)),
             .threads = Integer(threads),
             .registers = Integer(registers),
             .shared_bytes = Integer(shared)};
   }
 
-  [[nodiscard]] Result<ComputeKernel> Compute(const hardware::Gpu& gpu) const {
+  Result<ComputeKernel> Compute(const hardware::Gpu& gpu) const {
     ComputeKernel compute;
     compute.shape = Shape("k_grid", "k_block", "k_regs", "k_smem");
     if (const std::optional<StampedKernel> stamped = ParseStampedKernel(Text("k_operator"))) {
@@ -193,7 +238,7 @@ class RowReader {
     }
   }
 
-  [[nodiscard]] Result<CommunicationKernel> Communication() const {
+  Result<CommunicationKernel> Communication() const {
     CommunicationKernel communication;
     communication.shape = Shape("c_blocks", "c_threads", "c_regs", "c_smem");
     ORRERY_TRY(communication.pattern, PatternOf(Text("c_pattern")));
@@ -204,7 +249,7 @@ class RowReader {
     return communication;
   }
 
-  [[nodiscard]] Status ReadTimes(MeasuredPair& row) const {
+  Status ReadTimes(MeasuredPair& row) const {
     row.mode = Text("mode") == "arrival" ? Mode::kArrival : Mode::kSteady;
     // Kernels that are released together may begin at different times: launches differ.
     const double later_us = Number("offset_us") + Number("c_launch_us") - Number("k_launch_us");
@@ -220,11 +265,10 @@ class RowReader {
     row.compute_delay_us = std::max(0.0, Number("k_gap_us") - Number("k_gap_alone_us"));
     row.communication_delay_us = Number("c_start_delay_us", kUnknown);
     if (Number("k_together_spread_pct") > kMostSpreadPercent) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("its repeats differ by more than {} %", kMostSpreadPercent));
+      return Invalid("its repeats differ by more than {} %", kMostSpreadPercent);
     }
     if (row.pair.compute.alone_us <= 0 || row.together_us <= 0) {
-      return Fail(Error::Kind::kInvalidInput, "the time alone or together is missing");
+      return Invalid("the time alone or together is missing");
     }
     return {};
   }
@@ -235,6 +279,54 @@ class RowReader {
 };
 
 }  // namespace
+
+std::optional<Tile> TileInName(std::string_view kernel) {
+  constexpr int kLeast = 8;
+  const std::vector<Size> sizes = SizesIn(kernel);
+  const auto tile = std::ranges::find_if(
+      sizes, [](const Size& size) { return size.rows >= kLeast && size.columns >= kLeast; });
+  if (tile == sizes.end()) {
+    return std::nullopt;
+  }
+  const Size cluster = IsNvjet(kernel) ? ClusterOfNvjet(sizes) : Size{.rows = 1, .columns = 1};
+  return Tile{.rows = tile->rows,
+              .columns = tile->columns,
+              .cluster_rows = cluster.rows,
+              .cluster_columns = cluster.columns};
+}
+
+int ClusterInName(std::string_view kernel) {
+  constexpr int kOfWarpGroups = 2;  // seen in 8 of 10 such kernels (overlap-counters-1.csv.gz)
+  if (IsNvjet(kernel)) {
+    const Size cluster = ClusterOfNvjet(SizesIn(kernel));
+    return cluster.rows * cluster.columns;
+  }
+  return kernel.starts_with("sm90_xmma") ? kOfWarpGroups : 1;
+}
+
+GemmBlocks BlocksOfGemm(const kernel::GemmShape& gemm, std::string_view kernel_name,
+                        std::int64_t blocks) {
+  const std::optional<Tile> tile = TileInName(kernel_name);
+  if (!tile || blocks <= 0) {
+    return {.working = blocks};
+  }
+  // The library's rows are our columns.
+  const std::int64_t columns = TilesAlong(gemm.n, tile->rows);
+  const std::int64_t rows = TilesAlong(gemm.m, tile->columns);
+  const auto batch = static_cast<std::int64_t>(gemm.batch);
+  const bool takes_tiles_in_turn = IsNvjet(kernel_name) || kernel_name.starts_with("sm90_xmma");
+  if (takes_tiles_in_turn) {
+    const std::int64_t tiles =
+        batch * RoundUp(columns, tile->cluster_rows) * RoundUp(rows, tile->cluster_columns);
+    return {.working = blocks, .tiles = static_cast<double>(tiles)};
+  }
+  const std::int64_t tiles = batch * rows * columns;
+  const std::int64_t assigned = batch * rows * RoundUp(columns, ColumnsOfGroup(columns));
+  if (tiles <= 0 || blocks % tiles == 0 || blocks % assigned != 0) {
+    return {.working = blocks};
+  }
+  return {.working = tiles * (blocks / assigned)};  // for every part of split-K
+}
 
 std::optional<KernelOverlap> KernelOverlapOf(const MeasuredPair& row) {
   if (row.mode == Mode::kSteady) {

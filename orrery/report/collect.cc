@@ -1,7 +1,4 @@
-#include "orrery/report/collect.h"
-
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,16 +8,14 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
-#include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/fields.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
-#include "orrery/draw/number_format.h"
-#include "orrery/report/collective_facts.h"
-#include "orrery/report/findings.h"
-#include "orrery/report/recorded_path.h"
+#include "orrery/draw/format.h"
 #include "orrery/report/run_report.h"
 #include "orrery/trace/problems.h"
 
@@ -29,43 +24,27 @@ namespace {
 
 using analyze::RunView;
 
-/// The selected time of one device, cut into parts that exclude each other, in the order of Part;
-/// what is in none of them is idle. Compute comes first, then transfer, waiting and memory.
-/// Communication without a certain match counts as transfer: it may contain waiting.
-using DeviceParts = std::array<IntervalSet, kNumParts - 1>;
-
 using analyze::DeviceView;
 
-DeviceParts PartsOf(const RunView& run, const DeviceView& device) {
-  std::vector<Interval> waits;
-  std::vector<Interval> transfers;
-  for (const analyze::CommunicationPart& part : analyze::CommunicationParts(run, device)) {
-    const std::int64_t useful_ns = part.is_matched ? part.useful_ns : part.time.begin_ns;
-    waits.push_back({part.time.begin_ns, useful_ns});
-    transfers.push_back({useful_ns, part.time.end_ns});
-  }
-  const IntervalSet transfer = IntervalSet::Of(transfers);
-  return {device.compute, Difference(transfer, device.compute),
-          Difference(IntervalSet::Of(waits), Union(device.compute, transfer)),
-          Difference(device.memory, Union(device.compute, device.communication))};
-}
+using DeviceParts = std::vector<analyze::TimePart>;  // in the order of Part, without idle
 
 const analyze::Window* WindowOfStep(const DeviceView& device, std::int64_t number) {
   const auto found = std::ranges::find(device.windows, number, &analyze::Window::number);
   return found == device.windows.end() ? nullptr : &*found;
 }
 
-std::vector<Slice> SlicesWithin(const DeviceParts& parts, Interval window, std::int64_t origin_ns) {
-  std::vector<Slice> slices;
+std::vector<draw::TimelineSlice> SlicesWithin(const DeviceParts& parts, Interval window,
+                                              std::int64_t origin_ns) {
+  std::vector<draw::TimelineSlice> slices;
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    const IntervalSet inside = Clipped(parts[part], window);
+    const IntervalSet inside = Clipped(parts[part].time, window);
     for (const Interval& interval : inside.intervals()) {
       slices.push_back({.begin_ns = interval.begin_ns - origin_ns,
                         .end_ns = interval.end_ns - origin_ns,
-                        .part = static_cast<Part>(part)});
+                        .series = static_cast<std::uint8_t>(part)});
     }
   }
-  std::ranges::sort(slices, {}, &Slice::begin_ns);
+  std::ranges::sort(slices, {}, &draw::TimelineSlice::begin_ns);
   return slices;
 }
 
@@ -82,11 +61,10 @@ Interval SpanOfStep(const RunView& run, std::int64_t number) {
   return span;
 }
 
-// Returns the parts of each of run.devices. Linear in the events; devices in parallel.
 std::vector<DeviceParts> PartsOfDevices(const RunView& run) {
   std::vector<DeviceParts> parts(run.devices.size());
   ParallelFor(run.devices.size(), run.options.threads,
-              [&](std::size_t device) { parts[device] = PartsOf(run, run.devices[device]); });
+              [&](std::size_t i) { parts[i] = TimeParts(run, run.devices[i]); });
   return parts;
 }
 
@@ -98,7 +76,6 @@ std::string DeviceLabel(const RunView& run, std::size_t device) {
                       : fmt::format("rank {}, GPU {}", view.rank, view.device);
 }
 
-// Returns how the devices spent the selected time.
 std::vector<RankTime> RankTimes(const RunView& run, const std::vector<DeviceParts>& parts) {
   std::vector<RankTime> times;
   for (std::size_t device = 0; device < run.devices.size(); ++device) {
@@ -109,7 +86,7 @@ std::vector<RankTime> RankTimes(const RunView& run, const std::vector<DevicePart
     RankTime& time = times.emplace_back(RankTime{.label = DeviceLabel(run, device), .part_ns = {}});
     std::int64_t busy_ns = 0;
     for (std::size_t part = 0; part < parts[device].size(); ++part) {
-      time.part_ns[part] = parts[device][part].length_ns();
+      time.part_ns[part] = parts[device][part].time.length_ns();
       busy_ns += time.part_ns[part];
     }
     time.part_ns.back() = window_ns - busy_ns;
@@ -140,33 +117,24 @@ std::optional<StepTimeline> FirstStep(const RunView& run, const std::vector<Devi
 
 constexpr std::size_t kMaxNotes = 24;
 
-// The different texts, joined.
-std::string Joined(const std::set<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) {
-    out += (out.empty() ? "" : ", ") + text;
-  }
-  return out;
-}
-
 std::string DeviceNames(const RunView& run) {
-  std::set<std::string> names;
+  std::set<std::string_view> names;
   for (const trace::Trace& trace : run.set->ranks) {
     for (const StringId name : trace.devices.name) {
-      names.emplace(trace.Text(name));
+      names.insert(trace.Text(name));
     }
   }
   names.erase("");
-  return Joined(names);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string Formats(const RunView& run) {
-  std::set<std::string> formats;
+  std::set<std::string_view> formats;
   for (const trace::Trace& trace : run.set->ranks) {
     formats.insert(trace.info.format);
   }
   formats.erase("");
-  return Joined(formats);
+  return fmt::format("{}", fmt::join(formats, ", "));
 }
 
 std::string StepsText(const RunView& run) {
@@ -205,21 +173,21 @@ std::string ClockText(const RunView& run) {
              : "as recorded";
 }
 
-void AddFact(std::string label, std::string value, std::vector<Fact>& facts) {
-  if (!value.empty()) {
-    facts.push_back({.label = std::move(label), .value = std::move(value)});
+std::vector<Document::Fact> Facts(const RunView& run) {
+  const std::string num_ranks = draw::FormatCount(static_cast<std::int64_t>(run.set->ranks.size()));
+  std::vector<Document::Fact> facts;
+  for (auto& [label, value] : std::initializer_list<std::pair<const char*, std::string>>{
+           {"ranks", num_ranks},
+           {"device", DeviceNames(run)},
+           {"model", std::string(analyze::CardText(*run.set, "model_family").value_or(""))},
+           {"selected", StepsText(run)},
+           {"format", Formats(run)},
+           {"collectives matched", MatchText(run)},
+           {"clocks", ClockText(run)}}) {
+    if (!value.empty()) {
+      facts.push_back({.label = label, .value = value, .is_minor = true});
+    }
   }
-}
-
-std::vector<Fact> Facts(const RunView& run) {
-  std::vector<Fact> facts;
-  AddFact("ranks", draw::FormatCount(static_cast<std::int64_t>(run.set->ranks.size())), facts);
-  AddFact("device", DeviceNames(run), facts);
-  AddFact("model", std::string(analyze::CardText(*run.set, "model_family").value_or("")), facts);
-  AddFact("selected", StepsText(run), facts);
-  AddFact("format", Formats(run), facts);
-  AddFact("collectives matched", MatchText(run), facts);
-  AddFact("clocks", ClockText(run), facts);
   return facts;
 }
 
@@ -233,15 +201,16 @@ std::int64_t MeanWindowNs(const RunView& run) {
   return count == 0 ? 0 : sum_ns / count;
 }
 
-Figure ShareFigure(const RunReport& report, std::string label, Part part, std::string note) {
-  const double share = MeanShares(report)[static_cast<std::size_t>(part)];
+Document::Fact ShareFigure(const RunReport& report, std::string label, Part part,
+                           std::string note) {
+  const auto index = static_cast<std::size_t>(part);
   return {.label = std::move(label),
-          .value = fmt::format("{:.1f} %", 100 * share),
+          .value = fmt::format("{:.1f} %", 100 * MeanShares(report)[index]),
           .note = std::move(note),
-          .part = part};
+          .series = PartSeries()[index]};
 }
 
-std::vector<Figure> Figures(const RunView& run, const RunReport& report) {
+std::vector<Document::Fact> Figures(const RunView& run, const RunReport& report) {
   if (report.rank_times.empty()) {
     return {};
   }
@@ -290,9 +259,9 @@ std::vector<std::string> Notes(const RunView& run) {
 
 }  // namespace
 
-RunReport CollectReport(const RunView& run, CollectOptions options) {
+RunReport CollectReport(const RunView& run, std::string title, std::vector<MetricRow> metrics) {
   const std::vector<DeviceParts> parts = PartsOfDevices(run);
-  RunReport report{.title = std::move(options.title)};
+  RunReport report{.title = std::move(title)};
   report.facts = Facts(run);
   report.steps = StepsText(run);
   report.rank_times = RankTimes(run, parts);
@@ -302,7 +271,7 @@ RunReport CollectReport(const RunView& run, CollectOptions options) {
   report.critical_path = RecordedPath(run);
   report.arrivals = ArrivalTable(run);
   report.stragglers = Stragglers(run);
-  report.metrics = std::move(options.metrics);
+  report.metrics = std::move(metrics);
   report.notes = Notes(run);
   report.figures = Figures(run, report);
   report.findings = FindingsOf(report);

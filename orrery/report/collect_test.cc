@@ -1,11 +1,9 @@
-#include "orrery/report/collect.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/test_run.h"
-#include "orrery/report/findings.h"
+#include "orrery/analyze/sample_run_test.h"
+#include "orrery/report/run_report.h"
 
 namespace orrery::report {
 namespace {
@@ -48,7 +46,7 @@ trace::TraceSet ThreeRanks() {
 RunReport ReportOf(trace::TraceSet& set) {
   const analyze::RunView run =
       analyze::ViewRun(set, {}, {.align = trace::AlignClocks::kNever, .threads = 1});
-  return CollectReport(run, {.title = "three"});
+  return CollectReport(run, "three");
 }
 
 // Rank 0: compute 130, transfer 240 - 190 = 50, waiting 190 - 100 = 90, idle 20 + 10 = 30.
@@ -88,12 +86,12 @@ TEST(CollectTest, TheTimelineShowsTheSamePartsInOrder) {
 
   ASSERT_TRUE(report.timeline.has_value());
   EXPECT_EQ(report.timeline->length_ns, 300 * kMicrosecond);
-  const std::vector<Slice>& slices = report.timeline->rows[0].slices;
+  const std::vector<draw::TimelineSlice>& slices = report.timeline->rows[0].slices;
   ASSERT_THAT(slices, SizeIs(4));
-  EXPECT_EQ(slices[1].part, Part::kWaiting);
+  EXPECT_EQ(slices[1].series, static_cast<std::uint8_t>(Part::kWaiting));
   EXPECT_EQ(slices[1].begin_ns, 100 * kMicrosecond);
   EXPECT_EQ(slices[1].end_ns, 190 * kMicrosecond);
-  EXPECT_EQ(slices[2].part, Part::kTransfer);
+  EXPECT_EQ(slices[2].series, static_cast<std::uint8_t>(Part::kTransfer));
   EXPECT_EQ(slices[3].end_ns, 300 * kMicrosecond);
 }
 

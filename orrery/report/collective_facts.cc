@@ -1,5 +1,3 @@
-#include "orrery/report/collective_facts.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,16 +5,14 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/card_fields.h"
-#include "orrery/analyze/collective_records.h"
-#include "orrery/analyze/graph/graph_holder.h"
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/fields.h"
+#include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/what_if.h"
-#include "orrery/analyze/segment.h"
-#include "orrery/analyze/straggler_cause.h"
 #include "orrery/analyze/stragglers.h"
-#include "orrery/draw/number_format.h"
-#include "orrery/draw/text_table.h"
+#include "orrery/draw/format.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/report/run_report.h"
 #include "orrery/trace/collective_names.h"
 
 namespace orrery::report {
@@ -28,8 +24,8 @@ constexpr std::size_t kReplayedRanks = 3;
 constexpr std::size_t kMaxCulpritWidth = 60;
 
 // "all-reduce", as people write it.
-std::string KindText(trace::CollectiveKind kind) {
-  std::string text(trace::CollectiveKindName(kind));
+std::string KindText(CollectiveKind kind) {
+  std::string text(CollectiveKindName(kind));
   std::ranges::replace(text, '_', '-');
   return text;
 }
@@ -59,10 +55,6 @@ std::string NameOfDevice(const RunView& run) {
     }
   }
   return {};
-}
-
-bool IsArrival(const RunView& run, std::size_t instance) {
-  return run.Counts(instance) && trace::IsSynchronising(run.matched.instances.kind[instance]);
 }
 
 // The column of each collective: the first after those of all its members.
@@ -100,7 +92,7 @@ std::vector<PlacedInstance> Place(const RunView& run, Arrivals& arrivals) {
   Columns columns(run.set->ranks.size());
   std::vector<PlacedInstance> placed;
   for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
-    if (!IsArrival(run, instance)) {
+    if (!(run.Counts(instance) && trace::IsSynchronising(run.matched.instances.kind[instance]))) {
       continue;
     }
     const std::size_t column = columns.Take(run, instance);
@@ -119,7 +111,7 @@ std::string_view WordsFor(analyze::SegmentUse use) {
     case analyze::SegmentUse::kCompute:
       return "its kernels take longer";
     case analyze::SegmentUse::kMemory:
-      return "its copies take longer";
+      return "its memcpys take longer";
     case analyze::SegmentUse::kOtherGroupWait:
       return "it waits in another group";
     case analyze::SegmentUse::kOtherGroupTransfer:
@@ -131,8 +123,6 @@ std::string_view WordsFor(analyze::SegmentUse use) {
   }
 }
 
-// The largest cause of a rank's lateness and what had most part in it: "its host launches late,
-// 180 ms in all, most in aten::item".
 std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& uses,
                     const std::vector<analyze::CauseTotal>& culprits) {
   const auto use = std::ranges::find(uses, rank, &analyze::CauseTotal::rank);
@@ -154,7 +144,7 @@ std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& u
 
 // Replays the step without the lateness of the worst ranks, one by one and together.
 void ReplayRepaired(const RunView& run, const std::vector<std::int32_t>& ranks,
-                  std::vector<Straggler>& stragglers) {
+                    std::vector<Straggler>& stragglers) {
   const analyze::DependencyGraph& graph = analyze::GraphOf(run);
   if (graph.empty()) {
     return;

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
-#include "orrery/draw/number_format.h"
-#include "orrery/draw/value_output.h"
+#include "orrery/draw/format.h"
 
 namespace orrery::report {
 namespace {
@@ -89,8 +86,7 @@ Document::Section& Document::Section::Set(std::string_view name, Value value) {
 
 Document::Section& Document::Section::Show(std::string_view label, std::string text,
                                            std::string note) {
-  return Add(Fact{
-      .key = "", .label = std::string(label), .value = std::move(text), .note = std::move(note)});
+  return Add(Fact{.label = std::string(label), .value = std::move(text), .note = std::move(note)});
 }
 
 Document::Section& Document::Section::Say(std::string text, Text::Style style) {

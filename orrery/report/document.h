@@ -12,7 +12,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
-#include "orrery/draw/chart/series.h"
+#include "orrery/draw/chart/canvas.h"
 
 namespace orrery::report {
 
@@ -53,8 +53,8 @@ enum class Shown : std::uint8_t { kEverywhere, kInText, kInHtml, kNowhere };
 struct Document {
   /// A number or text with its name. Facts in a row are aligned; on a page they are tiles.
   struct Fact {
-    std::string key;  // in JSON, with the unit: "peak_bytes"; empty: only for people
-    std::string label;
+    std::string key = {};  // in JSON, with the unit: "peak_bytes"; empty: only for people
+    std::string label = {};
     Value value = {};
     NumberFormat format = Unit::kText;
     std::string note = {};
@@ -72,8 +72,8 @@ struct Document {
 
   /// Sentences. Without a heading they are lines, else an itemized list.
   struct List {
-    std::string key;
-    std::string heading;
+    std::string key = {};
+    std::string heading = {};
     std::vector<std::string> items = {};
   };
 
@@ -93,8 +93,8 @@ struct Document {
   };
 
   struct Table {
-    std::string key;
-    std::string heading;
+    std::string key = {};
+    std::string heading = {};
     std::vector<Column> columns = {};
     std::vector<std::vector<Value>> rows = {};
     std::vector<Value> total = {};  // a last row for people
@@ -105,8 +105,8 @@ struct Document {
 
   /// A picture that `draw` made; only on pages and in SVG.
   struct Picture {
-    std::string heading;
-    std::string svg;
+    std::string heading = {};
+    std::string svg = {};
     std::string caption = {};
     std::vector<draw::Series> legend = {};
   };
@@ -133,8 +133,8 @@ struct Document {
     Section& Say(std::string text, Text::Style style = Text::Style::kPlain);
   };
 
-  std::string title;      // the first line
-  std::string kind = {};  // what this is, above the title of a page: "Orrery memory"
+  std::string title = {};  // the first line
+  std::string kind = {};   // what this is, above the title of a page: "Orrery memory"
   std::vector<Section> sections = {};
   std::vector<std::pair<std::string, orrery::Table>> sheets = {};  // tables that only CSV has
   Value data = {};  // JSON of another shape than the sections make
@@ -142,6 +142,37 @@ struct Document {
   /// Adds a section; the reference is valid until the next one is added.
   Section& AddSection(std::string heading = {}, std::string key = {});
 };
+
+// Columns by what they hold; without a key they are for people only.
+
+[[nodiscard]] inline Document::Column AsText(std::string key, std::string header,
+                                             std::size_t max_width = 60) {
+  return {std::move(key), std::move(header), Unit::kText, max_width};
+}
+
+[[nodiscard]] inline Document::Column AsText(std::string header) {
+  return AsText("", std::move(header));
+}
+
+[[nodiscard]] inline Document::Column Formatted(std::string header, NumberFormat format) {
+  return {"", std::move(header), std::move(format)};
+}
+
+#define ORRERY_COLUMN(name, unit)                                                   \
+  [[nodiscard]] inline Document::Column name(std::string key, std::string header) { \
+    return {std::move(key), std::move(header), unit};                               \
+  }                                                                                 \
+  [[nodiscard]] inline Document::Column name(std::string header) {                  \
+    return {"", std::move(header), unit};                                           \
+  }
+ORRERY_COLUMN(AsCount, Unit::kCount)
+ORRERY_COLUMN(AsNumber, Unit::kNumber)
+ORRERY_COLUMN(AsBytes, Unit::kBytes)
+ORRERY_COLUMN(AsDecimalBytes, Unit::kDecimalBytes)
+ORRERY_COLUMN(AsTime, Unit::kNanoseconds)
+ORRERY_COLUMN(AsShare, Unit::kShare)
+ORRERY_COLUMN(AsRatio, Unit::kRatio)
+#undef ORRERY_COLUMN
 
 /// Returns whether a part appears in text or on a page.
 [[nodiscard]] inline bool IsIn(Shown where, Shown shown) {

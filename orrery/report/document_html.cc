@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include <fmt/core.h>
 
 #include "orrery/base/text.h"
-#include "orrery/draw/chart/markup.h"
+#include "orrery/draw/chart/canvas.h"
+#include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/page.h"
 
@@ -46,25 +48,47 @@ std::size_t LongestWord(std::string_view text) {
   return longest;
 }
 
-HtmlTable HtmlOf(const Document::Table& table) {
-  HtmlTable html{.columns = {}, .style = table.has_filter ? "generic filtered" : "generic"};
-  const std::vector<std::size_t> known = KnownColumns(table);
-  for (const std::size_t column : known) {
-    const bool is_text = table.columns[column].format.unit == Unit::kText;
-    html.columns.push_back({.header = table.columns[column].header,
-                            .is_number = !is_text,
-                            .max_letters = is_text ? kMostLetters : 0});
+// A longer text ends in "…", and the pointer shows the rest.
+std::string CellContent(const std::string& text, bool is_number) {
+  if (is_number || draw::DisplayWidth(text) <= kMostLetters) {
+    return EscapeMarkup(text);
   }
-  for (const std::vector<Value>& row : ShownRows(table)) {
-    std::vector<std::string>& cells = html.rows.emplace_back();
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      const std::size_t column = known[i];
-      cells.push_back(column < row.size() ? CellText(row[column], table.columns[column].format)
-                                          : std::string());
-      html.columns[i].has_long_words |= LongestWord(cells.back()) > kLongWord;
+  return fmt::format("<span data-tip=\"{}\">{}</span>", EscapeMarkup(text),
+                     EscapeMarkup(draw::Truncated(text, kMostLetters)));
+}
+
+std::string RenderTable(const Document::Table& table) {
+  const std::vector<std::vector<Value>> shown = ShownRows(table);
+  std::vector<std::string> lines(shown.size() + 1, "<tr>");
+  for (const std::size_t column : KnownColumns(table)) {
+    const Document::Column& about = table.columns[column];
+    const bool is_number = about.format.unit != Unit::kText;
+    std::vector<std::string> cells;
+    for (const std::vector<Value>& row : shown) {
+      cells.push_back(column < row.size() ? CellText(row[column], about.format) : "");
+    }
+    const bool has_long_words = std::ranges::any_of(
+        cells, [](const std::string& cell) { return LongestWord(cell) > kLongWord; });
+    const std::string_view style = is_number        ? " class=\"number\""
+                                   : has_long_words ? " class=\"names\""
+                                                    : "";
+    lines[0] += fmt::format("<th{}>{}</th>", style, CellContent(about.header, is_number));
+    for (std::size_t row = 0; row < cells.size(); ++row) {
+      lines[row + 1] += fmt::format("<td{}>{}</td>", style, CellContent(cells[row], is_number));
     }
   }
-  return html;
+  std::string body;
+  for (const std::string& line : std::span(lines).subspan(1)) {
+    body += line + "</tr>\n";
+  }
+  return fmt::format(
+      "<div class=\"scroll\"><table class=\"{}\"><thead>{}</tr>\n</thead><tbody>\n{}"
+      "</tbody></table></div>\n",
+      table.has_filter ? "generic filtered" : "generic", lines[0], body);
+}
+
+std::string Caption(std::string_view text) {
+  return text.empty() ? "" : fmt::format("<p class=\"caption\">{}</p>\n", EscapeMarkup(text));
 }
 
 // Headings are written for text, in small letters.
@@ -164,12 +188,14 @@ class HtmlPage {
     }
     const std::string value = CellText(fact.value, fact.format);
     if (fact.is_minor) {
-      minor_.push_back({fact.label, fact.note.empty() ? value : value + " (" + fact.note + ")"});
+      minor_ +=
+          fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", EscapeMarkup(fact.label),
+                      EscapeMarkup(fact.note.empty() ? value : value + " (" + fact.note + ")"));
     } else {
-      tiles_.push_back({.label = WithCapital(fact.label),
-                        .value = value,
-                        .note = fact.note,
-                        .swatch = fact.series ? draw::RenderSwatch(*fact.series) : ""});
+      tiles_ += fmt::format("<div class=\"tile\"><span>{}{}</span><b>{}</b><span>{}</span></div>",
+                            fact.series ? draw::RenderSwatch(*fact.series) : "",
+                            EscapeMarkup(WithCapital(fact.label)), EscapeMarkup(value),
+                            EscapeMarkup(fact.note));
     }
   }
 
@@ -182,16 +208,17 @@ class HtmlPage {
     if (list.items.empty()) {
       return;
     }
+    std::string lines;
+    for (const std::string& item : list.items) {
+      lines += list.heading.empty() ? (lines.empty() ? "" : "<br>") + EscapeMarkup(item)
+                                    : fmt::format("<li>{}</li>\n", EscapeMarkup(item));
+    }
     if (list.heading.empty()) {
       CloseRow();
-      std::string lines;
-      for (const std::string& item : list.items) {
-        lines += (lines.empty() ? "" : "<br>") + EscapeMarkup(item);
-      }
       body_ += fmt::format("<p class=\"caption\">{}</p>\n", lines);
-      return;
+    } else {
+      AddPart(list.heading, fmt::format("<ul>{}</ul>\n", lines));
     }
-    AddPart(list.heading, RenderList(list.items));
   }
 
   void Add(const Document::Finding& finding) {
@@ -204,21 +231,21 @@ class HtmlPage {
     if (table.max_shown == 0) {
       return;
     }
-    std::string body = table.caption.empty() ? "" : Caption(table.caption);
+    std::string body = Caption(table.caption);
     if (table.has_filter) {
       body +=
           "<input id=\"filter\" type=\"search\" placeholder=\"filter\" aria-label=\"filter\">\n";
     }
-    const std::string hidden = HiddenRowsText(table);
-    body += RenderTable(HtmlOf(table)) + (hidden.empty() ? "" : Caption(hidden));
-    AddPart(table.heading, body);
+    AddPart(table.heading, body + RenderTable(table) + Caption(HiddenRowsText(table)));
   }
 
   void Add(const Document::Picture& picture) {
-    AddPart(picture.heading,
-            (picture.caption.empty() ? "" : Caption(picture.caption)) +
-                (picture.legend.empty() ? "" : draw::RenderLegend(picture.legend)) +
-                (picture.svg.empty() ? Caption("Nothing to draw.") : Framed(picture.svg)));
+    AddPart(
+        picture.heading,
+        Caption(picture.caption) +
+            (picture.legend.empty() ? "" : draw::RenderLegend(picture.legend)) +
+            (picture.svg.empty() ? Caption("Nothing to draw.")
+                                 : fmt::format("<div class=\"figure\">{}</div>\n", picture.svg)));
   }
 
   void Add(const Document::Field& /*unused*/) {}
@@ -254,18 +281,12 @@ class HtmlPage {
   }
 
   void CloseRow() {
-    if (!minor_.empty()) {
-      body_ += RenderFacts(minor_);
+    for (const auto& [frame, items] : {std::pair("<dl class=\"facts\">{}</dl>\n", &minor_),
+                                       {"<div class=\"figures\">{}</div>\n", &tiles_},
+                                       {"<ol class=\"findings\">\n{}</ol>\n", &findings_}}) {
+      body_ += items->empty() ? "" : fmt::format(fmt::runtime(frame), *items);
+      items->clear();
     }
-    if (!tiles_.empty()) {
-      body_ += RenderTiles(tiles_);
-    }
-    if (!findings_.empty()) {
-      body_ += fmt::format("<ol class=\"findings\">\n{}</ol>\n", findings_);
-    }
-    minor_.clear();
-    tiles_.clear();
-    findings_.clear();
   }
 
   // All before the first section belongs to the head of the page.
@@ -283,8 +304,8 @@ class HtmlPage {
   std::string links_;
   std::string findings_;
   std::set<std::string> anchors_;
-  std::vector<NamedText> minor_;
-  std::vector<Tile> tiles_;
+  std::string minor_;
+  std::string tiles_;
   bool has_lead_ = false;
   bool is_inside_ = false;  // of a section with a heading
 };

@@ -121,8 +121,8 @@ TEST(Document, CsvHasAllRowsOfATableByName) {
 
 TEST(Document, CsvColumnsOfIntegersWithOneNumberAreOfNumbers) {
   Document document;
-  document.AddSection().Add(Document::Table{
-      .key = "t", .heading = "", .columns = {{"n", "n", Unit::kCount}}, .rows = {{2}, {0.5}}});
+  document.AddSection().Add(
+      Document::Table{.key = "t", .columns = {{"n", "n", Unit::kCount}}, .rows = {{2}, {0.5}}});
   EXPECT_EQ(RenderCsv(document).value(), "n\n2.0\n0.5\n");
 }
 

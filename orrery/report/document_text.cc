@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/draw/text_table.h"
+#include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 
 namespace orrery::report {

@@ -1,5 +1,3 @@
-#include "orrery/report/findings.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +8,8 @@
 #include <fmt/core.h>
 
 #include "orrery/base/statistics.h"
-#include "orrery/draw/number_format.h"
-#include "orrery/draw/text_table.h"
-#include "orrery/report/path_summary.h"
+#include "orrery/draw/format.h"
+#include "orrery/report/run_report.h"
 
 namespace orrery::report {
 namespace {
@@ -110,7 +107,6 @@ std::string RateText(const RunReport& report, const KindTime& kind) {
   return text;
 }
 
-// The kind of collective that moves data longest.
 std::string TransferText(const RunReport& report) {
   std::map<std::string_view, KindTime> by_kind;
   std::int64_t total_ns = 0;
@@ -186,7 +182,6 @@ std::string MostlyOnRank(const CriticalPath& path) {
   return share < 0.5 ? "" : fmt::format("; {:.0f} % of it on rank {}", 100 * share, most->first);
 }
 
-// The class that the critical path has most of, and the largest thing in it.
 void AddPath(const RunReport& report, std::vector<Document::Finding>& findings) {
   if (!report.critical_path || report.critical_path->length_ns <= 0) {
     return;
@@ -256,7 +251,8 @@ std::vector<Document::Finding> FindingsOf(const RunReport& report) {
                           : "{:.0f} % of the time is not accounted for: no device work with a time "
                             "was recorded.",
           RangeOver(report.rank_times, Part::kIdle), findings);
-  AddPart(report, Part::kMemory, "Copies and sets take {:.1f} % of the time for themselves.",
+  AddPart(report, Part::kMemory,
+          "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.",
           RangeOver(report.rank_times, Part::kMemory), findings);
   AddImbalance(report, findings);
   AddPath(report, findings);

@@ -1,5 +1,3 @@
-#include "orrery/report/nvlink_page.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +8,9 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/link_counters.h"
-#include "orrery/analyze/link_summary.h"
-#include "orrery/analyze/link_throughput.h"
-#include "orrery/analyze/peak_kernels.h"
-#include "orrery/draw/chart/line_chart.h"
-#include "orrery/draw/number_format.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/format.h"
+#include "orrery/report/run_report.h"
 
 namespace orrery::report {
 namespace {
@@ -37,14 +33,6 @@ std::string GpuLabel(const GpuTraffic& gpu) {
 
 std::string Rate(double bytes_per_second) {
   return draw::FormatBandwidth({bytes_per_second});
-}
-
-std::string Time(std::int64_t nanoseconds) {
-  return draw::FormatDuration({nanoseconds});
-}
-
-std::string Size(double bytes) {
-  return draw::FormatBytes({static_cast<std::int64_t>(bytes)});
 }
 
 draw::LineSegment SegmentOf(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t start_ns,
@@ -100,17 +88,11 @@ draw::LineChart ChartOf(const GpuTraffic& gpu, const std::vector<analyze::Traffi
 }
 
 Document::Table NumbersTable(const GpuTraffic& gpu) {
-  Document::Table table{.key = "",
-                        .heading = "Numbers",
-                        .columns = {{"", "direction"},
-                                    {"", "highest", Unit::kNumber},
-                                    {"", "mean", Unit::kNumber},
-                                    {"", "bytes", Unit::kNumber},
-                                    {"", "observed", Unit::kNanoseconds},
-                                    {"", "intervals", Unit::kCount},
-                                    {"", "left out: failed samples", Unit::kCount},
-                                    {"", "counter resets", Unit::kCount},
-                                    {"", "no time between", Unit::kCount}}};
+  Document::Table table{
+      .heading = "Numbers",
+      .columns = {AsText("direction"), AsNumber("highest"), AsNumber("mean"), AsNumber("bytes"),
+                  AsTime("observed"), AsCount("intervals"), AsCount("left out: failed samples"),
+                  AsCount("counter resets"), AsCount("no time between")}};
   for (const LinkSeries* const series : {&gpu.sent, &gpu.received}) {
     double highest = 0;
     for (const analyze::LinkInterval& interval : series->intervals) {
@@ -121,8 +103,9 @@ Document::Table NumbersTable(const GpuTraffic& gpu) {
     table.rows.push_back(
         {DirectionWord(series->direction), is_known ? Rate(highest) : "–",
          is_known ? Rate(series->total_bytes() * 1e9 / static_cast<double>(observed_ns)) : "–",
-         is_known ? Size(series->total_bytes()) : "–", observed_ns, series->intervals.size(),
-         series->num_failed, series->num_resets, series->num_timeless});
+         is_known ? draw::FormatBytes({static_cast<std::int64_t>(series->total_bytes())}) : "–",
+         observed_ns, series->intervals.size(), series->num_failed, series->num_resets,
+         series->num_timeless});
   }
   return table;
 }
@@ -132,26 +115,21 @@ std::string KernelsText(const analyze::RunView& run, const analyze::PeakWithKern
   std::string text;
   for (std::size_t i = 0; i < std::min(kMaxKernels, peak.kernels.size()); ++i) {
     const analyze::KernelInPeak& kernel = peak.kernels[i];
-    text +=
-        fmt::format("{}{} ({})", i == 0 ? "" : ", ",
-                    trace.Text(trace.activities.name[kernel.activity]), Time(kernel.overlap_ns));
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
+                        trace.Text(trace.activities.name[kernel.activity]),
+                        draw::FormatDuration({kernel.overlap_ns}));
   }
   const std::size_t rest = peak.kernels.size() - std::min(kMaxKernels, peak.kernels.size());
   return text.empty() ? "no kernel" : text + (rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
 
-// Intervals with the highest rates; with kernels where the trace has the same clock.
 Document::Table PeaksTable(const analyze::RunView& run, const GpuTraffic& gpu,
                            const std::vector<analyze::TrafficPeak>& peaks,
                            const analyze::PeakList& with_kernels) {
-  Document::Table table{.key = "",
-                        .heading = "Highest throughput",
-                        .columns = {{"", "kernels"},
-                                    {"", "throughput", Unit::kNumber},
-                                    {"", "direction"},
-                                    {"", "begins at", Unit::kNanoseconds},
-                                    {"", "lasts", Unit::kNanoseconds},
-                                    {"", "communication", Unit::kShare}}};
+  Document::Table table{
+      .heading = "Highest throughput",
+      .columns = {AsText("kernels"), AsNumber("throughput"), AsText("direction"),
+                  AsTime("begins at"), AsTime("lasts"), AsShare("communication")}};
   if (!with_kernels.reason.empty()) {
     table.caption = fmt::format("The kernels are not known: {}.", with_kernels.reason);
   }
@@ -180,7 +158,6 @@ void AddGpu(const analyze::RunView& run, const analyze::LinkTraffic& traffic, co
       gpu, peaks, device == nullptr ? std::nullopt : analyze::NvlinkPeak(run.TraceOf(*device)));
   document.AddSection(fmt::format("{} ({})", GpuLabel(gpu), gpu.source))
       .Add(Document::Picture{
-          .heading = "",
           .svg = draw::RenderLineChart(chart),
           .caption = "Bytes of user data over all links, per direction. A gap is time that was not "
                      "observed; long recordings are drawn as means.",
@@ -192,8 +169,7 @@ void AddGpu(const analyze::RunView& run, const analyze::LinkTraffic& traffic, co
 }  // namespace
 
 Result<Document> NvlinkDocument(const analyze::RunView& run, std::string_view title) {
-  const analyze::Need counters{analyze::NeedKind::kLinkCounters};
-  if (auto reason = analyze::WhyUnmet(counters, run)) {
+  if (auto reason = analyze::WhyUnmet("link counters", run)) {
     return Fail(Error::Kind::kNotFound, *std::move(reason));
   }
   const analyze::LinkTraffic traffic = analyze::LinkTrafficOf(run);

@@ -8,7 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/draw/chart/charts.h"
 #include "orrery/report/document.h"
+
+namespace orrery::analyze {
+struct RunView;
+}  // namespace orrery::analyze
 
 namespace orrery::report {
 
@@ -17,20 +22,6 @@ enum class Part : std::uint8_t { kCompute, kTransfer, kWaiting, kMemory, kIdle }
 
 inline constexpr std::size_t kNumParts = 5;
 
-/// A thing to know about the run: "ranks", "8".
-struct Fact {
-  std::string label;
-  std::string value;
-};
-
-/// A number that stands large at the top: "Step time", "606 ms", "mean over 8 ranks".
-struct Figure {
-  std::string label;
-  std::string value;
-  std::string note = {};
-  std::optional<Part> part = {};  // whose colour goes with it
-};
-
 /// How one device spent its selected steps. Waiting and transfer are the two sides of communication
 /// that no compute hides.
 struct RankTime {
@@ -38,23 +29,12 @@ struct RankTime {
   std::array<std::int64_t, kNumParts> part_ns{};  // in the order of Part
 };
 
-struct Slice {
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-  Part part = Part::kCompute;
-};
-
-/// Slices in order that do not overlap; the rest of the time is idle.
-struct TimelineRow {
-  std::string label;
-  std::vector<Slice> slices;
-};
-
-/// One step on all devices, its time counted from the step's begin.
+/// One step on all devices, its time counted from the step's begin. The series of a slice is its
+/// Part; the rest of the time is idle.
 struct StepTimeline {
   std::string step;  // "Step 12"
   std::int64_t length_ns = 0;
-  std::vector<TimelineRow> rows = {};
+  std::vector<draw::TimelineRow> rows = {};
 };
 
 /// A collective of the selected steps.
@@ -118,13 +98,14 @@ struct MetricRow {
   std::optional<double> value = {};
   std::string unit = {};
   std::string reason = {};  // why there is no value
+  Value detail = {};
 };
 
 /// All that the page shows, in plain values. Empty parts are said to be empty.
 struct RunReport {
   std::string title;
-  std::vector<Fact> facts = {};
-  std::vector<Figure> figures = {};
+  std::vector<Document::Fact> facts = {};
+  std::vector<Document::Fact> figures = {};      // numbers that stand large at the top
   std::vector<Document::Finding> findings = {};  // most important first
   std::vector<RankTime> rank_times = {};
   std::string steps = {};  // which steps the parts sum over: "3 steps"
@@ -140,5 +121,75 @@ struct RunReport {
 
 /// Returns the report as a document. The same report gives the same bytes.
 [[nodiscard]] Document RunDocument(const RunReport& report);
+
+/// Gathers what the page shows of a run. Linear in its events, devices in parallel.
+[[nodiscard]] RunReport CollectReport(const analyze::RunView& run, std::string title,
+                                      std::vector<MetricRow> metrics = {});
+
+/// Returns the collectives of the selected steps that were matched without doubt; where none is,
+/// those of each rank as they are.
+[[nodiscard]] std::vector<CollectivePoint> CollectivePoints(const analyze::RunView& run);
+
+/// Returns link bandwidths: those of the card, else of the device's data sheet.
+[[nodiscard]] std::vector<Roof> Roofs(const analyze::RunView& run);
+
+/// Returns how late ranks were at synchronising collectives. Collectives of groups that have no
+/// rank in common share a column, so that there are about as many columns as a rank has calls.
+[[nodiscard]] std::optional<Arrivals> ArrivalTable(const analyze::RunView& run);
+
+/// Returns the ranks that others waited for, most blamed first.
+[[nodiscard]] std::vector<Straggler> Stragglers(const analyze::RunView& run);
+
+/// Returns the critical path of the first selected step that all ranks have, in the page's form;
+/// nothing when the run has no such step.
+[[nodiscard]] std::optional<CriticalPath> RecordedPath(const analyze::RunView& run);
+
+// What a critical path is made of. The results look into the path, which must outlive them.
+
+struct ClassTime {
+  std::string_view path_class;
+  std::int64_t time_ns = 0;
+};
+
+/// Returns the classes that take time, the longest first.
+[[nodiscard]] std::vector<ClassTime> TimeByClass(const CriticalPath& path);
+
+/// Hops of one class and name.
+struct HopSum {
+  const Hop* longest = nullptr;
+  std::int64_t count = 0;
+  std::int64_t time_ns = 0;
+};
+
+/// Returns the `max_sums` that take most of the path, the longest first.
+[[nodiscard]] std::vector<HopSum> LargestSums(const CriticalPath& path, std::size_t max_sums);
+
+/// Returns a class as people write it: "launch overhead".
+[[nodiscard]] std::string ClassName(std::string_view path_class);
+
+/// Returns the time of one device.
+[[nodiscard]] std::int64_t TotalNs(const RankTime& rank);
+
+/// Returns the share of each part in the time of all devices, the mean over devices (0 to 1).
+[[nodiscard]] std::array<double, kNumParts> MeanShares(const RunReport& report);
+
+/// Says in sentences what the numbers of a report mean, the largest share of the time first.
+[[nodiscard]] std::vector<Document::Finding> FindingsOf(const RunReport& report);
+
+/// Returns names and styles of the parts of a device's time, in the order of Part.
+[[nodiscard]] const std::vector<draw::Series>& PartSeries();
+
+/// Returns the NVLink traffic of a run: for each GPU its throughput over time with the peak marked,
+/// its numbers, and the intervals with the highest rates with the kernels that ran in them. Fails
+/// when the run has no counters.
+[[nodiscard]] Result<Document> NvlinkDocument(const analyze::RunView& run, std::string_view title);
+
+// One function for each section of a run's document that has pictures, in their order.
+
+void AddBreakdown(const RunReport& report, Document& document);
+void AddTimeline(const RunReport& report, Document& document);
+void AddCollectives(const RunReport& report, Document& document);
+void AddCriticalPath(const RunReport& report, Document& document);
+void AddArrivals(const RunReport& report, Document& document);
 
 }  // namespace orrery::report

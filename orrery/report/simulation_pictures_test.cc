@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/ensembles_test.h"
 
 namespace orrery::report {
 namespace {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/overlap_rates.h"
-#include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
 namespace {
@@ -78,7 +78,7 @@ class SharedGpu {
 TEST(AnalyticOverlapTest, AKernelStretchesWhileCommunicationRuns) {
   SharedGpu gpu;
   const TaskId kernel = gpu.rank.Kernel(1000, 0);
-  const TaskId reduce = gpu.rank.Talk(0, 300, 2, collective::CollectiveKind::kAllReduce, 1);
+  const TaskId reduce = gpu.rank.Talk(0, 300, 2, CollectiveKind::kAllReduce, 1);
 
   const Timeline simulated = gpu.SimulateWithRates();
 
@@ -92,7 +92,7 @@ TEST(AnalyticOverlapTest, RatesChangeInTheMiddleOfATask) {
   SharedGpu gpu;
   const TaskId first = gpu.rank.Kernel(90, 0);
   const TaskId second = gpu.rank.Kernel(100, 0);
-  const TaskId reduce = gpu.rank.Talk(0, 60, 2, collective::CollectiveKind::kAllReduce, 1);
+  const TaskId reduce = gpu.rank.Talk(0, 60, 2, CollectiveKind::kAllReduce, 1);
   gpu.rank.After(first, reduce);
 
   const Timeline simulated = gpu.SimulateWithRates();
@@ -114,7 +114,7 @@ TEST(AnalyticOverlapTest, ATransferIsAsFastAsItsSlowestMember) {
     RankWriter rank({"dp"});
     rank.program.parts.Append({.memory_share = 500'000});
     rank.program.parts.Append({.sm_share = 1'000'000, .memory_share = 1'000'000});
-    reduce = rank.Talk(0, 100, 2, collective::CollectiveKind::kAllReduce, 0);
+    reduce = rank.Talk(0, 100, 2, CollectiveKind::kAllReduce, 0);
     if (is_busy) {
       rank.Kernel(40, 1);
     }

@@ -1,13 +1,14 @@
-#include "orrery/simulate/bottleneck.h"
-
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/summary.h"
 
 namespace orrery::simulate {
@@ -24,20 +25,17 @@ struct Loss {
 };
 
 std::string_view RemedyFor(std::string_view dimension) {
-  if (dimension == "tp") {
-    return "a smaller tp, sequence parallelism or overlapped products would shrink it";
-  }
-  if (dimension == "dp") {
-    return "a larger batch, sums that overlap with the backward pass or a faster network would "
-           "shrink it";
-  }
-  if (dimension == "ep") {
-    return "a smaller ep or experts that overlap with their dispatch would shrink it";
-  }
-  if (dimension == "cp") {
-    return "a smaller cp or longer sequences would shrink it";
-  }
-  return "a faster network would shrink it";
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRemedies = {{
+      {"tp", "a smaller tp, sequence parallelism or overlapped products would shrink it"},
+      {"dp",
+       "a larger batch, sums that overlap with the backward pass or a faster network would shrink "
+       "it"},
+      {"ep", "a smaller ep or experts that overlap with their dispatch would shrink it"},
+      {"cp", "a smaller cp or longer sequences would shrink it"},
+  }};
+  const auto* const found = std::ranges::find(
+      kRemedies, dimension, &std::pair<std::string_view, std::string_view>::first);
+  return found == kRemedies.end() ? "a faster network would shrink it" : found->second;
 }
 
 // A bubble less the time in which a stage with less to do waits for the one that binds: that would
@@ -117,7 +115,7 @@ std::string ComputeSentence(const Breakdown& breakdown, const Loss& worst) {
   std::string sentence = fmt::format("Compute, {:.0f} % of the step",
                                      Percent(breakdown.TotalPs(TimeKind::kCompute), step_ps));
   if (largest != nullptr) {
-    sentence += fmt::format(" ({} {:.0f} %)", largest->what, Percent(largest->ps, step_ps));
+    sentence += fmt::format(" ({} {:.0f} %)", ShareText(*largest), Percent(largest->ps, step_ps));
   }
   if (!IsWorthAWord(worst.ps, step_ps)) {
     return sentence + "; nothing else takes more than a few percent.";

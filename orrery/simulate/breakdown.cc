@@ -1,10 +1,11 @@
 #include "orrery/simulate/breakdown.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <ranges>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -15,6 +16,7 @@
 namespace orrery::simulate {
 namespace {
 
+using analyze::TimePart;
 using workload::kNone;
 using workload::LaneId;
 using workload::LaneKind;
@@ -23,6 +25,26 @@ using workload::TaskId;
 using workload::TaskKind;
 
 constexpr std::string_view kPipeline = "pp";
+constexpr std::string_view kAllRanks = "all";  // the group that sums up the norm of gradients
+
+struct KindText {
+  std::string_view key;
+  std::string_view before;  // the category or dimension in the text for people
+  std::string_view after = "";
+  std::string_view of_all = "";  // the whole text for the group of all ranks
+};
+
+// In the order of TimeKind.
+constexpr std::array<KindText, 8> kKindTexts = {{
+    {"compute", ""},
+    {"optimizer", "optimizer"},
+    {"exposed", "", " communication, exposed", "norm of gradients, exposed"},
+    {"bubble", "pipeline bubble"},
+    {"wait", "waiting for others in ", "", "waiting for all ranks at the end"},
+    {"memory", "memcpy and memset"},
+    {"host", "waiting for the host"},
+    {"idle", "between kernels"},
+}};
 
 /// What a stream does for a while.
 struct Segment {
@@ -36,7 +58,7 @@ struct Segment {
   [[nodiscard]] auto Order() const { return std::tuple(begin_ps, lane, end_ps); }
 };
 
-/// What a rank class's streams do in one repetition.
+/// What a rank class's streams do in a step.
 class SegmentList {
  public:
   SegmentList(const Program& program, const Timeline& timeline, std::size_t first)
@@ -118,65 +140,47 @@ class SegmentList {
   bool is_in_pipeline_ = false;
 };
 
-/// Divides time into slices; at every instant the first kind of what happens counts.
-class Sweep {
- public:
-  Sweep(const SegmentList& list, std::int64_t begin_ps, std::int64_t end_ps)
-      : list_(list), now_ps_(begin_ps), end_ps_(end_ps) {}
-
-  std::vector<TimeSlice> Run() {
-    for (const Segment& segment : list_.segments()) {
-      AdvanceTo(segment.begin_ps, segment.launched_ps);
-      if (segment.end_ps > now_ps_) {
-        active_.push_back(&segment);
-      }
-    }
-    AdvanceTo(end_ps_, list_.host_end_ps());
-    return std::move(slices_);
+// What the streams do in a window; at every instant the first kind counts, then the first stream.
+std::vector<TimePart> BusyParts(const std::vector<Segment>& segments, Interval window) {
+  std::map<std::tuple<TimeKind, LaneId, std::string>, IntervalSet> times;
+  for (const Segment& segment : segments) {
+    times[{segment.kind, segment.lane, segment.what}].Append(segment.begin_ps, segment.end_ps);
   }
-
- private:
-  // Fills the time up to `to_ps`; a gap before it is host time until `launched_ps`.
-  void AdvanceTo(std::int64_t to_ps, std::int64_t launched_ps) {
-    to_ps = std::min(to_ps, end_ps_);
-    while (now_ps_ < to_ps && !active_.empty()) {
-      const Segment& first = *std::ranges::min(active_, {}, [](const Segment* segment) {
-        return std::pair(segment->kind, segment->lane);
-      });
-      const std::int64_t next_end_ps = std::ranges::min(active_, {}, &Segment::end_ps)->end_ps;
-      Fill(std::min(to_ps, next_end_ps), first.kind, first.what, IsCommunication(first));
-      std::erase_if(active_, [&](const Segment* segment) { return segment->end_ps <= now_ps_; });
-    }
-    if (now_ps_ < to_ps) {
-      Fill(std::clamp(launched_ps, now_ps_, to_ps), TimeKind::kHost, "", false);
-      Fill(to_ps, list_.is_in_pipeline() ? TimeKind::kBubble : TimeKind::kIdle, "", false);
-    }
+  std::vector<TimePart> of_lanes;
+  for (const auto& [key, time] : times) {
+    of_lanes.push_back(
+        {std::get<TimeKind>(key), std::get<std::string>(key), Clipped(time, window)});
   }
-
-  // No segment stands for a gap: one of kind kBubble is a message that is awaited.
-  [[nodiscard]] static bool IsCommunication(const Segment& segment) {
-    return segment.kind != TimeKind::kCompute && segment.kind != TimeKind::kOptimizer;
+  MakeExclusive(of_lanes);
+  std::map<std::pair<TimeKind, std::string>, TimePart> parts;
+  for (const TimePart& part : of_lanes) {
+    TimePart& all = parts.try_emplace({part.kind, part.what}, part).first->second;
+    all.time = Union(all.time, part.time);
   }
+  const auto values = std::views::values(parts);
+  return {values.begin(), values.end()};
+}
 
-  void Fill(std::int64_t until_ps, TimeKind kind, const std::string& what, bool communicates) {
-    if (until_ps <= now_ps_) {
-      return;
-    }
-    if (!slices_.empty() && slices_.back().kind == kind && slices_.back().what == what &&
-        slices_.back().communicates == communicates) {
-      slices_.back().end_ps = until_ps;
-    } else {
-      slices_.push_back({now_ps_, until_ps, kind, what, communicates});
-    }
-    now_ps_ = until_ps;
+// A gap is host time until the segment that ends it is launched.
+std::vector<TimePart> GapParts(const SegmentList& list, const IntervalSet& gaps) {
+  TimePart host{TimeKind::kHost};
+  TimePart rest{list.is_in_pipeline() ? TimeKind::kBubble : TimeKind::kIdle};
+  for (const Interval& gap : gaps.intervals()) {
+    const auto next = std::ranges::lower_bound(list.segments(), gap.end_ns, {}, &Segment::begin_ps);
+    const std::int64_t launched_ps =
+        next == list.segments().end() ? list.host_end_ps() : next->launched_ps;
+    const std::int64_t host_end_ps = std::clamp(launched_ps, gap.begin_ns, gap.end_ns);
+    host.time.Append(gap.begin_ns, host_end_ps);
+    rest.time.Append(host_end_ps, gap.end_ns);
   }
+  return {host, rest};
+}
 
-  const SegmentList& list_;
-  std::int64_t now_ps_;
-  std::int64_t end_ps_;
-  std::vector<const Segment*> active_;  // at most one of a lane
-  std::vector<TimeSlice> slices_;
-};
+void AddSlices(const TimePart& part, bool communicates, std::vector<TimeSlice>& slices) {
+  for (const Interval& time : part.time.intervals()) {
+    slices.push_back({time.begin_ns, time.end_ns, part.kind, part.what, communicates});
+  }
+}
 
 struct ClassEnd {
   std::int64_t end_ps = 0;
@@ -185,10 +189,9 @@ struct ClassEnd {
   auto operator<=>(const ClassEnd&) const = default;
 };
 
-ClassEnd EndOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
-               int repetition) {
+ClassEnd EndOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class) {
   const Program& program = rank_classes.ProgramOf(rank_class);
-  const std::size_t first = timeline.First(rank_class, repetition);
+  const std::size_t first = timeline.First(rank_class);
   ClassEnd end;
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
     end.end_ps = std::max(end.end_ps, timeline.end_ps[first + task]);
@@ -199,41 +202,35 @@ ClassEnd EndOf(const RankClasses& rank_classes, const Timeline& timeline, RankCl
   return end;
 }
 
-std::int64_t EndOfAll(const RankClasses& rank_classes, const Timeline& timeline, int repetition) {
-  std::int64_t end_ps = 0;
+// The one that ends last; of several the one with most kernel time, then the first.
+RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline) {
+  RankClassId slowest = 0;
+  ClassEnd latest;
   for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-    end_ps = std::max(end_ps, EndOf(rank_classes, timeline, rank_class, repetition).end_ps);
+    const ClassEnd end = EndOf(rank_classes, timeline, rank_class);
+    if (end > latest) {
+      latest = end;
+      slowest = rank_class;
+    }
   }
-  return end_ps;
+  return slowest;
 }
 
-/// Whose time is divided, from when to when.
-struct Window {
-  RankClassId rank_class = 0;
-  std::int64_t begin_ps = 0;
-  std::int64_t end_ps = 0;
-};
-
-Window WindowOf(const RankClasses& rank_classes, const Timeline& timeline,
-                const BreakdownOptions& options) {
-  const int repetition = options.repetition;
-  Window window;
-  window.rank_class = options.rank_class
-                          ? *options.rank_class
-                          : SlowestRankClass(rank_classes, timeline, options.repetition);
-  window.begin_ps = repetition == 0 ? 0 : EndOfAll(rank_classes, timeline, repetition - 1);
-  const std::int64_t end_ps = repetition + 1 == timeline.repetitions
-                                  ? timeline.EndPs()
-                                  : EndOfAll(rank_classes, timeline, repetition);
-  window.end_ps = std::max(window.begin_ps, end_ps);
-  return window;
-}
-
-std::vector<TimeSlice> SlicesIn(const RankClasses& rank_classes, const Timeline& timeline,
-                                const Window& window, int repetition) {
-  const SegmentList list(rank_classes.ProgramOf(window.rank_class), timeline,
-                         timeline.First(window.rank_class, repetition));
-  return Sweep(list, window.begin_ps, window.end_ps).Run();
+std::vector<TimeSlice> SlicesUntil(std::int64_t end_ps, const RankClasses& rank_classes,
+                                   const Timeline& timeline, RankClassId rank_class) {
+  const SegmentList list(rank_classes.ProgramOf(rank_class), timeline, timeline.First(rank_class));
+  const Interval time{0, end_ps};
+  IntervalSet gaps = IntervalSet::Of({&time, 1});
+  std::vector<TimeSlice> slices;
+  for (const TimePart& part : BusyParts(list.segments(), time)) {
+    gaps = Difference(gaps, part.time);
+    AddSlices(part, part.kind != TimeKind::kCompute && part.kind != TimeKind::kOptimizer, slices);
+  }
+  for (const TimePart& part : GapParts(list, gaps)) {
+    AddSlices(part, false, slices);
+  }
+  std::ranges::sort(slices, {}, &TimeSlice::begin_ps);
+  return slices;
 }
 
 bool IsAlone(const RankClasses& rank_classes, RankClassId rank_class, std::uint32_t role) {
@@ -253,10 +250,19 @@ std::int64_t ExposedPs(const Breakdown& breakdown, const std::string& dimension)
 
 }  // namespace
 
-std::string_view Name(TimeKind kind) {
-  constexpr std::array<std::string_view, 7> kNames = {"compute", "optimizer", "transfer", "bubble",
-                                                      "wait",    "host",      "idle"};
-  return kNames[static_cast<std::size_t>(kind)];
+std::string ShareKey(const TimeShare& share) {
+  const std::string key(kKindTexts[static_cast<std::size_t>(share.kind)].key);
+  return share.what.empty() ? key : fmt::format("{}.{}", key, share.what);
+}
+
+std::string ShareText(const TimeShare& share) {
+  if (share.what == "products" || share.what == "copies") {  // the keys of these categories
+    return share.what == "products" ? "GEMMs" : "memcpy";
+  }
+  const KindText& text = kKindTexts[static_cast<std::size_t>(share.kind)];
+  return share.what == kAllRanks && !text.of_all.empty()
+             ? std::string(text.of_all)
+             : fmt::format("{}{}{}", text.before, share.what, text.after);
 }
 
 std::int64_t Breakdown::TotalPs(TimeKind kind) const {
@@ -267,12 +273,18 @@ std::int64_t Breakdown::TotalPs(TimeKind kind) const {
   return total_ps;
 }
 
+std::vector<TimeShare> Breakdown::LargestFirst() const {
+  std::vector<TimeShare> sorted = shares;
+  std::ranges::stable_sort(sorted, {},
+                           [](const TimeShare& share) { return std::pair(share.kind, -share.ps); });
+  return sorted;
+}
+
 std::string DimensionOf(const Program& program, std::uint32_t role) {
   if (role >= program.roles.size()) {
     return fmt::format("role {}", role);
   }
-  const std::string_view name = program.strings.View(program.roles[role]);
-  return std::string(name.substr(0, name.find(' ')));
+  return std::string(program.strings.View(program.roles.dimension[role]));
 }
 
 bool HasPipeline(const RankClasses& rank_classes) {
@@ -288,29 +300,16 @@ bool HasPipeline(const RankClasses& rank_classes) {
   });
 }
 
-RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline,
-                             int repetition) {
-  RankClassId slowest = 0;
-  ClassEnd latest;
-  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-    const ClassEnd end = EndOf(rank_classes, timeline, rank_class, repetition);
-    if (end > latest) {
-      latest = end;
-      slowest = rank_class;
-    }
-  }
-  return slowest;
-}
-
 Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
-                      const BreakdownOptions& options) {
-  const Window window = WindowOf(rank_classes, timeline, options);
+                      std::optional<RankClassId> rank_class) {
+  Breakdown breakdown{
+      .rank_class = rank_class ? *rank_class : SlowestRankClass(rank_classes, timeline),
+      .step_ps = std::max<std::int64_t>(timeline.EndPs(), 0),
+      .shares = {}};
   std::map<std::pair<TimeKind, std::string>, std::int64_t> times;
-  for (const TimeSlice& slice : SlicesIn(rank_classes, timeline, window, options.repetition)) {
+  for (const TimeSlice& slice : SlicesOf(rank_classes, timeline, breakdown.rank_class)) {
     times[{slice.kind, slice.what}] += slice.end_ps - slice.begin_ps;
   }
-  Breakdown breakdown{
-      .rank_class = window.rank_class, .step_ps = window.end_ps - window.begin_ps, .shares = {}};
   for (const auto& [key, ps] : times) {
     breakdown.shares.push_back({key.first, key.second, ps});
   }
@@ -318,22 +317,8 @@ Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
 }
 
 std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes, const Timeline& timeline,
-                                const BreakdownOptions& options) {
-  return SlicesIn(rank_classes, timeline, WindowOf(rank_classes, timeline, options),
-                  options.repetition);
-}
-
-std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes,
-                                                 const Timeline& timeline) {
-  const Window step = WindowOf(rank_classes, timeline, {.rank_class = 0});
-  std::vector<std::int64_t> exposed_ps(rank_classes.classes.size());
-  ParallelFor(rank_classes.classes.size(), 0, [&](std::size_t i) {
-    const Window window{static_cast<RankClassId>(i), step.begin_ps, step.end_ps};
-    for (const TimeSlice& slice : SlicesIn(rank_classes, timeline, window, 0)) {
-      exposed_ps[i] += slice.communicates ? slice.end_ps - slice.begin_ps : 0;
-    }
-  });
-  return exposed_ps;
+                                RankClassId rank_class) {
+  return SlicesUntil(timeline.EndPs(), rank_classes, timeline, rank_class);
 }
 
 std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
@@ -367,13 +352,20 @@ std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
 }
 
 std::int64_t MeanExposedPs(const RankClasses& rank_classes, const Timeline& timeline) {
-  const std::vector<std::int64_t> exposed_ps = ExposedPsOfRankClasses(rank_classes, timeline);
+  const std::int64_t end_ps = timeline.EndPs();
+  std::vector<std::int64_t> exposed_ps(rank_classes.classes.size());
+  ParallelFor(rank_classes.classes.size(), 0, [&](std::size_t i) {
+    const auto rank_class = static_cast<RankClassId>(i);
+    for (const TimeSlice& slice : SlicesUntil(end_ps, rank_classes, timeline, rank_class)) {
+      exposed_ps[i] += slice.communicates ? slice.end_ps - slice.begin_ps : 0;
+    }
+  });
   std::int64_t ranks = 0;
   double sum_ps = 0;
-  for (std::size_t rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-    const std::uint32_t multiplicity = rank_classes.classes[rank_class].multiplicity;
+  for (std::size_t i = 0; i < exposed_ps.size(); ++i) {
+    const std::uint32_t multiplicity = rank_classes.classes[i].multiplicity;
     ranks += multiplicity;
-    sum_ps += static_cast<double>(exposed_ps[rank_class]) * multiplicity;
+    sum_ps += static_cast<double>(exposed_ps[i]) * multiplicity;
   }
   return ranks == 0 ? 0 : static_cast<std::int64_t>(sum_ps / static_cast<double>(ranks));
 }

@@ -3,27 +3,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "orrery/analyze/time_parts.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/rank_classes.h"
 
 namespace orrery::simulate {
 
-/// What a GPU does at an instant; of several the first in this order counts.
-enum class TimeKind : std::uint8_t {
-  kCompute,    // a kernel runs; by its category
-  kOptimizer,  // a kernel of the optimizer runs
-  kTransfer,   // nothing but communication runs; by its dimension
-  kBubble,     // waits for a stage of the pipeline, or has nothing to do in one
-  kWait,       // waits for other members of a group; by its dimension
-  kHost,       // the next task is not launched yet
-  kIdle,       // nothing runs between kernels, where there is no pipeline
-};
-
-/// "compute", "optimizer", "transfer", "bubble", "wait", "host", "idle".
-[[nodiscard]] std::string_view Name(TimeKind kind);
+using analyze::TimeKind;
 
 struct TimeShare {
   TimeKind kind = TimeKind::kCompute;
@@ -33,6 +21,13 @@ struct TimeShare {
   bool operator==(const TimeShare&) const = default;
 };
 
+/// A share for programs: "compute.products", "exposed.tp", "wait.dp", "bubble", "host", "idle",
+/// "optimizer".
+[[nodiscard]] std::string ShareKey(const TimeShare& share);
+
+/// A share for people: "products", "tp communication", "waiting in dp", "bubble", …
+[[nodiscard]] std::string ShareText(const TimeShare& share);
+
 /// Where the time of a step goes on one rank class; the shares add up to the step.
 struct Breakdown {
   RankClassId rank_class = 0;
@@ -41,11 +36,9 @@ struct Breakdown {
 
   /// The sum over what it is spent for.
   [[nodiscard]] std::int64_t TotalPs(TimeKind kind) const;
-};
 
-struct BreakdownOptions {
-  std::optional<RankClassId> rank_class = std::nullopt;  // SlowestRankClass unless it says so
-  int repetition = 0;
+  /// The shares by kind, those of a kind largest first.
+  [[nodiscard]] std::vector<TimeShare> LargestFirst() const;
 };
 
 /// What a GPU does from one instant to another.
@@ -59,31 +52,21 @@ struct TimeSlice {
   bool operator==(const TimeSlice&) const = default;
 };
 
-/// The first word of a role's name: "tp", "pp" of "pp forward 0".
+/// The dimension of a role: "tp", "pp".
 [[nodiscard]] std::string DimensionOf(const workload::Program& program, std::uint32_t role);
 
 /// Whether some rank class talks to other stages of a pipeline, so that it may wait in a bubble.
 [[nodiscard]] bool HasPipeline(const RankClasses& rank_classes);
 
-/// The rank class that ends last; of several the one with most kernel time, then the first.
-[[nodiscard]] RankClassId SlowestRankClass(const RankClasses& rank_classes,
-                                           const Timeline& timeline, int repetition = 0);
-
-/// Divides the time from the end of the repetition before (of all classes) to the end of this one.
-/// A pause belongs to the host until the task that ends it is handed over, and after the last task
-/// of the streams while the host still works. O(tasks · log tasks).
+/// Divides the time from 0 to the end of all classes, of the class that ends last unless one is
+/// named. A pause belongs to the host until the task that ends it is handed over, and after the
+/// last task of the streams while the host still works. O(tasks · log tasks).
 [[nodiscard]] Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
-                                    const BreakdownOptions& options = {});
+                                    std::optional<RankClassId> rank_class = {});
 
-/// The same along time: slices in order that follow each other from the begin of the repetition to
-/// its end.
+/// The same along time: slices in order that follow each other.
 [[nodiscard]] std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes,
-                                              const Timeline& timeline,
-                                              const BreakdownOptions& options = {});
-
-/// Time in which communication runs and no kernel does, by rank class, in the first repetition.
-[[nodiscard]] std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes,
-                                                               const Timeline& timeline);
+                                              const Timeline& timeline, RankClassId rank_class);
 
 /// What one rank communicates in a step along one dimension of its plan.
 struct DimensionTotal {

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/overlap_rates.h"
-#include "orrery/simulate/test_ensembles.h"
-#include "orrery/simulate/test_random_ensembles.h"
+#include "orrery/simulate/random_ensembles_test.h"
 
 namespace orrery::simulate {
 namespace {
@@ -35,10 +35,10 @@ Ensemble Alone(RankWriter rank) {
   return ensemble;
 }
 
-Breakdown BreakdownFor(const Ensemble& ensemble, const BreakdownOptions& options = {}) {
+Breakdown BreakdownFor(const Ensemble& ensemble, std::optional<RankClassId> rank_class = {}) {
   const RankClasses rank_classes = Unfolded(ensemble, IslandLinkClass(8));
   PlainTimes times;
-  return BreakdownOf(rank_classes, *Simulate(rank_classes, times), options);
+  return BreakdownOf(rank_classes, *Simulate(rank_classes, times), rank_class);
 }
 
 // Product 0–100; a reduction 100–140 beside an attention 100–130, so 10 of it are exposed; then the
@@ -78,11 +78,11 @@ TEST(BreakdownTest, WaitingForOthersIsNotTransfer) {
   };
 
   EXPECT_THAT(
-      BreakdownFor(job("dp"), {.rank_class = 0}).shares,
+      BreakdownFor(job("dp"), 0).shares,
       ElementsAre(TimeShare{TimeKind::kCompute, "product", 100},
                   TimeShare{TimeKind::kTransfer, "dp", 50}, TimeShare{TimeKind::kWait, "dp", 200}));
   EXPECT_THAT(
-      BreakdownFor(job("pp forward 0"), {.rank_class = 0}).shares,
+      BreakdownFor(job("pp forward 0"), 0).shares,
       ElementsAre(TimeShare{TimeKind::kCompute, "product", 100},
                   TimeShare{TimeKind::kTransfer, "pp", 50}, TimeShare{TimeKind::kBubble, "", 200}));
   EXPECT_EQ(BreakdownFor(job("dp")).rank_class, 1U);  // both end at 350; rank 1 has worked more
@@ -121,23 +121,18 @@ RC_GTEST_PROP(BreakdownProperty, SharesAddUpToTheStep, (const RandomJob& job, bo
   const RankClasses rank_classes = Fold(ensemble, IslandLinkClass(4));
   const AnalyticOverlap overlap;
   PlainTimes times(4);
-  const Timeline simulated =
-      *Simulate(rank_classes, times, {.repetitions = 2, .rates = has_rates ? &overlap : nullptr});
-  std::int64_t steps_ps = 0;
-  for (const int repetition : {0, 1}) {
-    for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-      const Breakdown breakdown = BreakdownOf(rank_classes, simulated,
-                                              {.rank_class = rank_class, .repetition = repetition});
-      std::int64_t sum_ps = 0;
-      for (const TimeShare& share : breakdown.shares) {
-        RC_ASSERT(share.ps > 0);
-        sum_ps += share.ps;
-      }
-      RC_ASSERT(sum_ps == breakdown.step_ps);
+  const Timeline simulated = LastStep(
+      *Simulate(rank_classes, times, {.repetitions = 2, .rates = has_rates ? &overlap : nullptr}));
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    const Breakdown breakdown = BreakdownOf(rank_classes, simulated, rank_class);
+    std::int64_t sum_ps = 0;
+    for (const TimeShare& share : breakdown.shares) {
+      RC_ASSERT(share.ps > 0);
+      sum_ps += share.ps;
     }
-    steps_ps += BreakdownOf(rank_classes, simulated, {.repetition = repetition}).step_ps;
+    RC_ASSERT(sum_ps == breakdown.step_ps);
+    RC_ASSERT(breakdown.step_ps == simulated.EndPs());
   }
-  RC_ASSERT(steps_ps == simulated.EndPs());
 }
 
 }  // namespace

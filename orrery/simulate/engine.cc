@@ -1,8 +1,6 @@
 #include "orrery/simulate/engine.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <limits>
 
 #include "orrery/base/check.h"
 #include "orrery/simulate/task_scheduler.h"
@@ -48,18 +46,6 @@ class NoCommunication : public CommunicationTimes {
   }
 };
 
-std::int64_t EndOf(const Timeline& timeline, int repetition) {
-  std::int64_t end_ps = std::numeric_limits<std::int64_t>::min();
-  for (RankClassId rank_class = 0; rank_class + 1 < timeline.offsets.size(); ++rank_class) {
-    const std::size_t first = timeline.First(rank_class, repetition);
-    const std::size_t end = timeline.First(rank_class, repetition + 1);
-    for (std::size_t index = first; index < end; ++index) {
-      end_ps = std::max(end_ps, timeline.end_ps[index]);
-    }
-  }
-  return end_ps;
-}
-
 }  // namespace
 
 const DelayedTask* Timeline::FindDelayed(std::size_t index) const {
@@ -75,8 +61,30 @@ std::int64_t Timeline::EndOf(RankClassId rank_class) const {
   return last_ps;
 }
 
+std::int64_t Timeline::EndOfRepetition(int repetition) const {
+  std::int64_t last_ps = kNeverPs;
+  for (RankClassId rank_class = 0; rank_class + 1 < offsets.size(); ++rank_class) {
+    const std::size_t end = First(rank_class, repetition + 1);
+    for (std::size_t index = First(rank_class, repetition); index < end; ++index) {
+      last_ps = std::max(last_ps, end_ps[index]);
+    }
+  }
+  return last_ps;
+}
+
 std::int64_t Timeline::EndPs() const {
   return end_ps.empty() ? 0 : *std::max_element(end_ps.begin(), end_ps.end());
+}
+
+std::int64_t EndOfLanes(const workload::Program& program, const Timeline& timeline,
+                        std::size_t first, workload::LaneKind kind) {
+  std::int64_t end_ps = 0;
+  for (workload::TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (program.lanes.kind[program.tasks.lane[task]] == kind) {
+      end_ps = std::max(end_ps, timeline.end_ps[first + task]);
+    }
+  }
+  return end_ps;
 }
 
 Result<Timeline> Simulate(const RankClasses& rank_classes, CommunicationTimes& times,
@@ -97,7 +105,7 @@ Timeline LastStep(Timeline timeline) {
   if (last == 0) {
     return timeline;
   }
-  const std::int64_t begin_ps = EndOf(timeline, last - 1);
+  const std::int64_t begin_ps = timeline.EndOfRepetition(last - 1);
   Timeline step;
   step.offsets.push_back(0);
   for (RankClassId rank_class = 0; rank_class + 1 < timeline.offsets.size(); ++rank_class) {

@@ -3,15 +3,37 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/simulate/communication_times.h"
+#include "orrery/network/topology.h"
+#include "orrery/simulate/kernel_code.h"
 #include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/rate_model.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
+
+class RateModel;
+
+/// The duration of communication once all members of a group have arrived.
+class CommunicationTimes {
+ public:
+  virtual ~CommunicationTimes() = default;
+
+  /// Returns picoseconds for a group whose members, in order, have these GPUs. Asked once for each
+  /// kind, size, element and link class of a simulation.
+  [[nodiscard]] virtual Result<std::int64_t> DurationPs(
+      const workload::Communications::Row& communication, std::span<const network::GpuId> gpus) = 0;
+
+  /// Returns what its kernel takes of each of these GPUs while it runs, when that is known. Asked
+  /// as often, when somebody wants to know.
+  [[nodiscard]] virtual Result<CommunicationTask> KernelOf(
+      const workload::Communications::Row& /*communication*/,
+      std::span<const network::GpuId> /*gpus*/) {
+    return CommunicationTask{};
+  }
+};
 
 struct EngineOptions {
   /// How often each program runs, back to back on every lane.
@@ -68,11 +90,18 @@ struct Timeline {
   /// The last end of a rank class.
   [[nodiscard]] std::int64_t EndOf(RankClassId rank_class) const;
 
+  /// The last end of all rank classes in a repetition; kNeverPs without tasks.
+  [[nodiscard]] std::int64_t EndOfRepetition(int repetition) const;
+
   /// The last end of all.
   [[nodiscard]] std::int64_t EndPs() const;
 
   bool operator==(const Timeline&) const = default;
 };
+
+/// The last end of a rank class in a repetition on lanes of a kind, 0 without any.
+[[nodiscard]] std::int64_t EndOfLanes(const workload::Program& program, const Timeline& timeline,
+                                      std::size_t first, workload::LaneKind kind);
 
 /// Simulates a job in integer picoseconds. For every rank class a task begins when
 /// its lane is free and all it depends on is done; lanes take their tasks in order; a launch into a

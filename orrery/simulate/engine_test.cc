@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
 namespace {
@@ -165,9 +165,9 @@ TEST(EngineTest, MembersThatDoDifferentThingsAreNamed) {
 // The slowest part of an all-to-all decides: 60 bytes.
 TEST(EngineTest, TheLargestPartOfAnAllToAllCounts) {
   RankWriter first({"ep"});
-  first.Talk(0, 40, 2, collective::CollectiveKind::kAllToAll);
+  first.Talk(0, 40, 2, CollectiveKind::kAllToAll);
   RankWriter second({"ep"});
-  second.Talk(0, 60, 2, collective::CollectiveKind::kAllToAll);
+  second.Talk(0, 60, 2, CollectiveKind::kAllToAll);
 
   EXPECT_EQ(SimulateUnfolded(Pair(std::move(first), std::move(second))).EndPs(), 60);
 }

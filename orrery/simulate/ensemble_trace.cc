@@ -1,41 +1,213 @@
 #include "orrery/simulate/ensemble_trace.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
-#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
-#include "orrery/simulate/collective_rows.h"
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/text.h"
+#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/compiled_program.h"
 #include "orrery/simulate/memory_timeline.h"
-#include "orrery/simulate/task_rows.h"
 #include "orrery/trace/finish.h"
 
 namespace orrery::simulate {
 namespace {
 
-using trace::Trace;
-using workload::Program;
+using workload::GroupId;
+using workload::kNoGroup;
+using workload::kNone;
+using workload::LaneId;
+using workload::LaneKind;
 using workload::Rank;
 using workload::TaskId;
+using workload::TaskKind;
 
-/// When the repetitions of all ranks end.
-std::vector<std::int64_t> StepEnds(const RankClasses& rank_classes, const Timeline& timeline) {
-  std::vector<std::int64_t> ends(static_cast<std::size_t>(timeline.repetitions), 0);
-  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-    for (int repetition = 0; repetition < timeline.repetitions; ++repetition) {
-      std::int64_t& end_ps = ends[static_cast<std::size_t>(repetition)];
-      const std::size_t first = timeline.First(rank_class, repetition);
-      for (TaskId task = 0; task < rank_classes.ProgramOf(rank_class).tasks.size(); ++task) {
-        end_ps = std::max(end_ps, timeline.end_ps[first + task]);
+constexpr std::int64_t kProcess = 1;
+constexpr std::string_view kStepMarker = "ProfilerStep#";
+
+// Rounds to the unit of traces, halves up; times before 0 are those of hosts that run ahead.
+constexpr std::int64_t Nanoseconds(std::int64_t picoseconds) {
+  const std::int64_t raised = picoseconds + 500;
+  return (raised >= 0 ? raised : raised - 999) / 1000;
+}
+
+// How long a task takes alone, and how long it waited for room, as arguments of its slice.
+std::string DelayFields(const DelayedTask* delayed) {
+  constexpr double kPicosecondsPerMicrosecond = 1e6;
+  if (delayed == nullptr) {
+    return "";
+  }
+  std::string fields = fmt::format(
+      "\"alone_us\": {:.3f}", static_cast<double>(delayed->alone_ps) / kPicosecondsPerMicrosecond);
+  if (delayed->delayed_ps > 0) {
+    fields += fmt::format(", \"delayed_us\": {:.3f}",
+                          static_cast<double>(delayed->delayed_ps) / kPicosecondsPerMicrosecond);
+  }
+  return fields;
+}
+
+// The descriptions that frameworks give their groups, from which readers infer the dimension.
+std::string DescriptionOf(const std::string& dimension) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kDescriptions{
+      {{"tp", "tensor_parallel"},
+       {"dp", "data_parallel"},
+       {"pp", "pipeline_parallel"},
+       {"cp", "context_parallel"},
+       {"ep", "expert_parallel"}}};
+  const auto* const found = std::ranges::find(
+      kDescriptions, dimension, &std::pair<std::string_view, std::string_view>::first);
+  return found == kDescriptions.end() ? dimension : std::string(found->second);
+}
+
+/// Whose trace is written: a rank, and the rank class that simulated it.
+struct TracedRank {
+  Rank rank = 0;
+  RankClassId rank_class = 0;
+  bool is_for_class = false;  // its groups are those of the rank classes, not its own
+};
+
+/// Writes the groups and collectives of one rank.
+class CollectiveRows {
+ public:
+  CollectiveRows(const RankClasses& rank_classes, const TracedRank& traced, trace::Trace& trace)
+      : rank_classes_(rank_classes),
+        traced_(traced),
+        program_(rank_classes.ProgramOf(traced.rank_class)),
+        trace_(trace),
+        compiled_(program_) {
+    AddGroups();
+  }
+
+  // A communication that ran as an activity; nothing for those without a group.
+  void Add(int repetition, TaskId task, RowId activity) {
+    const workload::CommunicationId communication = program_.tasks.communication[task];
+    if (communication == kNone) {
+      return;
+    }
+    const workload::Communications::Row row = program_.communications.At(communication);
+    if (row.role >= rank_classes_.num_roles || group_of_role_[row.role] == kNoRow) {
+      return;
+    }
+    trace::Collectives::Row collective{
+        .begin_ns = trace_.activities.begin_ns[activity],
+        .duration_ns = trace_.activities.duration_ns[activity],
+        .name = trace_.activities.name[activity],
+        .kind = row.kind,
+        .group = group_of_role_[row.role],
+        .data_type = row.element,
+        .sequence = std::int64_t{repetition} * compiled_.TurnsOn(row.role) + compiled_.TurnOf(task),
+        .track = trace_.activities.track[activity],
+        .num_kernels = 1,
+    };
+    if (row.kind == CollectiveKind::kSendRecv && peer_of_role_[row.role] >= 0) {
+      collective.kind = Sends(task, row.role) ? CollectiveKind::kSend : CollectiveKind::kRecv;
+      collective.peer = peer_of_role_[row.role];
+    }
+    SetSizes(row, collective);
+    trace_.activities.collective[activity] = trace_.collectives.Append(collective);
+  }
+
+ private:
+  void AddGroups() {
+    group_of_role_.assign(rank_classes_.num_roles, kNoRow);
+    peer_of_role_.assign(rank_classes_.num_roles, -1);
+    for (std::uint32_t role = 0; role < rank_classes_.num_roles; ++role) {
+      const GroupClassId group = rank_classes_.GroupOf(traced_.rank_class, role);
+      if (group != kNoGroup) {
+        AddGroup(role, group);
       }
     }
   }
-  return ends;
-}
 
-/// Writes the trace of one rank.
+  void AddGroup(std::uint32_t role, GroupClassId group_class) {
+    const auto members = rank_classes_.ensemble->Members(RealGroup(role, group_class));
+    group_of_role_[role] = trace_.process_groups.Append(
+        {.name = trace_.strings.Intern(GroupName(role, group_class)),
+         .description = trace_.strings.Intern(DescriptionOf(DimensionOf(program_, role))),
+         .backend = trace_.strings.Intern("nccl"),
+         .num_ranks = static_cast<std::int32_t>(members.size()),
+         .ranks = trace_.strings.Intern(fmt::format("[{}]", fmt::join(members, ", ")))});
+    peer_of_role_[role] = PeerOn(role, group_class);
+  }
+
+  [[nodiscard]] GroupId RealGroup(std::uint32_t role, GroupClassId group_class) const {
+    return traced_.is_for_class ? rank_classes_.groups[group_class].group
+                                : rank_classes_.ensemble->GroupOf(traced_.rank, role);
+  }
+
+  // The same text on all members, and another one for each place where communication meets.
+  [[nodiscard]] std::string GroupName(std::uint32_t role, GroupClassId group_class) const {
+    const std::string dimension = DimensionOf(program_, role);
+    if (traced_.is_for_class) {
+      return fmt::format("{} {}", dimension, group_class);
+    }
+    const GroupId group = RealGroup(role, group_class);
+    int uses = 0;
+    for (std::uint32_t other = 0; other < rank_classes_.num_roles; ++other) {
+      uses += rank_classes_.ensemble->GroupOf(traced_.rank, other) == group ? 1 : 0;
+    }
+    return uses > 1 ? fmt::format("{} {} role {}", dimension, group, role)
+                    : fmt::format("{} {}", dimension, group);
+  }
+
+  // The other rank of a pair; for a rank class's trace the rank that stands for it.
+  [[nodiscard]] std::int32_t PeerOn(std::uint32_t role, GroupClassId group_class) const {
+    const auto members = rank_classes_.ensemble->Members(RealGroup(role, group_class));
+    if (members.size() != 2) {
+      return -1;
+    }
+    const bool is_first = rank_classes_.class_of_rank[members[0]] == traced_.rank_class;
+    if (traced_.is_for_class) {
+      return static_cast<std::int32_t>(
+          rank_classes_.classes[rank_classes_.class_of_rank[members[is_first ? 1 : 0]]].rank);
+    }
+    return static_cast<std::int32_t>(members[members[0] == traced_.rank ? 1 : 0]);
+  }
+
+  [[nodiscard]] bool Sends(TaskId task, std::uint32_t role) const {
+    const std::string_view name = program_.strings.View(program_.tasks.name[task]);
+    const bool is_send = Contains(name, "send");
+    const bool is_receive = Contains(name, "recv") || Contains(name, "receive");
+    if (is_send != is_receive) {
+      return is_send;
+    }
+    const GroupId group = RealGroup(role, rank_classes_.GroupOf(traced_.rank_class, role));
+    const Rank first = rank_classes_.ensemble->Members(group)[0];
+    return traced_.is_for_class ? rank_classes_.class_of_rank[first] == traced_.rank_class
+                                : first == traced_.rank;
+  }
+
+  void SetSizes(const workload::Communications::Row& row,
+                trace::Collectives::Row& collective) const {
+    const std::int64_t num_ranks = trace_.process_groups.num_ranks[collective.group];
+    collective.in_bytes = row.bytes;
+    collective.out_bytes = row.bytes;
+    if (collective.kind == CollectiveKind::kAllGather) {
+      collective.in_bytes = row.bytes / num_ranks;
+    } else if (collective.kind == CollectiveKind::kReduceScatter) {
+      collective.out_bytes = row.bytes / num_ranks;
+    }
+    const std::int64_t element_bytes = SizeInBytes(1, collective.data_type);
+    collective.in_elements = collective.in_bytes / element_bytes;
+    collective.out_elements = collective.out_bytes / element_bytes;
+  }
+
+  const RankClasses& rank_classes_;
+  TracedRank traced_;
+  const workload::Program& program_;
+  trace::Trace& trace_;
+  CompiledProgram compiled_;
+  std::vector<RowId> group_of_role_;
+  std::vector<std::int32_t> peer_of_role_;  // of pairs
+};
+
+/// Writes the trace of one rank. Picoseconds are rounded to nanoseconds here and nowhere else.
 class RankTrace {
  public:
   RankTrace(const RankClasses& rank_classes, const Timeline& timeline, const TracedRank& traced)
@@ -44,30 +216,30 @@ class RankTrace {
         traced_(traced),
         program_(rank_classes.ProgramOf(traced.rank_class)) {}
 
-  Trace Write(const std::string& gpu, const std::vector<std::int64_t>& step_ends_ps,
-              bool marks_training_loop) {
+  trace::Trace Write(const std::string& gpu, const std::vector<std::int64_t>& step_ends_ps,
+                     bool marks_training_loop) {
     trace_.info.format = "Orrery prediction";
     trace_.info.rank = static_cast<std::int32_t>(traced_.rank);
     trace_.info.world_size = static_cast<std::int32_t>(rank_classes_.class_of_rank.size());
     trace_.info.time_origin = trace::TimeOrigin::kRecordingStart;
     trace_.devices.Append({.id = 0, .name = trace_.strings.Intern(gpu)});
-    TaskRows rows(program_, trace_);
-    rows.AddLanes();
+    names_ = trace_.strings.Merge(program_.strings);
+    AddTracks();
     const std::int64_t ahead_ps = HostAheadPs();
     std::int64_t begin_ns = Nanoseconds(-ahead_ps);
     for (int repetition = 0; repetition < timeline_.repetitions; ++repetition) {
       const std::int64_t end_ns =
           Nanoseconds(step_ends_ps[static_cast<std::size_t>(repetition)] - ahead_ps);
-      if (marks_training_loop) {
-        AddLoopStep(TimesOf(repetition), rows);
+      if (marks_training_loop && !program_.tasks.empty()) {
+        AddStep(repetition, BeginNs(repetition, 0), EndNs(repetition, LastOfLoop()));
       } else {
-        rows.AddStep(repetition, std::exchange(begin_ns, end_ns), end_ns);
+        AddStep(repetition, std::exchange(begin_ns, end_ns), end_ns);
       }
-      rows.AddCalls(TimesOf(repetition));
-      rows.AddRuntimeCalls(TimesOf(repetition));
+      AddCalls(repetition);
+      AddRuntimeCalls(repetition);
     }
-    AddActivities(rows);
-    AddMemory(rows);
+    AddActivities();
+    AddMemory();
     trace::FinishTrace(trace_);
     return std::move(trace_);
   }
@@ -84,59 +256,138 @@ class RankTrace {
     }
   };
 
-  // The training loop runs on the lane of the first task.
-  void AddLoopStep(const TaskTimes& times, TaskRows& rows) const {
+  [[nodiscard]] std::size_t IndexOf(int repetition, TaskId task) const {
+    return timeline_.First(traced_.rank_class, repetition) + task;
+  }
+
+  // When it had room on the GPU.
+  [[nodiscard]] std::int64_t BeginNs(int repetition, TaskId task) const {
+    return Nanoseconds(timeline_.StartPs(IndexOf(repetition, task)));
+  }
+
+  [[nodiscard]] std::int64_t EndNs(int repetition, TaskId task) const {
+    return Nanoseconds(timeline_.end_ps[IndexOf(repetition, task)]);
+  }
+
+  // The program's string in the trace.
+  [[nodiscard]] StringId Name(StringId id) const { return names_[static_cast<std::size_t>(id)]; }
+
+  // A track for each lane, with the lane's number as its row.
+  void AddTracks() {
+    for (LaneId lane = 0; lane < program_.lanes.size(); ++lane) {
+      const bool is_stream = program_.lanes.kind[lane] == LaneKind::kStream;
+      const std::int64_t number = program_.lanes.number[lane];
+      trace_.tracks.Append({.kind = is_stream ? trace::TrackKind::kDevice : trace::TrackKind::kHost,
+                            .process = is_stream ? 0 : kProcess,
+                            .thread = number,
+                            .device = is_stream ? 0 : -1,
+                            .name = trace_.strings.Intern(
+                                fmt::format("{} {}", is_stream ? "stream" : "thread", number))});
+    }
+  }
+
+  // The marker of a step on the lane of the first task, the thread that runs the training loop.
+  void AddStep(int repetition, std::int64_t begin_ns, std::int64_t end_ns) {
+    if (!program_.tasks.empty()) {
+      trace_.annotations.Append(
+          {.begin_ns = begin_ns,
+           .duration_ns = end_ns - begin_ns,
+           .name = trace_.strings.Intern(fmt::format("{}{}", kStepMarker, repetition)),
+           .track = program_.tasks.lane[0]});
+    }
+  }
+
+  [[nodiscard]] TaskId LastOfLoop() const {
     TaskId last = 0;
     for (TaskId task = 0; task < program_.tasks.size(); ++task) {
       last = program_.tasks.lane[task] == program_.tasks.lane[0] ? task : last;
     }
-    if (!program_.tasks.empty()) {
-      rows.AddStep(times.repetition, TaskRows::BeginNs(times, 0), Nanoseconds(times.end_ps[last]));
-    }
+    return last;
   }
 
   // How long before 0 the rank's host begins the first step, where steps before it are left out.
   [[nodiscard]] std::int64_t HostAheadPs() const {
     std::int64_t ahead_ps = 0;
-    const TaskTimes times = TimesOf(0);
     for (TaskId task = 0; task < program_.tasks.size(); ++task) {
-      if (program_.lanes.kind[program_.tasks.lane[task]] == workload::LaneKind::kHostThread) {
-        ahead_ps = std::max(ahead_ps, -times.begin_ps[task]);
+      if (program_.lanes.kind[program_.tasks.lane[task]] == LaneKind::kHostThread) {
+        ahead_ps = std::max(ahead_ps, -timeline_.begin_ps[IndexOf(0, task)]);
       }
     }
     return ahead_ps;
   }
 
-  [[nodiscard]] TaskTimes TimesOf(int repetition) const {
-    const std::size_t first = timeline_.First(traced_.rank_class, repetition);
-    return {.begin_ps = std::span(timeline_.begin_ps).subspan(first, program_.tasks.size()),
-            .end_ps = std::span(timeline_.end_ps).subspan(first, program_.tasks.size()),
-            .repetition = repetition,
-            .timeline = &timeline_,
-            .first = first};
+  // Operators and annotations on host threads. The marker of a recorded step is left out: each
+  // repetition has one of its own.
+  void AddCalls(int repetition) {
+    for (workload::CallId call = 0; call < program_.calls.size(); ++call) {
+      const workload::Calls::Row row = program_.calls.At(call);
+      const bool is_step_marker =
+          row.is_annotation != 0 && program_.strings.View(row.name).starts_with(kStepMarker);
+      if (row.first_task == kNone || is_step_marker) {
+        continue;
+      }
+      const std::int64_t begin_ns = BeginNs(repetition, row.first_task);
+      const std::int64_t duration_ns = EndNs(repetition, row.last_task) - begin_ns;
+      const StringId name = Name(row.name);
+      if (row.is_annotation != 0) {
+        trace_.annotations.Append({begin_ns, duration_ns, name, row.lane});
+      } else {
+        trace_.host_ops.Append({begin_ns, duration_ns, name, row.lane});
+      }
+    }
+  }
+
+  // Launches and waits on host threads, with correlation ids.
+  void AddRuntimeCalls(int repetition) {
+    for (TaskId task = 0; task < program_.tasks.size(); ++task) {
+      const TaskKind kind = program_.tasks.kind[task];
+      if (kind == TaskKind::kLaunch || kind == TaskKind::kSynchronize) {
+        const std::int64_t begin_ns = BeginNs(repetition, task);
+        trace_.runtime_calls.Append({.begin_ns = begin_ns,
+                                     .duration_ns = EndNs(repetition, task) - begin_ns,
+                                     .name = Name(program_.tasks.name[task]),
+                                     .track = program_.tasks.lane[task],
+                                     .correlation = Correlation(repetition, task)});
+      }
+    }
+  }
+
+  [[nodiscard]] std::int64_t Correlation(int repetition, TaskId launch) const {
+    return repetition * static_cast<std::int64_t>(program_.tasks.size()) + launch + 1;
   }
 
   // In the order of FinishTrace, so that links between activities and collectives stay right.
-  void AddActivities(TaskRows& rows) {
+  void AddActivities() {
     std::vector<Activity> activities;
     for (int repetition = 0; repetition < timeline_.repetitions; ++repetition) {
-      const TaskTimes times = TimesOf(repetition);
       for (TaskId task = 0; task < program_.tasks.size(); ++task) {
-        if (rows.IsActivity(task)) {
-          activities.push_back({repetition, task, TaskRows::BeginNs(times, task),
-                                TaskRows::DurationNs(times, task)});
+        const TaskKind kind = program_.tasks.kind[task];
+        if (kind == TaskKind::kKernel || kind == TaskKind::kCollective) {
+          const std::int64_t begin_ns = BeginNs(repetition, task);
+          activities.push_back({repetition, task, begin_ns, EndNs(repetition, task) - begin_ns});
         }
       }
     }
     std::ranges::sort(activities, {}, &Activity::Order);
     CollectiveRows collectives(rank_classes_, traced_, trace_);
     for (const Activity& activity : activities) {
-      const TaskTimes times = TimesOf(activity.repetition);
-      collectives.Add(times, activity.task, rows.AddActivity(times, activity.task));
+      collectives.Add(activity.repetition, activity.task, AddActivity(activity));
     }
   }
 
-  void AddMemory(const TaskRows& rows) {
+  RowId AddActivity(const Activity& activity) {
+    const TaskId launch = program_.tasks.launch[activity.task];
+    const std::size_t index = IndexOf(activity.repetition, activity.task);
+    return trace_.activities.Append(
+        {.begin_ns = activity.begin_ns,
+         .duration_ns = activity.duration_ns,
+         .name = Name(program_.tasks.name[activity.task]),
+         .track = program_.tasks.lane[activity.task],
+         .correlation = launch == kNone ? -1 : Correlation(activity.repetition, launch),
+         .extra = trace_.strings.Intern(DelayFields(timeline_.FindDelayed(index)))});
+  }
+
+  void AddMemory() {
     std::int64_t total = 0;
     const auto add = [&](std::int64_t at_ps, StringId category, std::int64_t bytes) {
       total += bytes;
@@ -145,14 +396,13 @@ class RankTrace {
                                    .device_kind = trace::DeviceKind::kGpu,
                                    .device = 0,
                                    .total_allocated_bytes = total,
-                                   .name = rows.Name(category)});
+                                   .name = Name(category)});
     };
     for (std::size_t row = 0; row < program_.held_memory.size(); ++row) {
       add(0, program_.held_memory.category[row], program_.held_memory.bytes[row]);
     }
     for (int repetition = 0; repetition < timeline_.repetitions; ++repetition) {
-      const std::size_t first = timeline_.First(traced_.rank_class, repetition);
-      for (const MemoryStep& step : MemorySteps(program_, timeline_, first)) {
+      for (const MemoryStep& step : MemorySteps(program_, timeline_, IndexOf(repetition, 0))) {
         add(step.at_ps, step.category, step.bytes);
       }
     }
@@ -161,8 +411,9 @@ class RankTrace {
   const RankClasses& rank_classes_;
   const Timeline& timeline_;
   TracedRank traced_;
-  const Program& program_;
-  Trace trace_;
+  const workload::Program& program_;
+  trace::Trace trace_;
+  std::vector<StringId> names_;  // of the program's strings in the trace
 };
 
 std::vector<TracedRank> RanksToTrace(const RankClasses& rank_classes, std::uint32_t most_ranks) {
@@ -185,7 +436,10 @@ std::vector<TracedRank> RanksToTrace(const RankClasses& rank_classes, std::uint3
 
 trace::TraceSet EnsembleTrace(const RankClasses& rank_classes, const Timeline& timeline,
                               const EnsembleTraceOptions& options) {
-  const std::vector<std::int64_t> step_ends_ps = StepEnds(rank_classes, timeline);
+  std::vector<std::int64_t> step_ends_ps;
+  for (int repetition = 0; repetition < timeline.repetitions; ++repetition) {
+    step_ends_ps.push_back(std::max<std::int64_t>(timeline.EndOfRepetition(repetition), 0));
+  }
   trace::TraceSet set;
   for (const TracedRank& traced : RanksToTrace(rank_classes, options.most_ranks)) {
     const std::string& gpu =

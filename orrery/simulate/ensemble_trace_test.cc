@@ -12,9 +12,9 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/engine.h"
-#include "orrery/simulate/test_ensembles.h"
-#include "orrery/simulate/test_pair_models.h"
-#include "orrery/trace/collective_matching.h"
+#include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/pair_models_test.h"
+#include "orrery/trace/matched_collectives.h"
 
 namespace orrery::simulate {
 namespace {
@@ -96,8 +96,7 @@ class EnsembleTraceTest : public ::testing::Test {
   [[nodiscard]] double MeanExposedSeconds() const {
     double sum = 0;
     for (RankClassId rank_class = 0; rank_class < rank_classes_.classes.size(); ++rank_class) {
-      const Breakdown breakdown =
-          BreakdownOf(rank_classes_, simulated_, {.rank_class = rank_class});
+      const Breakdown breakdown = BreakdownOf(rank_classes_, simulated_, rank_class);
       sum += static_cast<double>(breakdown.TotalPs(TimeKind::kTransfer) +
                                  breakdown.TotalPs(TimeKind::kWait));
     }
@@ -124,7 +123,7 @@ TEST_F(EnsembleTraceTest, EveryRankHasItsTimes) {
   EXPECT_THAT(set.ranks[6].steps.duration_ns, ElementsAre(390'000));
   EXPECT_THAT(set.ranks[6].memory_events.total_allocated_bytes, ElementsAre(1000, 1500, 1000));
   EXPECT_EQ(set.ranks[6].collectives.peer[0], 2);
-  EXPECT_EQ(set.ranks[6].collectives.kind[0], trace::CollectiveKind::kRecv);
+  EXPECT_EQ(set.ranks[6].collectives.kind[0], CollectiveKind::kRecv);
   EXPECT_EQ(set.ranks[6].info.world_size, 8);
 }
 
@@ -178,7 +177,7 @@ TEST_F(EnsembleTraceTest, ManyRanksAreShownByTheirClasses) {
 
   ASSERT_EQ(set.ranks.size(), 2U);
   EXPECT_EQ(set.ranks[1].info.rank, 4);
-  EXPECT_EQ(set.ranks[0].collectives.kind[1], trace::CollectiveKind::kSend);
+  EXPECT_EQ(set.ranks[0].collectives.kind[1], CollectiveKind::kSend);
   EXPECT_EQ(set.ranks[0].collectives.peer[1], 4);
   EXPECT_DOUBLE_EQ(Measured(set, "iteration_wall_clock_time"), 390e-6);
   EXPECT_DOUBLE_EQ(Measured(set, "exposed_comm_time"), MeanExposedSeconds() + 150e-6 / 2);

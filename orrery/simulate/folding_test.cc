@@ -7,12 +7,12 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/jitter.h"
 #include "orrery/simulate/overlap_rates.h"
+#include "orrery/simulate/pair_models_test.h"
+#include "orrery/simulate/random_ensembles_test.h"
 #include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/test_ensembles.h"
-#include "orrery/simulate/test_pair_models.h"
-#include "orrery/simulate/test_random_ensembles.h"
 
 namespace orrery::simulate {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/learn/least_squares.h"
-#include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
 
 namespace orrery::simulate {
@@ -24,8 +23,8 @@ using workload::PublishedRun;
 
 constexpr double kPicoseconds = 1e12;
 constexpr double kLeastUtilisation = 10;  // percent
-constexpr std::int64_t kMostBlockPasses =
-    6'000;                            // longer runs say no more, and take the time of many
+// Passes of one step through all blocks: longer runs say no more, and take the time of many.
+constexpr std::int64_t kMostBlockPasses = 6'000;
 constexpr double kPriorRows = 4;      // what the prior of a scalar is worth, in rows
 constexpr double kUsualError = 0.05;  // of a row, relative
 
@@ -50,14 +49,11 @@ bool IsTold(const std::vector<std::string>& texts, const std::string& name) {
       texts, [&](const std::string& text) { return name.find(text) != std::string::npos; });
 }
 
-// Passes of one step through all blocks: what a simulation costs.
-std::int64_t BlockPasses(const workload::Job& job) {
-  const workload::Transformer* const model = job.model.transformer();
-  return model == nullptr ? 0 : job.microbatches() * model->num_blocks();
-}
-
 bool IsUsable(const PublishedRun& run) {
-  return BlockPasses(run.job) <= kMostBlockPasses &&
+  const workload::Transformer* const model = run.job.model.transformer();
+  const std::int64_t block_passes =
+      model == nullptr ? 0 : run.job.microbatches() * model->num_blocks();
+  return block_passes <= kMostBlockPasses &&
          (!run.mfu_percent || *run.mfu_percent > kLeastUtilisation) &&
          run.job.plan.tp <= run.job.cluster.gpus_per_node;
 }

@@ -83,8 +83,8 @@ void Tighten(LinkLimits& limits, const LinkLimits& other) {
   }
 }
 
-}  // namespace
-
+// What each node has left of its network, as a share: of its NICs those that work, of what they
+// carry what they still do. Fails for nodes and NICs that do not exist.
 Result<std::vector<double>> NetworkShares(const workload::Job& machine,
                                           const NetworkFaults& faults) {
   std::vector<int> working(NumNodes(machine), machine.cluster.nics.per_node);
@@ -102,6 +102,8 @@ Result<std::vector<double>> NetworkShares(const workload::Job& machine,
   }
   return shares;
 }
+
+}  // namespace
 
 Result<GroupLimits> GroupLimits::Of(const workload::Job& machine, const NetworkFaults& faults) {
   GroupLimits limits;

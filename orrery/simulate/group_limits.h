@@ -6,7 +6,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/collective/cost_model.h"
-#include "orrery/simulate/link_class.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
@@ -32,11 +32,6 @@ struct NetworkFaults {
 
   [[nodiscard]] bool empty() const { return failed_nics.empty() && slow_nodes.empty(); }
 };
-
-/// What each node has left of its network, as a share: of its NICs those that work, of what they
-/// carry what they still do. Fails for nodes and NICs that do not exist.
-[[nodiscard]] Result<std::vector<double>> NetworkShares(const workload::Job& machine,
-                                                        const NetworkFaults& faults);
 
 /// What limits groups: GPUs with slower links than the job's usual one, and nodes
 /// with faults. Rank r of the job is on GPU r.

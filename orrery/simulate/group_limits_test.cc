@@ -113,9 +113,7 @@ double RingSeconds(const LinkLimits& limits, std::int64_t bytes) {
   collective::ClosedFormCost cost(settings);
   std::vector<GpuId> gpus(16);
   std::iota(gpus.begin(), gpus.end(), 0);
-  return cost
-      .Seconds({collective::CollectiveKind::kAllReduce, Bytes{bytes}, collective::Element::kFloat},
-               gpus, limits)
+  return cost.Seconds({CollectiveKind::kAllReduce, Bytes{bytes}, DataType::kFp32}, gpus, limits)
       .value();
 }
 
@@ -141,10 +139,8 @@ TEST(GroupLimitsTest, TimesOfGroupsThatAreNotLimitedStay) {
   const Job job = Nodes(3);
   const auto healthy = ClusterTimes::Of(job).value();
   const auto faulty = ClusterTimes::Of(job, LimitsOf(job, {.slow_nodes = {{1, 0.25}}})).value();
-  const workload::Communications::Row row = {.role = 0,
-                                             .kind = collective::CollectiveKind::kAllReduce,
-                                             .bytes = 1 << 28,
-                                             .element = collective::Element::kBfloat16};
+  const workload::Communications::Row row = {
+      .role = 0, .kind = CollectiveKind::kAllReduce, .bytes = 1 << 28, .element = DataType::kBf16};
   const auto times = [&row](ClusterTimes& of, const std::vector<GpuId>& gpus) {
     return of.DurationPs(row, gpus).value();
   };

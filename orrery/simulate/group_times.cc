@@ -32,21 +32,15 @@ collective::Request RequestOf(const workload::Communications::Row& communication
   return {communication.kind, Bytes{communication.bytes}, communication.element};
 }
 
-bool Reduces(collective::CollectiveKind kind) {
-  return kind == collective::CollectiveKind::kAllReduce ||
-         kind == collective::CollectiveKind::kReduceScatter ||
-         kind == collective::CollectiveKind::kReduce;
-}
-
 // The switch reads what a GPU gives and writes what it gets; nothing is added on the GPU.
-overlap::Pattern PatternOf(collective::CollectiveKind kind, const collective::KernelShape& shape) {
+overlap::Pattern PatternOf(CollectiveKind kind, const collective::KernelShape& shape) {
   if (shape.protocol == collective::Protocol::kLl) {
     return overlap::Pattern::kLowLatency;
   }
   if (shape.protocol == collective::Protocol::kLl128) {
     return overlap::Pattern::kLowLatency128;
   }
-  return Reduces(kind) && !collective::ReducesInSwitch(shape.algorithm)
+  return IsReduction(kind) && !collective::ReducesInSwitch(shape.algorithm)
              ? overlap::Pattern::kReduceCopy
              : overlap::Pattern::kCopy;
 }

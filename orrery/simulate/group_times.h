@@ -6,7 +6,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/collective/cost_model.h"
-#include "orrery/simulate/communication_times.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/workload/job/job.h"
 

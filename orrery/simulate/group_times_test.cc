@@ -9,8 +9,6 @@
 
 namespace orrery::simulate {
 namespace {
-
-using collective::CollectiveKind;
 using overlap::Pattern;
 
 workload::Job EightA100s() {
@@ -31,8 +29,7 @@ Asked Ask(CollectiveKind kind, std::int64_t bytes) {
   const workload::Job job = EightA100s();
   const std::unique_ptr<ClusterTimes> times = *ClusterTimes::Of(job);
   const std::vector<network::GpuId> gpus{0, 1, 2, 3, 4, 5, 6, 7};
-  const workload::Communications::Row row{
-      .kind = kind, .bytes = bytes, .element = collective::Element::kFloat};
+  const workload::Communications::Row row{.kind = kind, .bytes = bytes, .element = DataType::kFp32};
   return {*times->KernelOf(row, gpus), static_cast<double>(*times->DurationPs(row, gpus)) * 1e-12};
 }
 

@@ -1,8 +1,10 @@
 #include "orrery/simulate/kernel_code.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 namespace orrery::simulate {
@@ -41,42 +43,30 @@ std::uint32_t ShareOf(std::uint32_t steps) {
   return steps * (kMillion / kShareSteps);
 }
 
+// Of operation, time, memory, compute; of blocks, warps, pattern, rate, chunk.
+constexpr std::array<int, 4> kComputeBits = {8, 9, 7, 7};
+constexpr std::array<int, 5> kCommunicationBits = {8, 6, 3, 9, 5};
+
 /// Numbers of a few bits in one, the first lowest.
-class Packer {
- public:
-  void Add(std::uint32_t number, int bits) {
-    packed_ |= std::min(number, (1U << bits) - 1) << place_;
-    place_ += bits;
+template <std::size_t kSize>
+KernelCode Packed(const std::array<int, kSize>& bits,
+                  const std::array<std::uint32_t, kSize>& numbers) {
+  KernelCode packed = 0;
+  int place = 0;
+  for (std::size_t i = 0; i < kSize; place += bits[i++]) {
+    packed |= std::min(numbers[i], (1U << bits[i]) - 1) << place;
   }
+  return packed;
+}
 
-  [[nodiscard]] KernelCode packed() const { return packed_; }
-
- private:
-  KernelCode packed_ = 0;
-  int place_ = 0;
-};
-
-class Unpacker {
- public:
-  explicit Unpacker(KernelCode packed) : packed_(packed) {}
-
-  std::uint32_t Take(int bits) {
-    const std::uint32_t number = packed_ & ((1U << bits) - 1);
-    packed_ >>= bits;
-    return number;
+template <std::size_t kSize>
+std::array<std::uint32_t, kSize> Unpacked(const std::array<int, kSize>& bits, KernelCode packed) {
+  std::array<std::uint32_t, kSize> numbers{};
+  for (std::size_t i = 0; i < kSize; packed >>= bits[i++]) {
+    numbers[i] = packed & ((1U << bits[i]) - 1);
   }
-
- private:
-  KernelCode packed_;
-};
-
-constexpr int kRoundedBits = 9;
-constexpr int kShareBits = 7;
-constexpr int kOperationBits = 8;
-constexpr int kBlockBits = 8;
-constexpr int kWarpBits = 6;
-constexpr int kPatternBits = 3;
-constexpr int kChunkBits = 5;  // a power of two of KiB
+  return numbers;
+}
 
 // In whole MB/s, so that sums do not depend on their order.
 std::int64_t TrafficOf(const CommunicationTask& task) {
@@ -96,52 +86,40 @@ double TimeOfCodeUs(std::uint32_t code) {
 }
 
 KernelCode CodeOf(const ComputeTask& task) {
-  Packer packer;
-  packer.Add(task.operation, kOperationBits);
-  packer.Add(CodeOfTime(task.alone_ps), kRoundedBits);
-  packer.Add(RoundedShare(task.memory_share), kShareBits);
-  packer.Add(RoundedShare(task.compute_share), kShareBits);
-  return packer.packed();
+  return Packed(kComputeBits, {task.operation, CodeOfTime(task.alone_ps),
+                               RoundedShare(task.memory_share), RoundedShare(task.compute_share)});
 }
 
 ComputeTask ComputeTaskOf(KernelCode code) {
-  Unpacker unpacker(code);
-  ComputeTask task;
-  task.operation = static_cast<std::uint8_t>(unpacker.Take(kOperationBits));
-  task.alone_ps = std::llround(Unrounded(unpacker.Take(kRoundedBits)) *
-                               static_cast<double>(kPicosecondsPerNanosecond));
-  task.memory_share = ShareOf(unpacker.Take(kShareBits));
-  task.compute_share = ShareOf(unpacker.Take(kShareBits));
-  return task;
+  const auto [operation, time, memory, compute] = Unpacked(kComputeBits, code);
+  return {
+      .operation = static_cast<std::uint8_t>(operation),
+      .alone_ps = std::llround(Unrounded(time) * static_cast<double>(kPicosecondsPerNanosecond)),
+      .memory_share = ShareOf(memory),
+      .compute_share = ShareOf(compute)};
 }
 
 KernelCode CodeOf(const CommunicationTask& task) {
   if (task.blocks == 0) {
     return 0;
   }
-  Packer packer;
-  packer.Add(task.blocks, kBlockBits);
-  packer.Add((task.threads + kWarp - 1) / kWarp, kWarpBits);
-  packer.Add(static_cast<std::uint32_t>(task.pattern), kPatternBits);
-  packer.Add(Rounded(static_cast<std::uint64_t>(
-                 std::llround(std::max(task.payload_gbps, 0.0) * kMegabytesPerGigabyte))),
-             kRoundedBits);
-  packer.Add(static_cast<std::uint32_t>(
-                 std::bit_width(static_cast<std::uint64_t>(task.chunk_bytes) >> 10)),
-             kChunkBits);
-  return packer.packed();
+  const long long megabytes =
+      std::llround(std::max(task.payload_gbps, 0.0) * kMegabytesPerGigabyte);
+  // A power of two of KiB.
+  const auto chunk = std::bit_width(static_cast<std::uint64_t>(task.chunk_bytes) >> 10);
+  return Packed(
+      kCommunicationBits,
+      {task.blocks, (task.threads + kWarp - 1) / kWarp, static_cast<std::uint32_t>(task.pattern),
+       Rounded(static_cast<std::uint64_t>(megabytes)), static_cast<std::uint32_t>(chunk)});
 }
 
 CommunicationTask CommunicationTaskOf(KernelCode code) {
-  Unpacker unpacker(code);
-  CommunicationTask task;
-  task.blocks = unpacker.Take(kBlockBits);
-  task.threads = unpacker.Take(kWarpBits) * kWarp;
-  task.pattern = static_cast<overlap::Pattern>(unpacker.Take(kPatternBits));
-  task.payload_gbps = Unrounded(unpacker.Take(kRoundedBits)) / kMegabytesPerGigabyte;
-  const std::uint32_t chunk = unpacker.Take(kChunkBits);
-  task.chunk_bytes = chunk == 0 ? 0 : std::int64_t{1} << (chunk - 1 + 10);
-  return task;
+  const auto [blocks, warps, pattern, rate, chunk] = Unpacked(kCommunicationBits, code);
+  return {.blocks = blocks,
+          .threads = warps * kWarp,
+          .pattern = static_cast<overlap::Pattern>(pattern),
+          .payload_gbps = Unrounded(rate) / kMegabytesPerGigabyte,
+          .chunk_bytes = chunk == 0 ? 0 : std::int64_t{1} << (chunk - 1 + 10)};
 }
 
 KernelCode Waiting(KernelCode communication) {

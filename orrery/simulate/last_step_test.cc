@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/communication_times.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/program.h"

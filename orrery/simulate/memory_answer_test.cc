@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/link_class.h"
+#include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/memory_timeline.h"
-#include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/generate/generate.h"
-#include "orrery/workload/generate/test_jobs.h"
-#include "orrery/workload/model/test_models.h"
+#include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/model/models_test.h"
 
 namespace orrery::simulate {
 namespace {

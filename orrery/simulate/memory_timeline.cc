@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <functional>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "orrery/workload/plan/state_memory.h"
+#include "orrery/workload/plan/activation_memory.h"
 
 namespace orrery::simulate {
 namespace {
@@ -81,8 +81,7 @@ std::int64_t UsableBytes(const hardware::Gpu& gpu) {
 
 StageMemory MemoryOfRankClass(const RankClasses& rank_classes, const Timeline& timeline,
                               RankClassId rank_class) {
-  MemoryTimeline memory =
-      MemoryOf(rank_classes, timeline, rank_class, {.rounds_like_allocator = true});
+  MemoryTimeline memory = MemoryOf(rank_classes, timeline, rank_class, /*rounds=*/true);
   const std::int64_t passing =
       std::max<std::int64_t>(0, memory.peak_bytes - HeldBytes(rank_classes.ProgramOf(rank_class)));
   const double gaps =
@@ -94,6 +93,50 @@ StageMemory MemoryOfRankClass(const RankClasses& rank_classes, const Timeline& t
           .peak_ps = memory.peak_ps,
           .parts = std::move(memory.parts)};
 }
+
+/// What is in use, category by category, and the fullest state of each column.
+class ColumnWriter {
+ public:
+  explicit ColumnWriter(std::size_t num_columns) { columns_.bytes.resize(num_columns); }
+
+  void Change(StringId category, std::string_view name, std::int64_t bytes) {
+    const auto [place, is_new] = number_of_category_.try_emplace(category, in_use_.size());
+    if (is_new) {
+      columns_.categories.emplace_back(name);
+      in_use_.push_back(0);
+    }
+    in_use_[place->second] += bytes;
+    total_ += bytes;
+  }
+
+  /// The state holds from this column on.
+  void Note(std::size_t column) {
+    for (; next_ <= column; ++next_) {
+      columns_.bytes[next_] = in_use_;
+      fullest_total_ = total_;
+    }
+    if (total_ > fullest_total_) {
+      columns_.bytes[column] = in_use_;
+      fullest_total_ = total_;
+    }
+  }
+
+  MemoryColumns Finish() && {
+    Note(columns_.bytes.size() - 1);
+    for (std::vector<std::int64_t>& column : columns_.bytes) {
+      column.resize(columns_.categories.size());
+    }
+    return std::move(columns_);
+  }
+
+ private:
+  MemoryColumns columns_;
+  std::map<StringId, std::size_t> number_of_category_;
+  std::vector<std::int64_t> in_use_;
+  std::int64_t total_ = 0;
+  std::int64_t fullest_total_ = 0;
+  std::size_t next_ = 0;
+};
 
 }  // namespace
 
@@ -116,9 +159,9 @@ std::vector<MemoryStep> MemorySteps(const Program& program, const Timeline& time
 }
 
 MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timeline,
-                        RankClassId rank_class, const MemoryOptions& options) {
+                        RankClassId rank_class, bool rounds) {
   const Program& program = rank_classes.ProgramOf(rank_class);
-  Usage usage(options.rounds_like_allocator);
+  Usage usage(rounds);
   for (RowId row = 0; row < program.held_memory.size(); ++row) {
     usage.Add(program.held_memory.category[row], program.held_memory.bytes[row]);
   }
@@ -126,8 +169,7 @@ MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timelin
   memory.peak_bytes = usage.total();
   Usage at_peak = usage;
   AddPoint(memory.curve, 0, usage.total());
-  const std::size_t first = timeline.First(rank_class, options.repetition);
-  for (const MemoryStep& step : MemorySteps(program, timeline, first)) {
+  for (const MemoryStep& step : MemorySteps(program, timeline, timeline.First(rank_class))) {
     usage.Add(step.category, step.bytes);
     AddPoint(memory.curve, step.at_ps, usage.total());
     if (usage.total() > memory.peak_bytes) {
@@ -138,6 +180,28 @@ MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timelin
   }
   memory.parts = at_peak.Parts(program);
   return memory;
+}
+
+MemoryColumns MemoryColumnsOf(const RankClasses& rank_classes, const Timeline& timeline,
+                              RankClassId rank_class, std::size_t num_columns) {
+  const workload::Program& program = rank_classes.ProgramOf(rank_class);
+  const double step_ps = static_cast<double>(std::max<std::int64_t>(timeline.EndPs(), 1));
+  ColumnWriter writer(num_columns);
+  for (std::size_t row = 0; row < program.held_memory.size(); ++row) {
+    const StringId category = program.held_memory.category[row];
+    writer.Change(category, program.strings.View(category), program.held_memory.bytes[row]);
+  }
+  writer.Note(0);
+  for (const MemoryStep& step : MemorySteps(program, timeline, timeline.First(rank_class))) {
+    const double share = static_cast<double>(step.at_ps) / step_ps;
+    const auto column = static_cast<std::size_t>(share * static_cast<double>(num_columns));
+    const std::size_t clipped = std::min(column, num_columns - 1);
+    // What was in use until now was so at the begin of this column.
+    writer.Note(clipped);
+    writer.Change(step.category, program.strings.View(step.category), step.bytes);
+    writer.Note(clipped);
+  }
+  return std::move(writer).Finish();
 }
 
 MemoryAnswer MemoryAnswerOf(const RankClasses& rank_classes, const Timeline& timeline,

@@ -34,13 +34,6 @@ struct MemoryTimeline {
   std::vector<MemoryPart> parts;   // at the peak, the largest first
 };
 
-struct MemoryOptions {
-  int repetition = 0;
-  /// Rounds what each category has as PyTorch's allocator rounds blocks: to 512 bytes, from 2 MiB
-  /// on to 2 MiB. By category, not by block, because changes may sum up several blocks.
-  bool rounds_like_allocator = false;
-};
-
 /// Memory that is allocated (above 0) or freed.
 struct MemoryStep {
   std::int64_t at_ps = 0;
@@ -54,9 +47,22 @@ struct MemoryStep {
                                                   const Timeline& timeline, std::size_t first);
 
 /// The memory of a rank class over a step. At one instant changes come in the order of the program,
-/// and a task takes before it gives back.
+/// and a task takes before it gives back. `rounds` what each category has as PyTorch's allocator
+/// rounds blocks: to 512 bytes, from 2 MiB on to 2 MiB. By category, not by block, because changes
+/// may sum up several blocks.
 [[nodiscard]] MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timeline,
-                                      RankClassId rank_class, const MemoryOptions& options = {});
+                                      RankClassId rank_class, bool rounds = false);
+
+/// Memory over a step in columns of equal time, for a picture: each shows its fullest instant.
+struct MemoryColumns {
+  std::vector<std::string> categories;           // in the order in which the program names them
+  std::vector<std::vector<std::int64_t>> bytes;  // by column, then by category
+};
+
+/// O(changes · categories + columns · categories).
+[[nodiscard]] MemoryColumns MemoryColumnsOf(const RankClasses& rank_classes,
+                                            const Timeline& timeline, RankClassId rank_class,
+                                            std::size_t num_columns);
 
 /// The memory of the ranks that run one program: a stage of the pipeline.
 struct StageMemory {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/ensembles_test.h"
 
 namespace orrery::simulate {
 namespace {
@@ -30,10 +30,10 @@ class MemoryTest : public ::testing::Test {
         {.task = task, .category = Category(category), .bytes = bytes});
   }
 
-  MemoryTimeline Simulated(const MemoryOptions& options = {}) {
+  MemoryTimeline Simulated(bool rounds = false) {
     const RankClasses rank_classes = SingleRank(rank_.program);
     PlainTimes times;
-    return MemoryOf(rank_classes, *Simulate(rank_classes, times), 0, options);
+    return MemoryOf(rank_classes, *Simulate(rank_classes, times), 0, rounds);
   }
 
   RankWriter rank_;
@@ -78,7 +78,7 @@ TEST_F(MemoryTest, WithoutChangesThePeakIsWhatIsHeld) {
 TEST_F(MemoryTest, TheAllocatorRounds) {
   Change(0, "activations", 3 << 20);
 
-  EXPECT_EQ(Simulated({.rounds_like_allocator = true}).peak_bytes, 1024 + (4 << 20));
+  EXPECT_EQ(Simulated(/*rounds=*/true).peak_bytes, 1024 + (4 << 20));
 }
 
 }  // namespace

@@ -12,11 +12,11 @@
 #include "orrery/base/csv.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/simulate/link_class.h"
+#include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/memory_timeline.h"
-#include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/generate/generate.h"
-#include "orrery/workload/generate/test_jobs.h"
+#include "orrery/workload/generate/jobs_test.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/published_run.h"
@@ -57,7 +57,8 @@ Transformer TransformerOf(const SweepModel& sweep) {
   block.self.head_size = sweep.hidden / sweep.heads;
   block.self.value_head_size = block.self.head_size;
   block.self.has_rope = true;
-  block.mlp = workload::FeedForward{.width = sweep.width, .activation = workload::Activation::kSilu, .is_gated = true};
+  block.mlp = workload::FeedForward{
+      .width = sweep.width, .activation = workload::Activation::kSilu, .is_gated = true};
   block.norm = workload::NormKind::kRms;
   return {.hidden = sweep.hidden,
           .blocks = {{block, sweep.layers}},
@@ -96,7 +97,7 @@ Result<Job> ReadUnfinishedRun(const Table& table, std::size_t row) {
   job.plan.dp = Degree(table, row, "dp");
   job.plan.sequence_parallel = job.plan.tp > 1;
   job.plan.sharding = Degree(table, row, "zero") > 0 ? workload::Sharding::kOptimizer
-                                                            : workload::Sharding::kReplicated;
+                                                     : workload::Sharding::kReplicated;
   job.training.sequence = kSequence;
   job.training.micro_batch = Degree(table, row, "mbs");
   job.training.global_batch =
@@ -120,7 +121,8 @@ struct Share {
   double fit = 0;
 };
 
-// Of runs that ran and whose rows say what they recomputed, at most 2 % are called out of memory.
+// Of runs that ran and whose rows say what they recomputed, at most 2 % are called out of memory. Over
+// all rows (kEvery = 1) it is 55 of 2,837, 1.94 %.
 TEST(MemoryTruthTest, RunsThatRanFit) {
   const std::string path = ORRERY_SHARED "/truth/training.csv";
   if (!std::filesystem::exists(path)) {

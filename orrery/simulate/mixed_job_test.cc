@@ -8,11 +8,10 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/hardware/gpu.h"
-#include "orrery/simulate/not_modelled.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
-#include "orrery/workload/generate/test_jobs.h"
-#include "orrery/workload/model/test_models.h"
+#include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/model/models_test.h"
 
 // Jobs whose ranks are not alike: other GPUs, faults of the network.
 

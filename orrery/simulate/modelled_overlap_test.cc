@@ -7,9 +7,9 @@
 
 #include "orrery/kernel/operator.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/overlap_rates.h"
-#include "orrery/simulate/test_ensembles.h"
-#include "orrery/simulate/test_pair_models.h"
+#include "orrery/simulate/pair_models_test.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/simulate/not_modelled.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -11,6 +9,8 @@
 
 #include "orrery/base/text.h"
 #include "orrery/collective/machine_models.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/workload/generate/generate.h"
 
 namespace orrery::simulate {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/simulate/validation.h"
-#include "orrery/workload/generate/small_jobs.h"
+#include "orrery/workload/generate/small_jobs_test.h"
 
 // Every operator takes a microsecond, however large: the fewer micro-batches, the faster.
 

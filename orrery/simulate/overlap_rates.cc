@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 
 #include "orrery/base/mix_bits.h"
 #include "orrery/kernel/operator.h"
@@ -13,26 +12,6 @@ namespace {
 
 constexpr std::int64_t kAll = 1'000'000;     // the shares of tasks are millionths
 constexpr std::int64_t kLeastLeft = 10'000;  // a multiprocessor is always there for computing
-
-// The rate of everything that computes, by the multiprocessors that communication leaves.
-double ComputeRate(std::span<const RunningTask> running) {
-  std::int64_t held = 0;
-  std::int64_t wanted = 0;
-  for (const RunningTask& task : running) {
-    (task.is_communication ? held : wanted) += task.sm_share;
-  }
-  const std::int64_t left = std::max(kAll - held, kLeastLeft);
-  return wanted <= left ? 1.0 : static_cast<double>(left) / static_cast<double>(wanted);
-}
-
-// The rate of everything that uses the memory, by what all that runs wants of its bandwidth.
-double MemoryRate(std::span<const RunningTask> running) {
-  std::int64_t wanted = 0;
-  for (const RunningTask& task : running) {
-    wanted += task.is_waiting ? 0 : task.memory_share;
-  }
-  return wanted <= kAll ? 1.0 : static_cast<double>(kAll) / static_cast<double>(wanted);
-}
 
 constexpr double kMillionths = 1e6;
 constexpr double kPicosecondsPerMicrosecond = 1e6;
@@ -44,6 +23,11 @@ constexpr int kSharedBytesOfBlock = 82'240;
 
 // No kernel stands still for another; what finds no room at all creeps.
 constexpr double kMostSlowdown = 1000;
+
+// What each gets of a resource of which all together want so much.
+double ShareOf(std::int64_t wanted, std::int64_t available = kAll) {
+  return wanted <= available ? 1.0 : static_cast<double>(available) / static_cast<double>(wanted);
+}
 
 bool Computes(const RunningTask& task) {
   return !task.is_communication && task.sm_share > 0;
@@ -72,10 +56,6 @@ struct ComputeShares {
     return std::min(processors, task.memory_share > 0 ? memory : 1.0);
   }
 };
-
-double ShareOf(std::int64_t wanted) {
-  return wanted <= kAll ? 1.0 : static_cast<double>(kAll) / static_cast<double>(wanted);
-}
 
 ComputeShares SharesOf(std::span<const RunningTask> running) {
   std::int64_t processors = 0;
@@ -128,12 +108,18 @@ overlap::CommunicationKernel CommunicationKernelOf(KernelCode code, overlap::Pri
 }  // namespace
 
 void AnalyticOverlap::Rates(std::span<const RunningTask> running, std::span<double> rates) const {
-  const double compute_rate = ComputeRate(running);
-  const double memory_rate = MemoryRate(running);
+  std::int64_t held = 0;  // multiprocessors of communication
+  std::int64_t wanted = 0;
+  std::int64_t memory = 0;
+  for (const RunningTask& task : running) {
+    (task.is_communication ? held : wanted) += task.sm_share;
+    memory += task.is_waiting ? 0 : task.memory_share;
+  }
+  const double compute_rate = ShareOf(wanted, std::max(kAll - held, kLeastLeft));
+  const double memory_rate = ShareOf(memory);
   for (std::size_t i = 0; i < running.size(); ++i) {
-    const bool computes = !running[i].is_communication && running[i].sm_share > 0;
-    rates[i] =
-        std::min(computes ? compute_rate : 1.0, running[i].memory_share > 0 ? memory_rate : 1.0);
+    rates[i] = std::min(Computes(running[i]) ? compute_rate : 1.0,
+                        running[i].memory_share > 0 ? memory_rate : 1.0);
   }
 }
 

@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/mix_bits.h"
+
 namespace orrery::simulate {
 namespace {
 
@@ -22,12 +24,12 @@ std::string Described(const RankClasses& rank_classes, RankClassId rank_class, T
 }
 
 std::string Described(const Communications::Row& row) {
-  return fmt::format("{} of {} bytes of {}", collective::Name(row.kind), row.bytes,
-                     collective::Name(row.element));
+  return fmt::format("{} of {} bytes of {}", CollectiveKindName(row.kind), row.bytes,
+                     DataTypeName(row.element));
 }
 
 bool IsSame(const Communications::Row& lhs, const Communications::Row& rhs) {
-  const bool may_differ = lhs.kind == collective::CollectiveKind::kAllToAll;
+  const bool may_differ = lhs.kind == CollectiveKind::kAllToAll;
   return lhs.kind == rhs.kind && lhs.element == rhs.element &&
          (may_differ || lhs.bytes == rhs.bytes);
 }
@@ -43,6 +45,29 @@ Error Mismatch(const PendingCollective& pending, const Arrival& arrival,
 }
 
 }  // namespace
+
+std::size_t TransferTimes::Hash::operator()(const Key& key) const {
+  const std::uint64_t what =
+      static_cast<std::uint64_t>(key.kind) * 64 + static_cast<std::uint64_t>(key.element);
+  return MixBits(MixBits(key.link_class + what) + static_cast<std::uint64_t>(key.bytes));
+}
+
+Result<TransferCost> TransferTimes::CostOf(GroupClassId group,
+                                           const workload::Communications::Row& row) {
+  const Key key{rank_classes_.groups[group].link_class, row.bytes, row.kind, row.element};
+  if (const auto known = known_.find(key); known != known_.end()) {
+    return known->second;
+  }
+  const std::vector<network::GpuId> gpus = rank_classes_.GpusOf(group);
+  TransferCost cost;
+  ORRERY_TRY(cost.duration_ps, times_.DurationPs(row, gpus));
+  if (wants_sides_ && cost.duration_ps > 0) {
+    ORRERY_TRY(const CommunicationTask task, times_.KernelOf(row, gpus));
+    cost.side = CodeOf(task);
+  }
+  known_.emplace(key, cost);
+  return cost;
+}
 
 Result<PendingCollective*> PendingCollectives::Join(const Arrival& arrival) {
   OpenTurns& open = open_of_group_[arrival.group];

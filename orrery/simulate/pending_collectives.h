@@ -5,11 +5,48 @@
 #include <span>
 #include <vector>
 
+#include <tsl/robin_map.h>
+
 #include "orrery/base/error.h"
-#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
+
+/// The cost of communication once all members have arrived.
+struct TransferCost {
+  std::int64_t duration_ps = 0;
+  KernelCode side = 0;  // of its kernel; 0 when not requested
+};
+
+/// Memoizes communication costs, so that equal groups are computed once.
+class TransferTimes {
+ public:
+  TransferTimes(const RankClasses& rank_classes, CommunicationTimes& times, bool wants_sides)
+      : rank_classes_(rank_classes), times_(times), wants_sides_(wants_sides) {}
+
+  [[nodiscard]] Result<TransferCost> CostOf(GroupClassId group,
+                                            const workload::Communications::Row& row);
+
+ private:
+  struct Key {
+    std::uint64_t link_class = 0;
+    std::int64_t bytes = 0;
+    CollectiveKind kind{};
+    DataType element{};
+
+    bool operator==(const Key&) const = default;
+  };
+
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+
+  const RankClasses& rank_classes_;
+  CommunicationTimes& times_;
+  bool wants_sides_;
+  tsl::robin_map<Key, TransferCost, Hash> known_;
+};
 
 /// The number of a lane among those of all classes.
 using LaneIndex = std::uint32_t;

@@ -1,7 +1,6 @@
 #include "orrery/simulate/rank_classes.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -38,6 +37,11 @@ std::uint64_t Joined(std::uint64_t lhs, std::uint64_t rhs) {
   return MixBits(lhs * 0x9e3779b97f4a7c15 + rhs + 1);
 }
 
+struct Visit {
+  std::uint32_t island = 0;
+  std::uint32_t ranks = 0;
+};
+
 // Where communication is matched: a group, or, where its members have it on several roles, the
 // group on one of them.
 struct Channels {
@@ -45,68 +49,51 @@ struct Channels {
   std::vector<GroupId> group;      // by channel
 };
 
-class ChannelFinder {
- public:
-  explicit ChannelFinder(const Ensemble& ensemble) : ensemble_(ensemble) {
-    channels_.of_role.assign(ensemble.group_of_role.size(), kNoGroup);
-    channels_.group.resize(ensemble.num_groups());
-    std::iota(channels_.group.begin(), channels_.group.end(), 0);
-    CountUses();
-  }
-
-  Channels Find() {
-    const std::vector<bool> is_used = UsedRoles();
-    for (std::size_t place = 0; place < ensemble_.group_of_role.size(); ++place) {
-      const GroupId group = ensemble_.group_of_role[place];
-      const std::size_t role = place % ensemble_.num_roles;
-      if (group != kNoGroup && is_used[role]) {
-        channels_.of_role[place] = ChannelOf(group, role);
-      }
-    }
-    return std::move(channels_);
-  }
-
- private:
-  void CountUses() {
-    uses_.assign(ensemble_.num_groups(), 0);
-    for (const GroupId group : ensemble_.group_of_role) {
-      if (group != kNoGroup) {
-        ++uses_[group];
-      }
+// Roles on which some program communicates; the others make no difference.
+std::vector<bool> UsedRoles(const Ensemble& ensemble) {
+  std::vector<bool> is_used(ensemble.num_roles, false);
+  for (const workload::Program& program : ensemble.programs) {
+    for (const std::uint32_t role : program.communications.role) {
+      ORRERY_CHECK(role < ensemble.num_roles, "communications use the roles of the ensemble");
+      is_used[role] = true;
     }
   }
+  return is_used;
+}
 
-  // GroupRoles on which some program communicates; the others make no difference.
-  [[nodiscard]] std::vector<bool> UsedRoles() const {
-    std::vector<bool> is_used(ensemble_.num_roles, false);
-    for (const workload::Program& program : ensemble_.programs) {
-      for (const std::uint32_t role : program.communications.role) {
-        ORRERY_CHECK(role < ensemble_.num_roles, "communications use the roles of the ensemble");
-        is_used[role] = true;
-      }
+Channels ChannelsOf(const Ensemble& ensemble) {
+  std::vector<std::uint32_t> uses(ensemble.num_groups(), 0);  // pairs of a rank and a role
+  for (const GroupId group : ensemble.group_of_role) {
+    if (group != kNoGroup) {
+      ++uses[group];
     }
-    return is_used;
   }
-
-  ChannelId ChannelOf(GroupId group, std::size_t role) {
-    const std::size_t num_members = ensemble_.Members(group).size();
-    ORRERY_CHECK(uses_[group] % num_members == 0, "all members of a group have it on a role");
-    if (uses_[group] == num_members) {
-      return group;
+  Channels channels;
+  channels.of_role.assign(ensemble.group_of_role.size(), kNoGroup);
+  channels.group.resize(ensemble.num_groups());
+  std::iota(channels.group.begin(), channels.group.end(), 0);
+  const std::vector<bool> is_used = UsedRoles(ensemble);
+  Numbering<std::uint64_t> extra;  // (group, role) → channels beyond those of the groups
+  for (std::size_t place = 0; place < ensemble.group_of_role.size(); ++place) {
+    const GroupId group = ensemble.group_of_role[place];
+    const std::size_t role = place % ensemble.num_roles;
+    if (group == kNoGroup || !is_used[role]) {
+      continue;
     }
-    const std::uint64_t key = static_cast<std::uint64_t>(group) * ensemble_.num_roles + role;
-    const ChannelId channel = ensemble_.num_groups() + NumberOf(extra_, key);
-    if (channel == channels_.group.size()) {
-      channels_.group.push_back(group);
+    const std::size_t num_members = ensemble.Members(group).size();
+    ORRERY_CHECK(uses[group] % num_members == 0, "all members of a group have it on a role");
+    ChannelId channel = group;
+    if (uses[group] != num_members) {
+      const std::uint64_t key = static_cast<std::uint64_t>(group) * ensemble.num_roles + role;
+      channel = ensemble.num_groups() + NumberOf(extra, key);
     }
-    return channel;
+    if (channel == channels.group.size()) {
+      channels.group.push_back(group);
+    }
+    channels.of_role[place] = channel;
   }
-
-  const Ensemble& ensemble_;
-  Channels channels_;
-  std::vector<std::uint32_t> uses_;  // by group: pairs of a rank and a role
-  Numbering<std::uint64_t> extra_;   // (group, role) → channels beyond those of the groups
-};
+  return channels;
+}
 
 void PutGpusOf(const Ensemble& ensemble, GroupId group, std::vector<network::GpuId>& gpus) {
   gpus.clear();
@@ -174,7 +161,7 @@ class Refinement {
     std::vector<bool> has_messages(ensemble_.num_roles, false);
     for (const workload::Program& program : ensemble_.programs) {
       for (std::size_t i = 0; i < program.communications.size(); ++i) {
-        if (program.communications.kind[i] == collective::CollectiveKind::kSendRecv) {
+        if (program.communications.kind[i] == CollectiveKind::kSendRecv) {
           has_messages[program.communications.role[i]] = true;
         }
       }
@@ -239,18 +226,14 @@ class Refinement {
   std::uint32_t num_classes_ = 0;
 };
 
-RankClasses EmptyRankClasses(const Ensemble& ensemble) {
+RankClasses ClassesOf(const Ensemble& ensemble, std::vector<RankClassId> class_of_rank) {
   RankClasses rank_classes;
   rank_classes.ensemble = &ensemble;
   rank_classes.num_roles = ensemble.num_roles;
   for (const workload::Program& program : ensemble.programs) {
     rank_classes.programs.push_back(&program);
   }
-  return rank_classes;
-}
-
-void AddRankClasses(RankClasses& rank_classes) {
-  const Ensemble& ensemble = *rank_classes.ensemble;
+  rank_classes.class_of_rank = std::move(class_of_rank);
   for (Rank rank = 0; rank < ensemble.num_ranks(); ++rank) {
     const RankClassId rank_class = rank_classes.class_of_rank[rank];
     if (rank_class < rank_classes.classes.size()) {
@@ -261,6 +244,7 @@ void AddRankClasses(RankClasses& rank_classes) {
                                       .rank = rank});
     }
   }
+  return rank_classes;
 }
 
 // `look_of_channel` tells which channels are one group of the rank_classes.
@@ -294,6 +278,32 @@ void AddGroups(RankClasses& rank_classes, const Channels& channels,
 
 }  // namespace
 
+IslandLinkClass::IslandLinkClass(std::uint32_t gpus_per_island)
+    : gpus_per_island_(gpus_per_island) {
+  ORRERY_CHECK(gpus_per_island > 0, "an island has GPUs");
+}
+
+// Most groups meet their islands in ascending order: then nothing is searched.
+std::uint64_t IslandLinkClass::Of(std::span<const network::GpuId> gpus) const {
+  std::vector<Visit> visits;
+  std::uint32_t highest = 0;
+  for (const network::GpuId gpu : gpus) {
+    const std::uint32_t island = gpu / gpus_per_island_;
+    const auto known = visits.empty() || island > highest
+                           ? visits.rend()
+                           : std::find_if(visits.rbegin(), visits.rend(), [&](const Visit& visit) {
+                               return visit.island == island;
+                             });
+    ++(known == visits.rend() ? visits.emplace_back(Visit{island}) : *known).ranks;
+    highest = std::max(highest, island);
+  }
+  std::uint64_t bits = 0;
+  for (const Visit& visit : visits) {
+    bits = MixBits(bits + visit.ranks + 0x9e3779b97f4a7c15);
+  }
+  return bits;
+}
+
 std::vector<network::GpuId> RankClasses::GpusOf(GroupClassId group) const {
   std::vector<network::GpuId> gpus;
   PutGpusOf(*ensemble, groups[group].group, gpus);
@@ -301,27 +311,23 @@ std::vector<network::GpuId> RankClasses::GpusOf(GroupClassId group) const {
 }
 
 RankClasses Fold(const Ensemble& ensemble, const LinkClass& link_class) {
-  const Channels channels = ChannelFinder(ensemble).Find();
+  const Channels channels = ChannelsOf(ensemble);
   const std::vector<std::uint64_t> link_of_group = LinkClasses(ensemble, link_class);
   Refinement refinement(ensemble, channels, link_of_group);
   refinement.Run();
-  RankClasses rank_classes = EmptyRankClasses(ensemble);
-  rank_classes.class_of_rank = refinement.class_of_rank();
-  AddRankClasses(rank_classes);
+  RankClasses rank_classes = ClassesOf(ensemble, refinement.class_of_rank());
   AddGroups(rank_classes, channels, refinement.look_of_channel(), link_of_group);
   return rank_classes;
 }
 
 RankClasses Unfolded(const Ensemble& ensemble, const LinkClass& link_class) {
-  const Channels channels = ChannelFinder(ensemble).Find();
-  const std::vector<std::uint64_t> link_of_group = LinkClasses(ensemble, link_class);
-  RankClasses rank_classes = EmptyRankClasses(ensemble);
-  rank_classes.class_of_rank.resize(ensemble.num_ranks());
-  std::iota(rank_classes.class_of_rank.begin(), rank_classes.class_of_rank.end(), 0);
-  AddRankClasses(rank_classes);
+  const Channels channels = ChannelsOf(ensemble);
+  std::vector<RankClassId> class_of_rank(ensemble.num_ranks());
+  std::iota(class_of_rank.begin(), class_of_rank.end(), 0);
+  RankClasses rank_classes = ClassesOf(ensemble, std::move(class_of_rank));
   std::vector<std::uint64_t> looks(channels.group.size());
   std::iota(looks.begin(), looks.end(), 0);
-  AddGroups(rank_classes, channels, looks, link_of_group);
+  AddGroups(rank_classes, channels, looks, LinkClasses(ensemble, link_class));
   return rank_classes;
 }
 

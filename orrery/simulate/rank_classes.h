@@ -2,13 +2,35 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "orrery/network/topology.h"
-#include "orrery/simulate/link_class.h"
 #include "orrery/workload/ensemble.h"
 
 namespace orrery::simulate {
+
+/// Classifies the placement of groups by the cost of their communication.
+class LinkClass {
+ public:
+  virtual ~LinkClass() = default;
+
+  /// Returns a number that two groups share only if every communication takes the same time in
+  /// both. Members are in the order of the group.
+  [[nodiscard]] virtual std::uint64_t Of(std::span<const network::GpuId> gpus) const = 0;
+};
+
+/// Groups are alike when they have as many members on each island, islands in the order in which
+/// the group meets them. An island is `gpus_per_island` GPUs that follow each other.
+class IslandLinkClass : public LinkClass {
+ public:
+  explicit IslandLinkClass(std::uint32_t gpus_per_island);
+
+  [[nodiscard]] std::uint64_t Of(std::span<const network::GpuId> gpus) const override;
+
+ private:
+  std::uint32_t gpus_per_island_;
+};
 
 using RankClassId = std::uint32_t;
 using GroupClassId = std::uint32_t;

@@ -6,12 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/link_class.h"
-#include "orrery/simulate/rank_classes.h"
-#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/host_fit.h"
-#include "orrery/workload/recorded/recorded_ensemble.h"
+#include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {
 namespace {
@@ -23,24 +19,9 @@ using workload::TaskId;
 
 constexpr std::size_t kNumHalves = 2;
 
-bool IsRecording(const Trace& rank) {
-  return !rank.activities.empty() && !rank.host_ops.empty() && !rank.steps.empty();
-}
-
 /// The step that stands for a recording.
 RowId MiddleStep(const Trace& rank) {
   return static_cast<RowId>(rank.steps.size() / 2);
-}
-
-/// When the threads of the host have done all they do in the step.
-std::int64_t HostEndPs(const Program& program, const Timeline& simulated, RankClassId rank_class) {
-  std::int64_t end_ps = 0;
-  for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    if (program.lanes.kind[program.tasks.lane[task]] == workload::LaneKind::kHostThread) {
-      end_ps = std::max(end_ps, simulated.end_ps[simulated.First(rank_class) + task]);
-    }
-  }
-  return end_ps;
 }
 
 std::int64_t WaitingPs(const Program& program, const Timeline& simulated, RankClassId rank_class) {
@@ -58,7 +39,11 @@ std::int64_t WaitingPs(const Program& program, const Timeline& simulated, RankCl
 class JobPredictor {
  public:
   JobPredictor(const trace::TraceSet& set, const RecordedJobSources& sources)
-      : set_(set), sources_(sources), are_recorded_(std::ranges::all_of(set.ranks, IsRecording)) {}
+      : set_(set),
+        sources_(sources),
+        are_recorded_(std::ranges::all_of(set.ranks, [](const Trace& rank) {
+          return !rank.activities.empty() && !rank.host_ops.empty() && !rank.steps.empty();
+        })) {}
 
   Result<RecordedJob> Predict() {
     FindBegins();
@@ -103,7 +88,7 @@ class JobPredictor {
     return workload::WithMeans(fit_.Fit({.profiler_cost_ns = 0, .without = without}));
   }
 
-  Result<std::vector<workload::GraphPrices>> PricesOf(const HostModel& host, bool is_first) {
+  std::vector<workload::GraphPrices> PricesOf(const HostModel& host, bool is_first) {
     std::vector<workload::GraphPrices> prices;
     for (const Trace& rank : set_.ranks) {
       prices.push_back(sources_.costs == nullptr
@@ -135,7 +120,7 @@ class JobPredictor {
     const HostModel& host = fitted                     ? *fitted
                             : sources_.host != nullptr ? *sources_.host
                                                        : workload::DefaultHost();
-    ORRERY_TRY(const std::vector<workload::GraphPrices> prices, PricesOf(host, half == 0));
+    const std::vector<workload::GraphPrices> prices = PricesOf(host, half == 0);
     std::vector<workload::RankGraph> graphs;
     for (std::size_t place = 0; place < set_.ranks.size(); ++place) {
       const auto& tasks_of_node = prices[place].tasks_of_node;
@@ -158,7 +143,9 @@ class JobPredictor {
       const auto rank_class = static_cast<RankClassId>(place);
       RankStep& step = job_.ranks[place];
       const Program& program = rank_classes.ProgramOf(rank_class);
-      step.step_ps = HostEndPs(program, simulated, rank_class) - step.begin_ps;
+      step.step_ps = EndOfLanes(program, simulated, simulated.First(rank_class),
+                                workload::LaneKind::kHostThread) -
+                     step.begin_ps;
       step.waiting_ps = WaitingPs(program, simulated, rank_class);
     }
     return {};

@@ -10,8 +10,8 @@
 
 #include "orrery/hardware/cluster.h"
 #include "orrery/ingest/run.h"
-#include "orrery/kernel/memo.h"
-#include "orrery/kernel/shipped_models.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/model_set.h"
 #include "orrery/simulate/group_times.h"
 #include "orrery/workload/recorded/host_model.h"
 

@@ -1,20 +1,13 @@
 #include "orrery/simulate/replay_calibration.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstddef>
 #include <functional>
 #include <limits>
-#include <span>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include "orrery/base/statistics.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {
@@ -32,32 +25,12 @@ struct Busy {
   std::int64_t launched_ps = 0;  // when the host had handed it over
 };
 
-bool IsOnStream(const Program& program, TaskId task) {
-  return program.lanes.kind[program.tasks.lane[task]] == LaneKind::kStream;
-}
-
-std::int64_t EndOf(const Program& program, const Timeline& timeline, int repetition) {
-  const auto ends =
-      std::span(timeline.end_ps).subspan(timeline.First(0, repetition), program.tasks.size());
-  return ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end());
-}
-
-// The last end of work on streams; the end of everything where there is none.
-std::int64_t DeviceEndOf(const Program& program, const Timeline& timeline, int repetition) {
-  std::int64_t end_ps = -1;
-  for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    if (IsOnStream(program, task)) {
-      end_ps = std::max(end_ps, timeline.end_ps[timeline.First(0, repetition) + task]);
-    }
-  }
-  return end_ps < 0 ? EndOf(program, timeline, repetition) : end_ps;
-}
-
 std::vector<Busy> BusyTimes(const Program& program, const Timeline& timeline, int repetition) {
   std::vector<Busy> busy;
   const std::size_t first = timeline.First(0, repetition);
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    if (!IsOnStream(program, task) || program.tasks.duration_ps[task] == 0) {
+    if (program.lanes.kind[program.tasks.lane[task]] != LaneKind::kStream ||
+        program.tasks.duration_ps[task] == 0) {
       continue;
     }
     const TaskId launch = program.tasks.launch[task];
@@ -100,17 +73,6 @@ HostModel HostOf(const trace::Trace& recording, double profiler_cost_ns) {
   return fit.Fit({.profiler_cost_ns = profiler_cost_ns, .with_spread = false});
 }
 
-/// When all tasks of a kind of lane have ended.
-std::int64_t EndOf(const Program& program, const Timeline& timeline, workload::LaneKind kind) {
-  std::int64_t end_ps = 0;
-  for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    if (program.lanes.kind[program.tasks.lane[task]] == kind) {
-      end_ps = std::max(end_ps, timeline.end_ps[task]);
-    }
-  }
-  return end_ps;
-}
-
 /// Replays the middle step with any cost of the profiler.
 class Replayer {
  public:
@@ -124,23 +86,13 @@ class Replayer {
   [[nodiscard]] Result<double> IssueMs(double profiler_cost_ns) const {
     const Program program = ProgramWithout(profiler_cost_ns);
     ORRERY_TRY(const Timeline timeline, SimulateSingleRank(program));
-    return static_cast<double>(EndOf(program, timeline, workload::LaneKind::kHostThread)) * 1e-9;
+    return static_cast<double>(EndOfLanes(program, timeline, 0, LaneKind::kHostThread)) * 1e-9;
   }
 
   [[nodiscard]] Result<double> StepMs(double profiler_cost_ns) const {
     const Program program = ProgramWithout(profiler_cost_ns);
     ORRERY_TRY(const Timeline timeline, SimulateSingleRank(program, {.repetitions = kRepetitions}));
     return static_cast<double>(FiguresOf(program, timeline).step_ps) * 1e-9;
-  }
-
-  [[nodiscard]] Result<ReplayedStep> Replay(double profiler_cost_ns) const {
-    const Program program = ProgramWithout(profiler_cost_ns);
-    ORRERY_TRY(const Timeline timeline, SimulateSingleRank(program, {.repetitions = kRepetitions}));
-    ReplayedStep step{.figures = FiguresOf(program, timeline)};
-    ORRERY_TRY(const Timeline alone, SimulateSingleRank(program));
-    step.issue_ps = EndOf(program, alone, workload::LaneKind::kHostThread);
-    step.alone_ps = std::max(step.issue_ps, EndOf(program, alone, workload::LaneKind::kStream));
-    return step;
   }
 
  private:
@@ -228,13 +180,18 @@ Result<double> BestOf(double from_ns, double to_ns, double step_ns, const ErrorO
 
 StepFigures FiguresOf(const Program& program, const Timeline& timeline) {
   StepFigures figures;
-  if (timeline.repetitions == 0) {
+  if (timeline.end_ps.empty()) {
     return figures;
   }
   const int last = timeline.repetitions - 1;
-  const std::int64_t step_begin_ps = last == 0 ? 0 : EndOf(program, timeline, last - 1);
-  figures.step_ps = EndOf(program, timeline, last) - step_begin_ps;
-  const std::int64_t front_ps = last == 0 ? 0 : DeviceEndOf(program, timeline, last - 1);
+  std::int64_t front_ps = 0;  // the last end of work on streams
+  figures.step_ps = timeline.EndOfRepetition(last);
+  if (last > 0) {
+    const std::int64_t before_ps = timeline.EndOfRepetition(last - 1);
+    front_ps = EndOfLanes(program, timeline, timeline.First(0, last - 1), LaneKind::kStream);
+    front_ps = front_ps == 0 ? before_ps : front_ps;
+    figures.step_ps -= before_ps;
+  }
   const std::vector<Busy> busy = BusyTimes(program, timeline, last);
   figures.kernels = static_cast<std::int64_t>(busy.size());
   AddTimes(busy, front_ps, figures);
@@ -242,15 +199,8 @@ StepFigures FiguresOf(const Program& program, const Timeline& timeline) {
 }
 
 std::string_view ProfilerCostSourceName(ProfilerCostSource source) {
-  switch (source) {
-    case ProfilerCostSource::kIssue:
-      return "issue time";
-    case ProfilerCostSource::kStep:
-      return "step time";
-    case ProfilerCostSource::kShared:
-      return "shared costs";
-  }
-  return "";
+  constexpr std::array<std::string_view, 3> kNames = {"issue time", "step time", "shared costs"};
+  return kNames[static_cast<std::size_t>(source)];
 }
 
 Result<ReplayCalibration> CalibrateReplay(const trace::Trace& recording,
@@ -269,11 +219,6 @@ Result<ReplayCalibration> CalibrateReplay(const trace::Trace& recording,
   }
   calibration.host = HostOf(recording, calibration.profiler_cost_ns);
   return calibration;
-}
-
-Result<ReplayedStep> ReplayStep(const trace::Trace& recording,
-                                const ReplayCalibration& calibration) {
-  return Replayer(recording, calibration.host).Replay(calibration.profiler_cost_ns);
 }
 
 Result<StepFigures> ReplayRecording(const trace::Trace& recording,

@@ -57,21 +57,10 @@ struct ReplayCalibration {
   workload::HostModel host = {};  // of this recording, for what lies between host and GPU
 };
 
-/// A step as it runs without the profiler.
-struct ReplayedStep {
-  StepFigures figures;        // of steps one behind the other
-  std::int64_t issue_ps = 0;  // until the host has issued a step that finds the GPU idle
-  std::int64_t alone_ps = 0;  // such a step to the end of all its work
-};
-
 /// Finds what the profiler took for each event of a recording from steps that were measured
 /// without it: the one value with which the replayed host issues a step in the measured time.
 [[nodiscard]] Result<ReplayCalibration> CalibrateReplay(const trace::Trace& recording,
                                                         const workload::TracedSteps& measured);
-
-/// Replays the middle step of a recording: its kernels, and its host without the profiler.
-[[nodiscard]] Result<ReplayedStep> ReplayStep(const trace::Trace& recording,
-                                              const ReplayCalibration& calibration);
 
 /// A recording whose step was also measured without the profiler.
 struct MeasuredRecording {

@@ -5,10 +5,10 @@
 
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/overlap_rates.h"
+#include "orrery/simulate/pair_models_test.h"
 #include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/test_ensembles.h"
-#include "orrery/simulate/test_pair_models.h"
 
 namespace orrery::simulate {
 namespace {
@@ -54,7 +54,7 @@ workload::Program Stage(std::uint32_t stage, int layers) {
   workload::TaskId last = 0;
   for (int microbatch = 0; microbatch < 16; ++microbatch) {
     if (stage > 0) {
-      last = rank.Talk(3, 1'000'000, 2, collective::CollectiveKind::kSendRecv, 1);
+      last = rank.Talk(3, 1'000'000, 2, CollectiveKind::kSendRecv, 1);
     }
     for (int layer = 0; layer < layers; ++layer) {
       for (int i = 0; i < 4; ++i) {
@@ -65,13 +65,12 @@ workload::Program Stage(std::uint32_t stage, int layers) {
         }
         last = kernel;
       }
-      const workload::TaskId reduce =
-          rank.Talk(0, 20'000'000, 3, collective::CollectiveKind::kAllReduce, 1);
+      const workload::TaskId reduce = rank.Talk(0, 20'000'000, 3, CollectiveKind::kAllReduce, 1);
       rank.After(last, reduce);
       last = reduce;
     }
     if (stage + 1 < kPp) {
-      rank.After(last, rank.Talk(2, 1'000'000, 2, collective::CollectiveKind::kSendRecv, 1));
+      rank.After(last, rank.Talk(2, 1'000'000, 2, CollectiveKind::kSendRecv, 1));
     }
   }
   rank.After(last, rank.Talk(1, 300'000'000, 3));

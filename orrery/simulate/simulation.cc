@@ -1,20 +1,15 @@
 #include "orrery/simulate/simulation.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "orrery/overlap/analytic_model.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/group_times.h"
 #include "orrery/simulate/overlap_rates.h"
-#include "orrery/workload/job/other_gpus.h"
+#include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
 namespace {
@@ -85,12 +80,11 @@ std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine,
 
 }  // namespace
 
-Result<SimulatedEnsemble> SimulateEnsemble(const workload::Job& machine,
-                                           workload::Ensemble& ensemble,
-                                           const SimulationOptions& options) {
+Result<Simulation> SimulateEnsemble(const workload::Job& machine, workload::Ensemble& ensemble,
+                                    const SimulationOptions& options) {
   ORRERY_TRY_STATUS(MarkSlowRanks(options.slow_ranks, ensemble));
   ORRERY_TRY(const GroupLimits limits, GroupLimits::Of(machine, options.faults));
-  SimulatedEnsemble simulated;
+  Simulation simulated;
   simulated.rank_classes = RankClassesOf(machine, ensemble, limits, options.folds);
   ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(machine, limits));
   EngineOptions simulation;
@@ -105,13 +99,10 @@ Result<SimulatedEnsemble> SimulateEnsemble(const workload::Job& machine,
 
 Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& costs,
                             const SimulationOptions& options) {
-  Simulation simulation;
   ORRERY_TRY(workload::GeneratedJob generated, workload::Generate(job, costs));
-  simulation.generated = std::make_unique<workload::GeneratedJob>(std::move(generated));
-  ORRERY_TRY(SimulatedEnsemble simulated,
-             SimulateEnsemble(job, simulation.generated->ensemble, options));
-  simulation.rank_classes = std::move(simulated.rank_classes);
-  simulation.timeline = std::move(simulated.timeline);
+  auto kept = std::make_unique<workload::GeneratedJob>(std::move(generated));
+  ORRERY_TRY(Simulation simulation, SimulateEnsemble(job, kept->ensemble, options));
+  simulation.generated = std::move(kept);
   return simulation;
 }
 

@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/overlap/model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/rank_classes.h"
@@ -41,30 +42,38 @@ struct SimulationOptions {
   NetworkFaults faults = {};
 };
 
-/// Who simulated, and when tasks ran.
-struct SimulatedEnsemble {
-  RankClasses rank_classes;  // points into the ensemble
-  Timeline timeline;
-};
-
-/// Simulates the programs of all ranks on the machine of a job: its cluster, its GPUs and what its
-/// framework loses of the network. Slow ranks are noted in the ensemble, which must outlive the
-/// result.
-[[nodiscard]] Result<SimulatedEnsemble> SimulateEnsemble(const workload::Job& machine,
-                                                         workload::Ensemble& ensemble,
-                                                         const SimulationOptions& options = {});
-
-/// A simulated training step, with all that it was made from.
+/// A simulated training step.
 struct Simulation {
-  std::unique_ptr<workload::GeneratedJob> generated;  // `rank classes` points into it
-  RankClasses rank_classes;
+  std::unique_ptr<workload::GeneratedJob> generated;  // none where programs were given
+  RankClasses rank_classes;                           // points into the ensemble
   Timeline timeline;
 
   [[nodiscard]] std::int64_t step_ps() const { return timeline.EndPs(); }
 };
 
+/// Simulates the programs of all ranks on the machine of a job: its cluster, its GPUs and what its
+/// framework loses of the network. Slow ranks are noted in the ensemble, which must outlive the
+/// result.
+[[nodiscard]] Result<Simulation> SimulateEnsemble(const workload::Job& machine,
+                                                  workload::Ensemble& ensemble,
+                                                  const SimulationOptions& options = {});
+
 /// Simulates one training step of a job that has passed CheckJob.
 [[nodiscard]] Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& costs,
                                           const SimulationOptions& options = {});
+
+/// Returns what a simulation of this job does not model or is uncertain about, a sentence each, the
+/// most important first.
+[[nodiscard]] std::vector<std::string> NotModelled(const workload::Job& job,
+                                                   const workload::GeneratedJob& generated,
+                                                   const SimulationOptions& options);
+
+/// The same of faults of the network, whatever is simulated.
+[[nodiscard]] std::vector<std::string> NotModelled(const NetworkFaults& faults);
+
+/// What differs from a job of equal ranks on a network without faults, one phrase each: "rank 7
+/// takes 1.3 times as long", "node 3 has 7 of 8 NICs".
+[[nodiscard]] std::vector<std::string> WhatIfs(const workload::Job& machine,
+                                               const SimulationOptions& options);
 
 }  // namespace orrery::simulate

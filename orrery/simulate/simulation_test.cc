@@ -10,11 +10,11 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/link_class.h"
-#include "orrery/simulate/test_ensembles.h"
-#include "orrery/simulate/test_pair_models.h"
-#include "orrery/workload/generate/test_jobs.h"
-#include "orrery/workload/model/test_models.h"
+#include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/pair_models_test.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/model/models_test.h"
 
 // Properties of whole jobs: what must hold whatever the model, the plan and the schedule.
 
@@ -160,7 +160,7 @@ TEST(SimulationTest, WithoutCommunicationComputeAndBubbleAreLeft) {
     const RankClasses rank_classes = Fold(generated.ensemble, IslandLinkClass(8));
     const Timeline timeline = Simulate(rank_classes, free).value();
     for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-      const Breakdown breakdown = BreakdownOf(rank_classes, timeline, {.rank_class = rank_class});
+      const Breakdown breakdown = BreakdownOf(rank_classes, timeline, rank_class);
       EXPECT_EQ(breakdown.TotalPs(TimeKind::kTransfer), 0) << named.name;
       EXPECT_EQ(breakdown.TotalPs(TimeKind::kHost), 0) << named.name;
       EXPECT_EQ(breakdown.TotalPs(TimeKind::kCompute) + breakdown.TotalPs(TimeKind::kOptimizer) +

@@ -6,10 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/bottleneck.h"
-#include "orrery/simulate/link_class.h"
+#include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/summary.h"
-#include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
 namespace {

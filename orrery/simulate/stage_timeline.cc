@@ -32,13 +32,6 @@ PassKind KindOf(Phase phase) {
   }
 }
 
-PassKind KindOf(TimeKind kind) {
-  if (kind == TimeKind::kHost) {
-    return PassKind::kHost;
-  }
-  return kind == TimeKind::kWait ? PassKind::kWait : PassKind::kTransfer;
-}
-
 // Outside of passes kernels belong together only when they follow each other at once: what lies
 // between them are communications of the whole job.
 constexpr std::int64_t kAtOncePs = 20'000'000;
@@ -120,8 +113,12 @@ class Interleaving {
  private:
   void AddBetween(const TimeSlice& slice, std::int64_t begin_ps, std::int64_t end_ps) {
     if (begin_ps < end_ps) {
-      between_.push_back(
-          {.begin_ps = begin_ps, .end_ps = end_ps, .kind = KindOf(slice.kind), .what = slice.what});
+      between_.push_back({.begin_ps = begin_ps,
+                          .end_ps = end_ps,
+                          .kind = slice.kind == TimeKind::kHost   ? PassKind::kHost
+                                  : slice.kind == TimeKind::kWait ? PassKind::kWait
+                                                                  : PassKind::kTransfer,
+                          .what = slice.what});
     }
   }
 
@@ -152,7 +149,7 @@ StageTimeline StageTimelineOf(const RankClasses& rank_classes, const Timeline& t
                               RankClassId rank_class) {
   Interleaving interleaving(
       Joined(KernelsOf(rank_classes.ProgramOf(rank_class), timeline, timeline.First(rank_class))));
-  for (const TimeSlice& slice : SlicesOf(rank_classes, timeline, {.rank_class = rank_class})) {
+  for (const TimeSlice& slice : SlicesOf(rank_classes, timeline, rank_class)) {
     interleaving.Add(slice);
   }
   return std::move(interleaving).Finish();

@@ -7,9 +7,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/memory_columns.h"
-#include "orrery/simulate/test_ensembles.h"
-#include "orrery/simulate/test_random_ensembles.h"
+#include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/random_ensembles_test.h"
 
 namespace orrery::simulate {
 namespace {
@@ -128,7 +128,7 @@ RC_GTEST_PROP(StageTimelineProperty, SlicesAreTheBreakdownAlongTime, (const Rand
   const Breakdown breakdown = BreakdownOf(rank_classes, simulated);
   std::int64_t now_ps = 0;
   std::int64_t compute_ps = 0;
-  for (const TimeSlice& slice : SlicesOf(rank_classes, simulated)) {
+  for (const TimeSlice& slice : SlicesOf(rank_classes, simulated, breakdown.rank_class)) {
     RC_ASSERT(slice.begin_ps == now_ps);
     now_ps = slice.end_ps;
     compute_ps += slice.kind == TimeKind::kCompute ? slice.end_ps - slice.begin_ps : 0;

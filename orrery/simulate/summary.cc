@@ -102,21 +102,12 @@ std::vector<StageSummary> StagesOf(const RankClasses& rank_classes) {
   return stages;
 }
 
-void NumberStages(const RankClasses& rank_classes, std::vector<StageSummary>& stages) {
-  for (StageSummary& stage : stages) {
-    stage.stage = rank_classes.ensemble->StageOf(rank_classes.classes[stage.rank_class].program);
-  }
-}
-
-std::string RankName(workload::Rank rank, std::uint32_t ranks) {
-  return ranks == 1 ? fmt::format("rank {}", rank) : fmt::format("rank {} of {}", rank, ranks);
-}
-
 // Where several programs are of one stage, and no GPU tells them apart, a rank does.
 void NameStages(std::uint32_t ranks, std::vector<StageSummary>& stages) {
   for (StageSummary& stage : stages) {
     if (!stage.stage) {
-      stage.name = RankName(stage.rank, ranks);
+      stage.name = fmt::format("rank {}", stage.rank);
+      stage.name += ranks == 1 ? "" : fmt::format(" of {}", ranks);
       continue;
     }
     const auto alike = std::ranges::count_if(stages, [&](const StageSummary& other) {
@@ -125,13 +116,6 @@ void NameStages(std::uint32_t ranks, std::vector<StageSummary>& stages) {
     stage.name = fmt::format("stage {}", *stage.stage);
     stage.name += alike > 1 ? fmt::format(", rank {}", stage.rank) : "";
   }
-}
-
-void AddBusyTimes(const SimulatedStep& simulated, std::vector<StageSummary>& stages) {
-  ParallelFor(stages.size(), 0, [&](std::size_t i) {
-    stages[i].busy_ps = BusyPs(BreakdownOf(*simulated.rank_classes, *simulated.timeline,
-                                           {.rank_class = stages[i].rank_class}));
-  });
 }
 
 JobFigures FiguresOf(const workload::Job& job, std::int64_t step_ps) {
@@ -156,17 +140,15 @@ void AddMemory(const SimulatedStep& simulated, StepSummary& summary) {
   }
 }
 
-void NameGpus(const workload::Job& job, std::vector<StageSummary>& stages) {
-  for (StageSummary& stage : stages) {
-    stage.gpu = job.other_gpus.empty() ? "" : workload::GpuOfRank(job, stage.rank).name;
-  }
-}
-
 // Programs of one stage come together.
 void FinishStages(const SimulatedStep& simulated, StepSummary& summary) {
   if (summary.has_pipeline && simulated.rank_classes->ensemble->knows_stages) {
-    NumberStages(*simulated.rank_classes, summary.stages);
-    AddBusyTimes(simulated, summary.stages);
+    const RankClasses& rank_classes = *simulated.rank_classes;
+    ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
+      StageSummary& stage = summary.stages[i];
+      stage.stage = rank_classes.ensemble->StageOf(rank_classes.classes[stage.rank_class].program);
+      stage.busy_ps = BusyPs(BreakdownOf(rank_classes, *simulated.timeline, stage.rank_class));
+    });
   }
   std::ranges::stable_sort(summary.stages, {}, &StageSummary::stage);
   NameStages(summary.ranks, summary.stages);
@@ -255,7 +237,10 @@ StepSummary Summarize(const SimulatedStep& simulated) {
   summary.has_pipeline = HasPipeline(rank_classes);
   if (simulated.job != nullptr) {
     AddMemory(simulated, summary);
-    NameGpus(*simulated.job, summary.stages);
+    for (StageSummary& stage : summary.stages) {
+      const bool differ = !simulated.job->other_gpus.empty();
+      stage.gpu = differ ? workload::GpuOfRank(*simulated.job, stage.rank).name : "";
+    }
     summary.figures = FiguresOf(*simulated.job, summary.step_ps);
   }
   FinishStages(simulated, summary);

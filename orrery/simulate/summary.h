@@ -128,4 +128,8 @@ struct BindingStage {
 /// two of them.
 [[nodiscard]] std::optional<BindingStage> BindingStageOf(const StepSummary& summary);
 
+/// Says in one sentence what the step waits for most, and what would help. A job that does not fit
+/// into memory has no other bottleneck.
+[[nodiscard]] std::string BottleneckSentence(const StepSummary& summary);
+
 }  // namespace orrery::simulate

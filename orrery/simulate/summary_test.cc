@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/bottleneck.h"
-#include "orrery/simulate/share_names.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::simulate {
@@ -27,12 +26,11 @@ TEST(BottleneckTest, ComputeAndTheLargestLoss) {
                                           {TimeKind::kTransfer, "tp", 8},
                                           {TimeKind::kBubble, "", 17},
                                           {TimeKind::kWait, "tp", 5}})),
-            "Compute, 70 % of the step (products 60 %); the largest loss is the pipeline's bubble, "
+            "Compute, 70 % of the step (GEMMs 60 %); the largest loss is the pipeline's bubble, "
             "17 %: more micro-batches or more chunks a device would shrink it.");
-  EXPECT_EQ(
-      BottleneckSentence(
-          SummaryOf({{TimeKind::kCompute, "products", 99}, {TimeKind::kOptimizer, "", 1}})),
-      "Compute, 99 % of the step (products 99 %); nothing else takes more than a few percent.");
+  EXPECT_EQ(BottleneckSentence(
+                SummaryOf({{TimeKind::kCompute, "products", 99}, {TimeKind::kOptimizer, "", 1}})),
+            "Compute, 99 % of the step (GEMMs 99 %); nothing else takes more than a few percent.");
 }
 
 // Moving and waiting of one dimension are one loss: 30 + 25 is more than 45.

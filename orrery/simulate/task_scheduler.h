@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/simulate/communication_times.h"
 #include "orrery/simulate/compiled_program.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/jitter.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/pending_collectives.h"
 
 namespace orrery::simulate {

@@ -1,4 +1,3 @@
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -6,7 +5,6 @@
 #include <queue>
 #include <vector>
 
-#include "orrery/simulate/rate_model.h"
 #include "orrery/simulate/task_scheduler.h"
 #include "orrery/simulate/timed_state.h"
 

@@ -3,9 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/simulate/communication_times.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/pending_collectives.h"
-#include "orrery/simulate/rate_model.h"
 
 // What a simulation in order of time keeps of lanes, GPUs and transfers.
 

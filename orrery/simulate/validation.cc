@@ -1,13 +1,17 @@
 #include "orrery/simulate/validation.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "orrery/base/parallel.h"
+#include "orrery/base/statistics.h"
 #include "orrery/simulate/memory_timeline.h"
 
 namespace orrery::simulate {
@@ -88,32 +92,121 @@ Status ChooseRecompute(const Engine& engine, EvaluatedRun& evaluated) {
   return SimulateRun(engine, evaluated);
 }
 
-struct Outcome {
-  std::optional<EvaluatedRun> evaluated;
-  RefusedRun refused;
-};
-
 Result<EvaluatedRun> Evaluate(const workload::RunTable& table, std::size_t row,
                               const kernel::CostModel& costs, const ValidateOptions& options) {
   ORRERY_TRY(workload::PublishedRun run, table.Read(row));
   if (options.change) {
     options.change(run.job);
   }
+  run.grade = table.Label(row).grade;
   return EvaluateRun(std::move(run), costs, options.engine);
 }
 
-Outcome Answer(const workload::RunTable& table, std::size_t row, const kernel::CostModel& costs,
-               const ValidateOptions& options) {
-  Outcome outcome;
-  Result<EvaluatedRun> evaluated = Evaluate(table, row, costs, options);
-  const workload::RunLabel label = table.Label(row);
-  if (evaluated) {
-    outcome.evaluated = std::move(*evaluated);
-    outcome.evaluated->run.grade = label.grade;
-  } else {
-    outcome.refused = {label.id, label.source, label.grade, evaluated.error().message()};
+constexpr double kPercent = 100;
+
+struct Scale {
+  int most_gpus;
+  std::string_view name;
+};
+
+constexpr std::array<Scale, 6> kScales{{{1, "1 GPU"},
+                                        {8, "2-8 GPUs"},
+                                        {64, "9-64 GPUs"},
+                                        {512, "65-512 GPUs"},
+                                        {4096, "513-4096 GPUs"},
+                                        {1 << 30, "over 4096 GPUs"}}};
+
+struct Dimension {
+  std::string_view name;
+  bool (*has)(const workload::Plan& plan);
+};
+
+using workload::Plan;
+
+constexpr std::array<Dimension, 10> kDimensions{{
+    {"no parallelism", [](const Plan& plan) { return plan.dp * plan.tp * plan.pp * plan.cp == 1; }},
+    {"data", [](const Plan& plan) { return plan.dp > 1; }},
+    {"data, sharded",
+     [](const Plan& plan) {
+       return plan.dp > 1 && (plan.sharding == workload::Sharding::kParameters ||
+                              plan.sharding == workload::Sharding::kKeepGathered);
+     }},
+    {"tensor", [](const Plan& plan) { return plan.tp > 1; }},
+    {"tensor, sequence", [](const Plan& plan) { return plan.tp > 1 && plan.sequence_parallel; }},
+    {"pipeline", [](const Plan& plan) { return plan.pp > 1; }},
+    {"pipeline, interleaved", [](const Plan& plan) { return plan.pp > 1 && plan.chunks > 1; }},
+    {"context", [](const Plan& plan) { return plan.cp > 1; }},
+    {"expert", [](const Plan& plan) { return plan.ep > 1; }},
+    {"recomputation",
+     [](const Plan& plan) { return plan.recompute != workload::Recompute::kNothing; }},
+}};
+
+struct Rows {
+  std::string name;
+  std::size_t count = 0;
+  std::vector<double> errors = {};  // percent
+};
+
+ErrorFigures FiguresOf(const Rows& rows) {
+  std::vector<double> sizes;
+  for (const double error : rows.errors) {
+    sizes.push_back(std::abs(error));
   }
-  return outcome;
+  return {.rows = rows.count,
+          .simulated = sizes.size(),
+          .mape = Mean(sizes),
+          .median = Median(sizes),
+          .max = sizes.empty() ? std::nan("") : std::ranges::max(sizes),
+          .bias = Mean(rows.errors)};
+}
+
+std::string GradeName(const std::string& grade) {
+  return grade.empty() ? "none" : grade;
+}
+
+std::vector<std::string> NamesOf(const workload::PublishedRun& run, GroupKey key) {
+  std::vector<std::string> names;
+  switch (key) {
+    case GroupKey::kSource:
+      return {run.source};
+    case GroupKey::kGrade:
+      return {GradeName(run.grade)};
+    case GroupKey::kGpu:
+      return {run.job.gpu.name};
+    case GroupKey::kScale:
+      names.emplace_back(
+          std::ranges::lower_bound(kScales, run.job.gpus, {}, &Scale::most_gpus)->name);
+      break;
+    case GroupKey::kDimension:
+      for (const Dimension& dimension : kDimensions) {
+        if (dimension.has(run.job.plan)) {
+          names.emplace_back(dimension.name);
+        }
+      }
+      break;
+  }
+  return names;
+}
+
+// Scales and dimensions have an order of their own.
+std::vector<Rows> OrderedGroups(GroupKey key) {
+  std::vector<Rows> groups;
+  for (const Scale& scale : kScales) {
+    if (key == GroupKey::kScale) {
+      groups.push_back({std::string(scale.name)});
+    }
+  }
+  for (const Dimension& dimension : kDimensions) {
+    if (key == GroupKey::kDimension) {
+      groups.push_back({std::string(dimension.name)});
+    }
+  }
+  return groups;
+}
+
+Rows& GroupNamed(const std::string& name, std::vector<Rows>& groups) {
+  const auto found = std::ranges::find(groups, name, &Rows::name);
+  return found != groups.end() ? *found : groups.emplace_back(Rows{name});
 }
 
 }  // namespace
@@ -163,24 +256,84 @@ Validation Validate(const workload::RunTable& table, const kernel::CostModel& co
     }
   }
   const GpuMemo memo(costs);
-  std::vector<Outcome> outcomes(rows.size());
+  std::vector<std::optional<Result<EvaluatedRun>>> outcomes(rows.size());
   std::atomic<std::size_t> done = 0;
   ParallelFor(rows.size(), options.threads, [&](std::size_t i) {
-    outcomes[i] = Answer(table, rows[i], memo, options);
+    outcomes[i] = Evaluate(table, rows[i], memo, options);
     if (options.progress) {
       options.progress(++done, rows.size());
     }
   });
   Validation validation;
   validation.rows = rows.size();
-  for (Outcome& outcome : outcomes) {
-    if (outcome.evaluated) {
-      validation.evaluated.push_back(std::move(*outcome.evaluated));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Result<EvaluatedRun>& outcome = *outcomes[i];
+    if (outcome) {
+      validation.evaluated.push_back(std::move(*outcome));
     } else {
-      validation.refused.push_back(std::move(outcome.refused));
+      const workload::RunLabel label = table.Label(rows[i]);
+      validation.refused.push_back(
+          {label.id, label.source, label.grade, outcome.error().message()});
     }
   }
   return validation;
+}
+
+ErrorFigures FiguresOf(const Validation& validation) {
+  Rows all{.name = "", .count = validation.rows};
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    all.errors.push_back(evaluated.Error() * kPercent);
+  }
+  return FiguresOf(all);
+}
+
+std::vector<ErrorGroup> GroupsOf(const Validation& validation, GroupKey key) {
+  std::vector<Rows> groups = OrderedGroups(key);
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    for (const std::string& name : NamesOf(evaluated.run, key)) {
+      Rows& group = GroupNamed(name, groups);
+      ++group.count;
+      group.errors.push_back(evaluated.Error() * kPercent);
+    }
+  }
+  for (const RefusedRun& refused : validation.refused) {
+    if (key == GroupKey::kSource || key == GroupKey::kGrade) {
+      const bool by_source = key == GroupKey::kSource;
+      ++GroupNamed(by_source ? refused.source : GradeName(refused.grade), groups).count;
+    }
+  }
+  std::vector<ErrorGroup> kept;
+  for (const Rows& group : groups) {
+    if (group.count > 0) {
+      kept.push_back({group.name, FiguresOf(group)});
+    }
+  }
+  return kept;
+}
+
+std::vector<const EvaluatedRun*> WorstRuns(const Validation& validation, std::size_t count) {
+  std::vector<const EvaluatedRun*> runs;
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    runs.push_back(&evaluated);
+  }
+  std::ranges::stable_sort(runs, std::greater{},
+                           [](const EvaluatedRun* run) { return std::abs(run->Error()); });
+  runs.resize(std::min(count, runs.size()));
+  return runs;
+}
+
+std::vector<RefusalGroup> RefusalsOf(const Validation& validation) {
+  std::vector<RefusalGroup> groups;
+  for (const RefusedRun& refused : validation.refused) {
+    const auto found = std::ranges::find(groups, refused.reason, &RefusalGroup::reason);
+    if (found != groups.end()) {
+      ++found->rows;
+    } else {
+      groups.push_back({refused.reason, 1, refused.id});
+    }
+  }
+  std::ranges::stable_sort(groups, std::greater<>(), &RefusalGroup::rows);
+  return groups;
 }
 
 }  // namespace orrery::simulate

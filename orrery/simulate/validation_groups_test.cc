@@ -1,10 +1,10 @@
-#include "orrery/simulate/validation_groups.h"
-
 #include <cmath>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/simulate/validation.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,6 +1,5 @@
 #include "orrery/stream/chunk_file.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -12,8 +11,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "orrery/stream/record_order.h"
-#include "orrery/stream/varint.h"
+#include "orrery/stream/record_codec.h"
 #include "orrery/stream/visit.h"
 
 namespace orrery::stream {

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/stream/record_order.h"
 #include "orrery/stream/writer.h"
 
 namespace orrery::stream {

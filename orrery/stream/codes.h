@@ -95,7 +95,7 @@ enum AddressForm : std::uint64_t {
 
 enum CoverageKind : std::uint64_t {
   kOtherCoverage = 0,
-  kInstructionPatched = 1,  // the name says which; count: modules
+  kInstructionPatched = 1,  // named; count: modules
   kLaunchesSkipped = 2,     // the name says why
   kRecordsDropped = 3,      // the name says by whom
   kUnknownAddresses = 4,    // accesses that no object owns; address: a sample

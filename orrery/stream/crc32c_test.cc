@@ -1,8 +1,8 @@
-#include "orrery/stream/crc32c.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "orrery/stream/format.h"
 
 namespace orrery::stream {
 namespace {

@@ -30,70 +30,71 @@ inline constexpr std::size_t kNumRegisters = 5;
 
 namespace schema {
 
+/// The value of a field that is not written; its type is that of the field.
 template <Encoding encoding>
-struct Value {
-  using Type = std::uint64_t;
-  static constexpr Type kDefault = 0;
-};
+constexpr auto Default() {
+  if constexpr (encoding == Encoding::kText) {
+    return std::string_view();
+  } else if constexpr (encoding == Encoding::kNumbers) {
+    return std::span<const std::uint64_t>();
+  } else if constexpr (encoding == Encoding::kSigned || encoding == Encoding::kTime) {
+    return std::int64_t{0};
+  } else if constexpr (encoding == Encoding::kMaybe) {
+    return std::int64_t{-1};
+  } else {
+    return std::uint64_t{0};
+  }
+}
 
-template <>
-struct Value<Encoding::kSigned> {
-  using Type = std::int64_t;
-  static constexpr Type kDefault = 0;
-};
-
-template <>
-struct Value<Encoding::kTime> {
-  using Type = std::int64_t;
-  static constexpr Type kDefault = 0;
-};
-
-template <>
-struct Value<Encoding::kMaybe> {
-  using Type = std::int64_t;
-  static constexpr Type kDefault = -1;
-};
-
-template <>
-struct Value<Encoding::kText> {
-  using Type = std::string_view;
-  static constexpr Type kDefault = {};
-};
-
-template <>
-struct Value<Encoding::kNumbers> {
-  using Type = std::span<const std::uint64_t>;
-  static constexpr Type kDefault = {};
-};
+template <Encoding encoding>
+using Value = decltype(Default<encoding>());
 
 /// A field of a record: its name, how it is written, and its member.
 template <Encoding encoding_, typename Record>
 struct Field {
   static constexpr Encoding encoding = encoding_;
   const char* name;
-  typename Value<encoding_>::Type Record::* member;
+  Value<encoding_> Record::* member;
 };
 
 }  // namespace schema
 
+// Calls a macro with each of the lists in parentheses, at most 64.
+#define ORRERY_STREAM_FOR_EACH(macro, ...) \
+  ORRERY_STREAM_EXPAND(ORRERY_STREAM_EACH(macro, __VA_ARGS__))
+#define ORRERY_STREAM_EACH(macro, first, ...) \
+  macro first __VA_OPT__(ORRERY_STREAM_AGAIN ORRERY_STREAM_PARENTHESES(macro, __VA_ARGS__))
+#define ORRERY_STREAM_AGAIN() ORRERY_STREAM_EACH
+#define ORRERY_STREAM_PARENTHESES ()
+#define ORRERY_STREAM_EXPAND(...) \
+  ORRERY_STREAM_EXPAND_16(        \
+      ORRERY_STREAM_EXPAND_16(ORRERY_STREAM_EXPAND_16(ORRERY_STREAM_EXPAND_16(__VA_ARGS__))))
+#define ORRERY_STREAM_EXPAND_16(...) \
+  ORRERY_STREAM_EXPAND_4(            \
+      ORRERY_STREAM_EXPAND_4(ORRERY_STREAM_EXPAND_4(ORRERY_STREAM_EXPAND_4(__VA_ARGS__))))
+#define ORRERY_STREAM_EXPAND_4(...) \
+  ORRERY_STREAM_EXPAND_1(           \
+      ORRERY_STREAM_EXPAND_1(ORRERY_STREAM_EXPAND_1(ORRERY_STREAM_EXPAND_1(__VA_ARGS__))))
+#define ORRERY_STREAM_EXPAND_1(...) __VA_ARGS__
+
 #define ORRERY_STREAM_MEMBER(encoding, name) \
-  schema::Value<Encoding::encoding>::Type name = schema::Value<Encoding::encoding>::kDefault;
+  schema::Value<Encoding::encoding> name = schema::Default<Encoding::encoding>();
 #define ORRERY_STREAM_FIELD(encoding, name) \
   visit(schema::Field<Encoding::encoding, Self>{#name, &Self::name});
 
-/// Defines a record: the chunk it is in, its number there, and its fields in order.
-/// `VisitFields(visit)` calls `visit(field)` for each field.
-#define ORRERY_STREAM_RECORD(Record, chunk_type, number, FIELDS) \
-  struct Record {                                                \
-    static constexpr ChunkType kChunk = ChunkType::chunk_type;   \
-    static constexpr std::uint64_t kKind = number;               \
-    static constexpr const char* kName = #Record;                \
-    FIELDS(ORRERY_STREAM_MEMBER)                                 \
-    template <typename Visit>                                    \
-    static constexpr void VisitFields(Visit&& visit) {           \
-      using Self = Record;                                       \
-      FIELDS(ORRERY_STREAM_FIELD)                                \
-    }                                                            \
+/// Defines a record: the chunk it is in, its number there, and its fields in order as lists of
+/// encoding and name. `VisitFields(visit)` calls `visit(field)` for each field.
+#define ORRERY_STREAM_RECORD(Record, chunk_type, number, ...)  \
+  struct Record {                                              \
+    static constexpr ChunkType kChunk = ChunkType::chunk_type; \
+    static constexpr std::uint64_t kKind = number;             \
+    static constexpr const char* kName = #Record;              \
+    ORRERY_STREAM_FOR_EACH(ORRERY_STREAM_MEMBER, __VA_ARGS__)  \
+    template <typename Visit>                                  \
+    static constexpr void VisitFields(Visit&& visit) {         \
+      using Self = Record;                                     \
+      ORRERY_STREAM_FOR_EACH(ORRERY_STREAM_FIELD, __VA_ARGS__) \
+    }                                                          \
   }
 
 }  // namespace orrery::stream

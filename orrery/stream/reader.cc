@@ -1,11 +1,14 @@
 #include "orrery/stream/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 
 #include <fmt/core.h>
 #include <zstd.h>
+
+#include "orrery/base/check.h"
 
 namespace orrery::stream {
 namespace {
@@ -20,10 +23,6 @@ bool IsPlausible(const ChunkHeader& header) {
          (is_packed || (header.codec == Codec::kNone && header.stored_bytes == header.raw_bytes));
 }
 
-bool IsKnown(ChunkType type) {
-  return type >= ChunkType::kHeader && type <= ChunkType::kCalibration;
-}
-
 Status CheckVersion(std::uint16_t major) {
   if (major == kMajorVersion) {
     return {};
@@ -32,6 +31,35 @@ Status CheckVersion(std::uint16_t major) {
               fmt::format("the stream has version {}, and this Orrery reads version {}: use {}",
                           major, kMajorVersion,
                           major > kMajorVersion ? "a newer Orrery" : "a whole copy of the file"));
+}
+
+// Packs streams of a gigabyte in seconds; higher levels gain a few per cent.
+constexpr int kLevel = 9;
+
+// Returns the packed payload, or the payload itself if it does not shrink.
+std::string_view Pack(std::string_view payload, std::string& packed) {
+  packed.resize(ZSTD_compressBound(payload.size()));
+  const std::size_t size =
+      ZSTD_compress(packed.data(), packed.size(), payload.data(), payload.size(), kLevel);
+  ORRERY_CHECK(ZSTD_isError(size) == 0, "zstd packs what fits its bound");
+  return size < payload.size() ? std::string_view(packed).substr(0, size) : payload;
+}
+
+Status WriteChunk(const Chunk& chunk, std::string& packed, ByteSink& sink, Recompressed& done) {
+  const std::string_view stored = Pack(chunk.payload, packed);
+  ChunkHeader header = chunk.header;
+  done.bytes_before += static_cast<std::int64_t>(kChunkHeaderBytes + header.stored_bytes);
+  header.codec = stored.size() < chunk.payload.size() ? Codec::kZstd : Codec::kNone;
+  header.raw_bytes = static_cast<std::uint32_t>(chunk.payload.size());
+  header.stored_bytes = static_cast<std::uint32_t>(stored.size());
+  header.payload_crc = Crc32c(stored);
+  std::array<char, kChunkHeaderBytes> bytes{};
+  EncodeChunkHeader(header, bytes.data());
+  ORRERY_TRY_STATUS(sink.Write({bytes.data(), bytes.size()}));
+  ORRERY_TRY_STATUS(sink.Write(stored));
+  done.bytes_after += static_cast<std::int64_t>(bytes.size() + stored.size());
+  ++done.num_chunks;
+  return {};
 }
 
 }  // namespace
@@ -84,7 +112,7 @@ Result<const Chunk*> StreamReader::Next() {
     chunk_.offset = offset_;
     Consume(whole);
     in_damage_ = false;
-    if (IsKnown(header.type)) {
+    if (header.type >= ChunkType::kHeader && header.type <= ChunkType::kCalibration) {
       return &chunk_;
     }
     if (losses_.num_unknown_chunks++ == 0) {
@@ -154,6 +182,24 @@ bool StreamReader::TakePayload(const ChunkHeader& header, std::string_view store
       ZSTD_decompress(unpacked_.data(), unpacked_.size(), stored.data(), stored.size());
   chunk_.payload = unpacked_;
   return size == header.raw_bytes;
+}
+
+Result<Recompressed> Recompress(ByteSource& source, ByteSink& sink) {
+  ORRERY_TRY(StreamReader reader, StreamReader::Open(source));
+  auto header = FileHeader();
+  frame::Put(header.data(), 6, reader.minor_version());
+  ORRERY_TRY_STATUS(sink.Write({header.data(), header.size()}));
+  Recompressed done;
+  std::string packed;
+  while (true) {
+    ORRERY_TRY(const Chunk* const chunk, reader.Next());
+    if (chunk == nullptr) {
+      break;
+    }
+    ORRERY_TRY_STATUS(WriteChunk(*chunk, packed, sink, done));
+  }
+  done.losses = reader.losses();
+  return done;
 }
 
 }  // namespace orrery::stream

@@ -1,5 +1,3 @@
-#include "orrery/stream/recompress.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/stream/reader.h"
 #include "orrery/stream/writer.h"
 
 namespace orrery::stream {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "orrery/stream/event_records.h"
 #include "orrery/stream/field.h"
 
 // The records of a stream: the one source of their numbers and of the order of their fields, which
@@ -12,180 +11,175 @@
 
 namespace orrery::stream {
 
+// EVT. Every event begins with its number in the process, its time and its thread, also kinds that
+// later versions add.
+
+#define ORRERY_STREAM_EVENT (kSequence, sequence), (kTime, time_ns), (kUnsigned, thread)
+
+ORRERY_STREAM_RECORD(ContextChange, kEvents, 1, ORRERY_STREAM_EVENT, (kUnsigned, context),
+                     (kUnsigned, device), (kUnsigned, is_end));
+
+ORRERY_STREAM_RECORD(StreamChange, kEvents, 2, ORRERY_STREAM_EVENT, (kUnsigned, context),
+                     (kUnsigned, device), (kUnsigned, stream), (kUnsigned, is_end));
+
+ORRERY_STREAM_RECORD(Allocation, kEvents, 3, ORRERY_STREAM_EVENT, (kObject, object),
+                     (kAddress, address), (kUnsigned, bytes), (kUnsigned, level),
+                     (kUnsigned, flags), (kUnsigned, device), (kUnsigned, context),
+                     (kUnsigned, stream), (kUnsigned, stack), (kUnsigned, pool),
+                     (kMaybe, requested_bytes), (kMaybe, total_allocated_bytes),
+                     (kMaybe, total_reserved_bytes));
+
+/// Object 0: the recorder does not know which; the address is all there is.
+ORRERY_STREAM_RECORD(Free, kEvents, 4, ORRERY_STREAM_EVENT, (kObject, object), (kAddress, address),
+                     (kUnsigned, level), (kUnsigned, phase), (kUnsigned, device),
+                     (kUnsigned, stream), (kUnsigned, stack), (kMaybe, total_allocated_bytes),
+                     (kMaybe, total_reserved_bytes));
+
+/// `height` and `depth` 0 mean 1; a pitch of 0 means rows without gaps.
+ORRERY_STREAM_RECORD(Copy, kEvents, 5, ORRERY_STREAM_EVENT, (kAddress, source),
+                     (kAddress, destination), (kUnsigned, width_bytes), (kUnsigned, kind),
+                     (kUnsigned, device), (kUnsigned, context), (kUnsigned, stream),
+                     (kUnsigned, correlation), (kUnsigned, is_async), (kMaybe, duration_ns),
+                     (kUnsigned, height), (kUnsigned, depth), (kUnsigned, source_pitch),
+                     (kUnsigned, destination_pitch));
+
+ORRERY_STREAM_RECORD(Set, kEvents, 6, ORRERY_STREAM_EVENT, (kAddress, address),
+                     (kUnsigned, width_bytes), (kUnsigned, device), (kUnsigned, context),
+                     (kUnsigned, stream), (kUnsigned, correlation), (kUnsigned, is_async),
+                     (kMaybe, duration_ns), (kUnsigned, height), (kUnsigned, pitch),
+                     (kUnsigned, value));
+
+/// A launch that was left out is written too: `coverage` is 0 (unseen), `reason` a string, and
+/// `inclusion_ppb` the probability with which such a launch is taken, in parts of 10^9.
+ORRERY_STREAM_RECORD(Launch, kEvents, 7, ORRERY_STREAM_EVENT, (kUnsigned, function),
+                     (kUnsigned, device), (kUnsigned, context), (kUnsigned, stream),
+                     (kUnsigned, correlation), (kUnsigned, grid_x), (kUnsigned, grid_y),
+                     (kUnsigned, grid_z), (kUnsigned, block_x), (kUnsigned, block_y),
+                     (kUnsigned, block_z), (kUnsigned, coverage), (kMaybe, duration_ns),
+                     (kUnsigned, shared_bytes), (kUnsigned, registers), (kUnsigned, stack),
+                     (kUnsigned, reason), (kMaybe, inclusion_ppb), (kUnsigned, graph),
+                     (kUnsigned, graph_node), (kUnsigned, cluster_x), (kUnsigned, cluster_y),
+                     (kUnsigned, cluster_z));
+
+/// The host has handed the launch over; `coverage`, unless 0, is what is known of it by then.
+ORRERY_STREAM_RECORD(LaunchEnd, kEvents, 8, ORRERY_STREAM_EVENT, (kReference, launch),
+                     (kUnsigned, result), (kUnsigned, coverage));
+
+/// When a launch, copy or set ran on its device, if that becomes known later; `time_ns` is its
+/// begin.
+ORRERY_STREAM_RECORD(DeviceTime, kEvents, 9, ORRERY_STREAM_EVENT, (kReference, work),
+                     (kMaybe, duration_ns));
+
+ORRERY_STREAM_RECORD(Synchronization, kEvents, 10, ORRERY_STREAM_EVENT, (kUnsigned, kind),
+                     (kUnsigned, device), (kUnsigned, context), (kUnsigned, stream),
+                     (kUnsigned, event), (kUnsigned, correlation), (kMaybe, duration_ns));
+
+ORRERY_STREAM_RECORD(OperatorBegin, kEvents, 11, ORRERY_STREAM_EVENT, (kUnsigned, name),
+                     (kMaybe, sequence_number), (kUnsigned, scope), (kUnsigned, forward_thread),
+                     (kUnsigned, input_shapes), (kUnsigned, stack));
+
+ORRERY_STREAM_RECORD(OperatorEnd, kEvents, 12, ORRERY_STREAM_EVENT, (kReference, begin));
+
+ORRERY_STREAM_RECORD(RegionBegin, kEvents, 13, ORRERY_STREAM_EVENT, (kUnsigned, name));
+
+ORRERY_STREAM_RECORD(RegionEnd, kEvents, 14, ORRERY_STREAM_EVENT, (kReference, begin));
+
+/// A step begins and lasts until the next one.
+ORRERY_STREAM_RECORD(Step, kEvents, 15, ORRERY_STREAM_EVENT, (kUnsigned, number));
+
+ORRERY_STREAM_RECORD(ManagedMemory, kEvents, 16, ORRERY_STREAM_EVENT, (kUnsigned, action),
+                     (kAddress, address), (kUnsigned, bytes), (kUnsigned, device),
+                     (kUnsigned, stream), (kUnsigned, count), (kMaybe, duration_ns));
+
+ORRERY_STREAM_RECORD(OutOfMemory, kEvents, 17, ORRERY_STREAM_EVENT, (kUnsigned, bytes),
+                     (kUnsigned, device), (kMaybe, free_bytes));
+
+ORRERY_STREAM_RECORD(GraphLaunch, kEvents, 18, ORRERY_STREAM_EVENT, (kUnsigned, graph),
+                     (kUnsigned, device), (kUnsigned, context), (kUnsigned, stream),
+                     (kUnsigned, correlation), (kUnsigned, num_nodes), (kMaybe, duration_ns));
+
+ORRERY_STREAM_RECORD(ApiCall, kEvents, 19, ORRERY_STREAM_EVENT, (kUnsigned, name), (kUnsigned, api),
+                     (kUnsigned, correlation), (kMaybe, duration_ns), (kSigned, result));
+
 // HDR. Its texts are written inline, so that it is readable even when all else is lost.
 
-#define ORRERY_STREAM_PROCESS(X) \
-  X(kText, producer)             \
-  X(kText, host)                 \
-  X(kUnsigned, process)          \
-  X(kMaybe, rank)                \
-  X(kMaybe, world_size)          \
-  X(kUnsigned, time_origin)      \
-  X(kText, driver)               \
-  X(kText, toolkit)              \
-  X(kText, framework)
-ORRERY_STREAM_RECORD(Process, kHeader, 1, ORRERY_STREAM_PROCESS);
+ORRERY_STREAM_RECORD(Process, kHeader, 1, (kText, producer), (kText, host), (kUnsigned, process),
+                     (kMaybe, rank), (kMaybe, world_size), (kUnsigned, time_origin),
+                     (kText, driver), (kText, toolkit), (kText, framework));
 
-#define ORRERY_STREAM_DEVICE(X) \
-  X(kUnsigned, device)          \
-  X(kText, name)                \
-  X(kText, uuid)                \
-  X(kMaybe, memory_bytes)       \
-  X(kMaybe, multiprocessors)    \
-  X(kMaybe, compute_major)      \
-  X(kMaybe, compute_minor)
-ORRERY_STREAM_RECORD(Device, kHeader, 2, ORRERY_STREAM_DEVICE);
+ORRERY_STREAM_RECORD(Device, kHeader, 2, (kUnsigned, device), (kText, name), (kText, uuid),
+                     (kMaybe, memory_bytes), (kMaybe, multiprocessors), (kMaybe, compute_major),
+                     (kMaybe, compute_minor));
 
 /// One moment on the clock of the host and on that of a device.
-#define ORRERY_STREAM_CLOCK_PAIR(X) \
-  X(kUnsigned, device)              \
-  X(kTime, host_ns)                 \
-  X(kSigned, device_ns)
-ORRERY_STREAM_RECORD(ClockPair, kHeader, 3, ORRERY_STREAM_CLOCK_PAIR);
+ORRERY_STREAM_RECORD(ClockPair, kHeader, 3, (kUnsigned, device), (kTime, host_ns),
+                     (kSigned, device_ns));
 
-#define ORRERY_STREAM_SETTING(X) \
-  X(kText, key)                  \
-  X(kText, value)
-ORRERY_STREAM_RECORD(Setting, kHeader, 4, ORRERY_STREAM_SETTING);
+ORRERY_STREAM_RECORD(Setting, kHeader, 4, (kText, key), (kText, value));
 
 // STR, STK, MOD, FUN: what other records refer to by number. Number 0 is "none".
 
-#define ORRERY_STREAM_STRING(X) \
-  X(kUnsigned, id)              \
-  X(kText, text)
-ORRERY_STREAM_RECORD(String, kStrings, 1, ORRERY_STREAM_STRING);
+ORRERY_STREAM_RECORD(String, kStrings, 1, (kUnsigned, id), (kText, text));
 
 /// Frames are strings, the innermost first.
-#define ORRERY_STREAM_STACK(X) \
-  X(kUnsigned, id)             \
-  X(kUnsigned, language)       \
-  X(kNumbers, frames)
-ORRERY_STREAM_RECORD(Stack, kStacks, 1, ORRERY_STREAM_STACK);
+ORRERY_STREAM_RECORD(Stack, kStacks, 1, (kUnsigned, id), (kUnsigned, language), (kNumbers, frames));
 
-#define ORRERY_STREAM_MODULE(X) \
-  X(kUnsigned, id)              \
-  X(kUnsigned, context)         \
-  X(kText, hash)                \
-  X(kUnsigned, name)            \
-  X(kUnsigned, bytes)
-ORRERY_STREAM_RECORD(Module, kModules, 1, ORRERY_STREAM_MODULE);
+ORRERY_STREAM_RECORD(Module, kModules, 1, (kUnsigned, id), (kUnsigned, context), (kText, hash),
+                     (kUnsigned, name), (kUnsigned, bytes));
 
-#define ORRERY_STREAM_FUNCTION(X) \
-  X(kUnsigned, id)                \
-  X(kUnsigned, module)            \
-  X(kUnsigned, name)              \
-  X(kUnsigned, bytes)             \
-  X(kUnsigned, has_tensor_maps)
-ORRERY_STREAM_RECORD(Function, kFunctions, 1, ORRERY_STREAM_FUNCTION);
+ORRERY_STREAM_RECORD(Function, kFunctions, 1, (kUnsigned, id), (kUnsigned, module),
+                     (kUnsigned, name), (kUnsigned, bytes), (kUnsigned, has_tensor_maps));
 
-#define ORRERY_STREAM_SOURCE_LINE(X) \
-  X(kUnsigned, function)             \
-  X(kUnsigned, pc)                   \
-  X(kUnsigned, file)                 \
-  X(kUnsigned, line)
-ORRERY_STREAM_RECORD(SourceLine, kFunctions, 2, ORRERY_STREAM_SOURCE_LINE);
+ORRERY_STREAM_RECORD(SourceLine, kFunctions, 2, (kUnsigned, function), (kUnsigned, pc),
+                     (kUnsigned, file), (kUnsigned, line));
 
 // OBJ: memory that existed before the recording, or that no call allocates (static data).
 
-#define ORRERY_STREAM_OBJECT(X) \
-  X(kObject, id)                \
-  X(kAddress, address)          \
-  X(kUnsigned, bytes)           \
-  X(kUnsigned, memory_class)    \
-  X(kMaybe, birth)              \
-  X(kMaybe, death)              \
-  X(kUnsigned, device)          \
-  X(kUnsigned, stream)          \
-  X(kUnsigned, stack)           \
-  X(kUnsigned, name)
-ORRERY_STREAM_RECORD(Object, kObjects, 1, ORRERY_STREAM_OBJECT);
+ORRERY_STREAM_RECORD(Object, kObjects, 1, (kObject, id), (kAddress, address), (kUnsigned, bytes),
+                     (kUnsigned, memory_class), (kMaybe, birth), (kMaybe, death),
+                     (kUnsigned, device), (kUnsigned, stream), (kUnsigned, stack),
+                     (kUnsigned, name));
 
 // AGG. Object 0 counts what no object owns.
 
-#define ORRERY_STREAM_TOUCH(X) \
-  X(kReference, launch)        \
-  X(kObject, object)           \
-  X(kUnsigned, read_bytes)     \
-  X(kUnsigned, write_bytes)    \
-  X(kUnsigned, sectors)        \
-  X(kUnsigned, lanes)          \
-  X(kUnsigned, warps)          \
-  X(kUnsigned, atomic_bytes)   \
-  X(kUnsigned, coverage)
-ORRERY_STREAM_RECORD(Touch, kTouches, 1, ORRERY_STREAM_TOUCH);
+ORRERY_STREAM_RECORD(Touch, kTouches, 1, (kReference, launch), (kObject, object),
+                     (kUnsigned, read_bytes), (kUnsigned, write_bytes), (kUnsigned, sectors),
+                     (kUnsigned, lanes), (kUnsigned, warps), (kUnsigned, atomic_bytes),
+                     (kUnsigned, coverage));
 
 /// Pages are counted from address 0: page p begins at p * page_bytes.
-#define ORRERY_STREAM_PAGE_TOUCH(X) \
-  X(kReference, launch)             \
-  X(kObject, object)                \
-  X(kUnsigned, page_bytes)          \
-  X(kUnsigned, first_page)          \
-  X(kUnsigned, form)                \
-  X(kText, bitmap)                  \
-  X(kNumbers, numbers)
-ORRERY_STREAM_RECORD(PageTouch, kTouches, 2, ORRERY_STREAM_PAGE_TOUCH);
+ORRERY_STREAM_RECORD(PageTouch, kTouches, 2, (kReference, launch), (kObject, object),
+                     (kUnsigned, page_bytes), (kUnsigned, first_page), (kUnsigned, form),
+                     (kText, bitmap), (kNumbers, numbers));
 
 // TMD. Strides and box are those of the tensor map, in bytes and elements.
 
-#define ORRERY_STREAM_TENSOR_MAP(X) \
-  X(kUnsigned, id)                  \
-  X(kAddress, address)              \
-  X(kUnsigned, element_bytes)       \
-  X(kNumbers, shape)                \
-  X(kNumbers, strides_bytes)        \
-  X(kNumbers, box)                  \
-  X(kText, key)
-ORRERY_STREAM_RECORD(TensorMap, kTensorMaps, 1, ORRERY_STREAM_TENSOR_MAP);
+ORRERY_STREAM_RECORD(TensorMap, kTensorMaps, 1, (kUnsigned, id), (kAddress, address),
+                     (kUnsigned, element_bytes), (kNumbers, shape), (kNumbers, strides_bytes),
+                     (kNumbers, box), (kText, key));
 
-#define ORRERY_STREAM_LAUNCH_MAP(X) \
-  X(kReference, launch)             \
-  X(kObject, object)                \
-  X(kUnsigned, map)                 \
-  X(kUnsigned, offset)
-ORRERY_STREAM_RECORD(LaunchMap, kTensorMaps, 2, ORRERY_STREAM_LAUNCH_MAP);
+ORRERY_STREAM_RECORD(LaunchMap, kTensorMaps, 2, (kReference, launch), (kObject, object),
+                     (kUnsigned, map), (kUnsigned, offset));
 
-#define ORRERY_STREAM_LAUNCH_ARGUMENT(X) \
-  X(kReference, launch)                  \
-  X(kObject, object)                     \
-  X(kAddress, address)                   \
-  X(kUnsigned, offset)
-ORRERY_STREAM_RECORD(LaunchArgument, kTensorMaps, 3, ORRERY_STREAM_LAUNCH_ARGUMENT);
+ORRERY_STREAM_RECORD(LaunchArgument, kTensorMaps, 3, (kReference, launch), (kObject, object),
+                     (kAddress, address), (kUnsigned, offset));
 
 // TRC. Lanes are active unless `inactive_lanes` has their bit; an address says nothing of that.
 
-#define ORRERY_STREAM_WARP_ACCESS(X) \
-  X(kReference, launch)              \
-  X(kAddress, address)               \
-  X(kUnsigned, pc)                   \
-  X(kUnsigned, block)                \
-  X(kUnsigned, warp)                 \
-  X(kUnsigned, access_bytes)         \
-  X(kUnsigned, flags)                \
-  X(kUnsigned, form)                 \
-  X(kSigned, stride)                 \
-  X(kUnsigned, inactive_lanes)       \
-  X(kNumbers, offsets)
-ORRERY_STREAM_RECORD(WarpAccess, kAccesses, 1, ORRERY_STREAM_WARP_ACCESS);
+ORRERY_STREAM_RECORD(WarpAccess, kAccesses, 1, (kReference, launch), (kAddress, address),
+                     (kUnsigned, pc), (kUnsigned, block), (kUnsigned, warp),
+                     (kUnsigned, access_bytes), (kUnsigned, flags), (kUnsigned, form),
+                     (kSigned, stride), (kUnsigned, inactive_lanes), (kNumbers, offsets));
 
 // COV and CAL.
 
 /// `launch` 0: not of one launch.
-#define ORRERY_STREAM_COVERAGE_COUNT(X) \
-  X(kUnsigned, kind)                    \
-  X(kText, name)                        \
-  X(kUnsigned, count)                   \
-  X(kMaybe, device)                     \
-  X(kReference, launch)                 \
-  X(kAddress, address)
-ORRERY_STREAM_RECORD(CoverageCount, kCoverage, 1, ORRERY_STREAM_COVERAGE_COUNT);
+ORRERY_STREAM_RECORD(CoverageCount, kCoverage, 1, (kUnsigned, kind), (kText, name),
+                     (kUnsigned, count), (kMaybe, device), (kReference, launch),
+                     (kAddress, address));
 
-#define ORRERY_STREAM_OVERHEAD(X) \
-  X(kUnsigned, phase)             \
-  X(kUnsigned, total_ns)          \
-  X(kUnsigned, count)             \
-  X(kUnsigned, bytes)             \
-  X(kMaybe, device)
-ORRERY_STREAM_RECORD(Overhead, kCalibration, 1, ORRERY_STREAM_OVERHEAD);
+ORRERY_STREAM_RECORD(Overhead, kCalibration, 1, (kUnsigned, phase), (kUnsigned, total_ns),
+                     (kUnsigned, count), (kUnsigned, bytes), (kMaybe, device));
 
 template <typename... Records>
 struct RecordList {};

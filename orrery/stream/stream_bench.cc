@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "orrery/base/byte_source.h"
-#include "orrery/stream/crc32c.h"
+#include "orrery/stream/format.h"
 #include "orrery/stream/reader.h"
 #include "orrery/stream/visit.h"
 #include "orrery/stream/writer.h"

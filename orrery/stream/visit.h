@@ -17,9 +17,7 @@ struct RecordLosses {
 namespace visiting {
 
 /// Every event begins alike, so that also an event of a later version moves the registers.
-#define ORRERY_STREAM_ANY_EVENT(X) ORRERY_STREAM_EVENT(X)
-ORRERY_STREAM_RECORD(AnyEvent, kEvents, 0, ORRERY_STREAM_ANY_EVENT);
-#undef ORRERY_STREAM_ANY_EVENT
+ORRERY_STREAM_RECORD(AnyEvent, kEvents, 0, ORRERY_STREAM_EVENT);
 
 /// Reads one record and visits it if it has this type; false otherwise.
 template <ChunkType type, typename Record, typename Visit>

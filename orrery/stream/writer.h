@@ -32,7 +32,7 @@ class ChunkBuilder {
   explicit ChunkBuilder(ChunkType type, std::uint32_t buffer = 0,
                         std::size_t capacity = kDefaultCapacity) noexcept
       : capacity_(capacity < kMaxRawBytes ? capacity : kMaxRawBytes),
-        bytes_(new (std::nothrow) char[kChunkHeaderBytes + capacity_]),
+        bytes_(new(std::nothrow) char[kChunkHeaderBytes + capacity_]),
         header_{.type = type, .buffer = buffer} {
     capacity_ = bytes_ == nullptr ? 0 : capacity_;
   }

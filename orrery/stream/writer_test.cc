@@ -59,6 +59,11 @@ TEST(ChunkBuilderTest, AClearedChunkIsANewOne) {
   EXPECT_EQ(used.Seal(), fresh.Seal());
 }
 
+// Tests run in parallel processes, so each has a file of its own.
+std::string TestName() {
+  return ::testing::UnitTest::GetInstance()->current_test_info()->name();
+}
+
 class StreamFileTest : public ::testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
@@ -68,7 +73,7 @@ class StreamFileTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  std::string path_ = ::testing::TempDir() + "stream_file_test.orrs";
+  std::string path_ = ::testing::TempDir() + TestName() + "_stream_file_test.orrs";
 };
 
 // 1,000 records into chunks of 64 bytes: every full chunk goes out, and none is lost.

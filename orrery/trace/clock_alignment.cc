@@ -2,26 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <numeric>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/clock_fit.h"
-#include "orrery/trace/collective_matching.h"
-#include "orrery/trace/enums.h"
-#include "orrery/trace/matched_collectives.h"
-#include "orrery/trace/trace.h"
-#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {
@@ -81,36 +71,24 @@ std::vector<MemberSet> UsableRecords(const MatchedCollectives& matched) {
   return sets;
 }
 
-// The connected parts of the clocks, each known by its lowest clock.
-class Parts {
- public:
-  Parts(std::size_t num_clocks, const std::vector<MemberSet>& sets,
-        const std::vector<std::uint32_t>& clock_of_rank)
-      : parent_(num_clocks) {
-    std::iota(parent_.begin(), parent_.end(), 0U);
-    for (const MemberSet& set : sets) {
-      for (const std::uint32_t rank : set.ranks) {
-        Join(clock_of_rank[set.ranks.front()], clock_of_rank[rank]);
+// For each clock the lowest one that records connect it with.
+using Parts = std::vector<std::uint32_t>;
+
+Parts ConnectClocks(std::size_t num_clocks, const std::vector<MemberSet>& sets,
+                    const std::vector<std::uint32_t>& clock_of_rank) {
+  Parts parts(num_clocks);
+  std::iota(parts.begin(), parts.end(), 0U);
+  for (const MemberSet& set : sets) {
+    for (const std::uint32_t rank : set.ranks) {
+      const std::uint32_t a = parts[clock_of_rank[set.ranks.front()]];
+      const std::uint32_t b = parts[clock_of_rank[rank]];
+      if (a != b) {
+        std::ranges::replace(parts, std::max(a, b), std::min(a, b));
       }
     }
   }
-
-  [[nodiscard]] std::uint32_t Of(std::uint32_t clock) const {
-    while (parent_[clock] != clock) {
-      clock = parent_[clock];
-    }
-    return clock;
-  }
-
- private:
-  void Join(std::uint32_t a, std::uint32_t b) {
-    a = Of(a);
-    b = Of(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
-  std::vector<std::uint32_t> parent_;
-};
+  return parts;
+}
 
 ClockModel EmptyModel(std::vector<std::uint32_t> clock_of_rank) {
   const std::size_t num_ranks = clock_of_rank.size();
@@ -144,7 +122,7 @@ void Fit(const MatchedCollectives& matched, const std::vector<MemberSet>& sets, 
          ClockModel& model) {
   std::map<std::uint32_t, std::vector<const MemberSet*>> sets_of_part;
   for (const MemberSet& set : sets) {
-    sets_of_part[parts.Of(model.clock[set.ranks.front()])].push_back(&set);
+    sets_of_part[parts[model.clock[set.ranks.front()]]].push_back(&set);
   }
   for (const auto& [part, members] : sets_of_part) {
     if (members.size() == 1) {
@@ -189,13 +167,13 @@ void CountRecords(const std::vector<MemberSet>& sets, ClockAlignment& alignment)
 void NumberParts(const Parts& parts, ClockAlignment& alignment) {
   std::map<std::uint32_t, std::uint32_t> number_of_part;
   for (const RankClock& rank : alignment.ranks) {
-    number_of_part.try_emplace(parts.Of(rank.clock), 0);
+    number_of_part.try_emplace(parts[rank.clock], 0);
   }
   for (auto& [part, number] : number_of_part) {
     number = alignment.num_components++;
   }
   for (RankClock& rank : alignment.ranks) {
-    rank.component = number_of_part.at(parts.Of(rank.clock));
+    rank.component = number_of_part.at(parts[rank.clock]);
   }
 }
 
@@ -228,37 +206,6 @@ std::int64_t DriftNs(std::int64_t drift_ps_per_s, std::int64_t elapsed_ns) {
                      kPsPerNs);
 }
 
-// Only nodes of execution traces are without a time, which is -1 there.
-template <typename Table>
-bool HasTime(const Table& table, std::size_t row) {
-  if constexpr (requires { table.op_schema; }) {
-    return table.begin_ns[row] >= 0;
-  }
-  return true;
-}
-
-template <typename Table>
-void CorrectTable(const RankClock& clock, Table& table) {
-  if constexpr (requires { table.begin_ns; }) {
-    for (std::size_t row = 0; row < table.size(); ++row) {
-      if (!HasTime(table, row)) {
-        continue;
-      }
-      const std::int64_t begin_ns = table.begin_ns[row];
-      table.begin_ns[row] = CorrectedTime(clock, begin_ns);
-      if constexpr (requires { table.duration_ns; }) {
-        if (table.duration_ns[row] > 0) {
-          table.duration_ns[row] =
-              CorrectedTime(clock, begin_ns + table.duration_ns[row]) - table.begin_ns[row];
-        }
-      }
-      if constexpr (requires { table.end_ns; }) {
-        table.end_ns[row] = CorrectedTime(clock, table.end_ns[row]);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<std::uint32_t> ClockOfRank(const TraceSet& set) {
@@ -286,7 +233,7 @@ ClockAlignment EstimateClocks(const TraceSet& set, const MatchedCollectives& mat
     alignment.ranks[rank].clock = model.clock[rank];
   }
   const std::vector<MemberSet> sets = UsableRecords(matched);
-  const Parts parts(set.ranks.size(), sets, model.clock);
+  const Parts parts = ConnectClocks(set.ranks.size(), sets, model.clock);
   SetOrigins(matched, sets, model);
   Fit(matched, sets, parts, model);
   CountRecords(sets, alignment);
@@ -313,8 +260,9 @@ void ApplyAlignment(TraceSet& set, const ClockAlignment& alignment) {
   ORRERY_CHECK(set.ranks.size() == alignment.ranks.size(), "an alignment of another set");
   for (std::size_t index = 0; index < set.ranks.size(); ++index) {
     if (alignment.ranks[index].apply) {
-      ForEachTable(set.ranks[index],
-                   [&](const char*, auto& table) { CorrectTable(alignment.ranks[index], table); });
+      MoveTimes(set.ranks[index], [&](std::int64_t time_ns) {
+        return CorrectedTime(alignment.ranks[index], time_ns);
+      });
     }
   }
 }

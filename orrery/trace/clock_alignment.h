@@ -1,12 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <vector>
+#include <type_traits>
 
 #include "orrery/trace/matched_collectives.h"
-#include "orrery/trace/problems.h"
-#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 
@@ -60,6 +57,32 @@ struct ClockAlignment {
 
 /// Returns the time on the common clock, in integer arithmetic. Later times never come out earlier.
 [[nodiscard]] std::int64_t CorrectedTime(const RankClock& clock, std::int64_t time_ns);
+
+/// Replaces every time of a trace by `move(time_ns)`. Durations follow their ends, so that nested
+/// rows stay nested. Graph nodes without a time (-1) keep it.
+template <typename Move>
+void MoveTimes(Trace& trace, Move&& move) {
+  ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
+    if constexpr (requires { table.begin_ns; }) {
+      constexpr bool kMayLackTime = std::is_same_v<Table, GraphNodes>;
+      for (std::size_t row = 0; row < table.size(); ++row) {
+        const std::int64_t begin_ns = table.begin_ns[row];
+        if (kMayLackTime && begin_ns < 0) {
+          continue;
+        }
+        table.begin_ns[row] = move(begin_ns);
+        if constexpr (requires { table.duration_ns; }) {
+          if (table.duration_ns[row] > 0) {
+            table.duration_ns[row] = move(begin_ns + table.duration_ns[row]) - table.begin_ns[row];
+          }
+        }
+        if constexpr (requires { table.end_ns; }) {
+          table.end_ns[row] = move(table.end_ns[row]);
+        }
+      }
+    }
+  });
+}
 
 /// Corrects every time of every rank whose clock is to be corrected (RankClock::apply). Under drift
 /// durations follow their ends, so that nested rows stay nested.

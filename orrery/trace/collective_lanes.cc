@@ -2,25 +2,44 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "orrery/base/columns.h"
-#include "orrery/trace/collective_events.h"
-#include "orrery/trace/collective_groups.h"
-#include "orrery/trace/enums.h"
-#include "orrery/trace/trace.h"
-#include "orrery/trace/trace_set.h"
-
 namespace orrery::trace {
 namespace {
+
+using enum CollectiveKind;
+
+std::int64_t FirstKnown(std::int64_t preferred, std::int64_t otherwise) {
+  return preferred >= 0 ? preferred : otherwise;
+}
+
+// The message size from what a rank puts in and takes out.
+std::int64_t MessageSize(CollectiveKind kind, std::int64_t in, std::int64_t out) {
+  switch (kind) {
+    case kAllReduce:
+    case kReduce:
+    case kBroadcast:
+    case kSend:
+      return FirstKnown(in, out);
+    case kRecv:
+      return FirstKnown(out, in);
+    case kAllGather:
+      return out;
+    case kReduceScatter:
+      return in;
+    default:
+      return std::max(in, out);
+  }
+}
+
+std::int64_t SumIfKnown(std::int64_t a, std::int64_t b) {
+  return a >= 0 && b >= 0 ? a + b : -1;
+}
 
 constexpr std::uint32_t kNoGroup = 0xFFFFFFFF;
 
@@ -146,14 +165,6 @@ struct StreamClass {
   auto operator<=>(const StreamClass&) const = default;
 };
 
-bool IsStream(const LocalLane& lane) {
-  return lane.key.group == kNoGroup && lane.key.use != LaneUse::kPair;
-}
-
-std::int64_t StreamNumber(const Trace& trace, RowId track) {
-  return track == kNoRow ? -1 : trace.tracks.thread[track];
-}
-
 // Names groups after streams for lanes without a group: by number when all ranks use the
 // same numbers, each once; else by order of first use.
 class StreamNames {
@@ -162,7 +173,7 @@ class StreamNames {
     for (const RankLanes& rank : ranks) {
       std::map<StreamClass, std::vector<std::int64_t>> numbers;
       for (const LocalLane& lane : rank.lanes) {
-        if (IsStream(lane)) {
+        if (lane.key.group == kNoGroup && lane.key.use != LaneUse::kPair) {
           numbers[{lane.group_size, lane.key.use}].push_back(NumberOf(rank, lane));
         }
       }
@@ -191,7 +202,8 @@ class StreamNames {
 
  private:
   [[nodiscard]] std::int64_t NumberOf(const RankLanes& rank, const LocalLane& lane) const {
-    return StreamNumber(set_.ranks[rank.rank_index], lane.key.track);
+    const RowId track = lane.key.track;
+    return track == kNoRow ? -1 : set_.ranks[rank.rank_index].tracks.thread[track];
   }
 
   void Compare(const StreamClass& stream_class, std::vector<std::int64_t> numbers) {
@@ -209,7 +221,7 @@ class StreamNames {
 };
 
 // `peer` is a global rank in some files and a place in the group in others. A peer outside the
-// group, or the rank itself, gives the places away for all ranks of the group.
+// group, or the rank itself, shows that all ranks of the group use places.
 class Peers {
  public:
   Peers(const std::vector<RankLanes>& ranks, const GroupTable& groups) : groups_(groups) {
@@ -252,32 +264,6 @@ struct LaneKey {
   auto operator<=>(const LaneKey&) const = default;
 };
 
-class LaneTable {
- public:
-  void Add(const LaneKey& key, bool group_known, LaneMember member, bool in_front) {
-    CollectiveLane& lane = lanes_[key];
-    lane.group = key.group;
-    lane.use = key.use;
-    lane.group_known = group_known;
-    lane.members.insert(in_front ? lane.members.begin() : lane.members.end(), std::move(member));
-  }
-
-  [[nodiscard]] std::vector<CollectiveLane> Take() {
-    std::vector<CollectiveLane> lanes;
-    for (auto& [key, lane] : lanes_) {
-      lanes.push_back(std::move(lane));
-    }
-    return lanes;
-  }
-
- private:
-  std::map<LaneKey, CollectiveLane> lanes_;
-};
-
-LaneKey PairKey(std::uint32_t group, std::int32_t rank, std::int32_t peer, bool sends) {
-  return {group, LaneUse::kPair, sends ? rank : peer, sends ? peer : rank};
-}
-
 CollectiveGroup UnnamedPairs(std::int32_t group_size) {
   return {.key = "unnamed group of " + StreamNames::SizeText(group_size), .num_ranks = group_size};
 }
@@ -286,28 +272,106 @@ std::vector<CollectiveLane> JoinRanks(const TraceSet& set, std::vector<RankLanes
                                       GroupTable& groups) {
   const Peers peers(ranks, groups);
   StreamNames names(set, ranks);
-  LaneTable table;
+  std::map<LaneKey, CollectiveLane> table;
   for (RankLanes& rank : ranks) {
-    for (LocalLane& lane : rank.lanes) {
-      const bool group_known = lane.key.group != kNoGroup;
-      LaneMember member{rank.rank_index, std::move(lane.events)};
-      if (lane.key.use == LaneUse::kPair) {
-        const std::uint32_t group =
-            group_known ? lane.key.group : groups.Add(UnnamedPairs(lane.group_size));
-        const std::int32_t peer = peers.GlobalRank(lane.key);
-        table.Add(PairKey(group, rank.rank, peer, lane.key.sends), group_known, std::move(member),
-                  lane.key.sends);
-      } else {
-        const std::uint32_t group =
-            group_known ? lane.key.group : groups.Add(names.Name(rank, lane));
-        table.Add({.group = group, .use = lane.key.use}, group_known, std::move(member), false);
+    for (LocalLane& local : rank.lanes) {
+      const bool is_pair = local.key.use == LaneUse::kPair;
+      LaneKey key{.group = local.key.group, .use = local.key.use};
+      if (key.group == kNoGroup) {
+        key.group = groups.Add(is_pair ? UnnamedPairs(local.group_size) : names.Name(rank, local));
       }
+      if (is_pair) {
+        const std::int32_t peer = peers.GlobalRank(local.key);
+        key.source = local.key.sends ? rank.rank : peer;
+        key.destination = local.key.sends ? peer : rank.rank;
+      }
+      CollectiveLane& lane = table[key];
+      lane.group = key.group;
+      lane.use = key.use;
+      lane.group_known = local.key.group != kNoGroup;
+      lane.members.insert(is_pair && local.key.sends ? lane.members.begin() : lane.members.end(),
+                          LaneMember{rank.rank_index, std::move(local.events)});
     }
   }
-  return table.Take();
+  std::vector<CollectiveLane> lanes;
+  for (auto& [key, lane] : table) {
+    lanes.push_back(std::move(lane));
+  }
+  return lanes;
 }
 
 }  // namespace
+
+CollectiveEvent EventOfRow(const Trace& trace, RowId row) {
+  const Collectives& table = trace.collectives;
+  CollectiveEvent event{.begin_ns = table.begin_ns[row],
+                        .end_ns = table.begin_ns[row] + table.duration_ns[row],
+                        .row = row,
+                        .kind = table.kind[row],
+                        .data_type = table.data_type[row],
+                        .on_device = table.num_kernels[row] > 0};
+  event.bytes = MessageSize(event.kind, table.in_bytes[row], table.out_bytes[row]);
+  event.size = FirstKnown(event.bytes,
+                          MessageSize(event.kind, table.in_elements[row], table.out_elements[row]));
+  return event;
+}
+
+bool IsPartOf(const Trace& trace, RowId row, const CollectiveEvent& event) {
+  const Collectives& table = trace.collectives;
+  const std::int64_t begin_ns = table.begin_ns[row];
+  if (table.num_kernels[row] <= 0 || !event.on_device || begin_ns >= event.end_ns) {
+    return false;
+  }
+  const bool same_kernel = begin_ns == event.begin_ns &&
+                           begin_ns + table.duration_ns[row] == event.end_ns &&
+                           table.track[row] == table.track[event.row];
+  const std::int64_t sequence = table.sequence[row];
+  return same_kernel || (sequence >= 0 && sequence == table.sequence[event.row]);
+}
+
+void AddPart(const Trace& trace, RowId row, CollectiveEvent& event) {
+  const CollectiveEvent part = EventOfRow(trace, row);
+  event.end_ns = std::max(event.end_ns, part.end_ns);
+  event.bytes = SumIfKnown(event.bytes, part.bytes);
+  event.size = SumIfKnown(event.size, part.size);
+}
+
+RankRows SelectRows(const Trace& trace) {
+  RankRows rows;
+  const bool has_kernels = std::ranges::any_of(trace.collectives.num_kernels,
+                                               [](std::int32_t count) { return count > 0; });
+  std::vector<std::int32_t> size_of_group(trace.process_groups.size());
+  for (RowId group = 0; group < size_of_group.size(); ++group) {
+    size_of_group[group] = GroupSize(trace, group);
+  }
+  rows.first_row_of_event.assign(trace.collectives.size(), kNoRow);
+  for (RowId row = 0; row < trace.collectives.size(); ++row) {
+    const RowId group = trace.collectives.group[row];
+    if (group != kNoRow && size_of_group[group] == 1) {
+      ++rows.num_in_groups_of_one;
+    } else if (has_kernels && trace.collectives.num_kernels[row] <= 0) {
+      ++rows.num_without_kernels;
+    } else {
+      rows.first_row_of_event[row] = row;
+    }
+  }
+  return rows;
+}
+
+bool HasCommonSize(CollectiveKind kind) {
+  switch (kind) {
+    case kAllReduce:
+    case kAllGather:
+    case kReduceScatter:
+    case kBroadcast:
+    case kReduce:
+    case kSend:
+    case kRecv:
+      return true;
+    default:
+      return false;
+  }
+}
 
 CollectiveLanes SortIntoLanes(const TraceSet& set) {
   CollectiveLanes result;

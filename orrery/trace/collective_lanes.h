@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include "orrery/trace/collective_groups.h"
-#include "orrery/trace/trace_set.h"
+#include "orrery/trace/matched_collectives.h"
 
 namespace orrery::trace {
 
@@ -57,5 +53,42 @@ struct CollectiveLanes {
 
 /// Sorts the collectives of all ranks into lanes, whatever the order of the ranks in the set.
 [[nodiscard]] CollectiveLanes SortIntoLanes(const TraceSet& set);
+
+/// Returns the event of a single row.
+[[nodiscard]] CollectiveEvent EventOfRow(const Trace& trace, RowId row);
+
+/// Returns whether one kernel served the row and the event before it, or an overlapping one with
+/// the same sequence number: parts of a coalesced call.
+[[nodiscard]] bool IsPartOf(const Trace& trace, RowId row, const CollectiveEvent& event);
+
+/// Adds a row to a coalesced call: sizes add up, an unknown size makes the sum unknown.
+void AddPart(const Trace& trace, RowId row, CollectiveEvent& event);
+
+/// Returns whether all members of such a collective state the same message size.
+[[nodiscard]] bool HasCommonSize(CollectiveKind kind);
+
+/// Chooses the rows that can have a counterpart: those with kernels when the rank has any; never
+/// those of a group of one rank. The others get kNoRow.
+[[nodiscard]] RankRows SelectRows(const Trace& trace);
+
+inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFF;
+
+/// The slots of one member of a lane.
+struct MemberSlots {
+  std::vector<std::uint32_t> slot_of_event;  // kNoSlot: no counterpart
+  MatchRule rule = MatchRule::kSequenceNumber;
+  bool ambiguous = false;
+  bool search_cut = false;  // a limit stopped the search
+};
+
+/// Events of a lane in the same slot are one collective.
+struct LaneSlots {
+  std::vector<MemberSlots> members = {};  // as CollectiveLane::members
+  std::uint32_t num_slots = 0;
+};
+
+/// Assigns the events of a lane with at least two members to slots, by the first rule that all its
+/// members support.
+[[nodiscard]] LaneSlots AssignSlots(const TraceSet& set, const CollectiveLane& lane);
 
 }  // namespace orrery::trace

@@ -1,15 +1,10 @@
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "orrery/trace/clock_alignment.h"
-#include "orrery/trace/collective_matching.h"
 #include "orrery/trace/matched_collectives.h"
-#include "orrery/trace/test_runs.h"
-#include "orrery/trace/trace.h"
-#include "orrery/trace/trace_set.h"
+#include "orrery/trace/runs_test.h"
 
 namespace orrery::trace {
 namespace {

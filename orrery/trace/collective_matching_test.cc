@@ -1,5 +1,3 @@
-#include "orrery/trace/collective_matching.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -11,7 +9,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
-#include "orrery/trace/test_runs.h"
+#include "orrery/trace/runs_test.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
@@ -408,7 +406,7 @@ INSTANTIATE_TEST_SUITE_P(
         Doubt{{.group = 0, .bytes = 8, .sequence = 1}, 0},
         Doubt{{.kind = kReduce, .group = 0, .bytes = 8, .sequence = 1}, match_flag::kKindMismatch},
         Doubt{{.group = 0, .bytes = 9, .sequence = 1}, match_flag::kSizeMismatch},
-        Doubt{{.group = 0, .bytes = 8, .sequence = 1, .type = DataType::kFloat16},
+        Doubt{{.group = 0, .bytes = 8, .sequence = 1, .type = DataType::kFp16},
               match_flag::kTypeMismatch},
         // What a file does not say contradicts nothing.
         Doubt{{.kind = kUnknown, .group = 0, .sequence = 1, .type = DataType::kUnknown}, 0},

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
+#include <ranges>
 #include <string>
-#include <string_view>
 
+#include "orrery/base/data_type.h"
 #include "orrery/base/text.h"
-#include "orrery/trace/data_types.h"
-#include "orrery/trace/enums.h"
 
 namespace orrery::trace {
 namespace {
@@ -35,93 +33,77 @@ bool StripSuffix(std::string& text, std::string_view suffix) {
   return true;
 }
 
-struct NamedKind {
-  std::string_view name;
+// Words are separated by blanks.
+struct KindWords {
   CollectiveKind kind;
+  std::string_view words;
 };
 
 constexpr std::array kCallNames{
-    NamedKind{"allreduce", kAllReduce},
-    NamedKind{"allreducesparse", kAllReduce},
-    NamedKind{"allgather", kAllGather},
-    NamedKind{"allgatherv", kAllGather},
-    NamedKind{"reducescatter", kReduceScatter},
-    NamedKind{"reducescatterv", kReduceScatter},
-    NamedKind{"alltoall", kAllToAll},
-    NamedKind{"alltoallv", kAllToAll},
-    NamedKind{"alltoallsingle", kAllToAll},
-    NamedKind{"broadcast", kBroadcast},
-    NamedKind{"bcast", kBroadcast},
-    NamedKind{"reduce", kReduce},
-    NamedKind{"gather", kGather},
-    NamedKind{"scatter", kScatter},
-    NamedKind{"send", kSend},
-    NamedKind{"isend", kSend},
-    NamedKind{"recv", kRecv},
-    NamedKind{"irecv", kRecv},
-    NamedKind{"recvanysource", kRecv},
-    NamedKind{"barrier", kBarrier},
-};
-
-struct KernelFamily {
-  std::string_view needle;  // in the lower-case kernel name
-  bool reads_kind;          // the name goes on to say which collective it is
-  CollectiveKind kind;      // otherwise
-};
-
-// In order: the first family whose needle occurs decides.
-constexpr std::array kKernelFamilies{
-    KernelFamily{"nccldevkernel", true, kUnknown},
-    KernelFamily{"ncclkernel", true, kUnknown},
-    KernelFamily{"ncclsym", true, kUnknown},
-    KernelFamily{"rcclgenerickernel", false, kUnknown},
-    KernelFamily{"mscclpp", true, kUnknown},
-    KernelFamily{"mscclkernel", false, kUnknown},
-    KernelFamily{"cross_device_reduce", false, kAllReduce},
-    KernelFamily{"one_shot_all_reduce", false, kAllReduce},
-    KernelFamily{"two_shot_all_reduce", false, kAllReduce},
-    KernelFamily{"oneshotallreduce", false, kAllReduce},
-    KernelFamily{"twoshotallreduce", false, kAllReduce},
-    KernelFamily{"allreduce_fusion_kernel_oneshot", false, kAllReduce},
-    KernelFamily{"allreduce_fusion_kernel_twoshot", false, kAllReduce},
-    KernelFamily{"multimem_all_reduce", false, kAllReduce},
-    KernelFamily{"multimem_one_shot", false, kAllReduce},
-    KernelFamily{"multimem_all_gather", false, kAllGather},
-    KernelFamily{"multimem_reduce_scatter", false, kReduceScatter},
-    KernelFamily{"deep_ep::", false, kAllToAll},
-    KernelFamily{"notify_dispatch", false, kAllToAll},
-    KernelFamily{"nvshmem", false, kUnknown},
-    KernelFamily{"hccl::", true, kUnknown},
-    KernelFamily{"oneccl_", true, kUnknown},
-    KernelFamily{"rccl", true, kUnknown},
-    KernelFamily{"nccl", true, kUnknown},
+    KindWords{kAllReduce, "allreduce allreducesparse"},
+    KindWords{kAllGather, "allgather allgatherv"},
+    KindWords{kReduceScatter, "reducescatter reducescatterv"},
+    KindWords{kAllToAll, "alltoall alltoallv alltoallsingle"},
+    KindWords{kBroadcast, "broadcast bcast"},
+    KindWords{kReduce, "reduce"},
+    KindWords{kGather, "gather"},
+    KindWords{kScatter, "scatter"},
+    KindWords{kSend, "send isend"},
+    KindWords{kRecv, "recv irecv recvanysource"},
+    KindWords{kBarrier, "barrier"},
 };
 
 // Longer words first, so that "reducescatter" is not read as "reduce".
 constexpr std::array kKindWords{
-    NamedKind{"reducescatter", kReduceScatter},
-    NamedKind{"reduce_scatter", kReduceScatter},
-    NamedKind{"allreduce", kAllReduce},
-    NamedKind{"all_reduce", kAllReduce},
-    NamedKind{"allgather", kAllGather},
-    NamedKind{"all_gather", kAllGather},
-    NamedKind{"alltoall", kAllToAll},
-    NamedKind{"all_to_all", kAllToAll},
-    NamedKind{"sendrecv", kSendRecv},
-    NamedKind{"broadcast", kBroadcast},
-    NamedKind{"reduce", kReduce},
-    NamedKind{"gather", kGather},
-    NamedKind{"scatter", kScatter},
-    NamedKind{"barrier", kBarrier},
+    KindWords{kReduceScatter, "reducescatter reduce_scatter"},
+    KindWords{kAllReduce, "allreduce all_reduce"},
+    KindWords{kAllGather, "allgather all_gather"},
+    KindWords{kAllToAll, "alltoall all_to_all"},
+    KindWords{kSendRecv, "sendrecv"},
+    KindWords{kBroadcast, "broadcast"},
+    KindWords{kReduce, "reduce"},
+    KindWords{kGather, "gather"},
+    KindWords{kScatter, "scatter"},
+    KindWords{kBarrier, "barrier"},
 };
 
-CollectiveKind KindInName(std::string_view lower) {
-  for (const NamedKind& word : kKindWords) {
-    if (lower.find(word.name) != std::string_view::npos) {
-      return word.kind;
-    }
+struct KernelFamily {
+  bool reads_kind;         // the rest of the name contains the collective
+  CollectiveKind kind;     // otherwise
+  std::string_view words;  // in the lower-case kernel name
+};
+
+// In order: the first word that occurs decides.
+constexpr std::array kKernelFamilies{
+    KernelFamily{true, kUnknown, "nccldevkernel ncclkernel ncclsym"},
+    KernelFamily{false, kUnknown, "rcclgenerickernel"},
+    KernelFamily{true, kUnknown, "mscclpp"},
+    KernelFamily{false, kUnknown, "mscclkernel"},
+    KernelFamily{false, kAllReduce,
+                 "cross_device_reduce one_shot_all_reduce two_shot_all_reduce oneshotallreduce "
+                 "twoshotallreduce allreduce_fusion_kernel_oneshot allreduce_fusion_kernel_twoshot "
+                 "multimem_all_reduce multimem_one_shot"},
+    KernelFamily{false, kAllGather, "multimem_all_gather"},
+    KernelFamily{false, kReduceScatter, "multimem_reduce_scatter"},
+    KernelFamily{false, kAllToAll, "deep_ep:: notify_dispatch"},
+    KernelFamily{false, kUnknown, "nvshmem"},
+    KernelFamily{true, kUnknown, "hccl:: oneccl_ rccl nccl"},
+};
+
+// Returns where the first of the words that occurs in the text begins; npos: none does.
+std::size_t FindWord(std::string_view text, std::string_view words) {
+  std::size_t at = std::string_view::npos;
+  for (const auto word : std::views::split(words, ' ')) {
+    at = at == std::string_view::npos ? text.find(std::string_view(word.begin(), word.end())) : at;
   }
-  return kUnknown;
+  return at;
+}
+
+CollectiveKind KindInName(std::string_view lower) {
+  const auto found = std::ranges::find_if(kKindWords, [&](const KindWords& candidate) {
+    return FindWord(lower, candidate.words) != std::string_view::npos;
+  });
+  return found == kKindWords.end() ? kUnknown : found->kind;
 }
 
 // The element type is one of the words between underscores, before the parameter list.
@@ -145,10 +127,6 @@ DataType TypeInName(std::string_view name) {
   return DataType::kUnknown;
 }
 
-bool IsReducing(CollectiveKind kind) {
-  return kind == kAllReduce || kind == kReduce || kind == kReduceScatter;
-}
-
 }  // namespace
 
 std::optional<CollectiveKind> ParseCollectiveName(std::string_view name) {
@@ -167,26 +145,18 @@ std::optional<CollectiveKind> ParseCollectiveName(std::string_view name) {
   while (std::any_of(kSuffixes.begin(), kSuffixes.end(),
                      [&](std::string_view suffix) { return StripSuffix(folded, suffix); })) {
   }
-  for (const NamedKind& known : kCallNames) {
-    if (folded == known.name) {
-      return known.kind;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string_view CollectiveKindName(CollectiveKind kind) {
-  // In the order of CollectiveKind.
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"unknown", "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce",
-       "gather", "scatter", "send", "recv", "send_recv", "barrier"});
-  return kNames[static_cast<std::size_t>(kind)];
+  const auto found = std::ranges::find_if(kCallNames, [&](const KindWords& candidate) {
+    return std::ranges::any_of(std::views::split(candidate.words, ' '), [&](const auto& word) {
+      return std::string_view(word.begin(), word.end()) == folded;
+    });
+  });
+  return found == kCallNames.end() ? std::nullopt : std::optional(found->kind);
 }
 
 std::optional<CommunicationKernel> ClassifyCommunicationKernel(std::string_view name) {
   const std::string lower = LowerCase(name);
   for (const KernelFamily& family : kKernelFamilies) {
-    const std::size_t at = lower.find(family.needle);
+    const std::size_t at = FindWord(lower, family.words);
     if (at == std::string::npos) {
       continue;
     }
@@ -194,7 +164,7 @@ std::optional<CommunicationKernel> ClassifyCommunicationKernel(std::string_view 
     kernel.kind = family.reads_kind ? KindInName(std::string_view(lower).substr(at)) : family.kind;
     const DataType type = TypeInName(name);
     // Copies move raw bytes: their int8_t says nothing about the tensor.
-    const bool is_raw_copy = type == DataType::kInt8 && !IsReducing(kernel.kind);
+    const bool is_raw_copy = type == DataType::kInt8 && !IsReduction(kernel.kind);
     kernel.data_type = is_raw_copy ? DataType::kUnknown : type;
     return kernel;
   }

@@ -11,9 +11,6 @@ namespace orrery::trace {
 /// "all_reduce", "c10d::allreduce_", "ncclAllReduce"); nothing for "wait" and other names.
 [[nodiscard]] std::optional<CollectiveKind> ParseCollectiveName(std::string_view name);
 
-/// Returns "all_reduce", "send", …
-[[nodiscard]] std::string_view CollectiveKindName(CollectiveKind kind);
-
 /// A communication kernel according to its name.
 struct CommunicationKernel {
   CollectiveKind kind = CollectiveKind::kUnknown;  // unknown for generic and fused kernels

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/trace/data_types.h"
+#include "orrery/base/data_type.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::trace {
@@ -34,13 +34,13 @@ TEST(CollectiveNamesTest, NcclKernelsOfBothAgesAreRead) {
       "ncclKernel_AllReduce_RING_LL_Sum_half(ncclDevComm*, unsigned long, ncclWork*)");
   ASSERT_TRUE(old_name);
   EXPECT_EQ(old_name->kind, kAllReduce);
-  EXPECT_EQ(old_name->data_type, DataType::kFloat16);
+  EXPECT_EQ(old_name->data_type, DataType::kFp16);
 
   const auto new_name = ClassifyCommunicationKernel(
       "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
   ASSERT_TRUE(new_name);
   EXPECT_EQ(new_name->kind, kReduceScatter);
-  EXPECT_EQ(new_name->data_type, DataType::kBFloat16);
+  EXPECT_EQ(new_name->data_type, DataType::kBf16);
 }
 
 TEST(CollectiveNamesTest, RawBytesOfACopyAreNotItsType) {

@@ -15,11 +15,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/trace/collective_matching.h"
 #include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
-#include "orrery/trace/test_runs.h"
+#include "orrery/trace/runs_test.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 

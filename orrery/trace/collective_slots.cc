@@ -1,60 +1,15 @@
-#include "orrery/trace/collective_slots.h"
-
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <utility>
-#include <vector>
 
-#include "orrery/base/columns.h"
-#include "orrery/trace/collective_events.h"
 #include "orrery/trace/collective_lanes.h"
-#include "orrery/trace/enums.h"
-#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/position_alignment.h"
-#include "orrery/trace/trace.h"
-#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
-
-// The numbers of the events of a member; nothing when one is missing or they are not distinct.
-template <typename NumberOf>
-std::optional<Numbers> DistinctNumbers(const LaneMember& member, NumberOf&& number_of) {
-  Numbers numbers;
-  numbers.reserve(member.events.size());
-  for (const CollectiveEvent& event : member.events) {
-    const std::optional<std::uint64_t> number = number_of(event.row);
-    if (!number) {
-      return std::nullopt;
-    }
-    numbers.push_back(*number);
-  }
-  Numbers sorted = numbers;
-  std::sort(sorted.begin(), sorted.end());
-  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-    return std::nullopt;
-  }
-  return numbers;
-}
-
-std::optional<Numbers> SequenceNumbers(const Trace& trace, const LaneMember& member) {
-  return DistinctNumbers(member, [&](RowId row) -> std::optional<std::uint64_t> {
-    const std::int64_t sequence = trace.collectives.sequence[row];
-    return sequence < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(sequence));
-  });
-}
-
-std::optional<Numbers> CommsIds(const Trace& trace, const LaneMember& member) {
-  return DistinctNumbers(member, [&](RowId row) -> std::optional<std::uint64_t> {
-    const std::uint64_t id = trace.collectives.comms_id[row];
-    return id == 0 ? std::nullopt : std::optional(id);
-  });
-}
 
 LaneSlots SlotsByNumber(const std::vector<Numbers>& numbers, MatchRule rule) {
   Numbers distinct;
@@ -76,16 +31,26 @@ LaneSlots SlotsByNumber(const std::vector<Numbers>& numbers, MatchRule rule) {
   return slots;
 }
 
-template <typename NumbersOf>
+// Matches by a column of numbers; nothing when a number is unknown (below `first_valid`) or occurs
+// twice on a rank.
+template <typename T>
 std::optional<LaneSlots> TryNumbers(const TraceSet& set, const CollectiveLane& lane, MatchRule rule,
-                                    NumbersOf&& numbers_of) {
+                                    std::vector<T> Collectives::* column, T first_valid) {
   std::vector<Numbers> numbers;
   for (const LaneMember& member : lane.members) {
-    auto of_member = numbers_of(set.ranks[member.rank_index], member);
-    if (!of_member) {
+    const std::vector<T>& values = set.ranks[member.rank_index].collectives.*column;
+    Numbers& of_member = numbers.emplace_back();
+    for (const CollectiveEvent& event : member.events) {
+      if (values[event.row] < first_valid) {
+        return std::nullopt;
+      }
+      of_member.push_back(static_cast<std::uint64_t>(values[event.row]));
+    }
+    Numbers sorted = of_member;
+    std::ranges::sort(sorted);
+    if (std::ranges::adjacent_find(sorted) != sorted.end()) {
       return std::nullopt;
     }
-    numbers.push_back(*std::move(of_member));
   }
   return SlotsByNumber(numbers, rule);
 }
@@ -240,10 +205,12 @@ LaneSlots SlotsByPosition(const TraceSet& set, const CollectiveLane& lane) {
 
 LaneSlots AssignSlots(const TraceSet& set, const CollectiveLane& lane) {
   if (lane.use != LaneUse::kPair) {
-    if (auto slots = TryNumbers(set, lane, MatchRule::kSequenceNumber, SequenceNumbers)) {
+    if (auto slots = TryNumbers(set, lane, MatchRule::kSequenceNumber, &Collectives::sequence,
+                                std::int64_t{0})) {
       return *std::move(slots);
     }
-    if (auto slots = TryNumbers(set, lane, MatchRule::kCommsId, CommsIds)) {
+    if (auto slots =
+            TryNumbers(set, lane, MatchRule::kCommsId, &Collectives::comms_id, std::uint64_t{1})) {
       return *std::move(slots);
     }
   }

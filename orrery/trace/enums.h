@@ -2,6 +2,9 @@
 
 #include <cstdint>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+
 namespace orrery::trace {
 
 // Stored on disk by number: append at the end, never reorder.
@@ -61,42 +64,6 @@ enum class TimeOrigin : std::uint8_t {
 enum class Severity : std::uint8_t {
   kNote,  // worth knowing; nothing is lost
   kLoss,  // something of the input is not in the trace
-};
-
-enum class CollectiveKind : std::uint8_t {
-  kUnknown,
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kAllToAll,
-  kBroadcast,
-  kReduce,
-  kGather,
-  kScatter,
-  kSend,
-  kRecv,
-  kSendRecv,  // a point-to-point kernel whose direction the file does not say
-  kBarrier,
-};
-
-enum class DataType : std::uint8_t {
-  kUnknown,
-  kFloat64,
-  kFloat32,
-  kFloat16,
-  kBFloat16,
-  kFloat8E4M3,
-  kFloat8E5M2,
-  kFloat8Other,
-  kInt64,
-  kInt32,
-  kInt16,
-  kInt8,
-  kUInt8,
-  kBool,
-  kComplex64,
-  kComplex128,
-  kComplex32,
 };
 
 enum class MemoryClass : std::uint8_t {

@@ -2,20 +2,13 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <ranges>
 #include <span>
-#include <string_view>
-#include <vector>
 
 #include <tsl/robin_map.h>
 
-#include "orrery/base/columns.h"
-#include "orrery/trace/enums.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/row_index.h"
-#include "orrery/trace/steps.h"
-#include "orrery/trace/tables.h"
-#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {
@@ -101,6 +94,8 @@ class MergedRows {
   std::array<RowId, 3> row_{};
 };
 
+// Nests operators, annotations and runtime calls of each thread by time: `parent`, `annotation`,
+// and the operator around each runtime call. Counts slices that overlap without nesting.
 class Nester {
  public:
   explicit Nester(Trace& trace) : trace_(trace), threads_(trace.tracks.size() + 1) {}
@@ -153,12 +148,6 @@ class Nester {
   std::vector<ThreadStack> threads_;
   std::int64_t overlaps_ = 0;
 };
-
-// Nests operators, annotations and runtime calls of each thread by time: `parent`, `annotation`,
-// and the operator around each runtime call. Counts slices that overlap without nesting.
-void LinkNesting(Trace& trace) {
-  Nester(trace).Run();
-}
 
 // Host and device clocks are matched by the profiler to within this much.
 constexpr std::int64_t kClockSkewNs = 100'000;
@@ -228,16 +217,14 @@ std::int64_t CountLaunchesWithoutWork(const Trace& trace) {
       has_work[launch] = true;
     }
   }
-  std::vector<signed char> is_launch(trace.strings.size(), -1);
+  PerName is_launch(trace, [](std::string_view name) { return Contains(name, "LaunchKernel"); });
   std::int64_t idle = 0;
   for (RowId row = 0; row < trace.runtime_calls.size(); ++row) {
-    signed char& known = is_launch[static_cast<std::size_t>(trace.runtime_calls.name[row])];
-    if (known < 0) {
-      const std::string_view name = trace.Text(trace.runtime_calls.name[row]);
-      known = name.find("LaunchKernel") != std::string_view::npos ? 1 : 0;
-    }
     const RowId parent = trace.runtime_calls.parent[row];
-    idle += known == 1 && !has_work[row] && (parent == kNoRow || !has_work[parent]) ? 1 : 0;
+    idle += is_launch(trace.runtime_calls.name[row]) && !has_work[row] &&
+                    (parent == kNoRow || !has_work[parent])
+                ? 1
+                : 0;
   }
   return idle;
 }
@@ -347,7 +334,7 @@ void LinkForwardOperators(Trace& trace) {
 
 void FinishTrace(Trace& trace, const FinishOptions& options) {
   SortRows(trace);
-  LinkNesting(trace);
+  Nester(trace).Run();
   LinkCallsToOperators(trace);
   LinkLaunches(trace);
   LinkByIds(trace);

@@ -7,12 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/string_table.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/row_index.h"
-#include "orrery/trace/steps.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {

@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
-#include "orrery/base/columns.h"
-#include "orrery/base/string_table.h"
-#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
-#include "orrery/trace/tables.h"
-#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {
@@ -30,25 +23,21 @@ bool IsEnough(std::size_t good, std::size_t all) {
   return all > 0 && good * 100 >= all * 99;
 }
 
-// Names by number, where step markers are one name whatever their step.
-class NameNumbers {
- public:
-  explicit NameNumbers(const StringTable& strings) {
-    numbers_.reserve(strings.size());
-    auto marker = static_cast<std::uint32_t>(strings.size());
-    for (std::size_t id = 0; id < strings.size(); ++id) {
-      const bool is_marker = strings.View(static_cast<StringId>(id)).starts_with(kStepMarker);
-      numbers_.push_back(is_marker ? marker : static_cast<std::uint32_t>(id));
-    }
-  }
+// Numbers of names by StringId; all step markers have one number.
+using NameNumbers = std::vector<std::uint32_t>;
 
-  [[nodiscard]] std::uint32_t Of(StringId name) const {
-    return numbers_[static_cast<std::size_t>(name)];
+NameNumbers NumberNames(const StringTable& strings) {
+  NameNumbers numbers(strings.size());
+  for (std::size_t id = 0; id < strings.size(); ++id) {
+    const bool is_marker = strings.View(static_cast<StringId>(id)).starts_with(kStepMarker);
+    numbers[id] = static_cast<std::uint32_t>(is_marker ? strings.size() : id);
   }
+  return numbers;
+}
 
- private:
-  std::vector<std::uint32_t> numbers_;
-};
+std::uint32_t NumberOf(const NameNumbers& names, StringId name) {
+  return names[static_cast<std::size_t>(name)];
+}
 
 struct HostRow {
   RowId row = kNoRow;
@@ -74,16 +63,15 @@ std::vector<NodeSequence> NodesByThread(const Trace& trace, const NameNumbers& n
     if (IsHostWork(trace, node)) {
       NodeSequence& thread = by_thread[trace.graph_nodes.thread[node]];
       thread.items.push_back(node);
-      thread.names.push_back(names.Of(trace.graph_nodes.name[node]));
+      thread.names.push_back(NumberOf(names, trace.graph_nodes.name[node]));
     }
   }
   std::vector<NodeSequence> threads;
   for (auto& [number, thread] : by_thread) {
     threads.push_back(std::move(thread));
   }
-  std::stable_sort(threads.begin(), threads.end(), [](const auto& lhs, const auto& rhs) {
-    return lhs.items.size() > rhs.items.size();
-  });
+  std::ranges::stable_sort(threads, std::greater<>(),
+                           [](const NodeSequence& thread) { return thread.items.size(); });
   return threads;
 }
 
@@ -102,31 +90,26 @@ std::map<RowId, std::vector<HostRow>> HostRowsByTrack(const Trace& trace) {
   return by_track;
 }
 
-StringId NameOf(const Trace& trace, const HostRow& row) {
-  return row.is_annotation ? trace.annotations.name[row.row] : trace.host_ops.name[row.row];
-}
-
 // In order of the thread's first row, so that equal threads are taken in that order.
 std::vector<RowSequence> RowsByThread(const Trace& trace, const NameNumbers& names) {
   std::vector<RowSequence> threads;
   for (auto& [track, rows] : HostRowsByTrack(trace)) {
     std::erase_if(rows, [](const HostRow& row) { return row.external_id < 0; });
     // Microsecond times tie; external ids count calls in the order in which they begin.
-    std::sort(rows.begin(), rows.end(), [](const HostRow& lhs, const HostRow& rhs) {
-      return std::tuple(lhs.external_id, lhs.is_annotation, lhs.row) <
-             std::tuple(rhs.external_id, rhs.is_annotation, rhs.row);
+    std::ranges::sort(rows, {}, [](const HostRow& row) {
+      return std::tuple(row.external_id, row.is_annotation, row.row);
     });
     RowSequence thread{.items = std::move(rows), .names = {}};
     for (const HostRow& row : thread.items) {
-      thread.names.push_back(names.Of(NameOf(trace, row)));
+      thread.names.push_back(NumberOf(names, row.is_annotation ? trace.annotations.name[row.row]
+                                                               : trace.host_ops.name[row.row]));
     }
     if (!thread.items.empty()) {
       threads.push_back(std::move(thread));
     }
   }
-  std::stable_sort(threads.begin(), threads.end(), [](const auto& lhs, const auto& rhs) {
-    return lhs.items.front().begin_ns < rhs.items.front().begin_ns;
-  });
+  std::ranges::stable_sort(threads, {},
+                           [](const RowSequence& thread) { return thread.items.front().begin_ns; });
   return threads;
 }
 
@@ -164,11 +147,9 @@ std::vector<std::size_t> FindOccurrences(Names pattern, Names text) {
 }
 
 std::size_t CountEqual(Names lhs, Names rhs) {
-  std::size_t equal = 0;
-  for (std::size_t i = 0; i < std::min(lhs.size(), rhs.size()); ++i) {
-    equal += lhs[i] == rhs[i] ? 1 : 0;
-  }
-  return equal;
+  const auto length = static_cast<std::ptrdiff_t>(std::min(lhs.size(), rhs.size()));
+  return std::inner_product(lhs.begin(), lhs.begin() + length, rhs.begin(), std::size_t{0},
+                            std::plus<>(), std::equal_to<>());
 }
 
 // The first place from which the rows agree well enough with the nodes, if there is one.
@@ -186,11 +167,6 @@ std::vector<std::size_t> FindSimilar(Names nodes, Names rows) {
   return {};
 }
 
-std::vector<std::size_t> FindPlaces(const NodeSequence& nodes, const RowSequence& rows) {
-  auto places = FindOccurrences(nodes.names, rows.names);
-  return places.empty() ? FindSimilar(nodes.names, rows.names) : places;
-}
-
 void AddMatches(const NodeSequence& nodes, const RowSequence& rows, std::size_t place,
                 std::vector<GraphMatch>& matches) {
   for (std::size_t i = 0; i < nodes.items.size() && place + i < rows.items.size(); ++i) {
@@ -201,24 +177,21 @@ void AddMatches(const NodeSequence& nodes, const RowSequence& rows, std::size_t 
   }
 }
 
-std::size_t CountHostWork(const Trace& trace) {
-  std::size_t count = 0;
-  for (RowId node = 0; node < trace.graph_nodes.size(); ++node) {
-    count += IsHostWork(trace, node) ? 1 : 0;
-  }
-  return count;
-}
-
 GraphMatches MatchByOrder(const Trace& trace, const NameNumbers& names) {
   const auto node_threads = NodesByThread(trace, names);
   const auto row_threads = RowsByThread(trace, names);
   std::vector<bool> is_taken(row_threads.size(), false);
   GraphMatches found{.rule = GraphLinkRule::kThreadOrder, .matches = {}};
+  std::size_t num_nodes = 0;
   std::size_t num_found = 0;
   for (const NodeSequence& nodes : node_threads) {
+    num_nodes += nodes.items.size();
     for (std::size_t thread = 0; thread < row_threads.size(); ++thread) {
-      const auto places =
-          is_taken[thread] ? std::vector<std::size_t>() : FindPlaces(nodes, row_threads[thread]);
+      if (is_taken[thread]) {
+        continue;
+      }
+      auto places = FindOccurrences(nodes.names, row_threads[thread].names);
+      places = places.empty() ? FindSimilar(nodes.names, row_threads[thread].names) : places;
       if (places.empty()) {
         continue;
       }
@@ -231,32 +204,28 @@ GraphMatches MatchByOrder(const Trace& trace, const NameNumbers& names) {
       break;
     }
   }
-  return IsEnough(num_found, CountHostWork(trace)) ? found : GraphMatches{};
-}
-
-void MatchRowsById(const Trace& trace, const NameNumbers& names, const RowIndex& nodes_by_id,
-                   const auto& table, bool is_annotation, std::size_t& num_tried,
-                   std::vector<GraphMatch>& matches) {
-  for (RowId row = 0; row < table.size(); ++row) {
-    const RowId node = table.record_function_id[row] == 0
-                           ? kNoRow
-                           : nodes_by_id.First(table.record_function_id[row]);
-    if (node == kNoRow || !IsHostWork(trace, node)) {
-      continue;
-    }
-    ++num_tried;
-    if (names.Of(trace.graph_nodes.name[node]) == names.Of(table.name[row])) {
-      matches.push_back({node, row, is_annotation});
-    }
-  }
+  return IsEnough(num_found, num_nodes) ? found : GraphMatches{};
 }
 
 GraphMatches MatchById(const Trace& trace, const NameNumbers& names) {
   const RowIndex nodes_by_id(trace.graph_nodes.record_function_id);
   GraphMatches found{.rule = GraphLinkRule::kRecordFunctionId, .matches = {}};
   std::size_t num_tried = 0;
-  MatchRowsById(trace, names, nodes_by_id, trace.host_ops, false, num_tried, found.matches);
-  MatchRowsById(trace, names, nodes_by_id, trace.annotations, true, num_tried, found.matches);
+  const auto match_rows = [&](const auto& table, bool is_annotation) {
+    for (RowId row = 0; row < table.size(); ++row) {
+      const std::int64_t id = table.record_function_id[row];
+      const RowId node = id == 0 ? kNoRow : nodes_by_id.First(id);
+      if (node == kNoRow || !IsHostWork(trace, node)) {
+        continue;
+      }
+      ++num_tried;
+      if (NumberOf(names, trace.graph_nodes.name[node]) == NumberOf(names, table.name[row])) {
+        found.matches.push_back({node, row, is_annotation});
+      }
+    }
+  };
+  match_rows(trace.host_ops, false);
+  match_rows(trace.annotations, true);
   return IsEnough(found.matches.size(), num_tried) ? found : GraphMatches{};
 }
 
@@ -434,7 +403,7 @@ bool IsHostWork(const Trace& trace, RowId node) {
 }
 
 GraphMatches MatchGraph(const Trace& trace) {
-  const NameNumbers names(trace.strings);
+  const NameNumbers names = NumberNames(trace.strings);
   GraphMatches by_id = MatchById(trace, names);
   return by_id.rule != GraphLinkRule::kNone ? by_id : MatchByOrder(trace, names);
 }

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {

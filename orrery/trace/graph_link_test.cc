@@ -259,7 +259,7 @@ struct CollectiveCase {
     trace.collectives.Append({.name = trace.strings.Intern("allreduce"),
                               .kind = kind,
                               .group = group,
-                              .data_type = DataType::kFloat16,
+                              .data_type = DataType::kFp16,
                               .in_elements = 10,
                               .out_elements = 10,
                               .in_bytes = 20,
@@ -280,7 +280,7 @@ TEST(LinkGraph, TellsCollectivesWhatTheyDidNotKnow) {
   const Trace& trace = both.recording.trace;
   const auto call = trace.collectives.At(0);
   EXPECT_EQ(trace.Text(call.name), "allreduce");
-  EXPECT_EQ(call.data_type, DataType::kFloat16);
+  EXPECT_EQ(call.data_type, DataType::kFp16);
   EXPECT_EQ(call.in_elements, 4) << "what the recording says stays";
   EXPECT_EQ(call.out_elements, 10);
   EXPECT_EQ(call.in_bytes, 20);

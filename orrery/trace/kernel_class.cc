@@ -2,216 +2,84 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <string>
+#include <ranges>
+#include <span>
 
-#include "orrery/base/columns.h"
-#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/enums.h"
+#include "orrery/trace/row_index.h"
 
 namespace orrery::trace {
 namespace {
 
 using enum KernelClass;
 
-struct NamePattern {
-  std::string_view needle;  // in the lower-case name
+struct ClassWords {
   KernelClass kernel_class;
+  std::string_view words;  // in the lower-case name; separated by blanks
 };
 
-// Kernel names, in order: the first needle that occurs decides. Specific words come before the
+// Kernel names, in order: the first word that occurs decides. Specific words come before the
 // general ones that also occur in their names ("softmax" in attention kernels, "reduce" nearly
 // everywhere); communication was decided before.
-constexpr std::array kKernelPatterns{
-    // Fused attention, forward and backward, of all libraries.
-    NamePattern{"flash", kAttention},
-    NamePattern{"fmha", kAttention},
-    NamePattern{"attention", kAttention},
-    NamePattern{"_attn", kAttention},
-    NamePattern{"attn_", kAttention},
-    NamePattern{"mha_", kAttention},
-    NamePattern{"sdpa", kAttention},
-    NamePattern{"mla_", kAttention},
-    NamePattern{"pytorch_flash", kAttention},
-    // Mixture of experts: where tokens go, then what the experts do.
-    NamePattern{"topkgating", kMoeRouting},
-    NamePattern{"topk_gating", kMoeRouting},
-    NamePattern{"topksoftmax", kMoeRouting},
-    NamePattern{"topk_softmax", kMoeRouting},
-    NamePattern{"moe_align", kMoeRouting},
-    NamePattern{"moealign", kMoeRouting},
-    NamePattern{"moe_permute", kMoeRouting},
-    NamePattern{"moe_unpermute", kMoeRouting},
-    NamePattern{"permute_kernel", kMoeRouting},
-    NamePattern{"unpermute_kernel", kMoeRouting},
-    NamePattern{"expandinputrows", kMoeRouting},
-    NamePattern{"finalizemoerouting", kMoeRouting},
-    NamePattern{"moe_sum", kMoeRouting},
-    NamePattern{"routing", kMoeRouting},
-    NamePattern{"moe_gate", kMoeRouting},
-    NamePattern{"fused_moe", kMoeExpert},
-    NamePattern{"moe_gemm", kMoeExpert},
-    NamePattern{"moe_wna16", kMoeExpert},
-    NamePattern{"grouped_gemm", kMoeExpert},
-    NamePattern{"groupedgemm", kMoeExpert},
-    NamePattern{"group_gemm", kMoeExpert},
-    NamePattern{"moe", kMoeExpert},
-    // Optimizers, before the element-wise templates they are made of.
-    NamePattern{"adam", kOptimizer},
-    NamePattern{"lamb_", kOptimizer},
-    NamePattern{"sgd", kOptimizer},
-    NamePattern{"adagrad", kOptimizer},
-    NamePattern{"multi_tensor_apply", kOptimizer},
-    NamePattern{"multitensorapply", kOptimizer},
-    // Embedding tables.
-    NamePattern{"embedding", kEmbedding},
-    NamePattern{"split_embedding", kEmbedding},
-    NamePattern{"indexselect", kEmbedding},
-    NamePattern{"bounds_check_indices", kEmbedding},
-    // Softmax and normalisation.
-    NamePattern{"softmax", kSoftmax},
-    NamePattern{"cross_entropy", kSoftmax},
-    NamePattern{"nll_loss", kSoftmax},
-    NamePattern{"layernorm", kNormalisation},
-    NamePattern{"layer_norm", kNormalisation},
-    NamePattern{"rmsnorm", kNormalisation},
-    NamePattern{"rms_norm", kNormalisation},
-    NamePattern{"batchnorm", kNormalisation},
-    NamePattern{"batch_norm", kNormalisation},
-    NamePattern{"groupnorm", kNormalisation},
-    NamePattern{"group_norm", kNormalisation},
-    NamePattern{"bn_fw", kNormalisation},
-    NamePattern{"bn_bw", kNormalisation},
-    NamePattern{"rowwisemoments", kNormalisation},
-    NamePattern{"gammabeta", kNormalisation},
-    NamePattern{"norm_kernel", kNormalisation},
-    NamePattern{"ln_fwd", kNormalisation},
-    NamePattern{"ln_bwd", kNormalisation},
-    // Convolution before GEMM: implicit GEMM kernels carry both words.
-    NamePattern{"convert", kElementwise},
-    NamePattern{"conv", kConvolution},
-    NamePattern{"fprop", kConvolution},
-    NamePattern{"dgrad", kConvolution},
-    NamePattern{"wgrad", kConvolution},
-    NamePattern{"winograd", kConvolution},
-    NamePattern{"im2col", kConvolution},
-    NamePattern{"col2im", kConvolution},
-    NamePattern{"miopensp3asm", kConvolution},
-    NamePattern{"nchwtonhwc", kCopyLike},
-    NamePattern{"nhwctonchw", kCopyLike},
-    NamePattern{"gemm", kGemm},
-    NamePattern{"cutlass", kGemm},
-    NamePattern{"cublas", kGemm},
-    NamePattern{"splitkreduce", kGemm},
-    NamePattern{"nvjet", kGemm},
-    NamePattern{"xmma", kGemm},
-    NamePattern{"matmul", kGemm},
-    NamePattern{"gemv", kGemm},
-    NamePattern{"triton_mm", kGemm},
-    NamePattern{"triton_tem_fused_mm", kGemm},
-    NamePattern{"triton_tem_fused_addmm", kGemm},
-    NamePattern{"triton_tem_fused_bmm", kGemm},
-    NamePattern{"cijk_", kGemm},  // Tensile, hipBLASLt
-    NamePattern{"dot_kernel", kGemm},
-    // Moving data without arithmetic.
-    NamePattern{"copybuffer", kCopyLike},
-    NamePattern{"fillbuffer", kCopyLike},
-    NamePattern{"copy_kernel", kCopyLike},
-    NamePattern{"direct_copy", kCopyLike},
-    NamePattern{"catarray", kCopyLike},
-    NamePattern{"transpose", kCopyLike},
-    NamePattern{"memcpy", kCopyLike},
-    NamePattern{"memset", kCopyLike},
-    NamePattern{"fillfunctor", kCopyLike},
-    NamePattern{"triton_poi_fused_cat", kCopyLike},
-    NamePattern{"triton_poi_fused_clone", kCopyLike},
-    NamePattern{"triton_poi_fused_copy", kCopyLike},
-    NamePattern{"triton_poi", kElementwise},
-    NamePattern{"triton_red", kReduction},
-    NamePattern{"triton_per", kReduction},
-    // ATen's templates.
-    NamePattern{"reduce_kernel", kReduction},
-    NamePattern{"devicereduce", kReduction},
-    NamePattern{"reduceop", kReduction},
-    NamePattern{"sum_kernel", kReduction},
-    NamePattern{"mean_kernel", kReduction},
-    NamePattern{"argmax", kReduction},
-    NamePattern{"devicescan", kReduction},
-    NamePattern{"elementwise", kElementwise},
-    NamePattern{"pointwise", kElementwise},
-    NamePattern{"vectorized", kElementwise},
-    NamePattern{"dropout", kElementwise},
-    NamePattern{"rope", kElementwise},
-    NamePattern{"rotary", kElementwise},
-    NamePattern{"act_and_mul", kElementwise},
-    NamePattern{"tensoriterator", kElementwise},
-    NamePattern{"unary", kElementwise},
-    NamePattern{"binary", kElementwise},
-    NamePattern{"gelu", kElementwise},
-    NamePattern{"silu", kElementwise},
-    NamePattern{"relu", kElementwise},
-    NamePattern{"scatter_gather", kCopyLike},
-    NamePattern{"indexing", kCopyLike},
-    NamePattern{"index_", kCopyLike},
-    NamePattern{"reduce", kReduction},
+constexpr std::array kKernelWords{
+    ClassWords{kAttention, "flash fmha attention _attn attn_ mha_ sdpa mla_"},
+    ClassWords{kMoeRouting,
+               "topkgating topk_gating topksoftmax topk_softmax moe_align moealign moe_permute "
+               "moe_unpermute permute_kernel unpermute_kernel expandinputrows finalizemoerouting "
+               "moe_sum routing moe_gate"},
+    ClassWords{kMoeExpert, "fused_moe moe_gemm moe_wna16 grouped_gemm groupedgemm group_gemm moe"},
+    // Before the element-wise templates that optimizers are made of.
+    ClassWords{kOptimizer, "adam lamb_ sgd adagrad multi_tensor_apply multitensorapply"},
+    ClassWords{kEmbedding, "embedding split_embedding indexselect bounds_check_indices"},
+    ClassWords{kSoftmax, "softmax cross_entropy nll_loss"},
+    ClassWords{kNormalisation,
+               "layernorm layer_norm rmsnorm rms_norm batchnorm batch_norm groupnorm group_norm "
+               "bn_fw bn_bw rowwisemoments gammabeta norm_kernel ln_fwd ln_bwd"},
+    ClassWords{kElementwise, "convert"},
+    // Before GEMM: implicit GEMM kernels carry both words.
+    ClassWords{kConvolution, "conv fprop dgrad wgrad winograd im2col col2im miopensp3asm"},
+    ClassWords{kCopyLike, "nchwtonhwc nhwctonchw"},
+    // "cijk_" is Tensile and hipBLASLt.
+    ClassWords{kGemm,
+               "gemm cutlass cublas splitkreduce nvjet xmma matmul gemv triton_mm "
+               "triton_tem_fused_mm triton_tem_fused_addmm triton_tem_fused_bmm cijk_ dot_kernel"},
+    ClassWords{kCopyLike,
+               "copybuffer fillbuffer copy_kernel direct_copy catarray transpose memcpy memset "
+               "fillfunctor triton_poi_fused_cat triton_poi_fused_clone triton_poi_fused_copy"},
+    ClassWords{kElementwise, "triton_poi"},
+    ClassWords{kReduction,
+               "triton_red triton_per reduce_kernel devicereduce reduceop sum_kernel mean_kernel "
+               "argmax devicescan"},
+    ClassWords{kElementwise,
+               "elementwise pointwise vectorized dropout rope rotary act_and_mul tensoriterator "
+               "unary binary gelu silu relu"},
+    ClassWords{kCopyLike, "scatter_gather indexing index_"},
+    ClassWords{kReduction, "reduce"},
 };
 
 // Operators, for kernels with generic names.
-constexpr std::array kOperatorPatterns{
-    NamePattern{"optimizer", kOptimizer},
-    NamePattern{"_fused_adam", kOptimizer},
-    NamePattern{"_foreach_", kOptimizer},
-    NamePattern{"attention", kAttention},
-    NamePattern{"embedding", kEmbedding},
-    NamePattern{"convolution", kConvolution},
-    NamePattern{"layer_norm", kNormalisation},
-    NamePattern{"batch_norm", kNormalisation},
-    NamePattern{"group_norm", kNormalisation},
-    NamePattern{"softmax", kSoftmax},
-    NamePattern{"aten::mm", kGemm},
-    NamePattern{"aten::addmm", kGemm},
-    NamePattern{"aten::bmm", kGemm},
-    NamePattern{"aten::baddbmm", kGemm},
-    NamePattern{"aten::copy_", kCopyLike},
-    NamePattern{"aten::cat", kCopyLike},
-    NamePattern{"aten::sum", kReduction},
-    NamePattern{"aten::mean", kReduction},
+constexpr std::array kOperatorWords{
+    ClassWords{kOptimizer, "optimizer _fused_adam _foreach_"},
+    ClassWords{kAttention, "attention"},
+    ClassWords{kEmbedding, "embedding"},
+    ClassWords{kConvolution, "convolution"},
+    ClassWords{kNormalisation, "layer_norm batch_norm group_norm"},
+    ClassWords{kSoftmax, "softmax"},
+    ClassWords{kGemm, "aten::mm aten::addmm aten::bmm aten::baddbmm"},
+    ClassWords{kCopyLike, "aten::copy_ aten::cat"},
+    ClassWords{kReduction, "aten::sum aten::mean"},
 };
 
-template <std::size_t kSize>
-KernelClass FirstMatch(const std::array<NamePattern, kSize>& patterns, std::string_view name) {
+KernelClass FirstMatch(std::span<const ClassWords> classes, std::string_view name) {
   const std::string lower = LowerCase(name);
-  for (const NamePattern& pattern : patterns) {
-    if (lower.find(pattern.needle) != std::string::npos) {
-      return pattern.kernel_class;
-    }
-  }
-  return kOther;
+  const auto found = std::ranges::find_if(classes, [&](const ClassWords& candidate) {
+    return std::ranges::any_of(std::views::split(candidate.words, ' '), [&](const auto& word) {
+      return Contains(lower, std::string_view(word.begin(), word.end()));
+    });
+  });
+  return found == classes.end() ? kOther : found->kernel_class;
 }
-
-// Names repeat thousands of times, so each is classified once.
-class NameCache {
- public:
-  NameCache(const Trace& trace, KernelClass (*classify)(std::string_view))
-      : trace_(trace), classify_(classify), known_(trace.strings.size(), kUnknown) {}
-
-  KernelClass operator()(StringId name) {
-    int& slot = known_[static_cast<std::size_t>(name)];
-    if (slot == kUnknown) {
-      slot = static_cast<int>(classify_(trace_.Text(name)));
-    }
-    return static_cast<KernelClass>(slot);
-  }
-
- private:
-  static constexpr int kUnknown = -1;
-
-  const Trace& trace_;
-  KernelClass (*classify_)(std::string_view);
-  std::vector<int> known_;
-};
 
 }  // namespace
 
@@ -224,17 +92,17 @@ std::string_view KernelClassName(KernelClass kernel_class) {
 }
 
 KernelClass ClassifyKernel(std::string_view name) {
-  return ClassifyCommunicationKernel(name) ? kCommunication : FirstMatch(kKernelPatterns, name);
+  return ClassifyCommunicationKernel(name) ? kCommunication : FirstMatch(kKernelWords, name);
 }
 
 KernelClass ClassifyOperator(std::string_view name) {
-  return FirstMatch(kOperatorPatterns, name);
+  return FirstMatch(kOperatorWords, name);
 }
 
 std::vector<KernelClass> ClassifyActivities(const Trace& trace) {
   const Activities& activities = trace.activities;
-  NameCache by_kernel(trace, &ClassifyKernel);
-  NameCache by_operator(trace, &ClassifyOperator);
+  PerName by_kernel(trace, &ClassifyKernel);
+  PerName by_operator(trace, &ClassifyOperator);
   std::vector<KernelClass> classes(activities.size(), kOther);
   for (std::size_t row = 0; row < activities.size(); ++row) {
     const ActivityKind kind = activities.kind[row];

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-#include <vector>
-
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {

@@ -1,13 +1,109 @@
 #include "orrery/trace/matched_collectives.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
+#include <map>
+#include <set>
+#include <utility>
 
-#include "orrery/trace/enums.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/number_list.h"
 
 namespace orrery::trace {
+namespace {
+
+std::string NameOrDescription(const Trace& trace, RowId group) {
+  const std::string_view name = trace.Text(trace.process_groups.name[group]);
+  const std::string_view description = trace.Text(trace.process_groups.description[group]);
+  if (name.empty() || description.empty()) {
+    return std::string(name.empty() ? description : name);
+  }
+  return fmt::format("{} ({})", name, description);
+}
+
+std::string KeyFromList(const Trace& trace, RowId group, const std::vector<std::int32_t>& ranks) {
+  const std::string_view name = trace.Text(trace.process_groups.name[group]);
+  if (trace.process_groups.ranks_cut[group] == 0) {
+    return fmt::format("{} [{}]", name, fmt::join(ranks, ","));
+  }
+  return fmt::format("{} [{},...] of {}", name, fmt::join(ranks, ","),
+                     trace.process_groups.num_ranks[group]);
+}
+
+std::string KeyFromRange(const Trace& trace, RowId group) {
+  const ProcessGroups::Row row = trace.process_groups.At(group);
+  return fmt::format("{}, {} ranks from {} by {}", NameOrDescription(trace, group), row.num_ranks,
+                     row.rank_start, row.rank_stride);
+}
+
+// The members that first rank, stride and size describe.
+std::vector<std::int32_t> MembersFromRange(const Trace& trace, RowId group) {
+  const ProcessGroups::Row row = trace.process_groups.At(group);
+  std::vector<std::int32_t> members;
+  if (row.rank_start >= 0 && row.rank_stride > 0) {
+    for (std::int32_t place = 0; place < row.num_ranks; ++place) {
+      members.push_back(row.rank_start + place * row.rank_stride);
+    }
+  }
+  return members;
+}
+
+}  // namespace
+
+std::optional<CollectiveGroup> IdentifyGroup(const Trace& trace, RowId group,
+                                             bool communicators_shared) {
+  CollectiveGroup identity{.num_ranks = GroupSize(trace, group),
+                           .members = MembersFromRange(trace, group)};
+  std::vector<std::int32_t> ranks =
+      NumbersIn<std::int32_t>(trace.Text(trace.process_groups.ranks[group]));
+  if (!ranks.empty()) {
+    identity.key = KeyFromList(trace, group, ranks);
+    if (trace.process_groups.ranks_cut[group] == 0) {
+      identity.members = std::move(ranks);
+    }
+  } else if (trace.process_groups.rank_start[group] >= 0 ||
+             !NameOrDescription(trace, group).empty()) {
+    identity.key = KeyFromRange(trace, group);
+  } else if (communicators_shared && trace.process_groups.communicator[group] != 0) {
+    identity.key = fmt::format("communicator {:#x}", trace.process_groups.communicator[group]);
+  } else {
+    return std::nullopt;
+  }
+  return identity;
+}
+
+bool AreCommunicatorsShared(const TraceSet& set) {
+  std::map<std::uint64_t, std::size_t> ranks_of_communicator;
+  for (const Trace& trace : set.ranks) {
+    std::set<std::uint64_t> of_rank;
+    for (RowId group = 0; group < trace.process_groups.size(); ++group) {
+      if (trace.process_groups.communicator[group] != 0 && GroupSize(trace, group) != 1) {
+        of_rank.insert(trace.process_groups.communicator[group]);
+      }
+    }
+    for (const std::uint64_t communicator : of_rank) {
+      ++ranks_of_communicator[communicator];
+    }
+  }
+  const auto num_shared = std::count_if(ranks_of_communicator.begin(), ranks_of_communicator.end(),
+                                        [](const auto& entry) { return entry.second > 1; });
+  return 2 * static_cast<std::size_t>(num_shared) >= ranks_of_communicator.size();
+}
+
+std::int32_t GroupSize(const Trace& trace, RowId group) {
+  if (group == kNoRow) {
+    return -1;
+  }
+  if (trace.process_groups.num_ranks[group] >= 0 || trace.process_groups.ranks_cut[group] != 0) {
+    return trace.process_groups.num_ranks[group];
+  }
+  const auto ranks = NumbersIn<std::int32_t>(trace.Text(trace.process_groups.ranks[group]));
+  return ranks.empty() ? -1 : static_cast<std::int32_t>(ranks.size());
+}
 
 bool IsSynchronising(CollectiveKind kind) {
   switch (kind) {

@@ -1,15 +1,34 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <ranges>
-#include <vector>
 
-#include "orrery/base/columns.h"
-#include "orrery/trace/collective_groups.h"
-#include "orrery/trace/problems.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
+
+/// A group of ranks as all its members see it.
+struct CollectiveGroup {
+  std::string key = {};                    // the same text on every member
+  std::int32_t num_ranks = -1;             // -1: no file says
+  std::vector<std::int32_t> members = {};  // global ranks, where the file gives all of them
+
+  bool operator==(const CollectiveGroup&) const = default;
+};
+
+/// Makes the key from the first of these that a row of ProcessGroups has: name and list of ranks
+/// (a truncated list with its size), name and description with size, first rank and stride,
+/// communicator (when `communicators_shared`). Nothing when no other rank could recognise the
+/// group.
+[[nodiscard]] std::optional<CollectiveGroup> IdentifyGroup(const Trace& trace, RowId group,
+                                                           bool communicators_shared);
+
+/// Returns whether ranks call their communicators alike. Some tools write an id, others the address
+/// of an object in the process; ids are those of which at least half are met on several ranks.
+[[nodiscard]] bool AreCommunicatorsShared(const TraceSet& set);
+
+/// Returns how many ranks the group has, from its size or its list; -1 when unknown.
+[[nodiscard]] std::int32_t GroupSize(const Trace& trace, RowId group);
 
 /// How the members of a collective were found.
 enum class MatchRule : std::uint8_t {
@@ -112,5 +131,14 @@ struct MatchedCollectives {
 /// Returns how long a member waited for the last one, at most its own duration.
 [[nodiscard]] std::int64_t WaitNs(const MatchedCollectives& matched, std::size_t instance,
                                   std::uint32_t member);
+
+/// Finds for each collective its counterparts on the other ranks. Every group of ranks uses the
+/// first rule that all its ranks support (MatchRule in order; sends and receives with known peers
+/// always kPeerOrder). Rows with kernels are matched when a rank has any, else its calls. What
+/// stays without counterpart is counted.
+///
+/// Costs O(n log n) in the number of collectives. The result does not depend on the order of the
+/// ranks in the set, apart from `rank_index`.
+[[nodiscard]] MatchedCollectives MatchCollectives(const TraceSet& set);
 
 }  // namespace orrery::trace

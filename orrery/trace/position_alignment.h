@@ -51,8 +51,7 @@ struct PositionAlignment {
 /// of items are paired as they stand if that explains the sequences as well as a longest common
 /// subsequence does; else the subsequence decides.
 ///
-/// Agreement of all shifts costs O(n) together (Z function), the time of a shift at most 1,024
-/// samples, the subsequence at most 2,048 edits.
+/// Costs O(n) for all shifts (Z function), 1,024 samples for each shift, and 2,048 edits.
 [[nodiscard]] PositionAlignment AlignPositions(std::span<const SequenceItem> reference,
                                                std::span<const SequenceItem> other,
                                                const StepHints& hints = {});

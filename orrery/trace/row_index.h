@@ -1,13 +1,16 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
-#include <vector>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
 
 #include <tsl/robin_map.h>
 
-#include "orrery/base/columns.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 
@@ -76,6 +79,58 @@ class RowIndex {
   std::vector<RowId> dense_;
   tsl::robin_map<std::int64_t, RowId> sparse_;
   std::vector<RowId> next_;
+};
+
+/// Calls a function of names once for each distinct name of a trace: names repeat thousands of
+/// times.
+template <typename Function>
+class PerName {
+ public:
+  PerName(const Trace& trace, Function function)
+      : trace_(trace), function_(std::move(function)), known_(trace.strings.size()) {}
+
+  auto operator()(StringId name) {
+    auto& known = known_[static_cast<std::size_t>(name)];
+    if (!known) {
+      known = function_(trace_.Text(name));
+    }
+    return *known;
+  }
+
+ private:
+  const Trace& trace_;
+  Function function_;
+  std::vector<std::optional<std::invoke_result_t<Function, std::string_view>>> known_;
+};
+
+/// The reverse of a link column: for each row of the target table the rows that link to it, in
+/// order.
+class RowsByTarget {
+ public:
+  RowsByTarget(std::span<const RowId> target_of_row, std::size_t num_targets)
+      : first_(num_targets + 1, 0) {
+    for (const RowId target : target_of_row) {
+      if (target != kNoRow) {
+        ++first_[target + 1];
+      }
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    rows_.resize(first_.back());
+    std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+    for (RowId row = 0; row < target_of_row.size(); ++row) {
+      if (target_of_row[row] != kNoRow) {
+        rows_[next[target_of_row[row]]++] = row;
+      }
+    }
+  }
+
+  [[nodiscard]] std::span<const RowId> Of(RowId target) const {
+    return std::span(rows_).subspan(first_[target], first_[target + 1] - first_[target]);
+  }
+
+ private:
+  std::vector<std::size_t> first_;
+  std::vector<RowId> rows_;
 };
 
 }  // namespace orrery::trace

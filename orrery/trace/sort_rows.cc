@@ -3,13 +3,10 @@
 #include <numeric>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <tbb/task_group.h>
 
-#include "orrery/base/columns.h"
 #include "orrery/trace/finish.h"
-#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {

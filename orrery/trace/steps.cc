@@ -1,25 +1,17 @@
-#include "orrery/trace/steps.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <regex>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/core.h>
 
-#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
-#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
-#include "orrery/trace/enums.h"
-#include "orrery/trace/tables.h"
+#include "orrery/trace/finish.h"
+#include "orrery/trace/row_index.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {
@@ -56,19 +48,6 @@ bool IsIteration(std::string_view name) {
                      [&](std::string_view word) { return IsNumbered(name, word); });
 }
 
-bool IsRunBatch(std::string_view name) {
-  return name.ends_with(": run_batch");
-}
-
-// vLLM on XLA: the Python function of the engine, with its line.
-bool IsEngineStep(std::string_view name) {
-  return name.starts_with("$core.py:") && name.ends_with(" step");
-}
-
-bool IsStepMarker(std::string_view name) {
-  return name == "StepMarker";
-}
-
 // The number in a marker: its last run of digits, as in "ProfilerStep#12" and "iteration 12".
 std::int64_t NumberIn(std::string_view name) {
   std::size_t end = name.size();
@@ -84,26 +63,6 @@ std::int64_t NumberIn(std::string_view name) {
   return number;
 }
 
-// Tests every distinct name once.
-class NameFilter {
- public:
-  NameFilter(const Trace& trace, const NameTest& test)
-      : trace_(trace), test_(test), known_(trace.strings.size(), -1) {}
-
-  bool operator()(StringId id) {
-    signed char& known = known_[static_cast<std::size_t>(id)];
-    if (known < 0) {
-      known = test_(trace_.Text(id)) ? 1 : 0;
-    }
-    return known == 1;
-  }
-
- private:
-  const Trace& trace_;
-  const NameTest& test_;
-  std::vector<signed char> known_;
-};
-
 void AppendStep(Trace& trace, RowId annotation) {
   const Annotations& ranges = trace.annotations;
   trace.steps.Append({.begin_ns = ranges.begin_ns[annotation],
@@ -114,7 +73,7 @@ void AppendStep(Trace& trace, RowId annotation) {
 }
 
 void TakeAnnotations(Trace& trace, const NameTest& test) {
-  NameFilter is_marker(trace, test);
+  PerName is_marker(trace, test);
   const Annotations& ranges = trace.annotations;
   for (RowId row = 0; row < ranges.size(); ++row) {
     if (ranges.kind[row] == AnnotationKind::kHost && is_marker(ranges.name[row])) {
@@ -161,21 +120,10 @@ void CountSteps(Trace& trace) {
   }
 }
 
-void TakeUnnumbered(Trace& trace, const NameTest& test) {
-  TakeAnnotations(trace, test);
-  CountSteps(trace);
-}
-
-void TakeStepMarkers(Trace& trace) {
-  TakeAnnotations(trace, IsStepMarker);
-  DropShortSteps(trace);
-  CountSteps(trace);
-}
-
 // Steps of tables whose names may carry no number count up.
 template <typename Table>
 void TakeSlices(Trace& trace, const Table& table, const NameTest& test) {
-  NameFilter is_marker(trace, test);
+  PerName is_marker(trace, test);
   for (RowId row = 0; row < table.size(); ++row) {
     if (is_marker(table.name[row])) {
       trace.steps.Append({.begin_ns = table.begin_ns[row],
@@ -215,11 +163,24 @@ void FindSteps(Trace& trace, const std::string& marker) {
       // Files of 2021 have no category of their own for annotations.
       [&] { TakeSlices(trace, trace.host_ops, IsProfilerStep); },
       [&] { TakeAnnotations(trace, IsServingStep); },
-      [&] { TakeSlices(trace, trace.python_calls, IsRunBatch); },
+      [&] {
+        TakeSlices(trace, trace.python_calls,
+                   [](std::string_view name) { return name.ends_with(": run_batch"); });
+      },
       [&] { TakeAnnotations(trace, IsIteration); },
       [&] { TakeStepLine(trace); },
-      [&] { TakeUnnumbered(trace, IsEngineStep); },
-      [&] { TakeStepMarkers(trace); },
+      // vLLM on XLA: the Python function of the engine, with its line.
+      [&] {
+        TakeAnnotations(trace, [](std::string_view name) {
+          return name.starts_with("$core.py:") && name.ends_with(" step");
+        });
+        CountSteps(trace);
+      },
+      [&] {
+        TakeAnnotations(trace, [](std::string_view name) { return name == "StepMarker"; });
+        DropShortSteps(trace);
+        CountSteps(trace);
+      },
   };
   for (const auto& take : families) {
     take();

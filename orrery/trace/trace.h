@@ -1,12 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/string_table.h"
-#include "orrery/trace/memory_tables.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/tables.h"
 
@@ -27,6 +24,36 @@ struct TraceInfo {
   bool operator==(const TraceInfo&) const = default;
 };
 
+/// The tables of a Trace, in order.
+#define ORRERY_TRACE_TABLES(X)       \
+  X(Metadata, metadata)              \
+  X(Devices, devices)                \
+  X(Tracks, tracks)                  \
+  X(LaunchShapes, launch_shapes)     \
+  X(Activities, activities)          \
+  X(HostOps, host_ops)               \
+  X(RuntimeCalls, runtime_calls)     \
+  X(Annotations, annotations)        \
+  X(Steps, steps)                    \
+  X(ProcessGroups, process_groups)   \
+  X(Collectives, collectives)        \
+  X(Syncs, syncs)                    \
+  X(MemoryEvents, memory_events)     \
+  X(Counters, counters)              \
+  X(PythonCalls, python_calls)       \
+  X(Instants, instants)              \
+  X(OtherSlices, other_slices)       \
+  X(Flows, flows)                    \
+  X(GraphNodes, graph_nodes)         \
+  X(MemoryObjects, memory_objects)   \
+  X(Observations, observations)      \
+  X(Touches, touches)                \
+  X(PageRuns, page_runs)             \
+  X(Accesses, accesses)              \
+  X(AccessLanes, access_lanes)       \
+  X(CoverageCounts, coverage_counts) \
+  X(Overheads, overheads)
+
 /// The activity of one rank, recorded or predicted: tables of columns that share one set of
 /// strings.
 struct Trace {
@@ -34,33 +61,9 @@ struct Trace {
   ProblemLog problems;
   StringTable strings;
 
-  Metadata metadata;
-  Devices devices;
-  Tracks tracks;
-  LaunchShapes launch_shapes;
-  Activities activities;
-  HostOps host_ops;
-  RuntimeCalls runtime_calls;
-  Annotations annotations;
-  Steps steps;
-  ProcessGroups process_groups;
-  Collectives collectives;
-  Syncs syncs;
-  MemoryEvents memory_events;
-  Counters counters;
-  PythonCalls python_calls;
-  Instants instants;
-  OtherSlices other_slices;
-  Flows flows;
-  GraphNodes graph_nodes;
-  MemoryObjects memory_objects;
-  Observations observations;
-  Touches touches;
-  PageRuns page_runs;
-  Accesses accesses;
-  AccessLanes access_lanes;
-  CoverageCounts coverage_counts;
-  Overheads overheads;
+#define ORRERY_TRACE_MEMBER(Table, name) Table name;
+  ORRERY_TRACE_TABLES(ORRERY_TRACE_MEMBER)
+#undef ORRERY_TRACE_MEMBER
 
   [[nodiscard]] std::string_view Text(StringId id) const { return strings.View(id); }
 
@@ -70,33 +73,9 @@ struct Trace {
 /// Calls `visit(name, table)` for each table, in the order of the members of Trace.
 template <typename TraceType, typename Visit>
 void ForEachTable(TraceType& trace, Visit&& visit) {
-  visit("metadata", trace.metadata);
-  visit("devices", trace.devices);
-  visit("tracks", trace.tracks);
-  visit("launch_shapes", trace.launch_shapes);
-  visit("activities", trace.activities);
-  visit("host_ops", trace.host_ops);
-  visit("runtime_calls", trace.runtime_calls);
-  visit("annotations", trace.annotations);
-  visit("steps", trace.steps);
-  visit("process_groups", trace.process_groups);
-  visit("collectives", trace.collectives);
-  visit("syncs", trace.syncs);
-  visit("memory_events", trace.memory_events);
-  visit("counters", trace.counters);
-  visit("python_calls", trace.python_calls);
-  visit("instants", trace.instants);
-  visit("other_slices", trace.other_slices);
-  visit("flows", trace.flows);
-  visit("graph_nodes", trace.graph_nodes);
-  visit("memory_objects", trace.memory_objects);
-  visit("observations", trace.observations);
-  visit("touches", trace.touches);
-  visit("page_runs", trace.page_runs);
-  visit("accesses", trace.accesses);
-  visit("access_lanes", trace.access_lanes);
-  visit("coverage_counts", trace.coverage_counts);
-  visit("overheads", trace.overheads);
+#define ORRERY_TRACE_VISIT(Table, name) visit(#name, trace.name);
+  ORRERY_TRACE_TABLES(ORRERY_TRACE_VISIT)
+#undef ORRERY_TRACE_VISIT
 }
 
 /// The time between the first begin and the last end of anything recorded.
@@ -110,5 +89,18 @@ struct Span {
 /// Returns the span of host and device rows (profiler windows and metadata left out); empty traces
 /// give {0, 0}.
 Span RecordedSpan(const Trace& trace);
+
+struct NamedCount {
+  std::string_view name;  // as in the JSON of `orrery info`
+  std::int64_t count = 0;
+};
+
+/// The number of rows of each kind of a rank, the most important first. Operators of an
+/// execution trace without Kineto rows are its operator nodes. Collectives are those that ran on
+/// the device; where none did (no device, or no peers) they are the calls.
+[[nodiscard]] std::vector<NamedCount> CountRows(const Trace& trace);
+
+/// The name of the device that the rank worked on, or of all of them; empty if unknown.
+[[nodiscard]] std::string DeviceName(const Trace& trace);
 
 }  // namespace orrery::trace

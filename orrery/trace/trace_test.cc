@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/string_table.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::trace {

@@ -1,10 +1,10 @@
-#include "orrery/trace/workload_card.h"
-
 #include <optional>
 #include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
+
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <queue>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace orrery::workload {
@@ -46,23 +46,23 @@ Successors SuccessorsOf(const Program& program) {
   return result;
 }
 
-std::uint32_t CommunicationShare(collective::CollectiveKind kind, int multiprocessors) {
+std::uint32_t CommunicationShare(CollectiveKind kind, int multiprocessors) {
   constexpr std::uint32_t kMillion = 1'000'000;
-  const std::uint32_t blocks = kind == collective::CollectiveKind::kSendRecv ? 4 : 16;
+  const std::uint32_t blocks = kind == CollectiveKind::kSendRecv ? 4 : 16;
   return blocks * kMillion / static_cast<std::uint32_t>(std::max(multiprocessors, 1));
 }
 
 void UniteGroupRoles(std::span<Program> programs) {
   std::map<std::string, std::uint32_t, std::less<>> role_of_name;
-  std::vector<std::string> names;
+  std::vector<std::pair<std::string, std::string>> united_roles;  // name, dimension
   for (Program& program : programs) {
     std::vector<std::uint32_t> united;
-    for (const StringId role : program.roles) {
-      const std::string name(program.strings.View(role));
+    for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+      const std::string name(program.RoleName(role));
       const auto [found, is_new] =
-          role_of_name.emplace(name, static_cast<std::uint32_t>(names.size()));
+          role_of_name.emplace(name, static_cast<std::uint32_t>(united_roles.size()));
       if (is_new) {
-        names.push_back(name);
+        united_roles.emplace_back(name, program.strings.View(program.roles.dimension[role]));
       }
       united.push_back(found->second);
     }
@@ -71,19 +71,58 @@ void UniteGroupRoles(std::span<Program> programs) {
     }
   }
   for (Program& program : programs) {
-    program.roles.clear();
-    for (const std::string_view name : names) {
-      program.roles.push_back(program.strings.Intern(name));
+    program.roles = {};
+    for (const auto& [name, dimension] : united_roles) {
+      program.AddRole(name, dimension);
     }
   }
 }
 
 PartId PartIndex::Find(const Parts::Row& row, Program& program) {
-  const auto [part, is_new] = parts_.try_emplace(ContentOf(row), kNone);
+  const auto [part, is_new] =
+      parts_.try_emplace({row.category, row.phase, row.chunk, row.sm_share, row.memory_share,
+                          row.compute_share, row.operation},
+                         kNone);
   if (is_new) {
     part->second = program.parts.Append(row);
   }
   return part->second;
+}
+
+std::vector<std::size_t> InputsFirst(const std::vector<std::vector<std::size_t>>& inputs) {
+  std::vector<std::vector<std::size_t>> outputs(inputs.size());
+  std::vector<std::size_t> num_missing(inputs.size());
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t node = 0; node < inputs.size(); ++node) {
+    num_missing[node] = inputs[node].size();
+    for (const std::size_t input : inputs[node]) {
+      outputs[input].push_back(node);
+    }
+    if (inputs[node].empty()) {
+      ready.push(node);
+    }
+  }
+  std::vector<std::size_t> order;
+  while (!ready.empty()) {
+    const std::size_t node = ready.top();
+    ready.pop();
+    order.push_back(node);
+    for (const std::size_t output : outputs[node]) {
+      if (--num_missing[output] == 0) {
+        ready.push(output);
+      }
+    }
+  }
+  return order;
+}
+
+std::size_t FirstMissing(const std::vector<std::size_t>& order, std::size_t num_nodes) {
+  std::vector<bool> is_there(num_nodes);
+  for (const std::size_t node : order) {
+    is_there[node] = true;
+  }
+  return static_cast<std::size_t>(std::find(is_there.begin(), is_there.end(), false) -
+                                  is_there.begin());
 }
 
 }  // namespace orrery::workload

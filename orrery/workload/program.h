@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -68,7 +69,7 @@ ORRERY_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
 
 /// Properties shared by many tasks: their purpose and their share of the GPU while they run.
 #define ORRERY_PROGRAM_PART_COLUMNS(X)                                                          \
-  X(StringId, category, StringId::kEmpty) /* "product", "attention", "norm", "optimizer" … */ \
+  X(StringId, category, StringId::kEmpty) /* "product", "attention", "norm", "optimizer" … */   \
   X(Phase, phase, Phase::kOther)                                                                \
   X(std::int32_t, chunk, -1)               /* of the pipeline's, of this device */              \
   X(std::uint32_t, sm_share, 0)            /* of the multiprocessors, in millionths */          \
@@ -77,24 +78,24 @@ ORRERY_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
   X(std::uint8_t, operation, kNoOperation) /* a kernel::OperatorKind */
 ORRERY_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
 
-/// The content of a part, to find equal ones.
-[[nodiscard]] inline auto ContentOf(const Parts::Row& row) {
-  return std::tuple(row.category, row.phase, row.chunk, row.sm_share, row.memory_share,
-                    row.compute_share, row.operation);
-}
+/// The process groups of a rank; a communication refers to one by its row.
+#define ORRERY_PROGRAM_ROLE_COLUMNS(X)                                      \
+  X(StringId, name, StringId::kEmpty)      /* "tp", "dp", "pp forward 0" */ \
+  X(StringId, dimension, StringId::kEmpty) /* of parallelism: "tp", "pp" */
+ORRERY_TABLE(Roles, ORRERY_PROGRAM_ROLE_COLUMNS);
 
 /// The group and size of a task of kind kCollective. The n-th communication that the
 /// members of a group start on one role match.
-#define ORRERY_PROGRAM_COMMUNICATION_COLUMNS(X)                                          \
-  X(std::uint32_t, role, 0) /* which of the rank's groups: an index of Program::roles */ \
-  X(collective::CollectiveKind, kind, collective::CollectiveKind::kAllReduce)            \
-  X(std::int64_t, bytes, 0) /* as collective::Request counts; of a message its size */   \
-  X(collective::Element, element, collective::Element::kBfloat16)
+#define ORRERY_PROGRAM_COMMUNICATION_COLUMNS(X)                                        \
+  X(std::uint32_t, role, 0) /* a row of Program::roles */                              \
+  X(CollectiveKind, kind, CollectiveKind::kAllReduce)                                  \
+  X(std::int64_t, bytes, 0) /* as collective::Request counts; of a message its size */ \
+  X(DataType, element, DataType::kBf16)
 ORRERY_TABLE(Communications, ORRERY_PROGRAM_COMMUNICATION_COLUMNS);
 
 /// Memory that a task allocates when it begins or frees when it ends.
-#define ORRERY_PROGRAM_MEMORY_COLUMNS(X)                                     \
-  X(TaskId, task, kNone)                                                     \
+#define ORRERY_PROGRAM_MEMORY_COLUMNS(X)                                   \
+  X(TaskId, task, kNone)                                                   \
   X(StringId, category, StringId::kEmpty) /* "activations", "logits", … */ \
   X(std::int64_t, bytes, 0) /* above 0: taken at the begin; below: given back at the end */
 ORRERY_TABLE(MemoryChanges, ORRERY_PROGRAM_MEMORY_COLUMNS);
@@ -137,9 +138,16 @@ struct Program {
   Communications communications;
   MemoryChanges memory_changes;
   HeldMemory held_memory;
-  /// The process groups of a rank, by name: "tp", "dp", "pp forward 0".
-  std::vector<StringId> roles;
+  Roles roles;
   std::int64_t launch_latency_ps = 0;  // from the end of a launch to the first begin of its kernel
+
+  void AddRole(std::string_view name, std::string_view dimension) {
+    roles.Append({.name = strings.Intern(name), .dimension = strings.Intern(dimension)});
+  }
+
+  [[nodiscard]] std::string_view RoleName(std::uint32_t role) const {
+    return strings.View(roles.name[role]);
+  }
 
   bool operator==(const Program&) const = default;
 };
@@ -157,8 +165,7 @@ struct Successors {
 
 /// The share of a GPU's multiprocessors, in millionths, that NCCL's thread blocks hold: a few for
 /// messages, one for each channel of a collective.
-[[nodiscard]] std::uint32_t CommunicationShare(collective::CollectiveKind kind,
-                                               int multiprocessors);
+[[nodiscard]] std::uint32_t CommunicationShare(CollectiveKind kind, int multiprocessors);
 
 /// Gives all programs the same roles, as an ensemble requires: the union by name, in order of first
 /// appearance.
@@ -171,7 +178,20 @@ class PartIndex {
   PartId Find(const Parts::Row& row, Program& program);
 
  private:
-  std::map<decltype(ContentOf(Parts::Row{})), PartId> parts_;
+  std::map<std::tuple<StringId, Phase, std::int32_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                      std::uint8_t>,
+           PartId>
+      parts_;
 };
+
+/// Returns the nodes of a graph, inputs before what needs them, and of those that could be next the
+/// lowest. `inputs` are the nodes that a node needs. Shorter than `inputs` when some wait for each
+/// other in a circle: those and what needs them are missing.
+[[nodiscard]] std::vector<std::size_t> InputsFirst(
+    const std::vector<std::vector<std::size_t>>& inputs);
+
+/// Returns the first node that such an order lacks.
+[[nodiscard]] std::size_t FirstMissing(const std::vector<std::size_t>& order,
+                                       std::size_t num_nodes);
 
 }  // namespace orrery::workload

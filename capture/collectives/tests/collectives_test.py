@@ -13,8 +13,7 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from collectives import (command_line, kinds, log_text, nccl_library, nccl_tests,  # noqa: E402
-                         plan as plans, sweep)
+from collectives import command_line, log_text, nccl_library, plan as plans
 
 
 def plan_of(collective, min_bytes=8, max_bytes=1024, factor=2, dtype="float"):
@@ -49,7 +48,7 @@ class SizesTest(unittest.TestCase):
 
 class RowTest(unittest.TestCase):
     def test_bus_factors_are_those_of_nccl_tests(self):
-        factors = {name: kind.bus_factor(4) for name, kind in kinds.KINDS.items()}
+        factors = {name: kind.bus_factor(4) for name, kind in plans.KINDS.items()}
         self.assertEqual(factors, {
             "all_reduce": 1.5, "all_gather": 0.75, "reduce_scatter": 0.75, "alltoall": 0.75,
             "broadcast": 1.0, "reduce": 1.0, "sendrecv": 1.0})
@@ -95,7 +94,7 @@ class FakeBench:
 class SweepTest(unittest.TestCase):
     def test_times_are_means_over_the_ranks_after_a_barrier_each(self):
         group, rows = FakeGroup(), []
-        bus = sweep.sweep(plan_of("broadcast", 1000, 1000), FakeBench(), group, rows.append)
+        bus = log_text.sweep(plan_of("broadcast", 1000, 1000), FakeBench(), group, rows.append)
         self.assertEqual(group.barriers, 2)
         self.assertEqual([row.split()[5] for row in rows], ["11.00"])
         # 1000 bytes in 11 µs and in 7 µs.
@@ -104,7 +103,7 @@ class SweepTest(unittest.TestCase):
 
     def test_what_nccl_cannot_do_in_place_is_not_measured_in_place(self):
         group, rows = FakeGroup(), []
-        bus = sweep.sweep(plan_of("sendrecv", 1000, 1000), FakeBench(), group, rows.append)
+        bus = log_text.sweep(plan_of("sendrecv", 1000, 1000), FakeBench(), group, rows.append)
         self.assertEqual((group.barriers, len(bus)), (1, 1))
         self.assertEqual(rows[0].split()[-4:], ["N/A"] * 4)
 
@@ -128,7 +127,7 @@ class NcclLibraryTest(unittest.TestCase):
     def calls_of(self, collective, rank=1, ranks=3):
         library = FakeLibrary()
         communicator = nccl_library.Communicator(nccl_library.Nccl(library), "comm", ranks, rank)
-        message = plans.Message(4800, 400 if kinds.KINDS[collective].is_split else 1200)
+        message = plans.Message(4800, 400 if plans.KINDS[collective].is_split else 1200)
         communicator.prepare(plan_of(collective), 10000, 20000, message, 7)()
         return library.calls
 
@@ -183,11 +182,11 @@ class NcclTestsTest(unittest.TestCase):
             program.chmod(0o755)
             log = pathlib.Path(folder) / "out.log"
             plan = plan_of("all_reduce")
-            found = nccl_tests.find(plan, folder)
+            found = command_line.find_nccl_tests(plan, folder)
             self.assertEqual(found, str(program))
             with contextlib.redirect_stdout(io.StringIO()), \
                     contextlib.redirect_stderr(io.StringIO()) as errors:
-                status = nccl_tests.run(found, plan, 8, str(log))
+                status = command_line.run_nccl_tests(found, plan, 8, str(log))
             return status, log.read_text(), errors.getvalue()
 
     def test_its_output_is_the_log_and_it_gets_the_plan(self):

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from collectives import log_text, plan as plans, sweep  # noqa: E402
+from collectives import log_text, plan as plans  # noqa: E402
 
 RANKS = 4
 
@@ -39,7 +39,7 @@ def lines(collective):
                                "NVIDIA H200") for rank in range(RANKS)]
     head = log_text.header(plan, devices, log_text.Versions("2.29.3", "2.9.0", "580.65", "13.0"))
     rows = []
-    bus_bandwidths = sweep.sweep(plan, SteadyBench(), SameTimes(), rows.append)
+    bus_bandwidths = log_text.sweep(plan, SteadyBench(), SameTimes(), rows.append)
     return head + rows + log_text.closing(plan, bus_bandwidths)
 
 

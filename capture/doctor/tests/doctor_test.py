@@ -11,8 +11,8 @@ import unittest
 _CAPTURE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_CAPTURE))
 
-from doctor import capture_findings, command_line, findings, programs  # noqa: E402
-from doctor.machine import Machine  # noqa: E402
+from doctor import command_line, findings, programs  # noqa: E402
+from doctor.programs import Machine  # noqa: E402
 
 _TORCH = '{"torch": "2.11.0+cu130", "cuda": "13.0", "gpus": 2}'
 _VERSIONS = {
@@ -71,7 +71,7 @@ class FakeMachine:
 class DoctorTest(unittest.TestCase):
     maxDiff = None
 
-    def test_where_all_is_there_nothing_is_to_be_mended(self):
+    def test_where_all_is_there_nothing_is_to_be_fixed(self):
         shown, status = FakeMachine(self).full().report()
         self.assertEqual(status, 0)
         self.assertEqual(shown, """\
@@ -98,46 +98,46 @@ works          counters of measure overlap
 works          capture
 works          capture --accesses""")
 
-    def test_where_nothing_is_there_each_line_says_why_and_how_to_mend(self):
+    def test_where_nothing_is_there_each_line_says_why_and_how_to_fix(self):
         shown, status = FakeMachine(self).report()
         self.assertEqual(status, 2)
         self.assertEqual(shown, """\
 missing  gpu                no nvidia-smi
                             why:  everything is measured on it
-                            mend: install NVIDIA's driver, or give the container the GPUs (--gpus all)
+                            fix:  install NVIDIA's driver, or give the container the GPUs (--gpus all)
 missing  pytorch            ModuleNotFoundError: No module named 'torch'
                             why:  measure kernels, collectives and overlap call its operators
-                            mend: /bin/python3 -m pip install torch, or run orrery-capture with the python3 that has it
+                            fix:  /bin/python3 -m pip install torch, or run orrery-capture with the python3 that has it
 missing  cupti              no libcupti*.so*
                             why:  times of single kernels come from it, through PyTorch
-                            mend: it comes with PyTorch's wheels and the CUDA toolkit (package cuda-cupti)
+                            fix:  it comes with PyTorch's wheels and the CUDA toolkit (package cuda-cupti)
 missing  nvcc               not in $PATH
                             why:  measure overlap and ceilings build their kernels with it
-                            mend: install the CUDA toolkit, or put its bin folder into $PATH
+                            fix:  install the CUDA toolkit, or put its bin folder into $PATH
 missing  ncu                not in $PATH
                             why:  hardware counters of measure overlap; without it pairs have launch data only
-                            mend: install Nsight Compute (package nsight-compute), or put it into $PATH
+                            fix:  install Nsight Compute (package nsight-compute), or put it into $PATH
 missing  counters           the driver is not loaded
                             why:  ncu reads counters only where the driver allows it
-                            mend: install and load NVIDIA's driver
+                            fix:  install and load NVIDIA's driver
 missing  nccl               no libnccl.so*
                             why:  measure collectives and measure overlap --nccl call it
-                            mend: it comes with PyTorch's wheels; or install the package libnccl2
+                            fix:  it comes with PyTorch's wheels; or install the package libnccl2
 missing  nsys               not in $PATH
                             why:  records runs that orrery info, analyze and fit overlap --from-traces read
-                            mend: install Nsight Systems (package nsight-systems), or put it into $PATH
+                            fix:  install Nsight Systems (package nsight-systems), or put it into $PATH
 missing  compute-sanitizer  not in $PATH
                             why:  checks changes of our own kernels; no measurement needs it
-                            mend: install the CUDA toolkit, or put its bin folder into $PATH
+                            fix:  install the CUDA toolkit, or put its bin folder into $PATH
 missing  g++                not in $PATH
                             why:  capture builds its libraries with it, on the machine
-                            mend: install g++ 12 or newer (package g++)
+                            fix:  install g++ 12 or newer (package g++)
 missing  cupti.h            not in /usr/local/cuda
                             why:  capture builds its library for CUPTI with it
-                            mend: install the CUDA toolkit 13 (package cuda-cupti-dev)
+                            fix:  install the CUDA toolkit 13 (package cuda-cupti-dev)
 missing  sanitizer library  no libsanitizer-public.so
                             why:  capture --accesses sees memory accesses through it
-                            mend: install the Compute Sanitizer of the CUDA toolkit 13 (package cuda-sanitizer)
+                            fix:  install the Compute Sanitizer of the CUDA toolkit 13 (package cuda-sanitizer)
 ok       other tool         none
 ok       sandbox            none
 
@@ -203,7 +203,7 @@ does not work  capture --accesses (lacks gpu, nvcc, g++, sanitizer library)""")
 
     def test_another_tool_stops_capture_alone(self):
         fake = FakeMachine(self).full()
-        other = capture_findings.other_tool(fake.machine(variables={"CUDA_INJECTION64_PATH": "/x/libother.so"}))
+        other = findings.other_tool(fake.machine(variables={"CUDA_INJECTION64_PATH": "/x/libother.so"}))
         self.assertEqual((other.state, other.found), ("limited", "CUDA_INJECTION64_PATH=/x/libother.so"))
 
     def test_a_sandbox_stops_accesses(self):
@@ -216,7 +216,7 @@ does not work  capture --accesses (lacks gpu, nvcc, g++, sanitizer library)""")
     def test_a_sanitizer_without_headers_is_missing(self):
         fake = FakeMachine(self)
         fake.file("usr/local/cuda/compute-sanitizer/libsanitizer-public.so")
-        self.assertIn("without its headers", capture_findings.sanitizer(fake.machine()).found)
+        self.assertIn("without its headers", findings.sanitizer(fake.machine()).found)
 
     def test_versions_are_read_as_each_program_prints_them(self):
         self.assertEqual([programs.version_in(_VERSIONS[name]) for name in ("nvcc", "ncu", "nsys")],

@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from microbench import estimate, operator_text, sampling, smoke_plan  # noqa: E402
+from microbench import operator_text, sampling  # noqa: E402
 
 
 class OperatorTextTest(unittest.TestCase):
@@ -79,7 +79,7 @@ class SamplingTest(unittest.TestCase):
         self.assertEqual(layouts, {"nn", "nt", "tn"})
 
     def test_the_smoke_run_has_few_small_operators_of_every_kind(self):
-        groups = smoke_plan.plan(1)
+        groups = sampling.smoke_plan(1)
         kinds = {chosen[0].operator.kind for chosen in groups.values()}
         self.assertEqual(kinds, set(sampling.SAMPLERS))
         self.assertLessEqual(max(len(chosen) for chosen in groups.values()), 3)
@@ -88,18 +88,18 @@ class SamplingTest(unittest.TestCase):
 class EstimateTest(unittest.TestCase):
     def test_flops_and_bytes_of_a_product(self):
         # 2·4·5·6 = 240 flops; 2 bytes · (4·6 + 6·5 + 4·5) = 148 bytes.
-        self.assertEqual(estimate.cost(operator_text.parse("gemm m=4 n=5 k=6 bf16")), (240, 148))
+        self.assertEqual(operator_text.cost(operator_text.parse("gemm m=4 n=5 k=6 bf16")), (240, 148))
 
     def test_true_fp32_is_slower_than_tf32(self):
         texts = [f"gemm m=8192 n=8192 k=8192 {dtype}" for dtype in ("fp32", "tf32")]
-        fp32, tf32 = (estimate.seconds(operator_text.parse(text)) for text in texts)
+        fp32, tf32 = (operator_text.seconds(operator_text.parse(text)) for text in texts)
         self.assertGreater(fp32, 5 * tf32)
 
     def test_what_takes_too_long_or_too_much_memory_is_too_large(self):
-        self.assertTrue(estimate.too_large(operator_text.parse(
+        self.assertTrue(operator_text.too_large(operator_text.parse(
             "gemm m=65536 n=65536 k=65536 bf16")))
-        self.assertTrue(estimate.too_large(operator_text.parse("fill n=13000000000 bf16")))
-        self.assertFalse(estimate.too_large(operator_text.parse("fill n=1000000 bf16")))
+        self.assertTrue(operator_text.too_large(operator_text.parse("fill n=13000000000 bf16")))
+        self.assertFalse(operator_text.too_large(operator_text.parse("fill n=1000000 bf16")))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-#include "communication.h"
-#include "kernel_takes.h"
-#include "timer.cuh"
+#include "kernels.h"
 
 namespace {
 

@@ -2,9 +2,7 @@
 // one GPU, set up once.
 #include <cstring>
 
-#include "communication.h"
-#include "gate.h"
-#include "stamped.h"
+#include "kernels.h"
 
 namespace {
 
@@ -26,6 +24,14 @@ struct State {
 
 State state;
 
+/// Calls one function after another until one fails; its error.
+template <typename... Calls>
+cudaError_t InTurn(Calls... calls) {
+  cudaError_t status = cudaSuccess;
+  static_cast<void>(((status = static_cast<cudaError_t>(calls()), status == cudaSuccess) && ...));
+  return status;
+}
+
 cudaError_t MakeStreams() {
   int least = 0;
   int greatest = 0;
@@ -44,42 +50,32 @@ cudaError_t MakeBuffers(unsigned long long device_bytes) {
   state.buffers.device_vectors = device_bytes / sizeof(uint4);
   state.buffers.host_vectors = kHostBytes / sizeof(uint4);
   state.buffers.cache_vectors = kCacheBytes / sizeof(uint4);
-  cudaError_t status = cudaMalloc(&state.buffers.device, device_bytes);
-  if (status == cudaSuccess) {
-    status = cudaMemset(state.buffers.device, 1, device_bytes);
-  }
-  if (status == cudaSuccess) {
-    status = cudaMalloc(&state.compute, kComputeBytes);
-  }
-  if (status == cudaSuccess) {
-    status = cudaMemset(state.compute, 1, kComputeBytes);
-  }
   void* host = nullptr;
-  if (status == cudaSuccess) {
-    status = cudaHostAlloc(&host, kHostBytes, cudaHostAllocMapped);
-  }
-  if (status == cudaSuccess) {
-    std::memset(host, 1, kHostBytes);
-    status = cudaHostGetDevicePointer(reinterpret_cast<void**>(&state.buffers.host), host, 0);
-  }
-  return status;
+  return InTurn([&] { return cudaMalloc(&state.buffers.device, device_bytes); },
+                [&] { return cudaMemset(state.buffers.device, 1, device_bytes); },
+                [&] { return cudaMalloc(&state.compute, kComputeBytes); },
+                [&] { return cudaMemset(state.compute, 1, kComputeBytes); },
+                [&] { return cudaHostAlloc(&host, kHostBytes, cudaHostAllocMapped); },
+                [&] {
+                  std::memset(host, 1, kHostBytes);
+                  return cudaHostGetDevicePointer(reinterpret_cast<void**>(&state.buffers.host),
+                                                  host, 0);
+                });
 }
 
 cudaError_t MakeSlots(int slots) {
   state.slots = slots;
   const std::size_t count = static_cast<std::size_t>(slots);
-  cudaError_t status = cudaMalloc(&state.slot, count * sizeof(Slot));
-  if (status == cudaSuccess) {
-    status = cudaMalloc(&state.records, count * kMostBlocks * sizeof(BlockRecord));
-  }
-  if (status == cudaSuccess) {
-    status = cudaHostAlloc(&state.host_go, count * sizeof(unsigned int), cudaHostAllocMapped);
-  }
-  if (status == cudaSuccess) {
-    status = cudaHostGetDevicePointer(reinterpret_cast<void**>(&state.host_go_on_device),
-                                      state.host_go, 0);
-  }
-  return status;
+  return InTurn(
+      [&] { return cudaMalloc(&state.slot, count * sizeof(Slot)); },
+      [&] { return cudaMalloc(&state.records, count * kMostBlocks * sizeof(BlockRecord)); },
+      [&] {
+        return cudaHostAlloc(&state.host_go, count * sizeof(unsigned int), cudaHostAllocMapped);
+      },
+      [&] {
+        return cudaHostGetDevicePointer(reinterpret_cast<void**>(&state.host_go_on_device),
+                                        state.host_go, 0);
+      });
 }
 
 cudaError_t LoadKernels() {
@@ -100,14 +96,9 @@ cudaError_t LoadKernels() {
 extern "C" {
 
 int orrery_overlap_open(int slots, unsigned long long device_bytes) {
-  cudaError_t status = MakeStreams();
-  if (status == cudaSuccess) {
-    status = MakeBuffers(device_bytes);
-  }
-  if (status == cudaSuccess) {
-    status = MakeSlots(slots);
-  }
-  return status == cudaSuccess ? LoadKernels() : status;
+  return InTurn(
+      MakeStreams, [&] { return MakeBuffers(device_bytes); }, [&] { return MakeSlots(slots); },
+      LoadKernels);
 }
 
 /// Streams: 0 and 1 for computing at usual and high priority, 2 and 3 for communication.
@@ -119,11 +110,10 @@ void* orrery_overlap_stream(int which) {
 int orrery_overlap_clear() {
   const std::size_t count = static_cast<std::size_t>(state.slots);
   std::memset(state.host_go, 0, count * sizeof(unsigned int));
-  cudaError_t status = cudaMemset(state.slot, 0, count * sizeof(Slot));
-  if (status == cudaSuccess) {
-    status = cudaMemset(state.records, 0, count * kMostBlocks * sizeof(BlockRecord));
-  }
-  return status == cudaSuccess ? cudaDeviceSynchronize() : status;
+  return InTurn(
+      [&] { return cudaMemset(state.slot, 0, count * sizeof(Slot)); },
+      [&] { return cudaMemset(state.records, 0, count * kMostBlocks * sizeof(BlockRecord)); },
+      cudaDeviceSynchronize);
 }
 
 int orrery_overlap_gate(int stream, int slot, int side, int leads, long long offset_ns) {
@@ -167,11 +157,12 @@ void orrery_overlap_go(int slot) {
 /// Copies slots [0, count) and the records of their blocks; the GPU must be idle.
 int orrery_overlap_read(int count, Slot* slots, BlockRecord* records) {
   const std::size_t size = static_cast<std::size_t>(count);
-  cudaError_t status = cudaMemcpy(slots, state.slot, size * sizeof(Slot), cudaMemcpyDeviceToHost);
-  return status == cudaSuccess
-             ? cudaMemcpy(records, state.records, size * kMostBlocks * sizeof(BlockRecord),
-                          cudaMemcpyDeviceToHost)
-             : status;
+  return InTurn(
+      [&] { return cudaMemcpy(slots, state.slot, size * sizeof(Slot), cudaMemcpyDeviceToHost); },
+      [&] {
+        return cudaMemcpy(records, state.records, size * kMostBlocks * sizeof(BlockRecord),
+                          cudaMemcpyDeviceToHost);
+      });
 }
 
 int orrery_overlap_communication_takes(int heavy, int* registers, int* shared) {

@@ -13,7 +13,7 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from overlap import counter_table, counters  # noqa: E402
+from overlap import counters  # noqa: E402
 from overlap.tree import Tree  # noqa: E402
 
 _COLUMNS = ("ID", "Kernel Name", "gpu__time_duration.sum", "launch__grid_size",
@@ -32,78 +32,78 @@ def page(*kernels, columns=_COLUMNS, units=_UNITS):
 
 class NumbersTest(unittest.TestCase):
     def test_marks_are_read_by_the_page_and_not_by_the_number(self):
-        self.assertEqual(counter_table.number_of("1,234.5"), 1234.5)
-        self.assertEqual(counter_table.number_of("1,234"), 1234.0)
-        self.assertEqual(counter_table.number_of("1.234,5", ","), 1234.5)
-        self.assertEqual(counter_table.number_of("1.234", ","), 1234.0)
-        self.assertEqual(counter_table.number_of("12,345", ","), 12.345)
+        self.assertEqual(counters.number_of("1,234.5"), 1234.5)
+        self.assertEqual(counters.number_of("1,234"), 1234.0)
+        self.assertEqual(counters.number_of("1.234,5", ","), 1234.5)
+        self.assertEqual(counters.number_of("1.234", ","), 1234.0)
+        self.assertEqual(counters.number_of("12,345", ","), 12.345)
 
     def test_spaces_and_apostrophes_group_digits(self):
         texts = ("1 234,5", "1\u00a0234,5", "1\u202f234,5", "1'234,5", "1’234,5")
-        self.assertEqual({counter_table.number_of(text, ",") for text in texts}, {1234.5})
+        self.assertEqual({counters.number_of(text, ",") for text in texts}, {1234.5})
 
     def test_what_is_no_number_has_no_value(self):
-        self.assertEqual([counter_table.number_of(text) for text in ("", "n/a", "(!) nan x")],
+        self.assertEqual([counters.number_of(text) for text in ("", "n/a", "(!) nan x")],
                          [None] * 3)
 
     def test_the_mark_of_a_page_is_what_its_numbers_show(self):
-        self.assertEqual(counter_table.decimal_mark(["1,234", "5.67"]), ".")
-        self.assertEqual(counter_table.decimal_mark(["1.234", "5,67"]), ",")
-        self.assertEqual(counter_table.decimal_mark(["1.234.567"]), ",")
-        self.assertEqual(counter_table.decimal_mark(["0,125"]), ",")
-        self.assertEqual(counter_table.decimal_mark(["1,234", "7"]), ".")
-        self.assertEqual(counter_table.decimal_mark([]), ".")
+        self.assertEqual(counters.decimal_mark(["1,234", "5.67"]), ".")
+        self.assertEqual(counters.decimal_mark(["1.234", "5,67"]), ",")
+        self.assertEqual(counters.decimal_mark(["1.234.567"]), ",")
+        self.assertEqual(counters.decimal_mark(["0,125"]), ",")
+        self.assertEqual(counters.decimal_mark(["1,234", "7"]), ".")
+        self.assertEqual(counters.decimal_mark([]), ".")
 
 
 class RawPageTest(unittest.TestCase):
     def test_values_are_brought_to_one_unit(self):
-        (name, values), = counter_table.read_raw_page(page(
+        (name, values), = counters.read_raw_page(page(
             ("0", "k", "1,250.5", "1,024", "45.67", "8.192")))
         self.assertEqual(name, "k")
         self.assertEqual(values, {"duration_us": 1250.5, "grid": 1024.0, "compute_pct": 45.67,
                                   "shared_dynamic_bytes": 8192.0})
-        (_, values), = counter_table.read_raw_page(page(
+        (_, values), = counters.read_raw_page(page(
             ("0", "k", "2.5", "1", "1.5", "64"), units=("", "", "ms", "", "%", "byte/block")))
         self.assertEqual((values["duration_us"], values["shared_dynamic_bytes"]), (2500.0, 64.0))
 
     def test_a_page_with_decimal_commas_gives_the_same(self):
         english = page(("0", "k", "1,250.5", "1,024", "45.67", "8.192"))
         german = page(("0", "k", "1.250,5", "1.024", "45,67", "8,192"))
-        self.assertEqual(counter_table.read_raw_page(english),
-                         counter_table.read_raw_page(german))
+        self.assertEqual(counters.read_raw_page(english),
+                         counters.read_raw_page(german))
 
     def test_a_unit_that_is_not_known_gives_no_value_instead_of_a_wrong_one(self):
-        (_, values), = counter_table.read_raw_page(page(
+        (_, values), = counters.read_raw_page(page(
             ("0", "k", "2.5", "1", "1.5", "64"), units=("", "", "fortnight", "", "%", "pound")))
         self.assertEqual((values["duration_us"], values["shared_dynamic_bytes"]), (None, None))
 
     def test_metrics_that_a_version_lacks_are_absent_and_others_names_are_known(self):
-        (_, values), = counter_table.read_raw_page(page(
+        (_, values), = counters.read_raw_page(page(
             ("k", "7.5"), units=("", "%"),
             columns=("Kernel Name", "dram__throughput.avg.pct_of_peak_sustained_elapsed")))
         self.assertEqual(values, {"dram_pct": 7.5})
 
     def test_a_torn_line_is_left_out(self):
         whole = page(("0", "a", "1.5", "1", "2.5", "3.5"), ("1", "b", "1.5", "1", "2.5", "3.5"))
-        self.assertEqual([name for name, _ in counter_table.read_raw_page(
+        self.assertEqual([name for name, _ in counters.read_raw_page(
             [*whole[:-1], '"1","b","1.5"\n'])], ["a"])
 
     def test_what_is_not_the_raw_page_is_refused(self):
         details = ['"ID","Kernel Name","Section Name","Metric Name"\n', '"0","k","Launch"\n']
         for lines in ([], ["==ERROR== no kernels\n"], ["a,b\n", "1,2\n"], details):
-            with self.assertRaises(counter_table.NotRawPage, msg=lines):
-                counter_table.read_raw_page(lines)
+            with self.assertRaises(counters.NotRawPage, msg=lines):
+                counters.read_raw_page(lines)
 
     def test_a_page_without_any_known_metric_is_refused(self):
-        with self.assertRaisesRegex(counter_table.NotRawPage, "names them otherwise"):
-            counter_table.read_raw_page(page(("k", "1"), columns=("Kernel Name", "new__metric"),
+        with self.assertRaisesRegex(counters.NotRawPage, "names them otherwise"):
+            counters.read_raw_page(page(("k", "1"), columns=("Kernel Name", "new__metric"),
                                              units=("", "%")))
 
 
 class JoinTest(unittest.TestCase):
     def join(self, counted, *profiled):
         return [(number, values["duration_us"]) for number, _, _, values
-                in counter_table.join(counted, [(n, {"duration_us": us}) for n, us in profiled])]
+                in counters.join(counted, [(n, {"duration_us": us}) for n, us in profiled])]
 
     def test_each_call_takes_its_longest_main_kernel(self):
         counted = [(0, "a", 3, "main"), (2, "b", 1, "other")]
@@ -169,7 +169,7 @@ class FallbackTest(unittest.TestCase):
         self.assertEqual([(row["number"], row["duration_us"], row["registers"]) for row in rows],
                          [("5", "1.5", "")])
 
-    def test_a_refused_permission_is_one_sentence_with_the_mend(self):
+    def test_a_refused_permission_is_one_sentence_with_the_fix(self):
         found = self.measure(_VERSION + "echo '==ERROR== ERR_NVGPUCTRPERM - no permission'\n")
         self.assertEqual(found["source"], "cupti launch data only")
         self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", found["reason"])

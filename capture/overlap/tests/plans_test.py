@@ -8,24 +8,24 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from overlap import communication_plan, compute_plan, nccl_plan, row_plan  # noqa: E402
+from overlap import nccl_rows, plans  # noqa: E402
 
 _NUMBERS = range(80)
 
 
 def all_rows(seed):
-    return [row_plan.rows(seed, number, 50.0) for number in _NUMBERS]
+    return [plans.rows(seed, number, 50.0) for number in _NUMBERS]
 
 
 class ComputePlanTest(unittest.TestCase):
     def test_a_kernel_depends_on_seed_and_number_alone(self):
-        forwards = [compute_plan.planned(3, number).text for number in _NUMBERS]
-        backwards = [compute_plan.planned(3, number).text for number in reversed(_NUMBERS)]
+        forwards = [plans.planned(3, number).text for number in _NUMBERS]
+        backwards = [plans.planned(3, number).text for number in reversed(_NUMBERS)]
         self.assertEqual(forwards, backwards[::-1])
-        self.assertNotEqual(forwards, [compute_plan.planned(4, n).text for n in _NUMBERS])
+        self.assertNotEqual(forwards, [plans.planned(4, n).text for n in _NUMBERS])
 
     def test_eighty_draws_are_at_least_sixty_kernels_of_many_kinds(self):
-        texts = {compute_plan.planned(1, number).text for number in _NUMBERS}
+        texts = {plans.planned(1, number).text for number in _NUMBERS}
         self.assertGreaterEqual(len(texts), 60)
         kinds = {text.split()[0] for text in texts}
         self.assertLessEqual({"gemm", "attention", "elementwise", "reduce", "embedding",
@@ -33,14 +33,14 @@ class ComputePlanTest(unittest.TestCase):
 
     def test_every_seventh_is_our_own_and_fits_the_gpu(self):
         for number in _NUMBERS:
-            planned = compute_plan.planned(1, number)
+            planned = plans.planned(1, number)
             self.assertEqual(planned.stamped is not None, number % 7 == 6)
             if planned.stamped is not None:
                 self.assertGreater(planned.stamped.work_each, 0)
                 self.assertLessEqual(planned.stamped.threads, 1024)
 
     def test_operands_are_rotated_for_about_half_and_never_beyond_six_sets(self):
-        copies = [compute_plan.planned(1, number).copies for number in range(200)]
+        copies = [plans.planned(1, number).copies for number in range(200)]
         self.assertLessEqual(max(copies), 6)
         self.assertTrue(30 < sum(count > 1 for count in copies) < 150)
 
@@ -52,12 +52,12 @@ class RowPlanTest(unittest.TestCase):
 
     def test_each_kernel_meets_all_ten_widths_in_steady_state(self):
         for rows in all_rows(1):
-            widths = {row.communication.blocks for row in rows if isinstance(row, row_plan.Steady)}
-            self.assertEqual(widths, set(communication_plan.WIDTHS))
+            widths = {row.communication.blocks for row in rows if isinstance(row, plans.Steady)}
+            self.assertEqual(widths, set(plans.WIDTHS))
 
     def test_a_third_or_more_arrives_staggered_and_both_sides_come_first(self):
         for rows in all_rows(1):
-            arrivals = [row for row in rows if isinstance(row, row_plan.Arrival)]
+            arrivals = [row for row in rows if isinstance(row, plans.Arrival)]
             self.assertGreaterEqual(3 * len(arrivals), len(rows))
             self.assertEqual({row.first for row in arrivals}, {"K", "C"})
 
@@ -76,7 +76,7 @@ class CommunicationPlanTest(unittest.TestCase):
     def drawn(**changes):
         fields = {"pattern": "copy", "place": "hbm", "shape": "ring", "blocks": 4,
                   "rate_gbps": 0.0, "chunk_bytes": 128 << 10, "priority": "same"}
-        return communication_plan.Drawn(**{**fields, **changes})
+        return plans.Drawn(**{**fields, **changes})
 
     # 4 blocks at 40 GB/s together: each has 131072 B to move in 4 * 131072 / 40 = 13107.2 ns.
     def test_a_rate_is_the_time_of_a_chunk(self):
@@ -92,13 +92,13 @@ class CommunicationPlanTest(unittest.TestCase):
     def test_chunks_are_small_enough_to_be_counted(self):
         rng = random.Random(1)
         for _ in range(300):
-            drawn = communication_plan.draw(rng, rng.choice(communication_plan.WIDTHS), 400.0)
+            drawn = plans.draw(rng, rng.choice(plans.WIDTHS), 400.0)
             at_most = max(8 << 10, drawn.block_gbps() * 1e3 * 400.0 / 4)
             self.assertLessEqual(drawn.chunk_bytes, at_most)
 
     def test_spinning_blocks_have_no_rate_and_no_place_of_their_own(self):
         rng = random.Random(2)
-        spins = [drawn for drawn in (communication_plan.draw(rng, 8, 400.0) for _ in range(300))
+        spins = [drawn for drawn in (plans.draw(rng, 8, 400.0) for _ in range(300))
                  if drawn.pattern == "spin"]
         self.assertTrue(spins)
         self.assertEqual({(drawn.rate_gbps, drawn.place) for drawn in spins}, {(0.0, "hbm")})
@@ -106,32 +106,32 @@ class CommunicationPlanTest(unittest.TestCase):
 
 class NcclPlanTest(unittest.TestCase):
     def test_settings_depend_on_seed_and_number_alone(self):
-        settings = [nccl_plan.setting(1, number) for number in range(60)]
-        self.assertEqual(settings, [nccl_plan.setting(1, number) for number in range(60)])
+        settings = [nccl_rows.setting(1, number) for number in range(60)]
+        self.assertEqual(settings, [nccl_rows.setting(1, number) for number in range(60)])
         self.assertGreaterEqual(len({one.channels for one in settings}), 8)
         self.assertEqual({one.collective for one in settings},
                          {"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
 
     def test_only_what_nccl_can_do_is_forced(self):
         for number in range(200):
-            setting = nccl_plan.setting(2, number)
+            setting = nccl_rows.setting(2, number)
             if setting.algorithm == "Tree":
                 self.assertEqual(setting.collective, "all_reduce")
             if setting.collective == "alltoall":
                 self.assertEqual(setting.protocol, "Simple")
 
     def test_the_environment_forces_width_algorithm_and_protocol(self):
-        setting = nccl_plan.Setting("all_reduce", "Tree", "LL128", 12, 2**20)
+        setting = nccl_rows.Setting("all_reduce", "Tree", "LL128", 12, 2**20)
         self.assertEqual(setting.environment(), {
             "NCCL_MIN_NCHANNELS": "12", "NCCL_MAX_NCHANNELS": "12", "NCCL_ALGO": "Tree",
             "NCCL_PROTO": "LL128"})
         self.assertEqual(setting.pattern, "nccl_all_reduce_tree_ll128")
-        exchange = nccl_plan.Setting("alltoall", "Ring", "Simple", 4, 2**20).environment()
+        exchange = nccl_rows.Setting("alltoall", "Ring", "Simple", 4, 2**20).environment()
         self.assertEqual(exchange["NCCL_MAX_P2P_NCHANNELS"], "4")
 
     def test_kernels_beside_nccl_are_operators(self):
-        kernels = nccl_plan.kernels(1, 5)
-        self.assertEqual(len(kernels), nccl_plan.KERNELS_EACH)
+        kernels = nccl_rows.kernels(1, 5)
+        self.assertEqual(len(kernels), nccl_rows.KERNELS_EACH)
         self.assertTrue(all(one.sample is not None for one in kernels))
 
 

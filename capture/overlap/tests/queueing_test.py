@@ -11,7 +11,7 @@ import unittest
 _OVERLAP = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_OVERLAP.parent))
 
-from overlap import communication_plan, device_library, queueing, row_plan  # noqa: E402
+from overlap import device_library, plans, queueing  # noqa: E402
 
 
 class NotingDevice:
@@ -49,7 +49,7 @@ class NotingCompute:
 
 
 def drawn(priority="same", blocks=8):
-    return communication_plan.Drawn("copy", "hbm", "ring", blocks, 0.0, 128 << 10, priority)
+    return plans.Drawn("copy", "hbm", "ring", blocks, 0.0, 128 << 10, priority)
 
 
 class QueueTest(unittest.TestCase):
@@ -61,8 +61,8 @@ class QueueTest(unittest.TestCase):
     def fill(self, compute_us=50.0):
         """All rows of one compute kernel, as a run queues them."""
         self.queue.compute_alone(self.compute, 4)
-        for index, row in enumerate(row_plan.rows(1, 0, compute_us)):
-            one = self.queue.steady if isinstance(row, row_plan.Steady) else self.queue.arrival
+        for index, row in enumerate(plans.rows(1, 0, compute_us)):
+            one = self.queue.steady if isinstance(row, plans.Steady) else self.queue.arrival
             one(index, row, self.compute, compute_us)
         self.queue.compute_alone(self.compute, 4)
 
@@ -106,21 +106,21 @@ class QueueTest(unittest.TestCase):
 
     def test_priorities_choose_the_streams(self):
         streams = {priority: self.queue._streams(drawn(priority))
-                   for priority in communication_plan.PRIORITIES}
+                   for priority in plans.PRIORITIES}
         self.assertEqual(streams, {"same": (0, 2), "communication": (0, 3), "compute": (1, 2)})
 
     # Communication of 3 * 40 = 120 us; half of it after its start the kernel comes: 60 us later.
     def test_the_second_to_arrive_is_released_later_by_the_offset(self):
-        self.queue.arrival(0, row_plan.Arrival(drawn(), "C", 0.5, 3.0), self.compute, 40.0)
+        self.queue.arrival(0, plans.Arrival(drawn(), "C", 0.5, 3.0), self.compute, 40.0)
         releases = {call[3]: call[5] for call in self.calls_of(1, "gate")}
         self.assertEqual(releases[0] - releases[1], 60_000)
         self.queue.clear()
-        self.queue.arrival(0, row_plan.Arrival(drawn(), "K", 0.5, 3.0), self.compute, 40.0)
+        self.queue.arrival(0, plans.Arrival(drawn(), "K", 0.5, 3.0), self.compute, 40.0)
         releases = {call[3]: call[5] for call in self.calls_of(1, "gate")}
         self.assertEqual(releases[1] - releases[0], 20_000)
 
     def test_an_arrival_is_communication_alone_and_five_runs_of_both(self):
-        self.queue.arrival(7, row_plan.Arrival(drawn(), "K", 0.0, 1.0), self.compute, 40.0)
+        self.queue.arrival(7, plans.Arrival(drawn(), "K", 0.0, 1.0), self.compute, 40.0)
         self.assertEqual([(run.row, run.part, run.launches) for run in self.queue.runs],
                          [(7, "communication", 0)] + 5 * [(7, "both", 1)])
 

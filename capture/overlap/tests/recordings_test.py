@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from microbench.separators import Activity  # noqa: E402
-from overlap import decoding, nccl_rows, pairs  # noqa: E402
+from overlap import nccl_rows, pairs, queueing  # noqa: E402
 from overlap.device_library import MOST_BLOCKS, BlockRecord, Slot  # noqa: E402
 from overlap.queueing import Run  # noqa: E402
 
@@ -29,7 +29,7 @@ def decode(run, slot, window, blocks=(), kernel=None):
     records = (BlockRecord * ((run.slot + 1) * MOST_BLOCKS))()
     for index, block in enumerate(blocks):
         records[run.slot * MOST_BLOCKS + index] = block
-    return decoding.decode(run, slot, records, window, kernel or shape())
+    return queueing.decode(run, slot, records, window, kernel or shape())
 
 
 class WindowsTest(unittest.TestCase):
@@ -37,13 +37,13 @@ class WindowsTest(unittest.TestCase):
         recorded = [us("before", 0, 1), us(_OTHER_GATE, 1, 9), us(_GATE, 2, 8),
                     us("HeavyCommunication(x)", 11, 50), us("k", 12, 5), us("k", 18, 5),
                     us("EndKernel(Slot*)", 24, 1), us(_GATE, 70, 3), us("k", 75, 4)]
-        found = decoding.windows(reversed(recorded), 2)
+        found = queueing.windows(reversed(recorded), 2)
         self.assertEqual([[a.name for a in window] for window in found],
                          [[_GATE, "k", "k"], [_GATE, "k"]])
 
     def test_a_recording_that_lacks_a_gate_is_not_guessed(self):
-        with self.assertRaisesRegex(decoding.Incomplete, "1 runs were recorded of 2"):
-            decoding.windows([us(_GATE, 0, 1)], 2)
+        with self.assertRaisesRegex(queueing.Incomplete, "1 runs were recorded of 2"):
+            queueing.windows([us(_GATE, 0, 1)], 2)
 
 
 class DecodeTest(unittest.TestCase):
@@ -60,7 +60,7 @@ class DecodeTest(unittest.TestCase):
         self.assertEqual(shown.compute_us, [12.0, 3.0])
 
     def test_a_missing_launch_is_an_error(self):
-        with self.assertRaisesRegex(decoding.Incomplete, "1 launches of k of 2"):
+        with self.assertRaisesRegex(queueing.Incomplete, "1 launches of k of 2"):
             decode(Run(0, 0, "both", 2), Slot(), [us(_GATE, 0, 1), us("k", 2, 5)])
 
     # 19,800 cycles in 10,000 ns are 1980 MHz.

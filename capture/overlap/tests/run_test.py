@@ -15,8 +15,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from microbench.machine import StopFlag  # noqa: E402
-from overlap import decoding, loop, pairs, run_record, smoke  # noqa: E402
-from overlap.progress import Progress, duration_text  # noqa: E402
+from overlap import loop, pairs, queueing, tree  # noqa: E402
+from overlap.loop import duration_text, Progress  # noqa: E402
 from overlap.tree import FOLDERS, NCCL, Tree  # noqa: E402
 
 _CLOCKS = types.SimpleNamespace(sm_mhz=1980, mem_mhz=3201, power_w=300.0)
@@ -100,7 +100,7 @@ class LoopTest(InFolder):
         self.assertEqual(again.asked, [3])
 
     def test_a_failure_is_named_and_tried_again_by_the_next_run(self):
-        bench = FakeBench({0: RuntimeError("out of memory\nmore"), 1: decoding.Incomplete("half")})
+        bench = FakeBench({0: RuntimeError("out of memory\nmore"), 1: queueing.Incomplete("half")})
         self.run_loop(bench, 1)
         self.assertEqual(dict(self.progress.left_out), {"failed": 1, "incomplete recordings": 1})
         self.assertIn("out of memory\n", self.said)
@@ -155,11 +155,11 @@ class ProgressTest(unittest.TestCase):
 
 class RunRecordTest(InFolder):
     def test_a_record_keeps_versions_runs_and_the_source_of_counters(self):
-        record = run_record.RunRecord(self.tree, 3)
+        record = tree.RunRecord(self.tree, 3)
         record.note_machine({"gpu": "H200", "driver": "580"}, {"ncu": None})
         record.note_run(0.0, 61.0, ended_by="time", kernels=2)
         record.write()
-        again = run_record.RunRecord(self.tree, 3)
+        again = tree.RunRecord(self.tree, 3)
         again.note_run(120.0, 121.0, ended_by="signal", kernels=1)
         again.write()
         with open(self.tree.path("processed", "run.json"), encoding="utf-8") as file:
@@ -171,21 +171,21 @@ class RunRecordTest(InFolder):
                           ("1970-01-01T00:02:00+00:00", "signal")])
 
     def test_counters_of_an_earlier_run_outlast_a_try_that_fails(self):
-        record = run_record.RunRecord(self.tree, 3)
+        record = tree.RunRecord(self.tree, 3)
         record.note_counters({"source": "ncu 2025.3.1", "kernels": 7})
-        record.note_counters({"source": run_record.LAUNCH_DATA, "reason": "no permission"})
+        record.note_counters({"source": tree.LAUNCH_DATA, "reason": "no permission"})
         self.assertEqual(record.content["counters"], {"source": "ncu 2025.3.1", "kernels": 7,
                                                       "last_try": "no permission"})
 
     def test_a_tree_of_another_seed_is_not_mixed(self):
-        run_record.RunRecord(self.tree, 3).write()
-        with self.assertRaisesRegex(run_record.OtherRun, "go on with --seed 3, or give another"):
-            run_record.RunRecord(self.tree, 4)
+        tree.RunRecord(self.tree, 3).write()
+        with self.assertRaisesRegex(tree.OtherRun, "go on with --seed 3, or give another"):
+            tree.RunRecord(self.tree, 4)
 
     def test_a_broken_record_is_said(self):
         pathlib.Path(self.tree.path("processed", "run.json")).write_text("{")
-        with self.assertRaisesRegex(run_record.OtherRun, "is not JSON"):
-            run_record.RunRecord(self.tree, 4)
+        with self.assertRaisesRegex(tree.OtherRun, "is not JSON"):
+            tree.RunRecord(self.tree, 4)
 
     def test_a_table_is_written_whole_even_where_nothing_was_measured(self):
         self.assertEqual(pairs.write_table(self.tree, [32, 96], [["x"]]), 1)
@@ -197,18 +197,18 @@ class RunRecordTest(InFolder):
 
 class SmokeTest(InFolder):
     def outcomes(self, failures):
-        return smoke.measure(FakeBench(failures), self.tree, 1)
+        return loop.measure_smoke(FakeBench(failures), self.tree, 1)
 
     @staticmethod
     def first(kind):
-        return next(smoke.candidates(1, kind)).number
+        return next(loop.candidates(1, kind)).number
 
     def test_three_kinds_are_measured_and_the_table_says_so(self):
         outcomes = self.outcomes({})
         self.assertEqual([(one.name, one.works) for one in outcomes],
                          [("gemm", True), ("elementwise", True), ("stamped", True)])
-        self.assertEqual(smoke.status(outcomes), 0)
-        self.assertIn("18 pairs of gemm", smoke.table(outcomes).splitlines()[1])
+        self.assertEqual(loop.status(outcomes), 0)
+        self.assertIn("18 pairs of gemm", loop.table(outcomes).splitlines()[1])
 
     def test_the_next_kernel_of_a_kind_is_taken_where_one_is_not_fit(self):
         outcomes = self.outcomes({self.first("gemm"): loop.Skipped("too short or too long")})
@@ -217,15 +217,15 @@ class SmokeTest(InFolder):
     def test_what_fails_is_said_and_the_status_is_partial(self):
         outcomes = self.outcomes({self.first("stamped"): RuntimeError("no image\nmore")})
         self.assertEqual((outcomes[2].works, outcomes[2].text), (False, "no image"))
-        self.assertEqual(smoke.status(outcomes), 3)
-        self.assertEqual(smoke.status([one for one in outcomes if not one.works]), 2)
+        self.assertEqual(loop.status(outcomes), 3)
+        self.assertEqual(loop.status([one for one in outcomes if not one.works]), 2)
 
     def test_counters_and_nccl_are_rows_of_the_table(self):
-        lacking = smoke.counters_outcome({"source": "cupti launch data only", "reason": "no ncu"})
+        lacking = loop.counters_outcome({"source": "cupti launch data only", "reason": "no ncu"})
         self.assertEqual((lacking.works, lacking.text), (False, "no ncu"))
-        self.assertTrue(smoke.counters_outcome({"source": "ncu 2025.3.1", "kernels": 3}).works)
-        self.assertEqual(smoke.nccl_outcome(1).text, "skipped: it needs a second GPU")
-        self.assertEqual(smoke.status([*self.outcomes({}), smoke.nccl_outcome(1)]), 0)
+        self.assertTrue(loop.counters_outcome({"source": "ncu 2025.3.1", "kernels": 3}).works)
+        self.assertEqual(loop.nccl_outcome(1).text, "skipped: it needs a second GPU")
+        self.assertEqual(loop.status([*self.outcomes({}), loop.nccl_outcome(1)]), 0)
 
 
 if __name__ == "__main__":

@@ -6,23 +6,24 @@
 
 #include <dlfcn.h>
 
-/// Where threads are in Python. The interpreter's functions are found by name in the process, so that nothing is built
-/// against one version of it. To be asked outside of callbacks of the driver: it waits for Python's lock, which a thread
-/// may hold that waits for the driver.
+/// Where threads are in Python. The interpreter's functions are found by name in the process, so
+/// that nothing is built against one version of it. To be asked outside of callbacks of the driver:
+/// it waits for Python's lock, which a thread may hold that waits for the driver.
 class PythonStack {
  public:
   /// Whether there is an interpreter that answers.
   bool Find() {
-    return Find("Py_IsInitialized", is_initialized_) && Find("PyGILState_GetThisThreadState", state_of_thread_) &&
+    return Find("Py_IsInitialized", is_initialized_) &&
+           Find("PyGILState_GetThisThreadState", state_of_thread_) &&
            Find("PyGILState_Ensure", lock_) && Find("PyGILState_Release", unlock_) &&
-           Find("PyEval_GetFrame", frame_) && Find("PyFrame_GetBack", back_) && Find("PyFrame_GetCode", code_) &&
-           Find("PyFrame_GetLineNumber", line_) && Find("PyObject_GetAttrString", attribute_) &&
-           Find("PyUnicode_AsUTF8", text_) && Find("PyErr_Clear", clear_) && Find("Py_IncRef", keep_) &&
-           Find("Py_DecRef", release_);
+           Find("PyEval_GetFrame", frame_) && Find("PyFrame_GetBack", back_) &&
+           Find("PyFrame_GetCode", code_) && Find("PyFrame_GetLineNumber", line_) &&
+           Find("PyObject_GetAttrString", attribute_) && Find("PyUnicode_AsUTF8", text_) &&
+           Find("PyErr_Clear", clear_) && Find("Py_IncRef", keep_) && Find("Py_DecRef", release_);
   }
 
-  /// At most `most` frames of the calling thread, the innermost first, each "path/train.py:17 step"; none for a thread
-  /// that Python does not know.
+  /// At most `most` frames of the calling thread, the innermost first, each "path/train.py:17
+  /// step"; none for a thread that Python does not know.
   std::vector<std::string> OfThisThread(std::size_t most) const {
     std::vector<std::string> frames;
     if (is_initialized_() == 0 || state_of_thread_() == nullptr) {
@@ -55,8 +56,8 @@ class PythonStack {
 
   std::string TextOf(void* frame) const {
     void* const code = code_(frame);
-    const std::string text =
-        Attribute(code, "co_filename") + ":" + std::to_string(line_(frame)) + " " + Attribute(code, "co_name");
+    const std::string text = Attribute(code, "co_filename") + ":" + std::to_string(line_(frame)) +
+                             " " + Attribute(code, "co_name");
     release_(code);
     return text;
   }

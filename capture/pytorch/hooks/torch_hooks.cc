@@ -1,6 +1,7 @@
-// Tells the recording library of this process what PyTorch does: memory of its caching allocator and operators. Built on
-// the machine against the PyTorch that is installed there (`make -C capture pytorch-hooks`), since it binds to that
-// build. The callbacks run with the allocator's lock held, on any thread: no GIL, no Python, nothing that waits.
+// Tells the recording library of this process what PyTorch does: memory of its caching allocator
+// and operators. Built on the machine against the PyTorch that is installed there (`make -C capture
+// pytorch-hooks`), since it binds to that build. The callbacks run with the allocator's lock held,
+// on any thread: no GIL, no Python, nothing that waits.
 
 #include <array>
 #include <atomic>
@@ -10,10 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include <dlfcn.h>
-
 #include <ATen/record_function.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <dlfcn.h>
 
 #include "python_stack.h"
 
@@ -99,8 +99,8 @@ void Allocated(int level, const TraceEntry& entry) {
   const int64_t change = static_cast<int64_t>(bytes);
   const uint64_t allocated = AddTo(totals.allocated, is_tensor ? change : 0);
   const uint64_t reserved = AddTo(totals.reserved, is_tensor ? 0 : change);
-  recorder.allocated(level, static_cast<uint64_t>(entry.addr_), bytes, is_tensor ? entry.size_ : 0, device,
-                     NumberOf(entry.stream_), allocated, reserved);
+  recorder.allocated(level, static_cast<uint64_t>(entry.addr_), bytes, is_tensor ? entry.size_ : 0,
+                     device, NumberOf(entry.stream_), allocated, reserved);
 }
 
 void Freed(int level, int phase, const TraceEntry& entry) {
@@ -110,8 +110,8 @@ void Freed(int level, int phase, const TraceEntry& entry) {
   const int64_t change = -static_cast<int64_t>(is_tensor ? BlockBytes(entry.size_) : entry.size_);
   const uint64_t allocated = AddTo(totals.allocated, is_tensor && phase == kRequested ? change : 0);
   const uint64_t reserved = AddTo(totals.reserved, is_tensor ? 0 : change);
-  recorder.freed(level, static_cast<uint64_t>(entry.addr_), phase, device, NumberOf(entry.stream_), allocated,
-                 reserved);
+  recorder.freed(level, static_cast<uint64_t>(entry.addr_), phase, device, NumberOf(entry.stream_),
+                 allocated, reserved);
 }
 
 void OnAllocatorEvent(const TraceEntry& entry) {
@@ -158,7 +158,8 @@ struct Begin : at::ObserverContext {
   bool is_outermost = false;
 };
 
-// Launches are made inside of operators. These begin before the driver is called, so that Python's lock may be waited for.
+// Launches are made inside of operators. These begin before the driver is called, so that Python's
+// lock may be waited for.
 void TellPythonStack() {
   const std::vector<std::string> frames = python.OfThisThread(kMaxFrames);
   std::vector<const char*> texts;
@@ -169,7 +170,9 @@ void TellPythonStack() {
 }
 
 int ScopeOf(at::RecordScope scope) {
-  return scope == at::RecordScope::BACKWARD_FUNCTION ? 1 : scope == at::RecordScope::USER_SCOPE ? 2 : 0;
+  return scope == at::RecordScope::BACKWARD_FUNCTION ? 1
+         : scope == at::RecordScope::USER_SCOPE      ? 2
+                                                     : 0;
 }
 
 std::unique_ptr<at::ObserverContext> OnOperatorBegin(const at::RecordFunction& function) {
@@ -179,8 +182,8 @@ std::unique_ptr<at::ObserverContext> OnOperatorBegin(const at::RecordFunction& f
     TellPythonStack();
   }
   if (has_operators) {
-    begin->number = recorder.operator_begin(function.name(), function.seqNr(), ScopeOf(function.scope()),
-                                            function.forwardThreadId());
+    begin->number = recorder.operator_begin(function.name(), function.seqNr(),
+                                            ScopeOf(function.scope()), function.forwardThreadId());
   }
   return begin;
 }
@@ -210,9 +213,11 @@ bool FindAll(void* library) {
 
 }  // namespace
 
-/// Sets the hooks, once CUDA is initialised; `library` is the path of what is injected, `wanted` says what beside the
-/// allocator: 1 operators, 2 where in Python they are called. Returns null, or why it cannot.
-extern "C" __attribute__((visibility("default"))) const char* orrery_torch_attach(const char* library, int wanted) {
+/// Sets the hooks, once CUDA is initialised; `library` is the path of what is injected, `wanted`
+/// says what beside the allocator: 1 operators, 2 where in Python they are called. Returns null, or
+/// why it cannot.
+extern "C" __attribute__((visibility("default"))) const char* orrery_torch_attach(
+    const char* library, int wanted) {
   void* const loaded = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
   if (loaded == nullptr) {
     return "the recording library is not in this process";
@@ -224,11 +229,13 @@ extern "C" __attribute__((visibility("default"))) const char* orrery_torch_attac
     TellWhatIsThere();
     c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(OnAllocatorEvent);
     has_operators = (wanted & kOperators) != 0;
-    has_stacks = (wanted & kStacks) != 0 && Find(loaded, "orrery_python_stack", recorder.python_stack) && python.Find();
+    has_stacks = (wanted & kStacks) != 0 &&
+                 Find(loaded, "orrery_python_stack", recorder.python_stack) && python.Find();
     if (has_operators || has_stacks) {
-      at::addGlobalCallback(at::RecordFunctionCallback(OnOperatorBegin, OnOperatorEnd)
-                                .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
-                                         at::RecordScope::USER_SCOPE}));
+      at::addGlobalCallback(
+          at::RecordFunctionCallback(OnOperatorBegin, OnOperatorEnd)
+              .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+                       at::RecordScope::USER_SCOPE}));
     }
   } catch (const std::exception&) {
     return "this allocator of PyTorch cannot be hooked";

@@ -1,10 +1,125 @@
-"""Finds a model by its name: Hugging Face transformers, torchvision, recommendation models, or a configuration file."""
+"""Models that can be traced by name: Hugging Face transformers, torchvision, recommendation models, or a configuration file. Needs no PyTorch."""
 
+import dataclasses
+import importlib
 import json
 import pathlib
 
-from . import layer_sizes
-from .description import Defaults, Description
+
+@dataclasses.dataclass(frozen=True)
+class Defaults:
+    """How a model is trained where the user says nothing; those of truth/h200_steps.csv where it has the model."""
+
+    batch: int
+    sequence: int = 0  # 0: the model has none
+    precision: str = "bf16"
+    autocast: bool = False  # parameters stay fp32, products are narrow
+    channels_last: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Trunk:
+    """Paths of a decoder's parts, so that stages can be cut out of it and called one layer after the other."""
+
+    embedding: str
+    layers: str
+    norm: str
+    head: str
+    positions: str = ""  # learned ones
+    rotary: str = ""
+    linear: bool = True  # its products are nn.Linear, which PyTorch's tensor parallelism can split
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """A model: how it is built, and how `simulate` calls it."""
+
+    name: str
+    source: str  # transformers, torchvision, built-in
+    maker: str  # module of this package that builds it with PyTorch
+    config: dict
+    defaults: Defaults
+    layers: int = 0  # of those that are alike; 0: none are
+    layer_parameters: int = 0
+    layers_path: str = ""  # where in the model they are
+    trunk: Trunk | None = None
+    family: str | None = None  # of job.yaml; None: the generator has no such model
+
+    def torch_side(self):
+        """Loads the module that has make(), batch() and loss() for it; needs PyTorch."""
+        return importlib.import_module("." + self.maker, __package__)
+
+
+_ROTARY = Trunk(embedding="model.embed_tokens", layers="model.layers", norm="model.norm", head="lm_head",
+                rotary="model.rotary_emb")
+_GPT2 = Trunk(embedding="transformer.wte", layers="transformer.h", norm="transformer.ln_f", head="lm_head",
+              positions="transformer.wpe", linear=False)
+TRUNKS = {"gpt2": _GPT2, "llama": _ROTARY, "mistral": _ROTARY, "qwen2": _ROTARY, "qwen3": _ROTARY,
+          "mixtral": _ROTARY}
+_PATHS = {"bert": "bert.encoder.layer", "opt": "model.decoder.layers", "gpt_neox": "gpt_neox.layers"}
+
+
+def layer_count(config):
+    """Returns the number of layers that are alike, 0 where the configuration does not say."""
+    return int(config.get("num_hidden_layers", config.get("n_layer", 0)))
+
+
+def count_key(config):
+    """Returns the configuration's name of that number."""
+    return "n_layer" if "n_layer" in config else "num_hidden_layers"
+
+
+def layers_path(config):
+    """Returns where the list of layers is; "": to be looked for in the model."""
+    kind = config.get("model_type", "")
+    return TRUNKS[kind].layers if kind in TRUNKS else _PATHS.get(kind, "")
+
+
+def layer_parameters(config):
+    """Returns the parameters of one layer; 0 for a kind that is not known."""
+    counts = {"gpt2": _gpt2_parameters, "bert": _biased_parameters, "opt": _biased_parameters, "llama": _gated_parameters, "mistral": _gated_parameters,
+              "mixtral": _experts_parameters}
+    count = counts.get(config.get("model_type"))
+    return count(config) if count else 0
+
+
+def _gpt2_parameters(config):
+    hidden = config.get("n_embd", 768)
+    inner = config.get("n_inner") or 4 * hidden
+    return _attention_with_bias(hidden) + _two_matrices_with_bias(hidden, inner) + 4 * hidden
+
+
+def _biased_parameters(config):
+    hidden = config["hidden_size"]
+    inner = config.get("intermediate_size", config.get("ffn_dim"))
+    return _attention_with_bias(hidden) + _two_matrices_with_bias(hidden, inner) + 4 * hidden
+
+
+def _gated_parameters(config):
+    hidden = config["hidden_size"]
+    return _grouped_attention(config) + 3 * hidden * config["intermediate_size"] + 2 * hidden
+
+
+def _experts_parameters(config):
+    hidden, experts = config["hidden_size"], config["num_local_experts"]
+    one = 3 * hidden * config["intermediate_size"]
+    return _grouped_attention(config) + experts * (one + hidden) + 2 * hidden
+
+
+def _attention_with_bias(hidden):
+    return 4 * (hidden * hidden + hidden)
+
+
+def _two_matrices_with_bias(hidden, inner):
+    return 2 * hidden * inner + inner + hidden
+
+
+def _grouped_attention(config):
+    hidden, heads = config["hidden_size"], config["num_attention_heads"]
+    size = config.get("head_dim") or hidden // heads
+    pairs = config.get("num_key_value_heads") or heads
+    return 2 * hidden * heads * size + 2 * hidden * pairs * size
+
 
 _NO_DROPOUT = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
 
@@ -100,9 +215,9 @@ def find(name):
 def _transformer(name, config, defaults):
     kind = config.get("model_type", "")
     return Description(name=name, source="transformers", maker="transformer", config=config, defaults=defaults,
-                       layers=layer_sizes.layer_count(config),
-                       layer_parameters=layer_sizes.layer_parameters(config),
-                       layers_path=layer_sizes.layers_path(config), trunk=layer_sizes.TRUNKS.get(kind),
+                       layers=layer_count(config),
+                       layer_parameters=layer_parameters(config),
+                       layers_path=layers_path(config), trunk=TRUNKS.get(kind),
                        family=_FAMILIES.get(kind))
 
 

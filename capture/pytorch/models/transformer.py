@@ -1,6 +1,6 @@
 """Hugging Face transformers with random weights; nothing is downloaded."""
 
-from . import layer_sizes
+from . import catalogue
 
 _CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", "bert": "BertForMaskedLM",
             "opt": "OPTForCausalLM", "mixtral": "MixtralForCausalLM"}
@@ -41,7 +41,7 @@ def vocabulary(description):
 def _configuration(transformers, values, layers):
     values = {key: value for key, value in values.items() if key not in ("architectures", "transformers_version")}
     if layers:
-        values[layer_sizes.count_key(values)] = layers
+        values[catalogue.count_key(values)] = layers
         if "layer_types" in values:
             values["layer_types"] = values["layer_types"][:layers]
     return transformers.AutoConfig.for_model(values.pop("model_type"), **values)

@@ -6,21 +6,18 @@ import os
 _VERSION = 1
 
 
+_NUMBER, _TEXT = ctypes.c_uint64, ctypes.c_char_p
+# The functions of capture/recorder/recorder_api.h that Python calls: result, arguments.
+_FUNCTIONS = {"orrery_region_begin": (_NUMBER, [_TEXT]), "orrery_region_end": (None, [_NUMBER]),
+              "orrery_step": (None, [_NUMBER]), "orrery_detail_begin": (_NUMBER, [_TEXT, _NUMBER]),
+              "orrery_detail_end": (None, [_NUMBER]), "orrery_setting": (None, [_TEXT, _TEXT]),
+              "orrery_flush": (None, [])}
+
+
 def _declared(library):
-    """The functions of capture/recorder/recorder_api.h that Python calls."""
-    library.orrery_region_begin.restype = ctypes.c_uint64
-    library.orrery_region_begin.argtypes = [ctypes.c_char_p]
-    library.orrery_region_end.restype = None
-    library.orrery_region_end.argtypes = [ctypes.c_uint64]
-    library.orrery_step.restype = None
-    library.orrery_step.argtypes = [ctypes.c_uint64]
-    library.orrery_detail_begin.restype = ctypes.c_uint64
-    library.orrery_detail_begin.argtypes = [ctypes.c_char_p, ctypes.c_uint64]
-    library.orrery_detail_end.restype = None
-    library.orrery_detail_end.argtypes = [ctypes.c_uint64]
-    library.orrery_setting.restype = None
-    library.orrery_setting.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
-    library.orrery_flush.restype = None
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
     return library
 
 

@@ -1,12 +1,147 @@
-"""What PyTorch wraps around a model for a plan: device mesh, DDP, FSDP2, ranges of layers, optimizer, and a rank's training step."""
+"""Builds models and what PyTorch wraps around them for a plan: device mesh, DDP, FSDP2, stages of a decoder, ranges of layers, optimizer, a rank's training step."""
 
 import contextlib
 import inspect
 
-from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 import torch
 import torch.distributed as dist
+from torch import nn
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+
+
+def on_device(description, settings, layers, device):
+    """Returns the model with its own random weights."""
+    with _default_type(settings.parameter_type()), torch.device(device):
+        model = description.torch_side().make(description, layers)
+    model = model.to(device=device, dtype=settings.parameter_type())
+    return model.to(memory_format=torch.channels_last) if settings.channels_last else model
+
+
+def without_parameters(description, settings, layers, device):
+    """Returns the model with buffers on the device and parameters on the meta device: see materialise()."""
+    with _default_type(settings.parameter_type()), torch.device(device), _parameters_on_meta():
+        model = description.torch_side().make(description, layers)
+    return model.to(dtype=settings.parameter_type())
+
+
+def materialise(model, device, seed):
+    """Allocates the parameters, or the shards that are left of them, and fills them with random numbers."""
+    tied = _tied(model)
+    model._apply(lambda tensor: torch.empty_like(tensor, device=device) if tensor.device.type == "meta" else tensor)
+    for places in tied:
+        first, name = places[0]
+        for module, other in places[1:]:
+            module._parameters[other] = first._parameters[name]
+    _fill(model, device, seed)
+    return model
+
+
+def count(model):
+    """Returns the elements of all parameters, shared ones once."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@contextlib.contextmanager
+def _default_type(dtype):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextlib.contextmanager
+def _parameters_on_meta():
+    register = nn.Module.register_parameter
+
+    def register_on_meta(module, name, parameter):
+        register(module, name, parameter)
+        if parameter is not None and parameter.device.type != "meta":
+            module._parameters[name] = nn.Parameter(parameter.detach().to("meta"), parameter.requires_grad)
+
+    nn.Module.register_parameter = register_on_meta
+    try:
+        yield
+    finally:
+        nn.Module.register_parameter = register
+
+
+def _tied(model):
+    places = {}
+    for module in model.modules():
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                places.setdefault(id(parameter), []).append((module, name))
+    return [each for each in places.values() if len(each) > 1]
+
+
+@torch.no_grad()
+def _fill(model, device, seed):
+    generator = torch.Generator(device=device).manual_seed(seed)
+    for name, parameter in model.named_parameters():
+        local = parameter.to_local() if hasattr(parameter, "to_local") else parameter
+        if parameter.dim() > 1:
+            local.normal_(0.0, 0.02, generator=generator)
+        else:
+            local.fill_(0.0 if name.endswith("bias") else 1.0)
+
+
+IGNORED = -100  # label that the loss leaves out
+
+
+class Decoder(nn.Module):
+    """Layers `begin` to `end` of a Hugging Face decoder, with the embedding if they are the first and with norm and
+    head if they are the last. Takes tokens or hidden states, gives hidden states or logits. Keeps no keys and
+    values, has no mask besides the causal one."""
+
+    def __init__(self, model, trunk, begin, end, computing):
+        super().__init__()
+        layers = model.get_submodule(trunk.layers)
+        self.embedding = model.get_submodule(trunk.embedding) if begin == 0 else None
+        self.positions = model.get_submodule(trunk.positions) if trunk.positions and begin == 0 else None
+        self.rotary = _rotary(model, trunk)
+        self.layers = nn.ModuleList(layers[begin:end])
+        self.norm = model.get_submodule(trunk.norm) if end == len(layers) else None
+        self.head = model.get_submodule(trunk.head) if end == len(layers) else None
+        self.sequence = 0  # of the whole sample, which hidden states may have a part of
+        self._computing = computing
+        self._accepted = set(inspect.signature(self.layers[0].forward).parameters)
+
+    def forward(self, states):
+        with self._computing():
+            positions = torch.arange(self.sequence, device=states.device).unsqueeze(0)
+            if self.embedding is not None:
+                states = self.embedding(states)
+            if self.positions is not None:
+                states = states + self.positions(positions)
+            extra = self._extra(states, positions)
+            for layer in self.layers:
+                states = layer(states, **extra)
+                states = states[0] if isinstance(states, tuple) else states
+            return states if self.head is None else self.head(self.norm(states))
+
+    def _extra(self, states, positions):
+        known = {"position_ids": positions, "use_cache": False}
+        if self.rotary is not None:
+            known["position_embeddings"] = self.rotary(states, positions)
+        return {name: value for name, value in known.items() if name in self._accepted}
+
+
+def labels(ids):
+    """Returns what follows each token."""
+    return functional.pad(ids[:, 1:], (0, 1), value=IGNORED)
+
+
+def loss(logits, wanted):
+    """Returns the cross entropy in fp32, as Hugging Face's own loss has it."""
+    return functional.cross_entropy(logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORED)
+
+
+def _rotary(model, trunk):
+    owner, _, name = trunk.rotary.rpartition(".")
+    return getattr(model.get_submodule(owner), name, None) if name else None
 
 
 def make_mesh(plan):

@@ -10,8 +10,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from tracer import driver, fewer_layers, files, rank_log, request as requests, step_file  # noqa: E402
-from tracer.played_job import outcome  # noqa: E402
+from tracer import driver, files, rank_log, step_file  # noqa: E402
+from tracer.driver import outcome  # noqa: E402
 
 _CRASH = """\
 [rank0]:[W1115 execution_trace_observer.cpp:973] Enabling Execution Trace Observer
@@ -59,11 +59,11 @@ class Process:
         self._is_under_way, self._has_facts = is_under_way, has_facts
 
     def __call__(self, request_path, log_path):
-        request = requests.Request.read(request_path)
+        request = files.Request.read(request_path)
         self.requests.append(request)
         status = self._statuses.pop(0)
         pathlib.Path(log_path).write_text(self._log)
-        if status not in (requests.REFUSED, requests.OUT_OF_MEMORY) and self._has_facts:
+        if status not in (files.REFUSED, files.OUT_OF_MEMORY) and self._has_facts:
             self._leave_files(request, status)
         return status
 
@@ -73,7 +73,7 @@ class Process:
         if self._is_under_way:
             steps.write()
         else:
-            steps.write(status == requests.COMPLETE, self._why)
+            steps.write(status == files.COMPLETE, self._why)
         files.write_json(os.path.join(request.folder, "collectives.json"), {"groups": [], "collectives": []})
         files.write_json(os.path.join(request.folder, "facts.json"), {"rank": request.rank, "remarks": []})
 
@@ -87,7 +87,7 @@ class Driving(unittest.TestCase):
 
     def play(self, process, timing_runs=0):
         self.driver = driver.Driver(str(self.out), process, self.shown.append)
-        return self.driver.play(requests.Request(folder="", rank=17, world=64, steps=20), timing_runs)
+        return self.driver.play(files.Request(folder="", rank=17, world=64, steps=20), timing_runs)
 
     def names(self):
         return sorted(str(path.relative_to(self.out)) for path in self.out.rglob("*") if path.is_file())
@@ -96,20 +96,20 @@ class Driving(unittest.TestCase):
         return json.loads((self.out / "rank-17" / "steps.json").read_text())
 
     def test_warnings_of_a_rank_that_went_well_are_seen_by_nobody(self):
-        self.assertEqual(self.play(Process(0, log="UserWarning: noise\n")), requests.COMPLETE)
+        self.assertEqual(self.play(Process(0, log="UserWarning: noise\n")), files.COMPLETE)
         self.assertEqual(self.shown, [])
         self.assertEqual(self.names(), ["rank-17/collectives.json", "rank-17/steps.json"])
         self.assertEqual(self.driver.facts, {17: {"remarks": []}})
 
     def test_a_crash_shows_its_end_and_keeps_recording_and_log(self):
-        self.assertEqual(self.play(Process(3, log=_CRASH, why="train.py ended")), requests.INCOMPLETE)
+        self.assertEqual(self.play(Process(3, log=_CRASH, why="train.py ended")), files.INCOMPLETE)
         self.assertEqual(self.shown[-2], "RuntimeError: damaged")
         self.assertTrue(self.shown[-1].startswith("orrery-capture: train.py ended in step 3"))
         self.assertIn("rank-17/log.txt", self.names())
         self.assertEqual(self.steps()["why"], "train.py ended")
 
     def test_a_refusal_leaves_nothing_but_a_log_of_an_error(self):
-        self.assertEqual(self.play(Process(2, log="orrery-capture: PyTorch is not installed\n")), requests.REFUSED)
+        self.assertEqual(self.play(Process(2, log="orrery-capture: PyTorch is not installed\n")), files.REFUSED)
         self.assertEqual(self.shown, ["orrery-capture: PyTorch is not installed"])
         self.assertEqual(self.names(), [])
         self.driver.release()
@@ -120,14 +120,14 @@ class Driving(unittest.TestCase):
         self.assertNotIn("rank-17.log.txt", self.names())
 
     def test_a_process_that_was_killed_leaves_what_it_had(self):
-        self.assertEqual(self.play(Process(-9, is_under_way=True)), requests.INCOMPLETE)
+        self.assertEqual(self.play(Process(-9, is_under_way=True)), files.INCOMPLETE)
         self.assertEqual((self.steps()["complete"], self.steps()["why"]), (False, "the process ended with status -9"))
 
     def test_a_script_that_leaves_with_0_before_the_end_is_not_complete(self):
-        self.assertEqual(self.play(Process(0, is_under_way=True)), requests.INCOMPLETE)
+        self.assertEqual(self.play(Process(0, is_under_way=True)), files.INCOMPLETE)
 
     def test_a_process_that_was_killed_before_its_first_step_is_told(self):
-        self.assertEqual(self.play(Process(-11, has_facts=False)), requests.REFUSED)
+        self.assertEqual(self.play(Process(-11, has_facts=False)), files.REFUSED)
         self.assertEqual(self.shown, ["orrery-capture: rank 17 cannot be played: its process ended with status -11"])
 
     def test_further_runs_only_time_the_rank(self):
@@ -141,7 +141,7 @@ class Driving(unittest.TestCase):
                          "step 31.00 ms and 32.00 ms and 33.00 ms, 0.0 GB, 0 exchanges")
 
     def test_a_further_run_that_fails_is_left_out_and_told(self):
-        self.assertEqual(self.play(Process(0, 75), timing_runs=1), requests.COMPLETE)
+        self.assertEqual(self.play(Process(0, 75), timing_runs=1), files.COMPLETE)
         self.assertEqual(self.steps()["other_runs"], [])
         self.assertIn("ended with status 75 and is left out", self.shown[0])
 
@@ -164,9 +164,9 @@ class FewerLayers(unittest.TestCase):
 
         def one(rank, count):
             self.played.append((rank, count))
-            return requests.COMPLETE if fits(rank, count) else requests.OUT_OF_MEMORY
+            return files.COMPLETE if fits(rank, count) else files.OUT_OF_MEMORY
 
-        return *fewer_layers.play_all(ranks, layers, fewest, one, said.append), said
+        return *driver.play_all(ranks, layers, fewest, one, said.append), said
 
     def test_layers_are_halved_until_all_ranks_fit(self):
         # Rank 3 needs 9 layers or fewer: 16 do not fit, 8 do, and rank 0 is played again with 8.
@@ -177,7 +177,7 @@ class FewerLayers(unittest.TestCase):
 
     def test_a_model_that_never_fits_stops_at_the_fewest(self):
         statuses, layers, _ = self.play([0], 12, 4, lambda rank, count: False)
-        self.assertEqual((statuses, layers), ({0: requests.OUT_OF_MEMORY}, 6))  # 3 would be fewer than 4
+        self.assertEqual((statuses, layers), ({0: files.OUT_OF_MEMORY}, 6))  # 3 would be fewer than 4
 
     def test_a_model_without_layers_is_tried_once(self):
         self.play([0], 0, 2, lambda rank, count: False)
@@ -185,12 +185,12 @@ class FewerLayers(unittest.TestCase):
 
     def test_a_refusal_of_the_first_rank_is_one_of_all(self):
         played = []
-        fewer_layers.play_all([0, 1], 4, 2, lambda rank, count: played.append(rank) or requests.REFUSED, played.append)
+        driver.play_all([0, 1], 4, 2, lambda rank, count: played.append(rank) or files.REFUSED, played.append)
         self.assertEqual(played, [0])
 
     def test_the_remark_names_both_numbers(self):
-        self.assertEqual(fewer_layers.remark(12, 12), "")
-        self.assertTrue(fewer_layers.remark(16, 4).startswith("4 of 16 layers were traced"))
+        self.assertEqual(driver.remark(12, 12), "")
+        self.assertTrue(driver.remark(16, 4).startswith("4 of 16 layers were traced"))
 
 
 class Outcomes(unittest.TestCase):

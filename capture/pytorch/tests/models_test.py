@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from models import catalogue, layer_sizes  # noqa: E402
+from models import catalogue  # noqa: E402
 
 
 class Names(unittest.TestCase):
@@ -73,8 +73,8 @@ class Files(unittest.TestCase):
             self.assertIsNone(catalogue.find(str(path)))
 
     def test_the_key_of_layers_is_the_configuration_s_own(self):
-        self.assertEqual(layer_sizes.count_key({"n_layer": 2}), "n_layer")
-        self.assertEqual(layer_sizes.count_key({"num_hidden_layers": 2}), "num_hidden_layers")
+        self.assertEqual(catalogue.count_key({"n_layer": 2}), "n_layer")
+        self.assertEqual(catalogue.count_key({"num_hidden_layers": 2}), "num_hidden_layers")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from models import catalogue  # noqa: E402
 from parallel import job_yaml, plan as plans  # noqa: E402
 from parallel.plan import Plan  # noqa: E402
 from parallel.plan import Refusal  # noqa: E402
-from parallel.settings import Settings  # noqa: E402
+from parallel.plan import Settings  # noqa: E402
 
 
 class Ranks(unittest.TestCase):

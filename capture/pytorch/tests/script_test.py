@@ -11,7 +11,7 @@ _FOLDER = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(_FOLDER), str(_FOLDER.parent)]
 
 from parallel import plan as plans  # noqa: E402
-from tracer import facts, rank_log, report, step_file  # noqa: E402
+from tracer import command_line, facts, rank_log, step_file  # noqa: E402
 from tracer import files as written  # noqa: E402
 
 _RUNS = """
@@ -107,7 +107,7 @@ class Reports(unittest.TestCase):
                 (pathlib.Path(folder) / f"rank-{rank}").mkdir()
             (pathlib.Path(folder) / "rank-0" / "kineto.json.gz").write_text("")
             written.write_json(f"{folder}/trace.json", {"ranks": [{"folder": "rank-0"}, {"folder": "rank-17"}]})
-            is_good = report.make(orrery, folder, said.append, run)
+            is_good = command_line.make_report(orrery, folder, said.append, run)
             return is_good, lines, [one.replace(folder, "JOB") for one in said]
 
     def test_each_recording_is_analysed_and_the_job_predicted(self):

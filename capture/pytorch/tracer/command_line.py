@@ -1,16 +1,52 @@
 """`orrery-capture trace`: its options, and what they come to."""
 
 import os
+import shlex
 import subprocess
 import sys
 
 import orrery_program
 from parallel import plan as plans
-from tracer import driver, fewer_layers, files, report, step_file
-from tracer.played_job import PlayedJob, say
+from tracer import driver, files, step_file
+from tracer.driver import PlayedJob, say
+
+
+def commands(orrery, out):
+    """The command lines for the folder of a traced job."""
+    ranks = files.read_json(os.path.join(out, "trace.json"))["ranks"]
+    recordings = [os.path.join(out, rank["folder"], "kineto.json.gz") for rank in ranks]
+    return [*([orrery, "analyze", path] for path in recordings if os.path.exists(path)),
+            [orrery, "simulate", "--from", out]]
+
+
+def _run(line):
+    return subprocess.run(line, check=False).returncode
+
+
+def make_report(orrery, out, say, run=_run):
+    """Runs them, or says them where there is no program; True where all went well."""
+    lines = commands(orrery or "orrery", out)
+    if orrery is None:
+        say(f"the program orrery is not on this machine; take the folder {out} to one that has it "
+            f"and run: {' && '.join(shlex.join(line) for line in lines)}")
+        return True
+    for line in lines:
+        say(shlex.join(line))
+        status = run(line)
+        if status not in (0, 3):  # 3: something was left out, and said
+            say(f"`{shlex.join(line)}` ended with status {status}; the recording is kept in {out}")
+            return False
+    return True
+
 
 _STEPS = 20
 _PROFILED_STEPS = 3
+_NUMBERS = {
+    "world": "ranks of the whole job (1)", "dp": "data-parallel replicas", "tp": "ranks that share each layer",
+    "pp": "stages of the pipeline", "microbatches": "micro-batches of a pipeline's step (2 for each stage)",
+    "batch": "samples of a micro-batch on a rank", "sequence": "tokens of a sample",
+    "accumulation": "micro-batches before the optimizer's step (1)",
+    "layers": "trace only this many of the identical layers; fewer are taken where memory does not suffice"}
 
 
 def split(words):
@@ -27,27 +63,16 @@ def add_options(parser):
     parser.add_argument("model", nargs="?", metavar="MODEL",
                         help="a built-in name (--list), torchvision:NAME, or a config.json of "
                              "Transformers")
-    parser.add_argument("--world", type=int, metavar="N", help="ranks of the whole job (1)")
-    parser.add_argument("--dp", type=int, metavar="N", help="data-parallel replicas")
-    parser.add_argument("--tp", type=int, metavar="N", help="ranks that share each layer")
-    parser.add_argument("--pp", type=int, metavar="N", help="stages of the pipeline")
+    for name, text in _NUMBERS.items():
+        parser.add_argument(f"--{name}", type=int, metavar="N", help=text)
     parser.add_argument("--fsdp", action="store_true", help="replicas shard all state (FSDP2)")
     parser.add_argument("--ddp", action="store_true", help="replicas reduce gradients (DDP)")
     parser.add_argument("--sequence-parallel", action="store_true",
                         help="tensor-parallel ranks share the sequence too")
-    parser.add_argument("--microbatches", type=int, metavar="N",
-                        help="micro-batches of a pipeline's step (2 for each stage)")
     parser.add_argument("--schedule", metavar="NAME", help="of the pipeline: 1f1b or gpipe (1f1b)")
-    parser.add_argument("--batch", type=int, metavar="N", help="samples of a micro-batch on a rank")
-    parser.add_argument("--sequence", type=int, metavar="N", help="tokens of a sample")
     parser.add_argument("--dtype", metavar="T",
                         help="bf16, fp16 or fp32; autocast-bf16 keeps parameters in fp32")
-    parser.add_argument("--accumulation", type=int, metavar="N",
-                        help="micro-batches before the optimizer's step (1)")
     parser.add_argument("--optimizer", metavar="NAME", help="adamw or sgd (adamw)")
-    parser.add_argument("--layers", type=int, metavar="N",
-                        help="trace only so many of the layers that are alike; fewer are taken by "
-                             "themselves where memory does not suffice")
     parser.add_argument("--ddp-hook", action="store_true",
                         help="a hook of ours in the place of DDP's own reduction")
     parser.add_argument("--rank", metavar="R,R",
@@ -140,8 +165,8 @@ def _model(options, ranks):
         return _fail(f"{description.name} has no layers that are alike: leave --layers out")
     played = PlayedJob(options, description.name, plan.world, classes, words)
     layers = min(options.layers or description.layers, description.layers)
-    statuses, traced = played.play(layers, max(fewer_layers.FEWEST, 2 * plan.pp))
-    remarks = [fewer_layers.remark(description.layers, traced)]
+    statuses, traced = played.play(layers, max(driver.FEWEST, 2 * plan.pp))
+    remarks = [driver.remark(description.layers, traced)]
     if ranks and plan.left_out(ranks):
         remarks.append(f"No played rank stands for {plan.left_out(ranks)}.")
     status = played.finish(statuses, plan.json(), wanted.settings.training(),
@@ -157,5 +182,5 @@ def _reported(options, out, status):
     """Analyses and predicts where that was asked for; the exit status."""
     if not options.report or status == 2:
         return status
-    is_good = report.make(orrery_program.find(options.orrery), out, say)
+    is_good = make_report(orrery_program.find(options.orrery), out, say)
     return status if is_good else 3

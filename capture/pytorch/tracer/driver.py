@@ -1,4 +1,4 @@
-"""Plays ranks one after another, each in a process of its own, into one folder."""
+"""Plays ranks one after another, each in a process of its own, into one folder, with fewer layers where memory does not suffice."""
 
 import contextlib
 import dataclasses
@@ -9,9 +9,58 @@ import statistics
 import subprocess
 import sys
 
-from tracer import files, rank_log, request as requests, step_file
+from tracer import files, rank_log, step_file
 
-RECORDED = (requests.COMPLETE, requests.INCOMPLETE)
+FEWEST = 2
+
+
+def counts(layers, fewest=FEWEST):
+    """How many layers are tried, one after the other; 0 means all there are, of whatever kind."""
+    yield layers
+    while layers // 2 >= max(fewest, 1):
+        layers //= 2
+        yield layers
+
+
+def play_all(ranks, layers, fewest, play, say):
+    """Plays every rank with the same number of layers, the highest that fits.
+
+    play(rank, layers) returns a status. Returns ({rank: status}, layers)."""
+    for count in counts(layers, fewest):
+        statuses = _statuses(ranks, count, play)
+        if files.OUT_OF_MEMORY not in statuses.values():
+            break
+        say(f"the GPU's memory does not suffice for {_layers_text(count)}")
+    return statuses, count
+
+
+def _statuses(ranks, layers, play):
+    statuses = {}
+    for rank in ranks:
+        statuses[rank] = play(rank, layers)
+        if statuses[rank] == files.OUT_OF_MEMORY or _is_refused(statuses):
+            break
+    return statuses
+
+
+def _is_refused(statuses):
+    """Whether not even the first rank could be played: then none can."""
+    return list(statuses.values()) == [files.REFUSED]
+
+
+def _layers_text(count):
+    return f"{count} layers" if count else "the model"
+
+
+def remark(layers, traced):
+    """For trace.json; empty where all layers were traced."""
+    if traced == layers:
+        return ""
+    return (f"{traced} of {layers} layers were traced; layers are alike, and the inner ones are to "
+            "be repeated.")
+
+
+RECORDED = (files.COMPLETE, files.INCOMPLETE)
 PROGRAM = pathlib.Path(__file__).resolve().parent / "rank_process.py"
 _LOG = "log.txt"
 
@@ -63,7 +112,7 @@ class Driver:
         _remove_if_there(f"{folder}.{_LOG}")
         status = self._kept(request, self._process(request))
         self._report(request.folder, folder, status)
-        if status == requests.COMPLETE:
+        if status == files.COMPLETE:
             self._time_again(request, timing_runs)
         if status in RECORDED:
             shutil.rmtree(folder, ignore_errors=True)
@@ -83,14 +132,14 @@ class Driver:
 
     def _kept(self, request, status):
         """A process that was ended from outside may have left a recording all the same."""
-        if status in (requests.REFUSED, requests.OUT_OF_MEMORY):
+        if status in (files.REFUSED, files.OUT_OF_MEMORY):
             return status
         steps = os.path.join(request.folder, "steps.json")
         facts = os.path.join(request.folder, "facts.json")
         if not os.path.exists(steps) or not os.path.exists(facts):
             self._show(f"{rank_log.OURS}rank {request.rank} cannot be played: its process ended "
                        f"with status {status}")
-            return requests.REFUSED
+            return files.REFUSED
         found = files.read_json(facts)
         os.remove(facts)
         self.facts[found.pop("rank")] = found
@@ -99,17 +148,17 @@ class Driver:
             return status
         document.update(complete=False, why=f"the process ended with status {status}")
         files.write_json(steps, document)
-        return requests.INCOMPLETE
+        return files.INCOMPLETE
 
     def _report(self, part, folder, status):
         """Shows what the process said; its log is kept where something went wrong."""
         log = os.path.join(part, _LOG)
         text = _text(log)
-        is_failed = status not in (requests.COMPLETE, requests.OUT_OF_MEMORY)
+        is_failed = status not in (files.COMPLETE, files.OUT_OF_MEMORY)
         error = rank_log.error_end(text) if is_failed else []
         for line in [*error, *rank_log.sentences(text)]:
             self._show(line)
-        if error and status == requests.REFUSED:
+        if error and status == files.REFUSED:
             os.replace(log, f"{folder}.{_LOG}")
         elif not error:
             _remove_if_there(log)
@@ -121,7 +170,7 @@ class Driver:
                                         folder=os.path.join(request.folder, f"run-{number}"))
             status = self._process(again)
             steps = os.path.join(again.folder, "steps.json")
-            if status == requests.COMPLETE:
+            if status == files.COMPLETE:
                 step_file.add_run(os.path.join(request.folder, "steps.json"),
                                   step_file.times(steps))
             else:
@@ -145,3 +194,87 @@ def summary(folder):
     text += f", {steps['peak_allocated_bytes'] / 1e9:.1f} GB"
     exchanged = files.read_json(os.path.join(folder, "collectives.json"))["collectives"]
     return f"{text}, {len(exchanged)} exchanges" + ("" if steps["complete"] else " (not complete)")
+
+
+def _show(line):
+    print(line, file=sys.stderr, flush=True)
+
+
+def say(sentence):
+    _show(f"trace: {sentence}")
+
+
+def outcome(statuses, ranks):
+    """How many of the ranks are recorded, in words."""
+    statuses = list(statuses)
+    text = f"{statuses.count(files.COMPLETE)} of {ranks} ranks complete"
+    partial = statuses.count(files.INCOMPLETE)
+    return f"{text}, {partial} in part" if partial else text
+
+
+class PlayedJob:
+    """The words of the command line, the ranks to play, and what came of them."""
+
+    def __init__(self, options, name, world, classes, words=None):
+        self.out = options.out or f"trace-{name}"
+        self._options = options
+        self._name = name
+        self._world = world
+        self._classes = classes
+        self._words = words or {}
+        self._driver = Driver(self.out, show=_show)
+
+    @property
+    def _facts(self):
+        return next(iter(self._driver.facts.values()), {})
+
+    @property
+    def parameters(self):
+        return self._facts.get("parameters", 0)
+
+    @property
+    def device(self):
+        return self._facts.get("device", {}).get("name", "")
+
+    def play(self, layers, fewest):
+        """({rank: status}, layers)."""
+        return play_all([rank for rank, _ in self._classes], layers, fewest,
+                                     self._play_rank, say)
+
+    def _play_rank(self, rank, layers):
+        text = dict(self._classes)[rank]
+        say(f"rank {rank} of {self._world} (stands for {text})"
+             + (f", {layers} layers" if layers else ""))
+        status = self._driver.play(self._request(rank, layers), self._options.timing_runs)
+        if status in RECORDED:
+            say(f"rank {rank}: " + summary(os.path.join(self.out, f"rank-{rank}")))
+        return status
+
+    def _request(self, rank, layers):
+        options = self._options
+        return files.Request(
+            folder="", rank=rank, world=self._world, steps=options.steps,
+            profiled_steps=options.profiled_steps, layers=layers, options=self._words,
+            script=options.script)
+
+    def finish(self, statuses, plan, training, model, remarks):
+        """Writes trace.json; returns the exit status."""
+        if files.OUT_OF_MEMORY in statuses.values():
+            remove_if_empty(self.out)
+            _show(f"{rank_log.OURS}{self._name} does not fit into the GPU's memory, not even with "
+                  "fewer layers: say a smaller --batch or --sequence, or more ranks that share it")
+            return 2
+        listed = step_file.ranks(self._classes, statuses, RECORDED)
+        if not listed or not self._facts:
+            remove_if_empty(self.out)
+            return 2
+        told = [one for facts in self._driver.facts.values() for one in facts["remarks"]]
+        remarks = list(dict.fromkeys(one for one in [*remarks, *told] if one))
+        files.write_json(os.path.join(self.out, "trace.json"), step_file.document(
+            self._name, ["orrery", *sys.argv[1:]], self._facts, self._world, plan, training, model,
+            listed, remarks))
+        for sentence in remarks:
+            say(sentence)
+        say(f"{self.out}: {outcome(statuses.values(), len(self._classes))}")
+        is_whole = all(statuses.get(rank) == files.COMPLETE for rank, _ in self._classes)
+        return 0 if is_whole else 3

@@ -1,5 +1,6 @@
-"""Files that are complete or absent, and a lock on the output folder."""
+"""Files that are complete or absent, a lock on the output folder, and the request that a rank's process gets from its driver."""
 
+import dataclasses
 import fcntl
 import gzip
 import json
@@ -71,3 +72,32 @@ def lock_folder(folder):
     except OSError as error:
         raise FolderInUse(f"{folder}: {error.strerror}; say another --out") from error
     return FolderLock(folder)
+
+
+COMPLETE = 0
+REFUSED = 2  # a sentence was printed, nothing is recorded
+INCOMPLETE = 3  # what was recorded is kept
+OUT_OF_MEMORY = 75
+
+
+@dataclasses.dataclass
+class Request:
+    """`options` are words of the command line for a built-in model; `script` a program and its
+    arguments in their place."""
+
+    folder: str
+    rank: int
+    world: int
+    steps: int
+    profiled_steps: int = 3
+    is_timing_only: bool = False
+    layers: int = 0  # 0: all
+    options: dict = dataclasses.field(default_factory=dict)
+    script: list = dataclasses.field(default_factory=list)
+
+    def write(self, path):
+        write_json(path, dataclasses.asdict(self))
+
+    @staticmethod
+    def read(path):
+        return Request(**read_json(path))

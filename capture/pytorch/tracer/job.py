@@ -3,8 +3,7 @@
 import dataclasses
 
 from models import catalogue
-from parallel import plan as plans
-from parallel import settings as trainings
+from parallel import plan as plans, plan as trainings
 
 
 class NotPossible(Exception):

@@ -8,7 +8,7 @@ import sys
 _FOLDER = str(pathlib.Path(__file__).resolve().parent.parent)
 sys.path[0] = _FOLDER  # capture/pytorch; in the place of this file's folder
 
-from tracer import facts, files, request as requests  # noqa: E402
+from tracer import facts, files  # noqa: E402
 from tracer.rank_log import is_out_of_memory, reason  # noqa: E402
 
 
@@ -69,10 +69,10 @@ def play(request):
         _say(f"{why}; what was recorded until then is kept")
         recording.finish(why)
         _save_facts(request, recording, workload.parameters, remarks)
-        return requests.INCOMPLETE
+        return files.INCOMPLETE
     recording.finish()
     _save_facts(request, recording, workload.parameters, remarks)
-    return requests.COMPLETE
+    return files.COMPLETE
 
 
 def _run(request):
@@ -84,25 +84,25 @@ def _run(request):
         return play(request)
     except NotPossible as error:
         _say(error)
-        return requests.REFUSED
+        return files.REFUSED
     except Exception as error:
         if is_out_of_memory(error):
-            return requests.OUT_OF_MEMORY
+            return files.OUT_OF_MEMORY
         import traceback
         traceback.print_exc()
         _say(f"rank {request.rank} cannot be played: {reason(error)}")
-        return requests.REFUSED
+        return files.REFUSED
 
 
 def main():
     why = missing()
     if why:
         _say(why)
-        return requests.REFUSED
+        return files.REFUSED
     if sys.argv[1] == "--check":
         from tracer import check
         return check.run()
-    return _run(requests.Request.read(sys.argv[1]))
+    return _run(files.Request.read(sys.argv[1]))
 
 
 if __name__ == "__main__":

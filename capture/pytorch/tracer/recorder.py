@@ -30,9 +30,8 @@ class Recording:
             self._stages += self._recording_stages(request.profiled_steps)
 
     def _recording_stages(self, profiled_steps):
-        from tracer import profile_stages
-        return [stages.Phases(self, _PHASE_STEPS), profile_stages.Profile(self, profiled_steps),
-                profile_stages.ExecutionTrace(self, 1), profile_stages.Memory(self, 1)]
+        return [stages.Phases(self, _PHASE_STEPS), stages.Profile(self, profiled_steps),
+                stages.ExecutionTrace(self, 1), stages.Memory(self, 1)]
 
     @property
     def is_done(self):

@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 
-from tracer import exchanges, recorder, request as requests, script_run, world
+from tracer import exchanges, files, recorder, script_run, world
 from tracer.rank_log import reason
 
 
@@ -112,4 +112,4 @@ def play(request, save_facts):
         print(f"orrery-capture: {why}; what was recorded until then is kept", file=sys.stderr)
     recording.finish(why)
     save_facts(request, recording, 0, [])
-    return requests.INCOMPLETE if why else requests.COMPLETE
+    return files.INCOMPLETE if why else files.COMPLETE

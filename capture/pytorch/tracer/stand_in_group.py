@@ -2,13 +2,124 @@
 on the stream where NCCL's kernel would run, ordered behind and before the caller's as NCCL does."""
 
 import contextlib
+import os
+import sys
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import Work
 from torch.distributed import distributed_c10d
 
-from tracer import exchanges, outputs
-from tracer.stand_in_work import StandInWork
+from tracer import exchanges
+
+_LIKE_PARAMETERS = 0.02
+
+
+def equal_parts(whole, count):
+    """Equal parts of a tensor along its memory."""
+    flat = whole.view(-1)
+    size = flat.numel() // count
+    return [flat[place * size:(place + 1) * size] for place in range(count)]
+
+
+@torch.no_grad()
+def repeat(own, parts_):
+    """Every part gets the own one: ranks are alike."""
+    for part in parts_:
+        take(own, part)
+
+
+@torch.no_grad()
+def take(source, output):
+    """Copies as much as fits; the sides differ where ranks share unevenly."""
+    if output.data_ptr() == source.data_ptr() or not output.numel():
+        return
+    if output.shape == source.shape:
+        output.copy_(source)
+        return
+    size = min(output.numel(), source.numel())
+    if output.is_contiguous() and source.is_contiguous():
+        output.view(-1)[:size].copy_(source.view(-1)[:size])
+
+
+@torch.no_grad()
+def invent(output):
+    """What a peer alone would know: small random numbers, or zeros for indices."""
+    if output.is_floating_point():
+        output.normal_(0.0, _LIKE_PARAMETERS)
+    else:
+        output.zero_()
+
+
+_CALLS_THAT_WAIT = "distributed_c10d.py"
+
+
+def _is_called_at_once(caller):
+    """Whether `torch.distributed` itself waits, as it does unless asked for an asynchronous call.
+    There is no caller in a thread of the autograd engine."""
+    return caller is not None and os.path.basename(caller.f_code.co_filename) == _CALLS_THAT_WAIT
+
+
+class StandInWork(Work):
+    """The end of a marker on a stream. Without an event there is nothing to wait for: the
+    marker was put on the caller's own stream, or was for the host."""
+
+    def __init__(self, results, event=None, stream=None, entry=None, blocks_host=False):
+        super().__init__()
+        self._results = results
+        self._event = event
+        self._stream = stream
+        self._entry = entry
+        self._blocks_host = blocks_host
+        self._future = None
+
+    def wait(self, timeout=None):
+        if self._entry is not None and _is_called_at_once(sys._getframe().f_back):
+            self._entry["waits"] = True
+        if self._event is not None:
+            self._event.wait(torch.cuda.current_stream())
+            if self._blocks_host:
+                self._event.synchronize()
+        return True
+
+    def synchronize(self):
+        self.wait()
+
+    def block_current_stream(self):
+        self.wait()
+
+    def get_future(self):
+        """A completed future. Its event is recorded on the marker's stream, so whoever waits
+        for it (DDP's reducer) orders its own stream behind, as behind NCCL."""
+        if self._future is None:
+            self._future = self._made_future()
+        return self._future
+
+    def _made_future(self):
+        if self._stream is None:
+            future = torch.futures.Future()
+            future.set_result(self._results)
+            return future
+        future = torch.futures.Future(devices=[self._stream.device])
+        with torch.cuda.stream(self._stream):
+            future.set_result(self._results)
+        return future
+
+    def result(self):
+        return self._results
+
+    def is_completed(self):
+        return True
+
+    def is_success(self):
+        return True
+
+    def exception(self):
+        return None
+
+    def source_rank(self):
+        return -1
+
 
 BACKEND = "orrery"
 
@@ -93,7 +204,7 @@ class StandInGroup(dist.ProcessGroup):
     def allgather(self, output_tensors, input_tensors, opts=None):
         if self._fills(input_tensors):
             for parts, own in zip(output_tensors, input_tensors):
-                outputs.repeat(own, parts)
+                repeat(own, parts)
         return self._exchange("all_gather", _flat(output_tensors), _bytes(_flat(output_tensors)),
                               opts, like=input_tensors[0], results=output_tensors)
 
@@ -102,7 +213,7 @@ class StandInGroup(dist.ProcessGroup):
         if self._fills(input_list):
             for parts in output_lists:
                 for part, own in zip(parts, input_list):
-                    outputs.repeat(own, [part])
+                    repeat(own, [part])
         return self._exchange("all_gather", flat, _bytes(flat), opts)
 
     def _allgather_base(self, output, input, opts=None):
@@ -111,13 +222,13 @@ class StandInGroup(dist.ProcessGroup):
     def allgather_into_tensor_coalesced(self, outputs_, inputs, opts=None):
         if self._fills(inputs):
             for output, own in zip(outputs_, inputs):
-                outputs.repeat(own, outputs.parts(output, self.size()))
+                repeat(own, equal_parts(output, self.size()))
         return self._exchange("all_gather", outputs_, _bytes(outputs_), opts)
 
     def reduce_scatter(self, outputs_, input_lists, opts=None):
         if self._fills(outputs_):
             for output, parts in zip(outputs_, input_lists):
-                outputs.take(parts[self.rank()], output)
+                take(parts[self.rank()], output)
         return self._exchange("reduce_scatter", outputs_, _bytes(_flat(input_lists)), opts)
 
     def _reduce_scatter_base(self, output, input, opts=None):
@@ -126,18 +237,18 @@ class StandInGroup(dist.ProcessGroup):
     def reduce_scatter_tensor_coalesced(self, outputs_, inputs, opts=None):
         if self._fills(outputs_):
             for output, whole in zip(outputs_, inputs):
-                outputs.take(outputs.parts(whole, self.size())[self.rank()], output)
+                take(equal_parts(whole, self.size())[self.rank()], output)
         return self._exchange("reduce_scatter", outputs_, _bytes(inputs), opts)
 
     def alltoall_base(self, output, input, output_sizes=None, input_sizes=None, opts=None):
         if self._fills([output]):
-            outputs.take(input, output)
+            take(input, output)
         return self._exchange("all_to_all", [output], _bytes([input]), opts, like=input)
 
     def alltoall(self, outputs_, inputs, opts=None):
         if self._fills(outputs_):
             for output, own in zip(outputs_, inputs):
-                outputs.take(own, output)
+                take(own, output)
         return self._exchange("all_to_all", outputs_, _bytes(inputs), opts, like=inputs[0])
 
     def broadcast(self, tensors, opts=None):
@@ -149,7 +260,7 @@ class StandInGroup(dist.ProcessGroup):
     def gather(self, output_lists, inputs, opts=None):
         if self._fills(inputs):
             for parts in output_lists:
-                outputs.repeat(inputs[0], parts)
+                repeat(inputs[0], parts)
         return self._exchange("gather", inputs, _bytes(inputs) * self.size(), opts,
                               peer=self._root(opts), results=_flat(output_lists))
 
@@ -157,7 +268,7 @@ class StandInGroup(dist.ProcessGroup):
         if self._fills(outputs_):
             parts = _flat(input_lists)
             for output in outputs_:
-                outputs.take(parts[self.rank()], output) if parts else outputs.invent(output)
+                take(parts[self.rank()], output) if parts else invent(output)
         return self._exchange("scatter", outputs_, _bytes(outputs_) * self.size(), opts,
                               peer=self._root(opts))
 
@@ -167,7 +278,7 @@ class StandInGroup(dist.ProcessGroup):
     def recv(self, tensors, peer, tag=0):
         if self._fills(tensors):
             for tensor in tensors:
-                outputs.invent(tensor)
+                invent(tensor)
         return self._message("receive", tensors, peer)
 
     def recv_anysource(self, tensors, tag=0):

@@ -16,7 +16,7 @@ sys.path.insert(0, str(_CAPTURE))
 sys.dont_write_bytecode = True
 
 import orrs_reader  # noqa: E402
-from recording import building, command_line, environment, manifest, result  # noqa: E402
+from recording import command_line, environment, result  # noqa: E402
 
 _TABLE = (_CAPTURE.parent / "docs" / "formats" / "orrs.md")
 
@@ -107,14 +107,14 @@ class Words(Folder):
 
 class Building(unittest.TestCase):
     def test_what_cannot_be_built_is_said_with_the_reason(self):
-        with self.assertRaisesRegex(building.BuildError, "cupti.h: No such file.*CUPTI of version 13"):
-            building.build_library(_options(), lambda words: "fatal error: cupti.h: No such file")
-        self.assertIn("no tensors and operators", building.build_hooks(["python3"], lambda words: "no torch"))
+        with self.assertRaisesRegex(environment.BuildError, "cupti.h: No such file.*CUPTI of version 13"):
+            environment.build_library(_options(), lambda words: "fatal error: cupti.h: No such file")
+        self.assertIn("no tensors and operators", environment.build_hooks(["python3"], lambda words: "no torch"))
 
     def test_hooks_are_built_for_the_programs_own_interpreter(self):
         asked = []
-        building.build_hooks([sys.executable, "train.py"], lambda words: asked.append(words) or "")
-        building.build_hooks(["torchrun", "train.py"], lambda words: asked.append(words) or "")
+        environment.build_hooks([sys.executable, "train.py"], lambda words: asked.append(words) or "")
+        environment.build_hooks(["torchrun", "train.py"], lambda words: asked.append(words) or "")
         self.assertEqual(asked, [["pytorch-hooks", f"PYTHON={sys.executable}"]] * 2)
 
 
@@ -150,8 +150,8 @@ def _process(process, rank, world_size):
 class Manifest(Folder):
     def _write(self, *names):
         paths = [self.folder / name for name in names]
-        manifest.write(self.folder / "run.orrs", paths)
-        found = manifest.path_of(self.folder / "run.orrs")
+        result.write_manifest(self.folder / "run.orrs", paths)
+        found = result.manifest_path(self.folder / "run.orrs")
         return json.loads(found.read_text()) if found.exists() else None
 
     def test_it_joins_the_ranks_in_order_and_says_who_wrote_them(self):

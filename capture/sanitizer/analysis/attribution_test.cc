@@ -9,11 +9,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "capture/sanitizer/analysis/ring_reader.h"
-#include "capture/sanitizer/device/emulated_warp.h"
 #include "capture/sanitizer/device/layout.h"
-#include "capture/sanitizer/testing/generators.h"
-#include "capture/sanitizer/testing/test_launch.h"
+#include "capture/sanitizer/tests/emulated_warp.h"
+#include "capture/sanitizer/tests/generators.h"
+#include "capture/sanitizer/tests/test_launch.h"
 
 namespace orrery::capture {
 namespace {

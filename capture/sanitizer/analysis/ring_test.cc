@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/sanitizer/analysis/ring_reader.h"
-#include "capture/sanitizer/device/emulated_warp.h"
+#include "capture/sanitizer/analysis/attribution.h"
 #include "capture/sanitizer/device/layout.h"
-#include "capture/sanitizer/testing/test_launch.h"
+#include "capture/sanitizer/tests/emulated_warp.h"
+#include "capture/sanitizer/tests/test_launch.h"
 
 // What patches write into the ring and the host reads from it.
 

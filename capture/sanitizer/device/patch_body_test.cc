@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "capture/sanitizer/device/emulated_warp.h"
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/see_access.h"
-#include "capture/sanitizer/testing/brute_force.h"
-#include "capture/sanitizer/testing/generators.h"
-#include "capture/sanitizer/testing/test_launch.h"
+#include "capture/sanitizer/tests/brute_force.h"
+#include "capture/sanitizer/tests/emulated_warp.h"
+#include "capture/sanitizer/tests/generators.h"
+#include "capture/sanitizer/tests/test_launch.h"
 
 // The body of the patches on emulated warps, against counting lane by lane.
 

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/sanitizer/device/emulated_warp.h"
 #include "capture/sanitizer/device/layout.h"
-#include "capture/sanitizer/testing/test_launch.h"
+#include "capture/sanitizer/tests/emulated_warp.h"
+#include "capture/sanitizer/tests/test_launch.h"
 
 namespace orrery::capture {
 namespace {

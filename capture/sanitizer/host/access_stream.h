@@ -11,7 +11,6 @@
 
 #include "capture/recorder/recorder.h"
 #include "capture/sanitizer/analysis/attribution.h"
-#include "capture/sanitizer/analysis/ring_reader.h"
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/host/overheads.h"
 #include "capture/sanitizer/host/pending_launches.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/sanitizer/host/mock_program.h"
+#include "capture/sanitizer/tests/mock_program.h"
 
 namespace orrery::capture::sanitizer {
 namespace {

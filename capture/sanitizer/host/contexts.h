@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "capture/sanitizer/host/access_stream.h"
-#include "capture/sanitizer/host/failures.h"
 #include "capture/sanitizer/host/launch_pool.h"
 #include "capture/sanitizer/host/options.h"
 #include "capture/sanitizer/host/overheads.h"
+#include "capture/sanitizer/host/patcher.h"
 #include "capture/sanitizer/host/vendor.h"
 
 namespace orrery::capture::sanitizer {

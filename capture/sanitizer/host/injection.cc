@@ -5,10 +5,13 @@
 
 #include "capture/recorder/process_recorder.h"
 #include "capture/recorder/settings.h"
-#include "capture/sanitizer/device/patch_image.h"
 #include "capture/sanitizer/host/options.h"
 #include "capture/sanitizer/host/sanitizer_calls.h"
 #include "capture/sanitizer/host/session.h"
+
+/// The image of all patches (patch_list.h), for compute capability 8.0 and 9.0 and what they run
+/// on.
+extern "C" const char orrery_patch_image[];
 
 // What the driver calls before the first context of a process: CUDA_INJECTION64_PATH names this
 // library. Whatever goes wrong here, the program runs on.

@@ -1,7 +1,6 @@
 #include "capture/sanitizer/host/patcher.h"
 
 #include "capture/sanitizer/device/patch_list.h"
-#include "orrery/stream/codes.h"
 
 namespace orrery::capture::sanitizer {
 namespace {

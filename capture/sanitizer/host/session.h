@@ -7,15 +7,14 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 
 #include "capture/recorder/call_stacks.h"
 #include "capture/recorder/recorder.h"
 #include "capture/sanitizer/host/arguments.h"
 #include "capture/sanitizer/host/contexts.h"
-#include "capture/sanitizer/host/failures.h"
 #include "capture/sanitizer/host/functions.h"
 #include "capture/sanitizer/host/launches.h"
-#include "capture/sanitizer/host/numbers.h"
 #include "capture/sanitizer/host/object_table.h"
 #include "capture/sanitizer/host/options.h"
 #include "capture/sanitizer/host/overheads.h"
@@ -23,6 +22,23 @@
 #include "capture/sanitizer/host/vendor.h"
 
 namespace orrery::capture::sanitizer {
+
+/// Small numbers for handles, from 1, in the order in which they are first seen; 0 stays 0. Any
+/// thread may call.
+class Numbers {
+ public:
+  [[nodiscard]] std::uint64_t Of(std::uint64_t handle) {
+    if (handle == 0) {
+      return 0;
+    }
+    const std::lock_guard lock(mutex_);
+    return numbers_.try_emplace(handle, numbers_.size() + 1).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::uint64_t> numbers_;
+};
 
 /// The capture of one process: the vendor's callbacks come in here, as plain structures, and become
 /// records. Coarse events are always recorded; what is seen of launches, the selection says.

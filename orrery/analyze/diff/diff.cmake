@@ -1,2 +1,2 @@
-set(SOURCES diff.cc run_costs.cc )
+set(SOURCES diff.cc )
 set(TESTS diff_test.cc metric_change_test.cc)

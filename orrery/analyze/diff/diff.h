@@ -7,13 +7,56 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/diff/run_costs.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::diff {
 
-/// What a change of a metric means.
+/// What the things of one name cost in a step of one device: means over devices and selected steps,
+/// so that runs of different lengths and sizes compare.
+struct Cost {
+  double count = 0;
+  double device_ns = 0;
+  double host_ns = 0;  // of operators: their own time, without that of operators inside
+  double wait_ns = 0;  // of communication: the part of device_ns that waits for other ranks
+  double bytes = 0;    // of messages and copies, where known
+
+  Cost& operator+=(const Cost& other);
+  bool operator==(const Cost&) const = default;
+};
+
+struct NamedCost {
+  std::string name;
+  Cost cost;
+  std::string kernel_class = {};  // of kernels
+};
+
+enum class Change : std::uint8_t { kUnchanged, kAdded, kDeleted, kIncreased, kDecreased };
+
+[[nodiscard]] std::string_view ChangeName(Change change);
+
+/// Compares two amounts: up to 1 % of the first counts as no change.
+[[nodiscard]] Change ChangeOf(double before, double after);
+
+struct CostChange {
+  std::string name;
+  std::string kernel_class = {};
+  Cost before = {};
+  Cost after = {};
+  Change change = Change::kUnchanged;
+
+  /// How much more time it takes in the second run: on the device where it has any there, else on
+  /// the host.
+  [[nodiscard]] double DifferenceNs() const;
+};
+
+/// Joins the costs of two runs by exact name (two template instances of a kernel are two kernels;
+/// their class shows the sum). The largest differences come first, ties by name. Names within a
+/// list must differ. "Added" and "deleted" names occur in one run only; else the time decides, or
+/// the count where nothing has a time.
+[[nodiscard]] std::vector<CostChange> MatchCosts(const std::vector<NamedCost>& before,
+                                                 const std::vector<NamedCost>& after);
+
 enum class Verdict : std::uint8_t {
   kUnknown,  // a run has no value, or neither direction is better
   kSame,
@@ -24,7 +67,6 @@ enum class Verdict : std::uint8_t {
 /// Returns "worse", "better", "same"; "–" for kUnknown.
 [[nodiscard]] std::string_view VerdictName(Verdict verdict);
 
-/// A metric in two runs.
 struct MetricChange {
   std::string name;
   std::string unit = {};
@@ -49,10 +91,6 @@ struct MetricChange {
   }
 };
 
-/// Computes the metrics of both runs.
-[[nodiscard]] std::vector<MetricChange> CompareMetrics(const RunView& before, const RunView& after,
-                                                       const std::vector<NamedMetric>& metrics);
-
 /// Returns those that got worse by more than `limit_percent`, the worst first (ties in order).
 [[nodiscard]] std::vector<MetricChange> WorseThan(const std::vector<MetricChange>& changes,
                                                   double limit_percent);
@@ -70,29 +108,12 @@ struct StepParts {
   std::size_t num_steps = 0;  // 0: no markers; the whole recording stands for a step
 };
 
-[[nodiscard]] StepParts MeasureStepParts(const RunView& run);
-
-/// The largest use of memory that the framework's allocator reported.
-struct MemoryPeak {
-  std::string name;  // "gpu allocated", "gpu reserved", "cpu allocated", …
-  std::int64_t bytes = 0;
-};
-
-/// Returns the peaks over the whole recording, each of the chosen rank that uses most; empty where
-/// no memory events were recorded.
-[[nodiscard]] std::vector<MemoryPeak> PeakMemory(const RunView& run);
-
 struct MemoryChange {
   std::string name;
   std::optional<std::int64_t> before_bytes = {};  // nothing: not recorded in that run
   std::optional<std::int64_t> after_bytes = {};
   Change change = Change::kUnchanged;
 };
-
-/// Joins the peaks of two runs. What only one run recorded is neither added nor deleted: nothing is
-/// known of the other.
-[[nodiscard]] std::vector<MemoryChange> MatchMemory(const std::vector<MemoryPeak>& before,
-                                                    const std::vector<MemoryPeak>& after);
 
 /// What changed from one run to another: measured against measured, or predicted against measured.
 struct RunDiff {

@@ -7,8 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/diff/run_costs.h"
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
 
 namespace orrery::analyze::diff {
 namespace {
@@ -126,7 +125,7 @@ TEST(DiffTest, WaitingIsAPartOfACollective) {
       const RowId group = rank.Group("0", "[0, 1]", 2);
       const std::int64_t begin = number == 0 ? 100 : 100 + late;
       rank.Kernel("sgemm", {0, 100});
-      rank.Collective({.kind = trace::CollectiveKind::kAllReduce,
+      rank.Collective({.kind = CollectiveKind::kAllReduce,
                        .span = {begin, 110 + late},
                        .group = group,
                        .bytes = 4'000,

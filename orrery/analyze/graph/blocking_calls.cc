@@ -1,9 +1,8 @@
-#include "orrery/analyze/graph/blocking_calls.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 
 #include "orrery/analyze/graph/rank_part.h"
 #include "orrery/base/interval_set.h"
@@ -20,17 +19,10 @@ constexpr NodeId kFullQueue = 992;
 
 // The number of activities before `count` of a stream that had ended at a time.
 NodeId CountEnded(const RankPart& part, const Lane& lane, NodeId count, std::int64_t time_ns) {
-  NodeId low = 0;
-  NodeId high = count;
-  while (low < high) {
-    const NodeId middle = low + (high - low) / 2;
-    if (part.time_ns[lane.first + 2 * middle + 1] <= time_ns) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  const auto places = std::views::iota(NodeId{0}, count);
+  const auto first_running = std::ranges::partition_point(
+      places, [&](NodeId place) { return part.time_ns[lane.first + 2 * place + 1] <= time_ns; });
+  return static_cast<NodeId>(first_running - places.begin());
 }
 
 // Returns the activity (its start) whose end let a launch into the queue of its stream, when the
@@ -67,7 +59,7 @@ class BlockedCalls {
       : part_(part),
         orders_(orders),
         calls_(part.trace->runtime_calls),
-        names_(*part.trace),
+        names_(*part.trace, &ClassifyBlockingCall),
         call_by_correlation_(calls_.correlation),
         return_ns_(part.trace->strings.size(), kNever),
         idle_ns_(part.trace->strings.size(), kNever) {
@@ -186,7 +178,7 @@ class BlockedCalls {
   }
 
   void Consider(RowId call) {
-    const Blocking blocking = names_.Of(calls_.name[call]);
+    const Blocking blocking = names_(calls_.name[call]);
     // The end follows immediately, unless events of the thread overlap without nesting.
     const bool is_plain = part_.call_end.Find(call) == part_.call_start.Find(call) + 1;
     if (!is_plain) {
@@ -318,14 +310,6 @@ Blocking ClassifyBlockingCall(std::string_view name) {
     return Blocking::kOneStream;
   }
   return Contains(name, "Memcpy") ? Blocking::kOwnCopy : Blocking::kNever;
-}
-
-Blocking BlockingNames::Of(StringId name) {
-  std::uint8_t& known = known_[static_cast<std::size_t>(name)];
-  if (known == kUnknown) {
-    known = static_cast<std::uint8_t>(ClassifyBlockingCall(trace_.Text(name)));
-  }
-  return static_cast<Blocking>(known);
 }
 
 void AddBlockingCalls(RankPart& part, const std::vector<LaunchOrder>& orders) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,7 +45,6 @@ struct CriticalPath {
 
   [[nodiscard]] std::int64_t length_ns() const;
 
-  /// Delays that no edge explains.
   [[nodiscard]] std::int64_t unexplained_ns() const {
     return ClassNs(TimeClass::kLaunchOverhead) + ClassNs(TimeClass::kDeviceWait) +
            ClassNs(TimeClass::kMissingRank);
@@ -69,8 +67,12 @@ struct CriticalPath {
 [[nodiscard]] std::string_view HopName(const RunView& run, const DependencyGraph& graph,
                                        const Hop& hop);
 
-/// Returns the operator that launched the activity of a hop; empty where it is not known.
 [[nodiscard]] std::string_view HopOperator(const RunView& run, const DependencyGraph& graph,
                                            const Hop& hop);
+
+/// Makes the order topological where nodes share an instant: edges of weight 0 between them decide.
+/// Where such edges run in a circle one of them is replaced by an edge from the source, and counted
+/// as a contradiction. Costs O(nodes + edges).
+void OrderInstants(DependencyGraph& graph);
 
 }  // namespace orrery::analyze

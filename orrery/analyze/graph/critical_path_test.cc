@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/graph/example_runs.h"
+#include "orrery/analyze/graph/example_runs_test.h"
 
 namespace orrery::analyze {
 namespace {

@@ -9,14 +9,8 @@
 #include <set>
 #include <vector>
 
-#include "orrery/analyze/graph/blocking_calls.h"
-#include "orrery/analyze/graph/graph_holder.h"
-#include "orrery/analyze/graph/instant_order.h"
-#include "orrery/analyze/graph/lanes.h"
-#include "orrery/analyze/graph/launch_edges.h"
-#include "orrery/analyze/graph/node_numbering.h"
+#include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/rank_part.h"
-#include "orrery/analyze/graph/rendezvous.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/check.h"
 #include "orrery/base/interval_set.h"
@@ -61,31 +55,6 @@ std::optional<StepWindow> WholeRecording(const RunView& run) {
   }
   step.end_of_rank.assign(run.set->ranks.size(), {step.time.end_ns, step.time.end_ns});
   return step;
-}
-
-std::set<std::int64_t> SelectedNumbers(const trace::Trace& trace, const AnalyzeOptions& options) {
-  std::set<std::int64_t> numbers;
-  for (const RowId step : SelectedSteps(trace, options)) {
-    numbers.insert(trace.steps.number[step]);
-  }
-  return numbers;
-}
-
-// Nothing when no rank has steps; else the numbers that all of those with steps share.
-std::optional<std::set<std::int64_t>> CommonNumbers(const RunView& run) {
-  std::optional<std::set<std::int64_t>> common;
-  for (const trace::Trace& trace : run.set->ranks) {
-    if (trace.steps.empty()) {
-      continue;
-    }
-    const std::set<std::int64_t> numbers = SelectedNumbers(trace, run.options);
-    if (!common) {
-      common = numbers;
-    } else {
-      std::erase_if(*common, [&](std::int64_t number) { return !numbers.contains(number); });
-    }
-  }
-  return common;
 }
 
 // Markers of some tools have no number, so that several steps share one: the first counts.
@@ -134,7 +103,22 @@ void AddRank(const RunView& run, std::uint32_t rank_index, StepWindow& step) {
 // Returns the first selected step that all ranks with steps have, by its markers and device
 // windows. Without steps the whole recording; nothing when the run is empty or no step is common.
 std::optional<StepWindow> FirstCommonStep(const RunView& run) {
-  const std::optional<std::set<std::int64_t>> common = CommonNumbers(run);
+  // Nothing when no rank has steps; else the numbers that all of those with steps share.
+  std::optional<std::set<std::int64_t>> common;
+  for (const trace::Trace& trace : run.set->ranks) {
+    if (trace.steps.empty()) {
+      continue;
+    }
+    std::set<std::int64_t> numbers;
+    for (const RowId step : SelectedSteps(trace, run.options)) {
+      numbers.insert(trace.steps.number[step]);
+    }
+    if (!common) {
+      common = numbers;
+    } else {
+      std::erase_if(*common, [&](std::int64_t number) { return !numbers.contains(number); });
+    }
+  }
   if (!common) {
     return WholeRecording(run);
   }
@@ -149,29 +133,16 @@ std::optional<StepWindow> FirstCommonStep(const RunView& run) {
   return step;
 }
 
-void ReserveNodes(RankPart& part) {
-  const trace::Trace& trace = *part.trace;
-  const std::size_t num_nodes =
-      2 * (RowsWithin(trace.host_ops.begin_ns, part.host_window).size() +
-           RowsWithin(trace.runtime_calls.begin_ns, part.host_window).size() +
-           RowsWithin(trace.activities.begin_ns, part.device_window).size());
-  part.time_ns.reserve(num_nodes);
-  part.kind.reserve(num_nodes);
-  part.row.reserve(num_nodes);
-}
-
-void AddNodes(RankPart& part) {
-  ReserveNodes(part);
-  AddHostNodes(part);
-  AddDeviceNodes(part);
-  IndexCollectives(part);
-  part.meets.assign(part.num_nodes(), false);
-  part.waits_for_call.assign(part.num_nodes(), false);
-  part.is_handed_over.assign(part.num_nodes(), false);
-}
-
-// Whatever has no other reason hangs on the source (E11).
-void AddStartEdges(RankPart& part, std::int64_t source_ns) {
+void AddEdges(RankPart& part, std::int64_t source_ns) {
+  const std::vector<LaunchOrder> orders = LaunchOrders(part);
+  part.edges.reserve(part.num_nodes() + static_cast<std::size_t>(part.counts.num_activities));
+  AddDeviceEdges(part);
+  AddLaunchEdges(part);
+  AddEventEdges(part, orders);
+  AddBlockingCalls(part, orders);
+  AddHandOvers(part);
+  AddThreadEdges(part);
+  // Whatever has no other reason hangs on the source (E11).
   std::vector<bool> has_reason = part.meets;
   for (const PartEdge& edge : part.edges) {
     has_reason[edge.to] = true;
@@ -185,10 +156,7 @@ void AddStartEdges(RankPart& part, std::int64_t source_ns) {
                             .time_class = TimeClass::kStart});
     }
   }
-}
-
-// The last node of each lane leads to the sink (E12); streams may end with a short activity.
-void AddEndEdges(RankPart& part) {
+  // The last node of each lane leads to the sink (E12); streams may end with a short activity.
   for (const std::vector<Lane>* lanes : {&part.threads, &part.streams}) {
     for (const Lane& lane : *lanes) {
       const auto first = part.time_ns.begin() + lane.first;
@@ -201,43 +169,36 @@ void AddEndEdges(RankPart& part) {
   }
 }
 
-void AddEdges(RankPart& part, std::int64_t source_ns) {
-  const std::vector<LaunchOrder> orders = LaunchOrders(part);
-  part.edges.reserve(part.num_nodes() + static_cast<std::size_t>(part.counts.num_activities));
-  AddDeviceEdges(part);
-  AddLaunchEdges(part);
-  AddEventEdges(part, orders);
-  AddBlockingCalls(part, orders);
-  AddHandOvers(part);
-  AddThreadEdges(part);
-  AddStartEdges(part, source_ns);
-  AddEndEdges(part);
-}
-
 std::vector<RankPart> PrepareParts(const RunView& run, const std::vector<std::uint32_t>& ranks,
                                    const StepWindow& step) {
   std::vector<RankPart> parts(ranks.size());
   ParallelFor(parts.size(), run.options.threads, [&](std::size_t place) {
-    parts[place].trace = &run.set->ranks[ranks[place]];
-    parts[place].classes = &run.classes[ranks[place]];
+    RankPart& part = parts[place];
+    part.trace = &run.set->ranks[ranks[place]];
+    part.classes = &run.classes[ranks[place]];
     const auto [host_end_ns, device_end_ns] = step.end_of_rank[ranks[place]];
-    parts[place].host_window = {step.time.begin_ns, std::min(host_end_ns, step.time.end_ns)};
-    parts[place].device_window = {step.time.begin_ns, std::min(device_end_ns, step.time.end_ns)};
-    AddNodes(parts[place]);
+    part.host_window = {step.time.begin_ns, std::min(host_end_ns, step.time.end_ns)};
+    part.device_window = {step.time.begin_ns, std::min(device_end_ns, step.time.end_ns)};
+    const trace::Trace& trace = *part.trace;
+    const std::size_t num_nodes =
+        2 * (RowsWithin(trace.host_ops.begin_ns, part.host_window).size() +
+             RowsWithin(trace.runtime_calls.begin_ns, part.host_window).size() +
+             RowsWithin(trace.activities.begin_ns, part.device_window).size());
+    part.time_ns.reserve(num_nodes);
+    part.kind.reserve(num_nodes);
+    part.row.reserve(num_nodes);
+    AddHostNodes(part);
+    AddDeviceNodes(part);
+    IndexCollectives(part);
+    part.meets.assign(part.num_nodes(), false);
+    part.waits_for_call.assign(part.num_nodes(), false);
+    part.is_handed_over.assign(part.num_nodes(), false);
   });
   return parts;
 }
 
 bool HasNodes(const std::vector<RankPart>& parts) {
   return std::ranges::any_of(parts, [](const RankPart& part) { return part.num_nodes() > 0; });
-}
-
-std::vector<std::uint32_t> PlacesOfRanks(const std::vector<std::uint32_t>& ranks) {
-  std::vector<std::uint32_t> place_of_rank(ranks.size());
-  for (std::size_t place = 0; place < ranks.size(); ++place) {
-    place_of_rank[ranks[place]] = static_cast<std::uint32_t>(place);
-  }
-  return place_of_rank;
 }
 
 }  // namespace
@@ -302,7 +263,11 @@ DependencyGraph BuildGraph(const RunView& run) {
   if (!HasNodes(parts)) {
     return {};
   }
-  const Rendezvous rendezvous = FindRendezvous(run, parts, PlacesOfRanks(ranks));
+  std::vector<std::uint32_t> place_of_rank(ranks.size());
+  for (std::size_t place = 0; place < ranks.size(); ++place) {
+    place_of_rank[ranks[place]] = static_cast<std::uint32_t>(place);
+  }
+  const Rendezvous rendezvous = FindRendezvous(run, parts, place_of_rank);
   DependencyGraph graph;
   const NodeNumbering numbering(parts, rendezvous, run.options.threads, graph);
   ParallelFor(parts.size(), run.options.threads,

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <ranges>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -67,7 +66,6 @@ enum class TimeClass : std::uint8_t {
 
 inline constexpr int kNumTimeClasses = 13;
 
-/// Returns "compute", "transfer", "launch_overhead", …
 [[nodiscard]] std::string_view TimeClassName(TimeClass time_class);
 
 inline constexpr std::uint32_t kNoLabel = 0xFFFF'FFFF;
@@ -144,7 +142,6 @@ struct DependencyGraph {
 
   [[nodiscard]] NodeId sink() const { return num_nodes() - 1; }
 
-  /// The edges that lead to a node.
   [[nodiscard]] auto EdgesTo(NodeId node) const {
     return std::views::iota(first_edge[node], first_edge[node + 1]);
   }
@@ -156,17 +153,33 @@ struct DependencyGraph {
   /// Returns when a node could have been at the earliest by its edges alone.
   [[nodiscard]] std::int64_t ExplainedNs(NodeId node) const;
 
-  /// Returns the part of a node's time that no edge explains.
   [[nodiscard]] std::int64_t ResidualNs(NodeId node) const {
     return time_ns[node] - ExplainedNs(node);
   }
 
-  /// Returns what a residual of the node is called.
   [[nodiscard]] TimeClass ResidualClass(NodeId node, std::int64_t residual_ns) const;
 };
 
 /// Builds the graph of the first selected step that all ranks have, of the whole recording where
 /// there are no steps. Linear in the rows of the step but for one sort; ranks in parallel.
 [[nodiscard]] DependencyGraph BuildGraph(const RunView& run);
+
+struct RunView;
+
+/// Keeps the graph of a run, so that metrics which need it build it once. Thread-safe.
+class GraphHolder {
+ public:
+  [[nodiscard]] const DependencyGraph& Get(const RunView& run) {
+    std::call_once(built_, [&] { graph_ = BuildGraph(run); });
+    return graph_;
+  }
+
+ private:
+  std::once_flag built_;
+  DependencyGraph graph_;
+};
+
+/// Returns the graph of a run made by ViewRun; builds it on first use.
+[[nodiscard]] const DependencyGraph& GraphOf(const RunView& run);
 
 }  // namespace orrery::analyze

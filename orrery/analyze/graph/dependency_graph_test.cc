@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/graph/blocking_calls.h"
 #include "orrery/analyze/graph/critical_path.h"
-#include "orrery/analyze/graph/example_runs.h"
+#include "orrery/analyze/graph/example_runs_test.h"
+#include "orrery/analyze/graph/rank_part.h"
 #include "orrery/analyze/graph/what_if.h"
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
 
 namespace orrery::analyze {
 namespace {
@@ -217,7 +217,7 @@ TEST(DependencyGraphTest, ABufferedMessageIsNotWaitedForByItsSender) {
     Rank rank(number);
     const RowId group = rank.Group("0", "[0, 1]", 2);
     const bool sends = number == 0;
-    rank.Collective({.kind = sends ? trace::CollectiveKind::kSend : trace::CollectiveKind::kRecv,
+    rank.Collective({.kind = sends ? CollectiveKind::kSend : CollectiveKind::kRecv,
                      .span = sends ? test_run::Span{10, 20} : test_run::Span{30, 40},
                      .group = group,
                      .bytes = 64,

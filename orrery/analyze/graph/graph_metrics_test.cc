@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/graph/example_runs.h"
+#include "orrery/analyze/graph/example_runs_test.h"
 #include "orrery/analyze/metric.h"
 
 namespace orrery::analyze {

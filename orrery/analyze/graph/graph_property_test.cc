@@ -10,9 +10,9 @@
 
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/graph/example_runs.h"
+#include "orrery/analyze/graph/example_runs_test.h"
 #include "orrery/analyze/graph/what_if.h"
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
 
 // Properties 7 to 10 of critical-path-and-waits.md, section 11, on runs that a small simulator
 // made.

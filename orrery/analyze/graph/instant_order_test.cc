@@ -1,11 +1,9 @@
-#include "orrery/analyze/graph/instant_order.h"
-
-#include <cstddef>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 
 namespace orrery::analyze {

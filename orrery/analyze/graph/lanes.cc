@@ -1,5 +1,3 @@
-#include "orrery/analyze/graph/lanes.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/graph/blocking_calls.h"
+#include "orrery/analyze/graph/rank_part.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze {
@@ -26,20 +24,6 @@ void SortLane(const trace::Activities& activities, std::vector<RowId>& rows) {
   if (!std::ranges::is_sorted(rows, {}, key)) {
     std::ranges::sort(rows, {}, key);
   }
-}
-
-// One list more than tracks: activities of no track.
-std::vector<std::vector<RowId>> RowsByTrack(const RankPart& part, RowRange rows) {
-  const trace::Activities& activities = part.trace->activities;
-  const std::size_t num_tracks = part.trace->tracks.size();
-  std::vector<std::vector<RowId>> by_track(num_tracks + 1);
-  for (RowId row = rows.first; row < rows.end; ++row) {
-    if (EndOf(activities, row) <= part.device_window.end_ns) {
-      const RowId track = activities.track[row];
-      by_track[track == kNoRow ? num_tracks : track].push_back(row);
-    }
-  }
-  return by_track;
 }
 
 void AddStream(RankPart& part, RowId track, const std::vector<RowId>& rows) {
@@ -114,12 +98,20 @@ class ThreadNodes {
   };
 
   void Begin(const HostEvent& event) {
-    CloseUntil(event.begin_ns);
+    while (!open_.empty() && open_.back().end_ns <= event.begin_ns) {
+      CloseLast();
+    }
     if (!open_.empty() && open_.back().hides_inside) {
       return;
     }
-    nodes_.push_back({event.begin_ns, event.label, Innermost(), false});
-    Open(event);
+    nodes_.push_back({event.begin_ns, event.label,
+                      open_.empty() ? kNoLabel : PackHostLabel(open_.back().label), false});
+    // Events nest, so the new one goes to the back; one that outlasts those around it goes below.
+    auto place = open_.end();
+    while (place != open_.begin() && (place - 1)->end_ns < event.end_ns) {
+      --place;
+    }
+    open_.insert(place, event);
   }
 
   const std::vector<Node>& Finish() {
@@ -130,29 +122,10 @@ class ThreadNodes {
   }
 
  private:
-  [[nodiscard]] std::uint32_t Innermost() const {
-    return open_.empty() ? kNoLabel : PackHostLabel(open_.back().label);
-  }
-
-  void CloseUntil(std::int64_t time_ns) {
-    while (!open_.empty() && open_.back().end_ns <= time_ns) {
-      CloseLast();
-    }
-  }
-
   void CloseLast() {
     const HostEvent& event = open_.back();
     nodes_.push_back({event.end_ns, event.label, PackHostLabel(event.label), true});
     open_.pop_back();
-  }
-
-  // Events nest, so the new one goes to the back; one that outlasts those around it goes below.
-  void Open(const HostEvent& event) {
-    auto place = open_.end();
-    while (place != open_.begin() && (place - 1)->end_ns < event.end_ns) {
-      --place;
-    }
-    open_.insert(place, event);
   }
 
   std::vector<HostEvent> open_;  // the one that ends first is the last
@@ -181,38 +154,12 @@ void ForEachHostEvent(const RankPart& part, Visit&& visit) {
   }
 }
 
-std::vector<ThreadNodes> NodesByTrack(const RankPart& part) {
-  std::vector<ThreadNodes> threads(part.trace->tracks.size());
-  BlockingNames blocking(*part.trace);
-  ForEachHostEvent(part, [&](const auto& table, RowId row, bool is_call) {
-    const std::int64_t begin_ns = table.begin_ns[row];
-    const std::int64_t end_ns = begin_ns + table.duration_ns[row];
-    if (table.track[row] != kNoRow && end_ns <= part.host_window.end_ns) {
-      const bool hides_inside = is_call && blocking.Of(table.name[row]) != Blocking::kNever;
-      threads[table.track[row]].Begin(
-          {begin_ns, end_ns, {.row = row, .is_call = is_call}, hides_inside});
-    }
-  });
-  return threads;
-}
-
 // Threads that run no operator and launch nothing look on: watchdogs that ask for events.
 bool TakesPart(const std::vector<ThreadNodes::Node>& nodes, const std::vector<bool>& launches,
                RowId first_call) {
   return std::ranges::any_of(nodes, [&](const ThreadNodes::Node& node) {
     return !node.label.is_call || launches[node.label.row - first_call];
   });
-}
-
-// Which calls of the step launched something.
-std::vector<bool> LaunchingCalls(const RankPart& part, RowRange calls) {
-  std::vector<bool> launches(calls.size(), false);
-  for (const RowId launch : part.trace->activities.launch) {
-    if (launch >= calls.first && launch < calls.end) {
-      launches[launch - calls.first] = true;
-    }
-  }
-  return launches;
 }
 
 NodeKind KindOf(const ThreadNodes::Node& node) {
@@ -281,20 +228,6 @@ bool IsAfterGap(const RankPart& part, NodeId node) {
   return part.open[node] == kNoLabel;
 }
 
-std::vector<Burst> BurstsOf(const RankPart& part, const Lane& lane) {
-  std::vector<Burst> bursts;
-  for (NodeId node = lane.first; node < lane.end; ++node) {
-    const bool begins =
-        node == lane.first ||
-        (IsAfterGap(part, node) && part.time_ns[node] - part.time_ns[node - 1] >= kBurstGapNs);
-    if (begins) {
-      bursts.push_back({node, node});
-    }
-    bursts.back().last = node;
-  }
-  return bursts;
-}
-
 // The node with which the lane goes on after a time at which it does nothing for long enough; the
 // end of the lane when nothing follows, kNoNode when it is busy.
 NodeId NextAfterPause(const RankPart& part, const Lane& lane, std::int64_t time_ns) {
@@ -318,7 +251,16 @@ void AddHandOver(RankPart& part, NodeId from, NodeId to) {
 }
 
 void AddTurns(RankPart& part, const Lane& waiting, const Lane& working) {
-  const std::vector<Burst> bursts = BurstsOf(part, working);
+  std::vector<Burst> bursts;
+  for (NodeId node = working.first; node < working.end; ++node) {
+    const bool begins =
+        node == working.first ||
+        (IsAfterGap(part, node) && part.time_ns[node] - part.time_ns[node - 1] >= kBurstGapNs);
+    if (begins) {
+      bursts.push_back({node, node});
+    }
+    bursts.back().last = node;
+  }
   NodeId last_pause = kNoNode;  // in which the burst before ended
   for (std::size_t burst = 0; burst < bursts.size(); ++burst) {
     const auto [first, last] = bursts[burst];
@@ -342,7 +284,16 @@ void AddTurns(RankPart& part, const Lane& waiting, const Lane& working) {
 void AddDeviceNodes(RankPart& part) {
   const RowRange rows = RowsWithin(part.trace->activities.begin_ns, part.device_window);
   part.activity_start = RowMap(rows.first, rows.size());
-  std::vector<std::vector<RowId>> by_track = RowsByTrack(part, rows);
+  // One list more than tracks: activities of no track.
+  const trace::Activities& activities = part.trace->activities;
+  const std::size_t num_tracks = part.trace->tracks.size();
+  std::vector<std::vector<RowId>> by_track(num_tracks + 1);
+  for (RowId row = rows.first; row < rows.end; ++row) {
+    if (EndOf(activities, row) <= part.device_window.end_ns) {
+      const RowId track = activities.track[row];
+      by_track[track == kNoRow ? num_tracks : track].push_back(row);
+    }
+  }
   for (std::size_t track = 0; track < by_track.size(); ++track) {
     if (!by_track[track].empty()) {
       const bool is_known = track + 1 < by_track.size();
@@ -366,8 +317,24 @@ void AddHostNodes(RankPart& part) {
   const RowRange calls = RowsWithin(part.trace->runtime_calls.begin_ns, part.host_window);
   part.call_start = RowMap(calls.first, calls.size());
   part.call_end = RowMap(calls.first, calls.size());
-  const std::vector<bool> launches = LaunchingCalls(part, calls);
-  std::vector<ThreadNodes> threads = NodesByTrack(part);
+  // Which calls of the step launched something.
+  std::vector<bool> launches(calls.size(), false);
+  for (const RowId launch : part.trace->activities.launch) {
+    if (launch >= calls.first && launch < calls.end) {
+      launches[launch - calls.first] = true;
+    }
+  }
+  std::vector<ThreadNodes> threads(part.trace->tracks.size());
+  BlockingNames blocking(*part.trace, &ClassifyBlockingCall);
+  ForEachHostEvent(part, [&](const auto& table, RowId row, bool is_call) {
+    const std::int64_t begin_ns = table.begin_ns[row];
+    const std::int64_t end_ns = begin_ns + table.duration_ns[row];
+    if (table.track[row] != kNoRow && end_ns <= part.host_window.end_ns) {
+      const bool hides_inside = is_call && blocking(table.name[row]) != Blocking::kNever;
+      threads[table.track[row]].Begin(
+          {begin_ns, end_ns, {.row = row, .is_call = is_call}, hides_inside});
+    }
+  });
   for (RowId track = 0; track < threads.size(); ++track) {
     const std::vector<ThreadNodes::Node>& nodes = threads[track].Finish();
     if (TakesPart(nodes, launches, calls.first)) {

@@ -1,14 +1,15 @@
-#include "orrery/analyze/graph/launch_edges.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <vector>
 
+#include "orrery/analyze/graph/rank_part.h"
 #include "orrery/base/string_table.h"
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
 
@@ -93,28 +94,20 @@ void AddEventEdge(RankPart& part, const std::vector<LaunchOrder>& orders, RowId 
   }
 }
 
-void AddRecordedEvents(RankPart& part, const std::vector<LaunchOrder>& orders) {
-  const trace::Syncs& syncs = part.trace->syncs;
-  const trace::RowIndex call_by_correlation(part.trace->runtime_calls.correlation);
-  for (RowId sync = 0; sync < syncs.size(); ++sync) {
-    if (syncs.kind[sync] != trace::SyncKind::kStreamWaitEvent || syncs.call[sync] == kNoRow ||
-        part.call_start.Find(syncs.call[sync]) == kNoNode || syncs.record_correlation[sync] < 0) {
-      continue;
-    }
-    const RowId record_call = call_by_correlation.First(syncs.record_correlation[sync]);
-    if (record_call != kNoRow) {
-      AddEventEdge(part, orders, sync, record_call);
-    }
-  }
-}
-
 // Finds what streams waited for where only the calls are known.
 class EventInference {
  public:
   EventInference(RankPart& part, const std::vector<LaunchOrder>& orders)
       : part_(part), orders_(orders), waits_ns_(part.trace->tracks.size()) {
     for (const Lane& thread : part.threads) {
-      CollectWaits(thread);
+      const trace::RuntimeCalls& calls = part_.trace->runtime_calls;
+      for (NodeId node = thread.first; node < thread.end; ++node) {
+        if (part_.kind[node] == NodeKind::kCallStart &&
+            part_.trace->Text(calls.name[part_.row[node]]).find("StreamWaitEvent") !=
+                std::string_view::npos) {
+          waits_ns_[thread.track].push_back(part_.time_ns[node]);
+        }
+      }
     }
   }
 
@@ -136,29 +129,15 @@ class EventInference {
   }
 
  private:
-  void CollectWaits(const Lane& thread) {
-    const trace::RuntimeCalls& calls = part_.trace->runtime_calls;
-    for (NodeId node = thread.first; node < thread.end; ++node) {
-      if (part_.kind[node] == NodeKind::kCallStart &&
-          part_.trace->Text(calls.name[part_.row[node]]).find("StreamWaitEvent") !=
-              std::string_view::npos) {
-        waits_ns_[thread.track].push_back(part_.time_ns[node]);
-      }
-    }
-  }
-
-  // The last wait call of the launching thread since the launch before on the stream.
-  [[nodiscard]] std::optional<std::int64_t> WaitBefore(RowId launch, std::int64_t since_ns) const {
+  void Consider(std::size_t stream, NodeId start, RowId launch, std::int64_t since_ns,
+                std::int64_t busy_until_ns) {
+    // The last wait call of the launching thread since the launch before on the stream.
     const trace::RuntimeCalls& calls = part_.trace->runtime_calls;
     const std::vector<std::int64_t>& waits_ns = waits_ns_[calls.track[launch]];
     const auto after = std::ranges::lower_bound(waits_ns, calls.begin_ns[launch]);
     const bool has_wait = after != waits_ns.begin() && *(after - 1) >= since_ns;
-    return has_wait ? std::optional(*(after - 1)) : std::nullopt;
-  }
-
-  void Consider(std::size_t stream, NodeId start, RowId launch, std::int64_t since_ns,
-                std::int64_t busy_until_ns) {
-    const std::optional<std::int64_t> wait_ns = WaitBefore(launch, since_ns);
+    const std::optional<std::int64_t> wait_ns =
+        has_wait ? std::optional(*(after - 1)) : std::nullopt;
     if (!wait_ns) {
       return;
     }
@@ -183,6 +162,106 @@ class EventInference {
   RankPart& part_;
   const std::vector<LaunchOrder>& orders_;
   std::vector<std::vector<std::int64_t>> waits_ns_;  // by track: when wait calls began
+};
+
+// A collective that shares its kernel with others is not named by the kernel: found by its time.
+NodeId StartAt(const RankPart& part, RowId track, std::int64_t begin_ns) {
+  const auto lane = std::ranges::find(part.streams, track, &Lane::track);
+  if (lane == part.streams.end() || track == kNoRow) {
+    return kNoNode;
+  }
+  const auto places = std::views::iota(NodeId{0}, (lane->end - lane->first) / 2);
+  const auto found = std::ranges::partition_point(
+      places, [&](NodeId place) { return part.time_ns[lane->first + 2 * place] < begin_ns; });
+  const NodeId start = lane->first + 2 * static_cast<NodeId>(found - places.begin());
+  return start < lane->end && part.time_ns[start] == begin_ns ? start : kNoNode;
+}
+
+RendezvousMember MemberIn(const RankPart& part, std::uint32_t place, RowId collective) {
+  NodeId first = part.first_of_collective.Find(collective);
+  NodeId last = part.last_of_collective.Find(collective);
+  if (first == kNoNode && part.trace->collectives.num_kernels[collective] > 0) {
+    first = StartAt(part, part.trace->collectives.track[collective],
+                    part.trace->collectives.begin_ns[collective]);
+    last = first;
+  }
+  return first == kNoNode ? RendezvousMember{}
+                          : RendezvousMember{.place = place, .start = first, .end = last + 1};
+}
+
+// Collects the members of one matched instance that are in the graph.
+class RendezvousFinder {
+ public:
+  RendezvousFinder(const RunView& run, std::vector<RankPart>& parts,
+                   const std::vector<std::uint32_t>& place_of_rank)
+      : matched_(run.matched), parts_(parts), place_of_rank_(place_of_rank) {}
+
+  void Consider(std::uint32_t instance) {
+    if (matched_.Has(instance, trace::match_flag::kHostTimes)) {
+      return;
+    }
+    CollectMembers(instance);
+    if (matched_.Has(instance, trace::match_flag::kUnreliable)) {
+      rendezvous_.counts.unreliable_matches += members_.empty() ? 0 : 1;
+    } else if (members_.size() >= 2) {
+      AddRendezvous(instance);
+    }
+  }
+
+  [[nodiscard]] Rendezvous Finish() && { return std::move(rendezvous_); }
+
+ private:
+  void CollectMembers(std::uint32_t instance) {
+    members_.clear();
+    latest_absent_ns_ = std::numeric_limits<std::int64_t>::min();
+    for (const std::uint32_t member : matched_.MembersOf(instance)) {
+      const std::uint32_t place = place_of_rank_[matched_.members.rank_index[member]];
+      const RendezvousMember found =
+          MemberIn(parts_[place], place, matched_.members.collective[member]);
+      if (found.start != kNoNode) {
+        members_.push_back(found);
+      } else {
+        latest_absent_ns_ = std::max(latest_absent_ns_, matched_.members.begin_ns[member]);
+      }
+    }
+  }
+
+  [[nodiscard]] std::int64_t TimeOf(std::uint32_t place, NodeId node) const {
+    return parts_[place].time_ns[node];
+  }
+
+  void AddRendezvous(std::uint32_t instance) {
+    // A member outside the graph may have arrived last, but not after another one ended.
+    std::int64_t latest_ns = std::numeric_limits<std::int64_t>::min();
+    std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
+    for (const RendezvousMember& member : members_) {
+      latest_ns = std::max(latest_ns, TimeOf(member.place, member.start));
+      first_end_ns = std::min(first_end_ns, TimeOf(member.place, member.end));
+    }
+    const std::int64_t time_ns =
+        latest_absent_ns_ <= first_end_ns ? std::max(latest_ns, latest_absent_ns_) : latest_ns;
+    const bool synchronises = trace::IsSynchronising(matched_.instances.kind[instance]);
+    for (RendezvousMember& member : members_) {
+      ++rendezvous_.counts.checked_edges;
+      if (TimeOf(member.place, member.end) >= time_ns) {
+        parts_[member.place].meets[member.end] = true;
+      } else {
+        rendezvous_.counts.dropped_edges += synchronises ? 1 : 0;
+        member.end = kNoNode;
+      }
+      rendezvous_.members.push_back(member);
+    }
+    rendezvous_.instance.push_back(instance);
+    rendezvous_.time_ns.push_back(time_ns);
+    rendezvous_.first_member.push_back(static_cast<std::uint32_t>(rendezvous_.members.size()));
+  }
+
+  const trace::MatchedCollectives& matched_;
+  std::vector<RankPart>& parts_;
+  const std::vector<std::uint32_t>& place_of_rank_;
+  std::vector<RendezvousMember> members_;
+  std::int64_t latest_absent_ns_ = 0;
+  Rendezvous rendezvous_;
 };
 
 }  // namespace
@@ -245,10 +324,51 @@ void AddEventEdges(RankPart& part, const std::vector<LaunchOrder>& orders) {
   const bool is_recorded =
       std::ranges::count(part.trace->syncs.kind, trace::SyncKind::kStreamWaitEvent) > 0;
   if (is_recorded) {
-    AddRecordedEvents(part, orders);
+    const trace::Syncs& syncs = part.trace->syncs;
+    const trace::RowIndex call_by_correlation(part.trace->runtime_calls.correlation);
+    for (RowId sync = 0; sync < syncs.size(); ++sync) {
+      if (syncs.kind[sync] != trace::SyncKind::kStreamWaitEvent || syncs.call[sync] == kNoRow ||
+          part.call_start.Find(syncs.call[sync]) == kNoNode || syncs.record_correlation[sync] < 0) {
+        continue;
+      }
+      const RowId record_call = call_by_correlation.First(syncs.record_correlation[sync]);
+      if (record_call != kNoRow) {
+        AddEventEdge(part, orders, sync, record_call);
+      }
+    }
   } else {
     EventInference(part, orders).AddEdges();
   }
+}
+
+void IndexCollectives(RankPart& part) {
+  part.first_of_collective = RowMap(0, part.trace->collectives.size());
+  part.last_of_collective = RowMap(0, part.trace->collectives.size());
+  for (const Lane& lane : part.streams) {
+    for (NodeId start = lane.first; start < lane.end; start += 2) {
+      const RowId collective = part.trace->activities.collective[part.row[start]];
+      if (collective == kNoRow) {
+        continue;
+      }
+      const NodeId first = part.first_of_collective.Find(collective);
+      if (first == kNoNode || part.time_ns[start] < part.time_ns[first]) {
+        part.first_of_collective.Set(collective, start);
+      }
+      const NodeId last = part.last_of_collective.Find(collective);
+      if (last == kNoNode || part.time_ns[start + 1] > part.time_ns[last + 1]) {
+        part.last_of_collective.Set(collective, start);
+      }
+    }
+  }
+}
+
+Rendezvous FindRendezvous(const RunView& run, std::vector<RankPart>& parts,
+                          const std::vector<std::uint32_t>& place_of_rank) {
+  RendezvousFinder finder(run, parts, place_of_rank);
+  for (std::uint32_t instance = 0; instance < run.matched.size(); ++instance) {
+    finder.Consider(instance);
+  }
+  return std::move(finder).Finish();
 }
 
 }  // namespace orrery::analyze

@@ -4,12 +4,188 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
-#include "orrery/analyze/graph/lateness.h"
+#include "orrery/analyze/name_memo.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {
+
+// Returns nanoseconds times a factor, halves up.
+std::int64_t ScaleNs(std::int64_t duration_ns, double factor) {
+  return static_cast<std::int64_t>(std::floor(static_cast<double>(duration_ns) * factor + 0.5));
+}
+
+// A rank in a collective.
+struct Attendance {
+  NodeId start = 0;
+  std::int64_t end_ns = 0;
+};
+
+using Attendances = std::map<std::uint32_t, Attendance>;  // by place
+
+// A time of the rank that is to become shorter by a share of itself.
+struct LateSegment {
+  Interval time;
+  double removed_share = 0;
+};
+
+bool IsShortened(TimeClass time_class) {
+  return time_class == TimeClass::kHost || time_class == TimeClass::kHostGap ||
+         time_class == TimeClass::kCompute;
+}
+
+// Who came to each rendezvous and when they left, in order of the rendezvous.
+std::map<NodeId, Attendances> CollectRendezvous(const RunView& run, const DependencyGraph& graph) {
+  std::map<NodeId, Attendances> rendezvous;
+  for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+    for (const EdgeId edge : graph.EdgesTo(node)) {
+      if (graph.edge_kind[edge] != EdgeKind::kRendezvous ||
+          !(run.matched.instances.kind[graph.edge_label[edge]] != CollectiveKind::kSend &&
+            run.matched.instances.kind[graph.edge_label[edge]] != CollectiveKind::kRecv &&
+            run.matched.instances.kind[graph.edge_label[edge]] != CollectiveKind::kSendRecv)) {
+        continue;
+      }
+      const NodeId from = graph.edge_from[edge];
+      if (graph.node_kind[node] == NodeKind::kRendezvous) {
+        rendezvous[node][graph.node_place[from]] = {from, graph.time_ns[node]};
+      } else {
+        rendezvous[from][graph.node_place[node]].end_ns = graph.time_ns[node];
+      }
+    }
+  }
+  return rendezvous;
+}
+
+std::int64_t MedianNs(std::vector<std::int64_t> values_ns) {
+  std::ranges::sort(values_ns);
+  const std::int64_t low_ns = values_ns[(values_ns.size() - 1) / 2];
+  return low_ns + (values_ns[values_ns.size() / 2] - low_ns + 1) / 2;
+}
+
+// Finds where one rank is late.
+class LateSegments {
+ public:
+  LateSegments(const RunView& run, const DependencyGraph& graph, std::uint32_t place)
+      : graph_(graph), place_(place) {
+    std::map<std::uint32_t, Attendances> last_of_group;
+    for (auto& [rendezvous, attendances] : CollectRendezvous(run, graph)) {
+      const std::uint32_t group = run.matched.instances.group[graph.node_row[rendezvous]];
+      Consider(last_of_group[group], attendances);
+      last_of_group[group] = std::move(attendances);
+    }
+  }
+
+  [[nodiscard]] const std::vector<LateSegment>& segments() const { return segments_; }
+
+ private:
+  // Of the first collective the segment begins with the step.
+  [[nodiscard]] std::optional<std::int64_t> LeftAt(const Attendances& before,
+                                                   std::uint32_t place) const {
+    if (before.empty()) {
+      return graph_.time_ns.front();
+    }
+    const auto found = before.find(place);
+    return found == before.end() ? std::nullopt : std::optional(found->second.end_ns);
+  }
+
+  void Consider(const Attendances& before, const Attendances& now) {
+    std::vector<std::int64_t> lengths_ns;
+    for (const auto& [place, attendance] : now) {
+      if (const auto left_ns = LeftAt(before, place)) {
+        lengths_ns.push_back(graph_.time_ns[attendance.start] - *left_ns);
+      }
+    }
+    const auto own = now.find(place_);
+    const auto left_ns = LeftAt(before, place_);
+    if (own != now.end() && left_ns) {
+      Shorten({*left_ns, graph_.time_ns[own->second.start]}, own->second.start,
+              MedianNs(std::move(lengths_ns)));
+    }
+  }
+
+  void Shorten(Interval segment, NodeId arrival, std::int64_t median_ns) {
+    const std::int64_t excess_ns = segment.length_ns() - std::max<std::int64_t>(median_ns, 0);
+    const std::int64_t flexible_ns = excess_ns > 0 ? FlexibleNs(segment, arrival) : 0;
+    if (flexible_ns > 0) {
+      const double share = static_cast<double>(excess_ns) / static_cast<double>(flexible_ns);
+      segments_.push_back({segment, std::min(share, 1.0)});
+    }
+  }
+
+  // How much of the time before the arrival was host or compute time that decided it.
+  [[nodiscard]] std::int64_t FlexibleNs(Interval segment, NodeId node) const {
+    const Timing recorded = RecordedTiming(graph_);
+    std::int64_t flexible_ns = 0;
+    while (graph_.time_ns[node] > segment.begin_ns) {
+      const EdgeId edge = BindingEdge(graph_, recorded, node);
+      const NodeId from = graph_.edge_from[edge];
+      if (IsShortened(graph_.edge_class[edge])) {
+        const std::int64_t begin_ns = std::max(graph_.time_ns[from], segment.begin_ns);
+        const std::int64_t end_ns = graph_.time_ns[from] + graph_.weight_ns[edge];
+        flexible_ns += std::max<std::int64_t>(end_ns - begin_ns, 0);
+      }
+      if (graph_.node_place[from] != place_) {
+        break;
+      }
+      node = from;
+    }
+    return flexible_ns;
+  }
+
+  const DependencyGraph& graph_;
+  std::uint32_t place_;
+  std::vector<LateSegment> segments_;
+};
+
+// How much time is taken away up to an instant.
+class TakenTime {
+ public:
+  explicit TakenTime(const std::vector<LateSegment>& segments) {
+    std::map<std::int64_t, std::vector<double>> begins;
+    std::map<std::int64_t, std::vector<double>> ends;
+    for (const LateSegment& segment : segments) {
+      begins[segment.time.begin_ns].push_back(segment.removed_share);
+      ends[segment.time.end_ns].push_back(segment.removed_share);
+      bounds_ns_.push_back(segment.time.begin_ns);
+      bounds_ns_.push_back(segment.time.end_ns);
+    }
+    std::ranges::sort(bounds_ns_);
+    bounds_ns_.erase(std::unique(bounds_ns_.begin(), bounds_ns_.end()), bounds_ns_.end());
+    std::multiset<double> open;
+    std::int64_t taken_ns = 0;
+    for (std::size_t bound = 0; bound < bounds_ns_.size(); ++bound) {
+      if (bound > 0) {
+        taken_ns += ScaleNs(bounds_ns_[bound] - bounds_ns_[bound - 1], shares_.back());
+      }
+      for (const double share : ends[bounds_ns_[bound]]) {
+        open.erase(open.find(share));
+      }
+      open.insert(begins[bounds_ns_[bound]].begin(), begins[bounds_ns_[bound]].end());
+      shares_.push_back(open.empty() ? 0.0 : *open.rbegin());
+      taken_ns_.push_back(taken_ns);
+    }
+  }
+
+  [[nodiscard]] std::int64_t Until(std::int64_t time_ns) const {
+    const auto after = std::ranges::upper_bound(bounds_ns_, time_ns);
+    if (after == bounds_ns_.begin()) {
+      return 0;
+    }
+    const auto bound = static_cast<std::size_t>(after - bounds_ns_.begin()) - 1;
+    return taken_ns_[bound] + ScaleNs(time_ns - bounds_ns_[bound], shares_[bound]);
+  }
+
+ private:
+  std::vector<std::int64_t> bounds_ns_;
+  std::vector<double> shares_;          // taken from each ns after the bound
+  std::vector<std::int64_t> taken_ns_;  // up to the bound
+};
 
 class Replayer {
  public:
@@ -24,7 +200,15 @@ class Replayer {
     time_ns_[0] = graph_.time_ns[0];
     for (NodeId node = 1; node < graph_.num_nodes(); ++node) {
       if (rendezvous_at_median_ && graph_.node_kind[node] == NodeKind::kRendezvous) {
-        PlaceAtMedian(node);
+        arrivals_ns_.clear();
+        for (const EdgeId edge : graph_.EdgesTo(node)) {
+          arrivals_ns_.push_back(time_ns_[graph_.edge_from[edge]]);
+        }
+        time_ns_[node] = MedianNs(arrivals_ns_);
+        for (const EdgeId edge : graph_.EdgesTo(node)) {
+          std::int64_t& start_ns = time_ns_[graph_.edge_from[edge]];
+          start_ns = std::min(start_ns, time_ns_[node]);
+        }
       } else {
         time_ns_[node] = TimeOf(node);
       }
@@ -44,22 +228,6 @@ class Replayer {
     return replayed_ns + graph_.time_ns[node] - recorded_ns;
   }
 
-  void PlaceAtMedian(NodeId rendezvous) {
-    arrivals_ns_.clear();
-    for (const EdgeId edge : graph_.EdgesTo(rendezvous)) {
-      arrivals_ns_.push_back(time_ns_[graph_.edge_from[edge]]);
-    }
-    std::ranges::sort(arrivals_ns_);
-    const std::size_t count = arrivals_ns_.size();
-    const std::int64_t low_ns = arrivals_ns_[(count - 1) / 2];
-    const std::int64_t high_ns = arrivals_ns_[count / 2];
-    time_ns_[rendezvous] = low_ns + (high_ns - low_ns + 1) / 2;
-    for (const EdgeId edge : graph_.EdgesTo(rendezvous)) {
-      std::int64_t& start_ns = time_ns_[graph_.edge_from[edge]];
-      start_ns = std::min(start_ns, time_ns_[rendezvous]);
-    }
-  }
-
   const DependencyGraph& graph_;
   std::span<const std::int64_t> weight_ns_;
   bool rendezvous_at_median_;
@@ -67,33 +235,20 @@ class Replayer {
   std::vector<std::int64_t> arrivals_ns_;
 };
 
-// Whether names contain a text; each name of a rank is searched once.
-class NameFilter {
- public:
-  NameFilter(const trace::Trace& trace, std::string_view part)
-      : trace_(&trace), part_(part), known_(trace.strings.size(), kUnknown) {}
+// Whether a name contains a text.
+struct PartTest {
+  std::string_view part;
 
-  [[nodiscard]] bool Matches(StringId name) {
-    std::uint8_t& known = known_[static_cast<std::size_t>(name)];
-    if (known == kUnknown) {
-      known = trace_->Text(name).find(part_) != std::string_view::npos ? 1 : 0;
-    }
-    return known == 1;
-  }
-
- private:
-  static constexpr std::uint8_t kUnknown = 2;
-
-  const trace::Trace* trace_;
-  std::string_view part_;
-  std::vector<std::uint8_t> known_;
+  bool operator()(std::string_view name) const { return Contains(name, part); }
 };
+
+using NameFilter = NameMemo<PartTest>;
 
 std::vector<NameFilter> FilterOfPlaces(const RunView& run, const DependencyGraph& graph,
                                        std::string_view part) {
   std::vector<NameFilter> filters;
   for (const std::uint32_t rank_index : graph.rank_index) {
-    filters.emplace_back(run.set->ranks[rank_index], part);
+    filters.emplace_back(run.set->ranks[rank_index], PartTest{part});
   }
   return filters;
 }
@@ -116,14 +271,14 @@ class ActivityMatcher {
       return false;
     }
     const trace::Trace& trace = run_.set->ranks[rank_index];
-    return kernels_[place].Matches(trace.activities.name[activity]) &&
+    return kernels_[place](trace.activities.name[activity]) &&
            (filter_.from_operator.empty() || IsFromOperator(trace, place, activity));
   }
 
  private:
   bool IsFromOperator(const trace::Trace& trace, std::uint32_t place, RowId activity) {
     RowId op = trace.activities.host_op[activity];
-    while (op != kNoRow && !operators_[place].Matches(trace.host_ops.name[op])) {
+    while (op != kNoRow && !operators_[place](trace.host_ops.name[op])) {
       op = trace.host_ops.parent[op];
     }
     return op != kNoRow;
@@ -141,9 +296,8 @@ bool IsInsideNode(const RunView& run, std::size_t instance, std::int64_t ranks_p
       run.matched.groups.empty()
           ? std::vector<std::int32_t>{}
           : run.matched.groups[run.matched.instances.group[instance]].members;
-  const trace::CollectiveKind kind = run.matched.instances.kind[instance];
-  const bool is_message =
-      kind == trace::CollectiveKind::kSend || kind == trace::CollectiveKind::kSendRecv;
+  const CollectiveKind kind = run.matched.instances.kind[instance];
+  const bool is_message = kind == CollectiveKind::kSend || kind == CollectiveKind::kSendRecv;
   if (ranks.empty() || is_message) {
     ranks.clear();
     for (const std::uint32_t member : run.matched.MembersOf(instance)) {
@@ -153,24 +307,6 @@ bool IsInsideNode(const RunView& run, std::size_t instance, std::int64_t ranks_p
   return std::ranges::all_of(ranks, [&](std::int32_t rank) {
     return rank / ranks_per_node == ranks.front() / ranks_per_node;
   });
-}
-
-// When some compute kernel of the graph runs, by place.
-std::vector<IntervalSet> ComputeOfPlaces(const RunView& run, const DependencyGraph& graph) {
-  std::vector<IntervalSet> compute(graph.rank_index.size());
-  for (NodeId node = 0; node < graph.num_nodes(); ++node) {
-    if (graph.node_kind[node] != NodeKind::kActivityStart) {
-      continue;
-    }
-    const std::uint32_t place = graph.node_place[node];
-    const std::uint32_t rank_index = graph.rank_index[place];
-    const RowId row = graph.node_row[node];
-    if (trace::IsCompute(run.classes[rank_index][row])) {
-      const std::int64_t duration_ns = run.set->ranks[rank_index].activities.duration_ns[row];
-      compute[place].Append(graph.time_ns[node], graph.time_ns[node] + duration_ns);
-    }
-  }
-  return compute;
 }
 
 // Calls `visit(edge, node it leads to)` for the edges that `chooses(edge)`.
@@ -194,10 +330,6 @@ std::vector<std::int64_t> Replay(const DependencyGraph& graph,
     return {};
   }
   return Replayer(graph, weight_ns, rendezvous_at_median).Run();
-}
-
-std::int64_t ScaleNs(std::int64_t duration_ns, double factor) {
-  return static_cast<std::int64_t>(std::floor(static_cast<double>(duration_ns) * factor + 0.5));
 }
 
 WhatIf::WhatIf(const RunView& run, const DependencyGraph& graph)
@@ -249,7 +381,23 @@ WhatIf& WhatIf::SetLaunchLatency(std::int64_t latency_ns) {
 WhatIf& WhatIf::RemoveLateness(std::int32_t rank) {
   for (std::uint32_t place = 0; place < graph_.rank_index.size(); ++place) {
     if (trace::RankOf(*run_.set, graph_.rank_index[place]) == rank) {
-      ShortenLateSegments(run_, graph_, place, weight_ns_);
+      // Shortens the host and compute weights of one rank (given by its place) wherever it needed
+      // longer from one collective of a group to the next than the median of the group's ranks, so
+      // that it needs as long as they. Where such segments of several groups overlap, the strongest
+      // counts.
+      const TakenTime taken(LateSegments(run_, graph_, place).segments());
+      for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+        if (graph_.node_place[node] != place) {
+          continue;
+        }
+        for (const EdgeId edge : graph_.EdgesTo(node)) {
+          if (IsShortened(graph_.edge_class[edge])) {
+            const std::int64_t taken_ns = taken.Until(graph_.time_ns[node]) -
+                                          taken.Until(graph_.time_ns[graph_.edge_from[edge]]);
+            weight_ns_[edge] = std::max<std::int64_t>(weight_ns_[edge] - taken_ns, 0);
+          }
+        }
+      }
     }
   }
   return *this;
@@ -261,7 +409,20 @@ WhatIf& WhatIf::RemoveStragglers() {
 }
 
 WhatIf& WhatIf::OverlapPerfectly() {
-  const std::vector<IntervalSet> compute = ComputeOfPlaces(run_, graph_);
+  // When some compute kernel of the graph runs, by place.
+  std::vector<IntervalSet> compute(graph_.rank_index.size());
+  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+    if (graph_.node_kind[node] != NodeKind::kActivityStart) {
+      continue;
+    }
+    const std::uint32_t place = graph_.node_place[node];
+    const std::uint32_t rank_index = graph_.rank_index[place];
+    const RowId row = graph_.node_row[node];
+    if (trace::IsCompute(run_.classes[rank_index][row])) {
+      const std::int64_t duration_ns = run_.set->ranks[rank_index].activities.duration_ns[row];
+      compute[place].Append(graph_.time_ns[node], graph_.time_ns[node] + duration_ns);
+    }
+  }
   ForEachEdge(
       graph_, [&](EdgeId edge) { return graph_.edge_class[edge] == TimeClass::kTransfer; },
       [&](EdgeId edge, NodeId node) {

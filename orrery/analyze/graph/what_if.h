@@ -22,7 +22,6 @@ namespace orrery::analyze {
                                                std::span<const std::int64_t> weight_ns,
                                                bool rendezvous_at_median = false);
 
-/// A faster network.
 struct NetworkChange {
   double speedup = 1.0;
   std::int64_t latency_ns = 0;      // the part of each transfer that does not change
@@ -75,8 +74,5 @@ class WhatIf {
   std::vector<std::int64_t> weight_ns_;
   bool rendezvous_at_median_ = false;
 };
-
-/// Returns nanoseconds times a factor, halves up.
-[[nodiscard]] std::int64_t ScaleNs(std::int64_t duration_ns, double factor);
 
 }  // namespace orrery::analyze

@@ -7,22 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "orrery/analyze/card_fields.h"
-#include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/fields.h"
 #include "orrery/analyze/link_counters.h"
-#include "orrery/analyze/link_summary.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/base/statistics.h"
 #include "orrery/base/value.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/enums.h"
-#include "orrery/trace/summary.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze::collective_bandwidth {
 namespace {
-
-using trace::CollectiveKind;
 
 // Whether all members sit on one node: by the card, else by their host names.
 std::optional<bool> IsInsideNode(const RunView& run, const CollectiveRecord& record) {
@@ -53,22 +50,6 @@ struct SizeClass {
   std::vector<double> bus;
   std::vector<double> algorithm;
 };
-
-// Returns the records with a known bus bandwidth of a kind, those of --min-bytes or more; all of
-// them when none is that large.
-std::vector<CollectiveRecord> LargeRecords(const RunView& run, trace::CollectiveKind kind) {
-  std::vector<CollectiveRecord> all;
-  std::vector<CollectiveRecord> large;
-  for (const CollectiveRecord& record : CollectiveRecords(run)) {
-    if (IsKind(record.kind, kind) && record.BusBandwidth()) {
-      all.push_back(record);
-      if (record.bytes >= run.options.min_bytes) {
-        large.push_back(record);
-      }
-    }
-  }
-  return large.empty() ? all : large;
-}
 
 // Returns the best rate in bytes per second of the slowest link that a group of ranks uses: from
 // the card, else from the catalogue when all ranks are on one host; nothing when unknown.
@@ -116,8 +97,31 @@ Value SizeHistogram(const std::vector<CollectiveRecord>& records) {
   return rows;
 }
 
-void DescribeRecords(const RunView& run, const std::vector<CollectiveRecord>& records,
-                     Value& detail) {
+template <CollectiveKind kKind>
+MetricResult BusBandwidthOf(const RunView& run) {
+  // Returns the records with a known bus bandwidth of a kind, those of --min-bytes or more; all of
+  // them when none is that large.
+  std::vector<CollectiveRecord> all;
+  std::vector<CollectiveRecord> large;
+  for (const CollectiveRecord& record : CollectiveRecords(run)) {
+    if (IsKind(record.kind, kKind) && record.BusBandwidth()) {
+      all.push_back(record);
+      if (record.bytes >= run.options.min_bytes) {
+        large.push_back(record);
+      }
+    }
+  }
+  const std::vector<CollectiveRecord> records = large.empty() ? all : large;
+  if (records.empty()) {
+    return NotAvailable(kNoSizesReason);
+  }
+  std::vector<double> rates;
+  for (const CollectiveRecord& record : records) {
+    rates.push_back(*record.BusBandwidth() / 1e9);
+  }
+  MetricResult result{.value = Median(rates)};
+  result.detail.Set("min_GB_per_s", *std::ranges::min_element(rates));
+  result.detail.Set("max_GB_per_s", *std::ranges::max_element(rates));
   std::vector<double> algorithm;
   std::vector<double> peaks;
   double bus_bytes = 0;
@@ -131,27 +135,11 @@ void DescribeRecords(const RunView& run, const std::vector<CollectiveRecord>& re
       peaks.push_back(*peak / 1e9);
     }
   }
-  detail.Set("collectives", records.size());
-  detail.Set("algbw_p50_GB_per_s", Median(algorithm));
-  detail.Set("byte_weighted_mean_GB_per_s", bus_bytes / seconds / 1e9);
-  detail.Set("link_peak_GB_per_s", peaks.empty() ? Value() : Value(Median(peaks)));
-  detail.Set("by_size", SizeHistogram(records));
-}
-
-template <CollectiveKind kKind>
-MetricResult BusBandwidthOf(const RunView& run) {
-  const std::vector<CollectiveRecord> records = LargeRecords(run, kKind);
-  if (records.empty()) {
-    return NotAvailable(kNoSizesReason);
-  }
-  std::vector<double> rates;
-  for (const CollectiveRecord& record : records) {
-    rates.push_back(*record.BusBandwidth() / 1e9);
-  }
-  MetricResult result{.value = Median(rates)};
-  result.detail.Set("min_GB_per_s", *std::ranges::min_element(rates));
-  result.detail.Set("max_GB_per_s", *std::ranges::max_element(rates));
-  DescribeRecords(run, records, result.detail);
+  result.detail.Set("collectives", records.size());
+  result.detail.Set("algbw_p50_GB_per_s", Median(algorithm));
+  result.detail.Set("byte_weighted_mean_GB_per_s", bus_bytes / seconds / 1e9);
+  result.detail.Set("link_peak_GB_per_s", peaks.empty() ? Value() : Value(Median(peaks)));
+  result.detail.Set("by_size", SizeHistogram(records));
   if (!records.front().is_matched) {
     result.detail.Set("bound", "lower");
     result.detail.Set("note", "one rank only: durations may hold waiting");
@@ -159,27 +147,8 @@ MetricResult BusBandwidthOf(const RunView& run) {
   return result;
 }
 
-template <CollectiveKind kKind>
-Metric MetricOf(std::string_view name, std::string_view meaning, std::string_view alias) {
-  Metric metric{.name = name,
-                .meaning = meaning,
-                .unit = "GB/s",
-                .needs = {{NeedKind::kGpu},
-                          {NeedKind::kComm},
-                          {.kind = NeedKind::kCollective, .collective = kKind},
-                          {NeedKind::kSizes}},
-                .definition =
-                    "Median over matched collectives of --min-bytes or more of message size "
-                    "* bus factor / shortest duration over ranks",
-                .compute = &BusBandwidthOf<kKind>,
-                .better = Better::kHigher};
-  if (!alias.empty()) {
-    metric.aliases = {{.name = alias,
-                       .difference =
-                           "ccl-bench takes one rank with its waiting, the input size and "
-                           "GiB/s"}};
-  }
-  return metric;
+std::vector<MetricAlias> Group6Alias(std::string_view name) {
+  return {{name, "ccl-bench takes one rank with its waiting, the input size and GiB/s"}};
 }
 
 MetricResult BandwidthUtilization(const RunView& run) {
@@ -188,7 +157,7 @@ MetricResult BandwidthUtilization(const RunView& run) {
   for (const CollectiveRecord& record : CollectiveRecords(run)) {
     const auto rate = record.BusBandwidth();
     const auto peak = LinkPeak(run, record);
-    if (record.kind == trace::CollectiveKind::kAllReduce && rate && peak) {
+    if (record.kind == CollectiveKind::kAllReduce && rate && peak) {
       shares.push_back(*rate / *peak);
       peaks.push_back(*peak / 1e9);
     }
@@ -210,18 +179,6 @@ struct RankLinks {
   double peak_bytes_per_second = 0;
 };
 
-std::vector<RankLinks> LinksOfRanks(const RunView& run, const LinkTraffic& traffic) {
-  std::vector<RankLinks> links(run.set->ranks.size());
-  for (const GpuTraffic& gpu : traffic.gpus) {
-    const DeviceView* const device = DeviceOfTraffic(run, gpu);
-    const auto peak = device == nullptr ? std::nullopt : NvlinkPeak(run.TraceOf(*device));
-    if (peak && ShareClock(run, gpu, device->rank_index)) {
-      links[device->rank_index] = {.traffic = &gpu, .peak_bytes_per_second = *peak};
-    }
-  }
-  return links;
-}
-
 // What went over the links during transfers, and what could have gone.
 struct Use {
   double bytes = 0;
@@ -238,48 +195,33 @@ struct Use {
 bool Moves(const RunView& run, std::size_t instance, std::uint32_t member,
            LinkDirection direction) {
   const bool is_first = member == run.matched.instances.first_member[instance];
-  return run.matched.instances.kind[instance] != trace::CollectiveKind::kSend ||
+  return run.matched.instances.kind[instance] != CollectiveKind::kSend ||
          is_first == (direction == LinkDirection::kSent);
-}
-
-void AddMember(const RunView& run, std::uint32_t member, const RankLinks& links,
-               LinkDirection direction, Use& use) {
-  const LinkSeries& series = links.traffic->Of(direction);
-  const Interval transfer{run.matched.members.begin_ns[member] + run.waits.wait_ns[member],
-                          run.matched.members.end_ns[member]};
-  const std::int64_t observed_ns = series.ObservedWithin(transfer);
-  use.bytes += series.BytesWithin(transfer);
-  use.peak_bytes += links.peak_bytes_per_second * static_cast<double>(observed_ns) / 1e9;
-  use.observed_ns += observed_ns;
-  use.transfers += observed_ns > 0 ? 1 : 0;
 }
 
 Use UseOf(const RunView& run, const std::vector<RankLinks>& links_of_rank,
           LinkDirection direction) {
   Use use;
   for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
-    const bool is_pair =
-        IsKind(run.matched.instances.kind[instance], trace::CollectiveKind::kSendRecv);
+    const bool is_pair = IsKind(run.matched.instances.kind[instance], CollectiveKind::kSendRecv);
     if (!is_pair || !run.Counts(instance)) {
       continue;
     }
     for (const std::uint32_t member : run.matched.MembersOf(instance)) {
       const RankLinks& links = links_of_rank[run.matched.members.rank_index[member]];
       if (links.traffic != nullptr && Moves(run, instance, member, direction)) {
-        AddMember(run, member, links, direction, use);
+        const LinkSeries& series = links.traffic->Of(direction);
+        const Interval transfer{run.matched.members.begin_ns[member] + run.waits.wait_ns[member],
+                                run.matched.members.end_ns[member]};
+        const std::int64_t observed_ns = series.ObservedWithin(transfer);
+        use.bytes += series.BytesWithin(transfer);
+        use.peak_bytes += links.peak_bytes_per_second * static_cast<double>(observed_ns) / 1e9;
+        use.observed_ns += observed_ns;
+        use.transfers += observed_ns > 0 ? 1 : 0;
       }
     }
   }
   return use;
-}
-
-Value UseRow(LinkDirection direction, const Use& use) {
-  return Value::Object()
-      .Set("direction", DirectionName(direction))
-      .Set("percent", use.Percent() ? Value(*use.Percent()) : Value())
-      .Set("bytes", use.bytes)
-      .Set("observed_us", static_cast<double>(use.observed_ns) / 1e3)
-      .Set("transfers", use.transfers);
 }
 
 MetricResult BandwidthUtilizationPeertopeer(const RunView& run) {
@@ -287,7 +229,14 @@ MetricResult BandwidthUtilizationPeertopeer(const RunView& run) {
   if (traffic.gpus.empty()) {
     return NotAvailable(traffic.reason);
   }
-  const std::vector<RankLinks> links_of_rank = LinksOfRanks(run, traffic);
+  std::vector<RankLinks> links_of_rank(run.set->ranks.size());
+  for (const GpuTraffic& gpu : traffic.gpus) {
+    const DeviceView* const device = DeviceOfTraffic(run, gpu);
+    const auto peak = device == nullptr ? std::nullopt : NvlinkPeak(run.TraceOf(*device));
+    if (peak && ShareClock(run, gpu, device->rank_index)) {
+      links_of_rank[device->rank_index] = {.traffic = &gpu, .peak_bytes_per_second = *peak};
+    }
+  }
   MetricResult result;
   Value rows = Value::List();
   for (const LinkDirection direction : ChosenDirections(run.options)) {
@@ -295,7 +244,12 @@ MetricResult BandwidthUtilizationPeertopeer(const RunView& run) {
     if (use.Percent() && (!result.value || *use.Percent() > *result.value)) {
       result.value = use.Percent();
     }
-    rows.Add(UseRow(direction, use));
+    rows.Add(Value::Object()
+                 .Set("direction", DirectionName(direction))
+                 .Set("percent", use.Percent() ? Value(*use.Percent()) : Value())
+                 .Set("bytes", use.bytes)
+                 .Set("observed_us", static_cast<double>(use.observed_ns) / 1e3)
+                 .Set("transfers", use.transfers));
   }
   if (!result.value) {
     return NotAvailable(
@@ -310,7 +264,7 @@ MetricResult BandwidthUtilizationPeertopeer(const RunView& run) {
 Value RowOf(const RunView& run, const CollectiveRecord& record, double bus) {
   const auto peak = LinkPeak(run, record);
   return Value::Object()
-      .Set("kind", trace::CollectiveKindName(record.kind))
+      .Set("kind", CollectiveKindName(record.kind))
       .Set("begin_ns", record.begin_ns)
       .Set("ranks", static_cast<std::int64_t>(record.num_ranks))
       .Set("bytes", record.bytes)
@@ -347,41 +301,41 @@ MetricResult CollectiveBandwidth(const RunView& run) {
 
 std::vector<Metric> Describe() {
   return {
-      MetricOf<CollectiveKind::kAllReduce>("busbw_allreduce", "Bus bandwidth of all-reduces",
-                                           "bandwidth_utilization_allreduce_group_6"),
-      MetricOf<CollectiveKind::kAllGather>("busbw_allgather", "Bus bandwidth of all-gathers",
-                                           "bandwidth_utilization_allgather_group_6"),
-      MetricOf<CollectiveKind::kReduceScatter>("busbw_reducescatter",
-                                               "Bus bandwidth of reduce-scatters",
-                                               "bandwidth_utilization_reducescatter_group_6"),
-      MetricOf<CollectiveKind::kAllToAll>("busbw_alltoall", "Bus bandwidth of all-to-alls",
-                                          "bandwidth_utilization_alltoall_group_6"),
-      MetricOf<CollectiveKind::kBroadcast>("busbw_broadcast", "Bus bandwidth of broadcasts", ""),
-      MetricOf<CollectiveKind::kReduce>("busbw_reduce", "Bus bandwidth of reduces", ""),
-      MetricOf<CollectiveKind::kSendRecv>("busbw_sendrecv", "Bandwidth of sends and receives", ""),
-      {.name = "bandwidth_utilization",
-       .meaning = "Bus bandwidth of all-reduces against the peak of the slowest link they use",
-       .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
-       .definition = "Mean over all-reduces of bus bandwidth / link peak: the card's "
-                     "bandwidth_gbps / 8, [1] inside a node, [0] across; else the catalogue",
-       .compute = &BandwidthUtilization,
-       .better = Better::kHigher},
-      {.name = "bandwidth_utilization_peertopeer_group_6",
-       .meaning = "NVLink use during sends and receives",
-       .unit = "%",
-       .needs = {{NeedKind::kGpu}, {NeedKind::kPointToPoint}, {NeedKind::kLinkCounters}},
-       .definition = "Counted bytes during the transfer parts of matched sends (tx) and "
-                     "receives (rx) / what the links could carry in that time; without "
-                     "--direction the larger one",
-       .compute = &BandwidthUtilizationPeertopeer},
-      {.name = "collective_bandwidth",
-       .meaning = "Bus and algorithm bandwidth of each collective against the link's peak",
-       .unit = "GB/s",
-       .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
-       .definition = "Message size (* bus factor) / shortest duration over ranks of every "
-                     "communication; the number is the median bus bandwidth",
-       .compute = &CollectiveBandwidth,
-       .better = Better::kHigher}};
+      {"busbw_allreduce", "Bus bandwidth of all-reduces", "GB/s",
+       &BusBandwidthOf<CollectiveKind::kAllReduce>, Better::kHigher,
+       "GPU activity, communication kernels, all_reduce, message sizes",
+       Group6Alias("bandwidth_utilization_allreduce_group_6")},
+      {"busbw_allgather", "Bus bandwidth of all-gathers", "GB/s",
+       &BusBandwidthOf<CollectiveKind::kAllGather>, Better::kHigher,
+       "GPU activity, communication kernels, all_gather, message sizes",
+       Group6Alias("bandwidth_utilization_allgather_group_6")},
+      {"busbw_reducescatter", "Bus bandwidth of reduce-scatters", "GB/s",
+       &BusBandwidthOf<CollectiveKind::kReduceScatter>, Better::kHigher,
+       "GPU activity, communication kernels, reduce_scatter, message sizes",
+       Group6Alias("bandwidth_utilization_reducescatter_group_6")},
+      {"busbw_alltoall", "Bus bandwidth of all-to-alls", "GB/s",
+       &BusBandwidthOf<CollectiveKind::kAllToAll>, Better::kHigher,
+       "GPU activity, communication kernels, all_to_all, message sizes",
+       Group6Alias("bandwidth_utilization_alltoall_group_6")},
+      {"busbw_broadcast", "Bus bandwidth of broadcasts", "GB/s",
+       &BusBandwidthOf<CollectiveKind::kBroadcast>, Better::kHigher,
+       "GPU activity, communication kernels, broadcast, message sizes"},
+      {"busbw_reduce", "Bus bandwidth of reduces", "GB/s", &BusBandwidthOf<CollectiveKind::kReduce>,
+       Better::kHigher, "GPU activity, communication kernels, reduce, message sizes"},
+      {"busbw_sendrecv", "Bandwidth of sends and receives", "GB/s",
+       &BusBandwidthOf<CollectiveKind::kSendRecv>, Better::kHigher,
+       "GPU activity, communication kernels, send_recv, message sizes"},
+      {"bandwidth_utilization",
+       "Bus bandwidth of all-reduces against the peak of the slowest link they use", "",
+       &BandwidthUtilization, Better::kHigher,
+       "GPU activity, communication kernels, message sizes"},
+      {"bandwidth_utilization_peertopeer_group_6", "NVLink use during sends and receives", "%",
+       &BandwidthUtilizationPeertopeer, Better::kNeither,
+       "GPU activity, send/receive, link counters"},
+      {"collective_bandwidth",
+       "Bus and algorithm bandwidth of each collective against the link's peak", "GB/s",
+       &CollectiveBandwidth, Better::kHigher,
+       "GPU activity, communication kernels, message sizes"}};
 }
 
 }  // namespace orrery::analyze::collective_bandwidth

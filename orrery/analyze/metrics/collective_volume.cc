@@ -1,15 +1,76 @@
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
-#include "orrery/analyze/collective_records.h"
-#include "orrery/analyze/metric.h"
-#include "orrery/trace/collective_events.h"
+#include <fmt/core.h>
 
-namespace orrery::analyze::collective_volume {
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/metric.h"
+#include "orrery/trace/collective_lanes.h"
+
+namespace orrery::analyze {
 namespace {
 
-using trace::CollectiveKind;
+struct Samples {
+  std::vector<double> x;  // bytes per rank
+  std::vector<double> y;  // seconds per ring step
+  std::set<std::int64_t> sizes;
+};
+
+// Centred sums, so that large sizes do not swallow small ones.
+void FitLine(const Samples& samples, HockneyFit& fit) {
+  const auto n = static_cast<double>(samples.x.size());
+  double mean_x = 0;
+  double mean_y = 0;
+  for (std::size_t i = 0; i < samples.x.size(); ++i) {
+    mean_x += samples.x[i] / n;
+    mean_y += samples.y[i] / n;
+  }
+  double xx = 0;
+  double xy = 0;
+  for (std::size_t i = 0; i < samples.x.size(); ++i) {
+    xx += (samples.x[i] - mean_x) * (samples.x[i] - mean_x);
+    xy += (samples.x[i] - mean_x) * (samples.y[i] - mean_y);
+  }
+  fit.beta_s_per_byte = xy / xx;
+  fit.alpha_s = mean_y - fit.beta_s_per_byte * mean_x;
+}
+
+}  // namespace
+
+std::optional<HockneyFit> FitHockney(const RunView& run, std::string& reason) {
+  std::map<std::int32_t, Samples> by_group_size;
+  for (const CollectiveRecord& record : CollectiveRecords(run)) {
+    if (record.kind == CollectiveKind::kAllReduce && record.bytes > 0 && record.num_ranks > 1) {
+      const auto n = static_cast<double>(record.num_ranks);
+      Samples& samples = by_group_size[record.num_ranks];
+      samples.x.push_back(static_cast<double>(record.bytes) / n);
+      samples.y.push_back(static_cast<double>(record.transfer_ns) / 1e9 / (2 * (n - 1)));
+      samples.sizes.insert(record.bytes);
+    }
+  }
+  const std::pair<const std::int32_t, Samples>* best = nullptr;
+  for (const auto& entry : by_group_size) {
+    if (best == nullptr || entry.second.x.size() > best->second.x.size()) {
+      best = &entry;
+    }
+  }
+  const std::size_t num_samples = best == nullptr ? 0 : best->second.x.size();
+  const std::size_t num_sizes = best == nullptr ? 0 : best->second.sizes.size();
+  if (num_samples < 5 || num_sizes < 2) {
+    reason = fmt::format("{} samples of {} sizes, needs 5 of 2", num_samples, num_sizes);
+    return std::nullopt;
+  }
+  HockneyFit fit{.num_ranks = best->first, .num_samples = num_samples, .num_sizes = num_sizes};
+  FitLine(best->second, fit);
+  return fit;
+}
+
+namespace collective_volume {
+namespace {
 
 struct Volume {
   std::int64_t bytes = 0;
@@ -70,20 +131,6 @@ MetricResult ComputeTotal(const RunView& run) {
   return ComputeFor(run, std::nullopt);
 }
 
-Metric MetricOf(std::string_view name, std::string_view meaning, CollectiveKind kind,
-                MetricResult (*compute)(const RunView&)) {
-  Metric metric{.name = name,
-                .meaning = meaning,
-                .unit = "GB",
-                .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
-                .definition = "Sum of message sizes per step, mean over ranks",
-                .compute = compute};
-  if (kind != CollectiveKind::kUnknown) {
-    metric.needs.push_back({.kind = NeedKind::kCollective, .collective = kind});
-  }
-  return metric;
-}
-
 MetricResult AvgCommBandwidth(const RunView& run) {
   double bytes = 0;
   double ns = 0;
@@ -108,26 +155,61 @@ MetricResult AvgCommBandwidth(const RunView& run) {
   return result;
 }
 
+MetricResult ComputeFrom(const RunView& run, double (*pick)(const HockneyFit&)) {
+  std::string reason;
+  const auto fit = FitHockney(run, reason);
+  if (!fit) {
+    return NotAvailable(reason);
+  }
+  MetricResult result{.value = pick(*fit)};
+  result.detail.Set("group_size", static_cast<std::int64_t>(fit->num_ranks))
+      .Set("samples", fit->num_samples)
+      .Set("sizes", fit->num_sizes)
+      .Set("alpha_s", fit->alpha_s)
+      .Set("beta_s_per_byte", fit->beta_s_per_byte)
+      .Set("inverse_beta_GB_per_s", 1 / fit->beta_s_per_byte / 1e9);
+  return result;
+}
+
+MetricResult Alpha(const RunView& run) {
+  return ComputeFrom(run, [](const HockneyFit& fit) { return fit.alpha_s; });
+}
+
+MetricResult Beta(const RunView& run) {
+  return ComputeFrom(run, [](const HockneyFit& fit) { return fit.beta_s_per_byte; });
+}
+
+MetricResult InverseBeta(const RunView& run) {
+  return ComputeFrom(run, [](const HockneyFit& fit) { return 1 / fit.beta_s_per_byte; });
+}
+
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {MetricOf("collective_vol_allreduce_gb", "Bytes of all-reduces per rank and step",
-                   CollectiveKind::kAllReduce, &VolumeOfKind<CollectiveKind::kAllReduce>),
-          MetricOf("collective_vol_allgather_gb", "Bytes of all-gathers per rank and step",
-                   CollectiveKind::kAllGather, &VolumeOfKind<CollectiveKind::kAllGather>),
-          MetricOf("collective_vol_reducescatter_gb", "Bytes of reduce-scatters per rank and step",
-                   CollectiveKind::kReduceScatter, &VolumeOfKind<CollectiveKind::kReduceScatter>),
-          MetricOf("collective_vol_alltoall_gb", "Bytes of all-to-alls per rank and step",
-                   CollectiveKind::kAllToAll, &VolumeOfKind<CollectiveKind::kAllToAll>),
-          MetricOf("collective_vol_total_gb", "Bytes of all communication per rank and step",
-                   CollectiveKind::kUnknown, &ComputeTotal),
-          {.name = "avg_comm_bandwidth_GBps",
-           .meaning = "Bus bytes of all communication / its transfer time",
-           .unit = "GB/s",
-           .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
-           .definition = "Sum of bus bytes / sum of the shortest durations over ranks",
-           .compute = &AvgCommBandwidth,
-           .better = Better::kHigher}};
+  return {
+      {"collective_vol_allreduce_gb", "Bytes of all-reduces per rank and step", "GB",
+       &VolumeOfKind<CollectiveKind::kAllReduce>, Better::kNeither,
+       "GPU activity, communication kernels, message sizes, all_reduce"},
+      {"collective_vol_allgather_gb", "Bytes of all-gathers per rank and step", "GB",
+       &VolumeOfKind<CollectiveKind::kAllGather>, Better::kNeither,
+       "GPU activity, communication kernels, message sizes, all_gather"},
+      {"collective_vol_reducescatter_gb", "Bytes of reduce-scatters per rank and step", "GB",
+       &VolumeOfKind<CollectiveKind::kReduceScatter>, Better::kNeither,
+       "GPU activity, communication kernels, message sizes, reduce_scatter"},
+      {"collective_vol_alltoall_gb", "Bytes of all-to-alls per rank and step", "GB",
+       &VolumeOfKind<CollectiveKind::kAllToAll>, Better::kNeither,
+       "GPU activity, communication kernels, message sizes, all_to_all"},
+      {"collective_vol_total_gb", "Bytes of all communication per rank and step", "GB",
+       &ComputeTotal, Better::kNeither, "GPU activity, communication kernels, message sizes"},
+      {"avg_comm_bandwidth_GBps", "Bus bytes of all communication / its transfer time", "GB/s",
+       &AvgCommBandwidth, Better::kHigher, "GPU activity, communication kernels, message sizes"},
+      {"hockney_alpha_s", "Latency of one ring step of an all-reduce", "s", &Alpha,
+       Better::kNeither, "GPU activity, communication kernels, message sizes"},
+      {"hockney_beta_s_per_byte", "Time per byte of one ring step", "s/B", &Beta, Better::kNeither,
+       "GPU activity, communication kernels, message sizes"},
+      {"hockney_inverse_beta_Bps", "Bandwidth of one ring step", "B/s", &InverseBeta,
+       Better::kNeither, "GPU activity, communication kernels, message sizes"}};
 }
 
-}  // namespace orrery::analyze::collective_volume
+}  // namespace collective_volume
+}  // namespace orrery::analyze

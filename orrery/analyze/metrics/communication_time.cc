@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/base/statistics.h"
@@ -28,8 +27,8 @@ Operations FromKernels(const RunView& run, const DeviceView& device) {
         run.IsSelected(device.rank_index, trace.activities.begin_ns[row])) {
       const auto kernel =
           trace::ClassifyCommunicationKernel(trace.Text(trace.activities.name[row]));
-      const auto kind = kernel ? kernel->kind : trace::CollectiveKind::kUnknown;
-      ++operations.by_kind[std::string(trace::CollectiveKindName(kind))];
+      const auto kind = kernel ? kernel->kind : CollectiveKind::kUnknown;
+      ++operations.by_kind[std::string(CollectiveKindName(kind))];
       ++operations.count;
     }
   }
@@ -46,15 +45,11 @@ Operations OperationsOf(const RunView& run, const DeviceView& device) {
     const bool is_fused = previous != kNoRow && AreServedTogether(table, previous, row);
     previous = row;
     if (!is_fused) {
-      ++operations.by_kind[std::string(trace::CollectiveKindName(table.kind[row]))];
+      ++operations.by_kind[std::string(CollectiveKindName(table.kind[row]))];
       ++operations.count;
     }
   });
   return operations.count > 0 ? operations : FromKernels(run, device);
-}
-
-std::int64_t CallsWithoutKernel(const trace::Trace& trace) {
-  return std::ranges::count(trace.collectives.num_kernels, 0);
 }
 
 MetricResult CollCallNum(const RunView& run) {
@@ -73,18 +68,24 @@ MetricResult CollCallNum(const RunView& run) {
     kinds.Set(kind, static_cast<double>(count) / static_cast<double>(NumSteps(first)));
   }
   result.detail.Set("per_kind", std::move(kinds));
-  result.detail.Set("calls_without_kernel", CallsWithoutKernel(run.TraceOf(first)));
+  result.detail.Set("calls_without_kernel",
+                    std::ranges::count(run.TraceOf(first).collectives.num_kernels, 0));
   result.detail.Set("mean_over_ranks", Mean(counts));
   return result;
 }
 
-void Add(Exposure& into, const Exposure& from) {
-  into.busy_ns += from.busy_ns;
-  into.hidden_ns += from.hidden_ns;
-  into.exclusive_ns += from.exclusive_ns;
-  into.shared_ns += from.shared_ns;
-  into.shared_wait_ns += from.shared_wait_ns;
-  into.shared_transfer_ns += from.shared_transfer_ns;
+void AddExposures(const DeviceView& device, const std::vector<CommunicationPart>& parts,
+                  const std::vector<std::size_t>& key_of_part, std::vector<Exposure>& sums) {
+  const std::vector<Exposure> exposures =
+      SplitExposure(device.compute, parts, key_of_part, sums.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i].busy_ns += exposures[i].busy_ns;
+    sums[i].hidden_ns += exposures[i].hidden_ns;
+    sums[i].exclusive_ns += exposures[i].exclusive_ns;
+    sums[i].shared_ns += exposures[i].shared_ns;
+    sums[i].shared_wait_ns += exposures[i].shared_wait_ns;
+    sums[i].shared_transfer_ns += exposures[i].shared_transfer_ns;
+  }
 }
 
 // Per device and step, in µs.
@@ -120,32 +121,25 @@ MetricResult ExposedCommTime(const RunView& run) {
       dimensions.push_back(static_cast<std::size_t>(part.dimension));
       groups.push_back(std::min<std::size_t>(part.group, num_groups - 1));
     }
-    const auto of_dimensions = SplitExposure(device.compute, parts, dimensions, kNumDimensions);
-    const auto of_groups = SplitExposure(device.compute, parts, groups, num_groups);
-    for (std::size_t i = 0; i < by_dimension.size(); ++i) {
-      Add(by_dimension[i], of_dimensions[i]);
-    }
-    for (std::size_t i = 0; i < by_group.size(); ++i) {
-      Add(by_group[i], of_groups[i]);
-    }
+    AddExposures(device, parts, dimensions, by_dimension);
+    AddExposures(device, parts, groups, by_group);
   }
   const double scale =
       1e-3 / static_cast<double>(run.devices.size()) / static_cast<double>(NumSteps(run));
-  Value dimension_rows = Value::List();
-  for (std::size_t i = 0; i < by_dimension.size(); ++i) {
-    if (by_dimension[i].busy_ns > 0) {
-      dimension_rows.Add(RowOf("dimension", std::string(DimensionName(static_cast<Dimension>(i))),
-                               by_dimension[i], scale));
+  const auto rows = [&](std::string_view key, const std::vector<Exposure>& exposures) {
+    Value list = Value::List();
+    for (std::size_t i = 0; i < exposures.size(); ++i) {
+      if (exposures[i].busy_ns > 0) {
+        const std::string name = key == "group"
+                                     ? GroupName(run, i)
+                                     : std::string(DimensionName(static_cast<Dimension>(i)));
+        list.Add(RowOf(key, name, exposures[i], scale));
+      }
     }
-  }
-  Value group_rows = Value::List();
-  for (std::size_t i = 0; i < by_group.size(); ++i) {
-    if (by_group[i].busy_ns > 0) {
-      group_rows.Add(RowOf("group", GroupName(run, i), by_group[i], scale));
-    }
-  }
-  result.detail.Set("per_dimension", std::move(dimension_rows));
-  result.detail.Set("per_group", std::move(group_rows));
+    return list;
+  };
+  result.detail.Set("per_dimension", rows("dimension", by_dimension));
+  result.detail.Set("per_group", rows("group", by_group));
   return result;
 }
 
@@ -219,7 +213,7 @@ MetricResult AllreduceCommTimeS(const RunView& run) {
   std::int64_t count = 0;
   bool all_matched = true;
   for (const CollectiveRecord& record : CollectiveRecords(run)) {
-    if (record.kind == trace::CollectiveKind::kAllReduce) {
+    if (record.kind == CollectiveKind::kAllReduce) {
       total_ns += record.transfer_ns;
       all_matched &= record.is_matched;
       ++count;
@@ -233,60 +227,110 @@ MetricResult AllreduceCommTimeS(const RunView& run) {
   return result;
 }
 
+MetricResult CommunicationRatio(const RunView& run) {
+  MetricResult result =
+      MeanRatio(run, &Breakdown::communication_sum_ns, &Breakdown::kernel_sum_ns, 100);
+  result.detail.Set("note", "a share of summed durations, not of time: waiting counts as work");
+  return result;
+}
+
+struct Times {
+  std::vector<double> durations;  // of every member, in µs
+  std::vector<double> transfers;  // of every collective
+};
+
+void AddDurations(const RunView& run, const CollectiveRecord& record, Times& times) {
+  times.transfers.push_back(static_cast<double>(record.transfer_ns) / 1e3);
+  if (!record.is_matched) {
+    times.durations.push_back(times.transfers.back());
+    return;
+  }
+  const auto& members = run.matched.members;
+  for (const std::uint32_t member : run.matched.MembersOf(record.instance)) {
+    times.durations.push_back(
+        static_cast<double>(members.end_ns[member] - members.begin_ns[member]) / 1e3);
+  }
+}
+
+double Sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+MetricResult CommKernelBreakdown(const RunView& run) {
+  std::map<std::string, Times> by_kind;
+  for (const CollectiveRecord& record : CollectiveRecords(run)) {
+    AddDurations(run, record, by_kind[std::string(CollectiveKindName(record.kind))]);
+  }
+  if (by_kind.empty()) {
+    return NotAvailable(kNoCommunicationReason);
+  }
+  double total_us = 0;
+  Value rows = Value::List();
+  for (const auto& [kind, times] : by_kind) {
+    total_us += Sum(times.durations);
+    rows.Add(Value::Object()
+                 .Set("kind", kind)
+                 .Set("count", times.transfers.size())
+                 .Set("total_us", Sum(times.durations))
+                 .Set("mean_us", Mean(times.durations))
+                 .Set("p50_us", Quantile(times.durations, 0.5))
+                 .Set("p95_us", Quantile(times.durations, 0.95))
+                 .Set("transfer_total_us", Sum(times.transfers))
+                 .Set("transfer_p50_us", Quantile(times.transfers, 0.5))
+                 .Set("transfer_p95_us", Quantile(times.transfers, 0.95)));
+  }
+  MetricResult result{.value = total_us / 1e6};
+  result.detail.Set("per_kind", std::move(rows));
+  return result;
+}
+
 }  // namespace
 
 std::vector<Metric> Describe() {
   return {
-      {.name = "coll_call_num",
-       .meaning = "Communication operations of one rank in a step",
-       .needs = {{NeedKind::kGpu}},
-       .definition = "Operations with a kernel in the selected steps / steps, of the lowest rank "
-                     "(--rank); a fused kernel counts once",
-       .compute = &CollCallNum,
-       .aliases = {{.name = "num_comm_kernels",
-                    .difference = "ccl-bench counts rows of the whole file by name"}}},
-      {.name = "total_communication_time",
-       .meaning = "Time per step in which a communication kernel runs, waiting included",
-       .unit = "s",
-       .needs = {{NeedKind::kGpu}},
-       .definition = "Union of communication kernels per step; per device, then the mean",
-       .compute =
-           [](const RunView& run) { return MeanSecondsPerStep(run, &Breakdown::communication_ns); },
-       .aliases = {{.name = "total_comm_time_s",
-                    .difference = "ccl-bench adds durations over devices and steps"}},
-       .better = Better::kLower},
-      {.name = "exposed_comm_time",
-       .meaning = "Time per step in which communication runs and no compute hides it",
-       .unit = "s",
-       .needs = {{NeedKind::kGpu}},
-       .definition = "Union of communication kernels without that of compute kernels, per step; "
-                     "detail per dimension and group, waiting and transfer apart",
-       .compute = &ExposedCommTime,
-       .better = Better::kLower},
-      {.name = "comm_wait_fraction",
-       .meaning = "Share of the time inside communication kernels that is waiting for others",
-       .unit = "%",
-       .needs = {{NeedKind::kGpu}, {NeedKind::kMatched}},
-       .definition = "100 * sum of waits / sum of durations over matched collectives",
-       .compute = &CommWaitFraction,
-       .better = Better::kLower},
-      {.name = "avg_comm_kernel_time_s",
-       .meaning = "Mean transfer time of a collective, without waiting",
-       .unit = "s",
-       .needs = {{NeedKind::kGpu}, {NeedKind::kComm}},
-       .definition = "Mean over matched collectives of the shortest duration over ranks; one rank "
-                     "only: the mean duration, an upper bound",
-       .compute = &AvgCommKernelTimeS,
-       .better = Better::kLower},
-      {.name = "allreduce_comm_time_s",
-       .meaning = "Transfer time of all-reduces in a step, without waiting",
-       .unit = "s",
-       .needs = {{NeedKind::kGpu},
-                 {NeedKind::kComm},
-                 {.kind = NeedKind::kCollective, .collective = trace::CollectiveKind::kAllReduce}},
-       .definition = "Sum over all-reduces of the shortest duration over ranks, per step",
-       .compute = &AllreduceCommTimeS,
-       .better = Better::kLower}};
+      {"coll_call_num", "Communication operations of one rank in a step", "", &CollCallNum,
+       Better::kNeither, "GPU activity",
+       Alias("num_comm_kernels", "ccl-bench counts rows of the whole file by name")},
+      {"total_communication_time",
+       "Time per step in which a communication kernel runs, waiting included", "s",
+       [](const RunView& run) { return MeanSecondsPerStep(run, &Breakdown::communication_ns); },
+       Better::kLower, "GPU activity",
+       Alias("total_comm_time_s", "ccl-bench adds durations over devices and steps")},
+      {"exposed_comm_time", "Time per step in which communication runs and no compute hides it",
+       "s", &ExposedCommTime, Better::kLower},
+      {"comm_wait_fraction",
+       "Share of the time inside communication kernels that is waiting for others", "%",
+       &CommWaitFraction, Better::kLower, "GPU activity, matched collectives"},
+      {"avg_comm_kernel_time_s", "Mean transfer time of a collective, without waiting", "s",
+       &AvgCommKernelTimeS, Better::kLower, "GPU activity, communication kernels"},
+      {"allreduce_comm_time_s", "Transfer time of all-reduces in a step, without waiting", "s",
+       &AllreduceCommTimeS, Better::kLower, "GPU activity, communication kernels, all_reduce"},
+      {"communication_fraction", "Share of the step in which a communication kernel runs", "%",
+       [](const RunView& run) {
+         return MeanRatio(run, &Breakdown::communication_ns, &Breakdown::window_ns, 100);
+       }},
+      {"communication_ratio",
+       "Summed communication kernels / summed kernels (kept because papers quote it)", "%",
+       &CommunicationRatio},
+      {"communication_overhead", "Share of the step in which communication runs and no compute", "",
+       [](const RunView& run) {
+         return MeanRatio(run, &Breakdown::exposed_communication_ns, &Breakdown::window_ns);
+       },
+       Better::kLower},
+      {"comm_comp_overlap",
+       "Share of the communication time that compute hides",
+       "%",
+       [](const RunView& run) {
+         return MeanRatio(run, &Breakdown::hidden_communication_ns, &Breakdown::communication_ns,
+                          100);
+       },
+       Better::kHigher,
+       "GPU activity, communication kernels",
+       {{.name = "compute_comm_overlap"},
+        {.name = "communication_overlap_ratio", .scale = 0.01, .unit = ""}}},
+      {"comm_kernel_breakdown", "Communication by kind: durations of all ranks and transfer times",
+       "s", &CommKernelBreakdown, Better::kNeither, "GPU activity, communication kernels",
+       Alias("comm_kernel_breakdown_tpu")}};
 }
 
 }  // namespace orrery::analyze::communication_time

@@ -10,9 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/fields.h"
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/graph/graph_holder.h"
+#include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/trace/kernel_class.h"
 
 namespace orrery::analyze::critical_path {
 namespace {
@@ -22,27 +25,6 @@ constexpr double kDoubtfulPercent = 0.1;  // contradictions above this make the 
 
 std::int64_t RankAt(const RunView& run, const DependencyGraph& graph, std::uint32_t place) {
   return trace::RankOf(*run.set, graph.rank_index[place]);
-}
-
-Value ByClass(const CriticalPath& path) {
-  Value classes = Value::Object();
-  for (int index = 0; index < kNumTimeClasses; ++index) {
-    const auto time_class = static_cast<TimeClass>(index);
-    if (path.ClassNs(time_class) != 0) {
-      classes.Set(std::string(TimeClassName(time_class)) + "_ns", path.ClassNs(time_class));
-    }
-  }
-  return classes;
-}
-
-Value ByRank(const RunView& run, const DependencyGraph& graph, const CriticalPath& path) {
-  Value ranks = Value::List();
-  for (std::uint32_t place = 0; place < path.ns_by_place.size(); ++place) {
-    ranks.Add(Value::Object()
-                  .Set("rank", RankAt(run, graph, place))
-                  .Set("on_path_ns", path.ns_by_place[place]));
-  }
-  return ranks;
 }
 
 Value HopRow(const RunView& run, const DependencyGraph& graph, const Hop& hop) {
@@ -63,21 +45,6 @@ Value HopRow(const RunView& run, const DependencyGraph& graph, const Hop& hop) {
     row.Set("operator", name);
   }
   return row;
-}
-
-Value LongestHops(const RunView& run, const DependencyGraph& graph, const CriticalPath& path) {
-  std::vector<Hop> hops = path.hops;
-  const std::size_t count = std::min(hops.size(), kNumLongest);
-  std::ranges::partial_sort(
-      hops, hops.begin() + static_cast<std::ptrdiff_t>(count), [](const Hop& a, const Hop& b) {
-        return std::pair(b.length_ns(), a.to) < std::pair(a.length_ns(), b.to);
-      });
-  hops.resize(count);
-  Value rows = Value::List();
-  for (const Hop& hop : hops) {
-    rows.Add(HopRow(run, graph, hop));
-  }
-  return rows;
 }
 
 // The longest activities that could end later: what is not worth making faster.
@@ -152,12 +119,36 @@ MetricResult PathLength(const RunView& run) {
   Value& detail = result.detail;
   detail.Set("ranks_used", graph.rank_index.size());
   detail.Set("step", graph.step_number < 0 ? Value("none") : Value(graph.step_number));
-  detail.Set("by_class", ByClass(path));
-  detail.Set("per_rank", ByRank(run, graph, path));
+  Value classes = Value::Object();
+  for (int index = 0; index < kNumTimeClasses; ++index) {
+    const auto time_class = static_cast<TimeClass>(index);
+    if (path.ClassNs(time_class) != 0) {
+      classes.Set(std::string(TimeClassName(time_class)) + "_ns", path.ClassNs(time_class));
+    }
+  }
+  detail.Set("by_class", classes);
+  Value ranks = Value::List();
+  for (std::uint32_t place = 0; place < path.ns_by_place.size(); ++place) {
+    ranks.Add(Value::Object()
+                  .Set("rank", RankAt(run, graph, place))
+                  .Set("on_path_ns", path.ns_by_place[place]));
+  }
+  detail.Set("per_rank", ranks);
   detail.Set("rank_changes", path.num_rank_changes);
   detail.Set("unexplained_percent", Percent(path.unexplained_ns(), path.length_ns()).value_or(0.0));
   detail.Set("num_hops", path.hops.size());
-  detail.Set("longest_hops", LongestHops(run, graph, path));
+  std::vector<Hop> hops = path.hops;
+  const std::size_t count = std::min(hops.size(), kNumLongest);
+  std::ranges::partial_sort(
+      hops, hops.begin() + static_cast<std::ptrdiff_t>(count), [](const Hop& a, const Hop& b) {
+        return std::pair(b.length_ns(), a.to) < std::pair(a.length_ns(), b.to);
+      });
+  hops.resize(count);
+  Value rows = Value::List();
+  for (const Hop& hop : hops) {
+    rows.Add(HopRow(run, graph, hop));
+  }
+  detail.Set("longest_hops", rows);
   detail.Set("longest_with_slack", LongestWithSlack(run, graph));
   NoteDoubts(graph.counts, detail);
   return result;
@@ -186,28 +177,151 @@ MetricResult LaunchBoundTime(const RunView& run) {
   return result;
 }
 
+// Collects answers as rows of a table.
+class Answers {
+ public:
+  Answers(const RunView& run, const DependencyGraph& graph) : run_(run), graph_(graph) {}
+
+  [[nodiscard]] WhatIf Ask() const { return {run_, graph_}; }
+
+  /// Returns how much of the step is saved, in percent.
+  double Add(std::string_view question, const WhatIf& what_if) {
+    const std::int64_t step_ns = what_if.StepNs();
+    const double saved = Percent(graph_.step_ns() - step_ns, graph_.step_ns()).value_or(0.0);
+    rows_.Add(Value::Object()
+                  .Set("question", question)
+                  .Set("step_s", Seconds(step_ns))
+                  .Set("change_percent", saved == 0.0 ? 0.0 : -saved));
+    return saved;
+  }
+
+  [[nodiscard]] Value rows() && { return std::move(rows_); }
+
+ private:
+  const RunView& run_;
+  const DependencyGraph& graph_;
+  Value rows_ = Value::List();
+};
+
+WhatIf& Apply(const WhatIfQuestion& question, std::int64_t latency_ns, WhatIf& what_if) {
+  using enum WhatIfQuestion::Subject;
+  const double factor = 1 / question.speedup;
+  switch (question.subject) {
+    case kNetwork:
+      return what_if.SpeedUpNetwork({.speedup = question.speedup, .latency_ns = latency_ns});
+    case kCompute:
+      return what_if.ScaleActivities({.only_compute = true}, factor);
+    case kKernel:
+      return what_if.ScaleActivities({.kernel = question.name}, factor);
+    case kOperator:
+      return what_if.ScaleActivities({.from_operator = question.name}, factor);
+    case kHost:
+      return what_if.ScaleHost(factor);
+    case kRank:
+      return what_if.RemoveLateness(std::stoi(question.name));
+  }
+  return what_if;
+}
+
+void AnswerStandardQuestions(const RunView& run, const DependencyGraph& graph,
+                             std::int64_t latency_ns, Answers& answers, MetricResult& result) {
+  // The class of compute kernels with the most time in the graph.
+  std::array<std::int64_t, trace::kNumKernelClasses> sums_ns = {};
+  for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+    if (graph.node_kind[node] != NodeKind::kActivityEnd) {
+      continue;
+    }
+    const std::uint32_t rank_index = graph.rank_index[graph.node_place[node]];
+    const RowId row = graph.node_row[node];
+    const trace::KernelClass kernel_class = run.classes[rank_index][row];
+    if (trace::IsCompute(kernel_class)) {
+      sums_ns[static_cast<std::size_t>(kernel_class)] +=
+          run.set->ranks[rank_index].activities.duration_ns[row];
+    }
+  }
+  const trace::KernelClass slowest =
+      static_cast<trace::KernelClass>(std::ranges::max_element(sums_ns) - sums_ns.begin());
+  result.value =
+      answers.Add("network twice as fast",
+                  answers.Ask().SpeedUpNetwork({.speedup = 2, .latency_ns = latency_ns}));
+  answers.Add("network four times as fast",
+              answers.Ask().SpeedUpNetwork({.speedup = 4, .latency_ns = latency_ns}));
+  answers.Add("compute twice as fast", answers.Ask().ScaleActivities({.only_compute = true}, 0.5));
+  answers.Add(std::string(trace::KernelClassName(slowest)) + " kernels twice as fast",
+              answers.Ask().ScaleActivities({.kernel_class = slowest}, 0.5));
+  answers.Add("host twice as fast", answers.Ask().ScaleHost(0.5));
+  answers.Add("no launch latency", answers.Ask().SetLaunchLatency(0));
+  answers.Add("no stragglers", answers.Ask().RemoveStragglers());
+  answers.Add("perfect overlap", answers.Ask().OverlapPerfectly());
+}
+
+MetricResult WhatIfQuestions(const RunView& run) {
+  const DependencyGraph& graph = GraphOf(run);
+  if (graph.empty()) {
+    return NotAvailable("no step that all ranks have");
+  }
+  MetricResult result;
+  Answers answers(run, graph);
+  // The part of an all-reduce that a faster network does not shorten: the latency of its ring
+  // steps.
+  std::string reason;
+  const auto fit = FitHockney(run, reason);
+  const std::int64_t latency_ns =
+      fit && fit->alpha_s > 0 ? static_cast<std::int64_t>(fit->alpha_s * 1e9 * 2 *
+                                                          static_cast<double>(fit->num_ranks - 1))
+                              : 0;
+  AnswerStandardQuestions(run, graph, latency_ns, answers, result);
+  for (const WhatIfQuestion& question : run.options.what_if) {
+    WhatIf what_if = answers.Ask();
+    result.value = answers.Add(question.text, Apply(question, latency_ns, what_if));
+  }
+  const CriticalPath path = FindCriticalPath(graph, RecordedTiming(graph));
+  result.detail.Set("ranks_used", graph.rank_index.size());
+  result.detail.Set("step", graph.step_number < 0 ? Value("none") : Value(graph.step_number));
+  result.detail.Set("recorded_step_s", Seconds(graph.step_ns()));
+  result.detail.Set("questions", std::move(answers).rows());
+  result.detail.Set("latency_kept_ns", latency_ns);
+  // Unexplained delays do not change.
+  result.detail.Set("unexplained_percent",
+                    Percent(path.unexplained_ns(), path.length_ns()).value_or(0.0));
+  result.detail.Set("contention_modelled", false);
+  return result;
+}
+
+MetricResult ScaleUpBwUtility(const RunView& run) {
+  const DependencyGraph& graph = GraphOf(run);
+  const std::optional<std::int64_t> ranks_per_node = CardInteger(*run.set, "count_per_node");
+  if (graph.empty()) {
+    return NotAvailable("no step that all ranks have");
+  }
+  if (!ranks_per_node) {
+    return NotAvailable("count_per_node in the card is not a number");
+  }
+  const std::int64_t faster_ns =
+      WhatIf(run, graph).SpeedUpNetwork({.speedup = 2, .ranks_per_node = *ranks_per_node}).StepNs();
+  MetricResult result{.value = Percent(graph.step_ns() - faster_ns, graph.step_ns())};
+  result.detail.Set("ranks_used", graph.rank_index.size());
+  result.detail.Set("ranks_per_node", *ranks_per_node);
+  result.detail.Set("recorded_step_s", Seconds(graph.step_ns()));
+  result.detail.Set("faster_step_s", Seconds(faster_ns));
+  result.detail.Set("contention_modelled", false);
+  return result;
+}
+
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "critical_path",
-           .meaning = "Critical path of a step over all ranks",
-           .unit = "s",
-           .needs = {{NeedKind::kGpu}},
-           .definition =
-               "The length of the longest chain of dependencies of the first selected step that "
-               "all ranks have: host time, launches, kernels, transfers, and delays that nothing "
-               "explains. Waiting for others is never on it. Its parts sum to the step.",
-           .compute = &PathLength,
-           .better = Better::kLower},
-          {.name = "launch_bound_time",
-           .meaning = "Share of the step in which the device waited for the host to launch work",
-           .unit = "%",
-           .needs = {{NeedKind::kGpu}},
-           .definition = "The share of the critical path in time of the host (inside operators and "
-                         "calls, and between them), in launches, and in unexplained delays of "
-                         "starts below the launch gap.",
-           .compute = &LaunchBoundTime,
-           .better = Better::kLower}};
+  return {
+      {"critical_path", "Critical path of a step over all ranks", "s", &PathLength, Better::kLower},
+      {"launch_bound_time",
+       "Share of the step in which the device waited for the host to launch work", "%",
+       &LaunchBoundTime, Better::kLower},
+      {"what_if", "How much shorter the step would be with a network twice as fast, and more", "%",
+       &WhatIfQuestions},
+      {"scale_up_bw_utility",
+       "Share of the step saved if links inside nodes had twice the bandwidth", "%",
+       &ScaleUpBwUtility, Better::kNeither,
+       "GPU activity, 2 ranks, matched collectives, card count_per_node"}};
 }
 
 }  // namespace orrery::analyze::critical_path

@@ -3,19 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/communication_parts.h"
-#include "orrery/analyze/dimension.h"
+#include "orrery/analyze/fields.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/step_time.h"
 #include "orrery/base/statistics.h"
-#include "orrery/trace/collective_events.h"
+#include "orrery/trace/collective_lanes.h"
 
 namespace orrery::analyze::dimension_traffic {
 namespace {
@@ -25,24 +23,6 @@ struct Burst {
   Interval time;
   Dimension dimension = Dimension::kUnknown;
 };
-
-std::vector<Burst> BurstsOf(const RunView& run, const DeviceView& device) {
-  std::array<std::vector<Interval>, kNumDimensions> by_dimension;
-  for (const CommunicationPart& part : CommunicationParts(run, device)) {
-    by_dimension[static_cast<std::size_t>(part.dimension)].push_back(part.time);
-  }
-  std::vector<Burst> bursts;
-  for (std::size_t i = 0; i < by_dimension.size(); ++i) {
-    const IntervalSet busy = IntervalSet::Of(by_dimension[i]);
-    for (const Interval& time : busy.intervals()) {
-      bursts.push_back({time, static_cast<Dimension>(i)});
-    }
-  }
-  std::ranges::sort(bursts, {}, [](const Burst& burst) {
-    return std::pair(burst.time.begin_ns, burst.dimension);
-  });
-  return bursts;
-}
 
 using Pair = std::pair<Dimension, Dimension>;
 
@@ -79,21 +59,24 @@ void AddWindows(const std::vector<Burst>& bursts, Windows& windows) {
   }
 }
 
-Value PairRow(const Pair& pair, const std::vector<double>& us) {
-  return Value::Object()
-      .Set("from", DimensionName(pair.first))
-      .Set("to", DimensionName(pair.second))
-      .Set("count", us.size())
-      .Set("mean_us", Mean(us))
-      .Set("p50_us", Quantile(us, 0.5))
-      .Set("p95_us", Quantile(us, 0.95))
-      .Set("max_us", *std::ranges::max_element(us));
-}
-
 MetricResult TrafficWindow(const RunView& run) {
   Windows windows;
   for (const DeviceView& device : run.devices) {
-    AddWindows(BurstsOf(run, device), windows);
+    std::array<std::vector<Interval>, kNumDimensions> by_dimension;
+    for (const CommunicationPart& part : CommunicationParts(run, device)) {
+      by_dimension[static_cast<std::size_t>(part.dimension)].push_back(part.time);
+    }
+    std::vector<Burst> bursts;
+    for (std::size_t i = 0; i < by_dimension.size(); ++i) {
+      const IntervalSet busy = IntervalSet::Of(by_dimension[i]);
+      for (const Interval& time : busy.intervals()) {
+        bursts.push_back({time, static_cast<Dimension>(i)});
+      }
+    }
+    std::ranges::sort(bursts, {}, [](const Burst& burst) {
+      return std::pair(burst.time.begin_ns, burst.dimension);
+    });
+    AddWindows(bursts, windows);
   }
   if (windows.busy_ns.size() < 2) {
     const Dimension only =
@@ -104,7 +87,14 @@ MetricResult TrafficWindow(const RunView& run) {
   std::vector<double> between;
   Value rows = Value::List();
   for (const auto& [pair, us] : windows.us_by_pair) {
-    rows.Add(PairRow(pair, us));
+    rows.Add(Value::Object()
+                 .Set("from", DimensionName(pair.first))
+                 .Set("to", DimensionName(pair.second))
+                 .Set("count", us.size())
+                 .Set("mean_us", Mean(us))
+                 .Set("p50_us", Quantile(us, 0.5))
+                 .Set("p95_us", Quantile(us, 0.95))
+                 .Set("max_us", *std::ranges::max_element(us)));
     if (pair.first != pair.second) {
       between.insert(between.end(), us.begin(), us.end());
     }
@@ -147,24 +137,20 @@ void AddBytes(const RunView& run, const DeviceView& device, TrafficByDimension& 
   });
 }
 
-void AddTimes(const RunView& run, const DeviceView& device, TrafficByDimension& traffic) {
-  std::array<std::vector<Interval>, kNumDimensions> busy;
-  for (const CommunicationPart& part : CommunicationParts(run, device)) {
-    const auto which = static_cast<std::size_t>(part.dimension);
-    busy[which].push_back(part.time);
-    traffic[which].wait_ns += part.useful_ns - part.time.begin_ns;
-    traffic[which].transfer_ns += part.time.end_ns - part.useful_ns;
-  }
-  for (std::size_t i = 0; i < busy.size(); ++i) {
-    traffic[i].busy_ns += IntervalSet::Of(busy[i]).length_ns();
-  }
-}
-
 MetricResult TrafficDistribution(const RunView& run) {
   TrafficByDimension traffic;
   for (const DeviceView& device : run.devices) {
     AddBytes(run, device, traffic);
-    AddTimes(run, device, traffic);
+    std::array<std::vector<Interval>, kNumDimensions> busy;
+    for (const CommunicationPart& part : CommunicationParts(run, device)) {
+      const auto which = static_cast<std::size_t>(part.dimension);
+      busy[which].push_back(part.time);
+      traffic[which].wait_ns += part.useful_ns - part.time.begin_ns;
+      traffic[which].transfer_ns += part.time.end_ns - part.useful_ns;
+    }
+    for (std::size_t i = 0; i < busy.size(); ++i) {
+      traffic[i].busy_ns += IntervalSet::Of(busy[i]).length_ns();
+    }
   }
   const auto weight = [&](const Traffic& of) {
     return run.options.distribute_by_time ? static_cast<double>(of.busy_ns) : of.bus_bytes;
@@ -199,23 +185,110 @@ MetricResult TrafficDistribution(const RunView& run) {
   return result;
 }
 
+MetricResult ClockOffsets(const RunView& run) {
+  double largest_us = 0;
+  Value rows = Value::List();
+  for (const std::uint32_t place : trace::PlacesInRankOrder(*run.set)) {
+    const trace::RankClock& clock = run.alignment.ranks[place];
+    const double offset_us = static_cast<double>(clock.offset_ns) / 1e3;
+    largest_us = std::max(largest_us, std::abs(offset_us));
+    rows.Add(Value::Object()
+                 .Set("rank", static_cast<std::int64_t>(trace::RankOf(*run.set, place)))
+                 .Set("offset_us", offset_us)
+                 .Set("own_offset_us", clock.own_offset_ns / 1e3)
+                 .Set("scatter_us", clock.deviation_ns / 1e3)
+                 .Set("drift_us_per_s", static_cast<double>(clock.drift_ps_per_s) / 1e6)
+                 .Set("records", clock.num_records)
+                 .Set("component", clock.component)
+                 .Set("applied", clock.apply));
+  }
+  MetricResult result{.value = largest_us};
+  result.detail.Set("median_end_spread_us",
+                    static_cast<double>(run.matched.median_end_spread_ns) / 1e3);
+  result.detail.Set("per_rank", std::move(rows));
+  return result;
+}
+
+double Share(std::int64_t part_ns, const StageTime& stage) {
+  return stage.window_ns == 0
+             ? 0
+             : 100.0 * static_cast<double>(part_ns) / static_cast<double>(stage.window_ns);
+}
+
+// The bubble of an ideal schedule, where the card has the required fields.
+Value ScheduleBound(const RunView& run) {
+  const auto stages = static_cast<double>(CardParallelSize(*run.set, "pp"));
+  const auto batch = CardNumber(*run.set, "batch_size");
+  if (stages <= 1 || !batch) {
+    return {};
+  }
+  const double per_microbatch = static_cast<double>(CardParallelSize(*run.set, "dp")) *
+                                CardNumber(*run.set, "pp_mb").value_or(1);
+  const double chunks = CardNumber(*run.set, "pp_chunks").value_or(1);
+  return 100 * (stages - 1) / (chunks * *batch / per_microbatch + stages - 1);
+}
+
+// The columns of `per_stage`, and the shares of a rank in each step by column.
+constexpr std::array<std::pair<std::string_view, std::int64_t (*)(const StageTime&)>, 5> kColumns{{
+    {"bubble_percent", [](const StageTime& stage) { return stage.bubble_ns(); }},
+    {"edge_percent", [](const StageTime& stage) { return stage.edge_ns; }},
+    {"p2p_wait_percent", [](const StageTime& stage) { return stage.p2p_wait_ns; }},
+    {"host_percent", [](const StageTime& stage) { return stage.host_ns; }},
+    {"other_percent", [](const StageTime& stage) { return stage.other_ns; }},
+}};
+
+using StageShares = std::array<std::vector<double>, kColumns.size()>;
+
+MetricResult PipelineBubble(const RunView& run) {
+  const std::vector<PipelineStep> steps = MeasurePipelines(run);
+  if (steps.empty()) {
+    return NotAvailable(
+        fmt::format("needs one rank of every stage, found {} ranks", run.set->ranks.size()));
+  }
+  const auto stages_needed = static_cast<std::size_t>(CardParallelSize(*run.set, "pp"));
+  std::vector<double> of_steps;
+  std::map<std::int32_t, StageShares> by_rank;
+  for (const PipelineStep& step : steps) {
+    if (step.stages.size() < stages_needed) {
+      return NotAvailable(fmt::format("needs one rank of each of the {} stages, found {}",
+                                      stages_needed, step.stages.size()));
+    }
+    std::vector<double> of_stages;
+    for (const StageTime& stage : step.stages) {
+      of_stages.push_back(Share(stage.bubble_ns(), stage));
+      for (std::size_t i = 0; i < kColumns.size(); ++i) {
+        by_rank[stage.rank][i].push_back(Share(kColumns[i].second(stage), stage));
+      }
+    }
+    of_steps.push_back(Mean(of_stages));
+  }
+  MetricResult result{.value = Mean(of_steps)};
+  result.detail.Set("pipelines_and_steps", steps.size());
+  result.detail.Set("schedule_bound_percent", ScheduleBound(run));
+  Value rows = Value::List();
+  for (const auto& [rank, shares] : by_rank) {
+    Value row = Value::Object().Set("rank", static_cast<std::int64_t>(rank));
+    for (std::size_t i = 0; i < kColumns.size(); ++i) {
+      row.Set(kColumns[i].first, Mean(shares[i]));
+    }
+    rows.Add(std::move(row));
+  }
+  result.detail.Set("per_stage", std::move(rows));
+  return result;
+}
+
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {
-      {.name = "traffic_window",
-       .meaning = "Time between communication of different parallel dimensions",
-       .unit = "µs",
-       .needs = {{NeedKind::kGpu}, {NeedKind::kComm}},
-       .definition = "Kernels of a dimension merged into bursts; from the end of a burst to the "
-                     "begin of the next one of another dimension, at least 0; the mean",
-       .compute = &TrafficWindow},
-      {.name = "traffic_distribution",
-       .meaning = "Share of the traffic that the busiest parallel dimension has",
-       .unit = "%",
-       .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
-       .definition = "100 * largest dimension's bus bytes / all; --by time: unions of kernels",
-       .compute = &TrafficDistribution}};
+  return {{"traffic_window", "Time between communication of different parallel dimensions", "µs",
+           &TrafficWindow, Better::kNeither, "GPU activity, communication kernels"},
+          {"traffic_distribution", "Share of the traffic that the busiest parallel dimension has",
+           "%", &TrafficDistribution, Better::kNeither,
+           "GPU activity, communication kernels, message sizes"},
+          {"clock_offsets", "Largest difference of a rank's clock from the others", "µs",
+           &ClockOffsets, Better::kNeither, "2 ranks, matched collectives"},
+          {"bubble_size_pipeline", "Share of the step in which pipeline stages are idle", "%",
+           &PipelineBubble, Better::kLower, "GPU activity, pipeline parallelism, send/receive"}};
 }
 
 }  // namespace orrery::analyze::dimension_traffic

@@ -3,51 +3,33 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
-
-#include "orrery/analyze/card_fields.h"
-#include "orrery/analyze/kernel_work.h"
+#include "orrery/analyze/fields.h"
+#include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/base/data_type.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/trace/data_types.h"
 #include "orrery/trace/kernel_class.h"
 
 namespace orrery::analyze::kernel_flops {
 namespace {
 
-using trace::DataType;
-
 struct Counted {
   double flops = 0;
-  std::int64_t known_ns = 0;
-  std::int64_t compute_ns = 0;
   std::int64_t kernels = 0;
-  bool is_from_shapes = false;
+  WorkCoverage coverage;
 };
 
 Counted& operator+=(Counted& sum, const WorkTotal& work) {
   sum.flops += work.flops;
-  sum.known_ns += work.flops_ns;
-  sum.compute_ns += work.compute_ns;
   sum.kernels += work.kernels_with_flops;
-  sum.is_from_shapes |= work.is_from_shapes;
+  sum.coverage.known_ns += work.flops_ns;
+  sum.coverage.compute_ns += work.compute_ns;
+  sum.coverage.is_from_shapes |= work.is_from_shapes;
   return sum;
-}
-
-void Describe(const Counted& counted, Value& detail) {
-  const auto covered = Percent(counted.known_ns, counted.compute_ns);
-  detail.Set("source",
-             WorkSourceName(counted.is_from_shapes ? WorkSource::kShapes : WorkSource::kCostModel));
-  detail.Set("kernels_with_flops", counted.kernels);
-  detail.Set("covered_percent", covered ? Value(*covered) : Value());
-  if (counted.known_ns < counted.compute_ns) {
-    detail.Set("bound", "lower");
-  }
 }
 
 MetricResult Rate(const RunView& run) {
@@ -63,7 +45,7 @@ MetricResult Rate(const RunView& run) {
   if (counted.kernels == 0) {
     return NotAvailable("no FLOP counts");
   }
-  Describe(counted, result.detail);
+  counted.coverage.Describe("kernels_with_flops", counted.kernels, result.detail);
   return result;
 }
 
@@ -81,7 +63,7 @@ MetricResult Sum(const RunView& run) {
   MetricResult result{.value = counted.flops};
   NoteScope(run, result.detail);
   result.detail.Set("per_rank", std::move(rows));
-  Describe(counted, result.detail);
+  counted.coverage.Describe("kernels_with_flops", counted.kernels, result.detail);
   return result;
 }
 
@@ -92,15 +74,15 @@ std::string_view PrecisionOf(DataType type) {
   switch (type) {
     case DataType::kUnknown:
       return kUsualPrecision;
-    case DataType::kFloat8E4M3:
-    case DataType::kFloat8E5M2:
-    case DataType::kFloat8Other:
+    case DataType::kFp8:
+    case DataType::kFp8E5M2:
+    case DataType::kFp8Other:
       return "fp8";
     case DataType::kInt8:
     case DataType::kUInt8:
       return "int8";
     default:
-      return trace::DataTypeName(type);
+      return TorchTypeName(type);
   }
 }
 
@@ -149,23 +131,6 @@ struct Times {
   bool is_from_shapes = false;
 };
 
-void AddDevice(const RunView& run, const DeviceView& device, Ridges& ridges, Times& times) {
-  const trace::Activities& activities = run.TraceOf(device).activities;
-  times.compute_ns += TotalWork(run, device).compute_ns;
-  for (const KernelWork& work : KnownWork(run, device)) {
-    const auto ridge = ridges.Of(work.type);
-    if (!work.flops || !work.bytes || *work.bytes <= 0 || !ridge) {
-      continue;
-    }
-    const bool is_memory_bound = *work.flops / *work.bytes < *ridge;
-    const std::int64_t duration_ns = activities.duration_ns[work.activity];
-    const auto kernel_class = static_cast<std::size_t>(run.ClassOf(device, work.activity));
-    times.all.Add(duration_ns, is_memory_bound);
-    times.of_class[kernel_class].Add(duration_ns, is_memory_bound);
-    times.is_from_shapes |= work.source == WorkSource::kShapes;
-  }
-}
-
 Value DescribeClasses(const Times& times) {
   Value rows = Value::List();
   for (std::size_t i = 0; i < times.of_class.size(); ++i) {
@@ -188,7 +153,20 @@ MetricResult MemoryBoundFraction(const RunView& run) {
   Ridges ridges(*chip);
   Times times;
   for (const DeviceView& device : run.devices) {
-    AddDevice(run, device, ridges, times);
+    const trace::Activities& activities = run.TraceOf(device).activities;
+    times.compute_ns += TotalWork(run, device).compute_ns;
+    for (const KernelWork& work : KnownWork(run, device)) {
+      const auto ridge = ridges.Of(work.type);
+      if (!work.flops || !work.bytes || *work.bytes <= 0 || !ridge) {
+        continue;
+      }
+      const bool is_memory_bound = *work.flops / *work.bytes < *ridge;
+      const std::int64_t duration_ns = activities.duration_ns[work.activity];
+      const auto kernel_class = static_cast<std::size_t>(run.ClassOf(device, work.activity));
+      times.all.Add(duration_ns, is_memory_bound);
+      times.of_class[kernel_class].Add(duration_ns, is_memory_bound);
+      times.is_from_shapes |= work.source == WorkSource::kShapes;
+    }
   }
   if (times.all.known_ns == 0) {
     return NotAvailable("FLOPs and bytes known for no kernel");
@@ -208,28 +186,12 @@ MetricResult MemoryBoundFraction(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "achieved_flops_from_trace_json",
-           .meaning = "FLOP rate while compute kernels run",
-           .unit = "FLOP/s",
-           .needs = {{NeedKind::kGpu}},
-           .definition = "Sum of known FLOPs (XLA's model_flops, or operator shapes) / union of "
-                         "compute kernels; per device, then the mean",
-           .compute = &Rate,
-           .better = Better::kHigher},
-          {.name = "total_model_flops_from_args",
-           .meaning = "FLOPs of the kernels of the selected steps, summed over devices",
-           .unit = "FLOP",
-           .needs = {{NeedKind::kGpu}},
-           .definition = "Sum of known FLOPs (XLA's model_flops, or operator shapes)",
-           .compute = &Sum},
-          {.name = "memory_bound_fraction",
-           .meaning = "Share of kernel time that memory limits, not arithmetic",
-           .unit = "%",
-           .needs = {{NeedKind::kGpu}},
-           .definition = "100 * time of compute kernels with fewer FLOPs a byte than the device's "
-                         "dense peak / memory bandwidth, over the time of kernels whose FLOPs and "
-                         "bytes are known (XLA cost model or operator shapes)",
-           .compute = &MemoryBoundFraction}};
+  return {{"achieved_flops_from_trace_json", "FLOP rate while compute kernels run", "FLOP/s", &Rate,
+           Better::kHigher},
+          {"total_model_flops_from_args",
+           "FLOPs of the kernels of the selected steps, summed over devices", "FLOP", &Sum},
+          {"memory_bound_fraction", "Share of kernel time that memory limits, not arithmetic", "%",
+           &MemoryBoundFraction}};
 }
 
 }  // namespace orrery::analyze::kernel_flops

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -7,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/base/statistics.h"
 #include "orrery/base/value.h"
@@ -14,6 +17,9 @@
 
 namespace orrery::analyze::launch_delays {
 namespace {
+
+using trace::ActivityKind;
+using trace::CopyKind;
 
 // Describes values for a detail: count, mean, min, p50, p90, p99, max; without values the count
 // alone.
@@ -51,24 +57,6 @@ double Microseconds(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1000.0;
 }
 
-void AddCall(std::int64_t call_ns, Launches& launches) {
-  launches.calls_us.push_back(Microseconds(call_ns));
-  launches.num_long_calls += call_ns > kLongCallNs ? 1 : 0;
-}
-
-void AddDelay(const trace::Trace& trace, RowId row, RowId call, Launches& launches) {
-  const std::int64_t call_ns = trace.runtime_calls.duration_ns[call];
-  const std::int64_t work_ns = trace.activities.duration_ns[row];
-  const std::int64_t delay_ns = std::max<std::int64_t>(
-      0, trace.activities.begin_ns[row] - trace.runtime_calls.begin_ns[call] - call_ns);
-  launches.delays_us.push_back(Microseconds(delay_ns));
-  launches.work_us.push_back(Microseconds(work_ns));
-  launches.num_short += work_ns < call_ns ? 1 : 0;
-  launches.num_long_delays += delay_ns > kLongDelayNs ? 1 : 0;
-  launches.delays_of_call_us[trace.Text(trace.runtime_calls.name[call])].push_back(
-      Microseconds(delay_ns));
-}
-
 Launches LaunchesOf(const RunView& run, const DeviceView& device) {
   const trace::Trace& trace = run.TraceOf(device);
   Launches launches;
@@ -82,31 +70,21 @@ Launches LaunchesOf(const RunView& run, const DeviceView& device) {
     // A graph is one call with much work.
     if (!is_known[call]) {
       is_known[call] = true;
-      AddCall(trace.runtime_calls.duration_ns[call], launches);
+      launches.calls_us.push_back(Microseconds(trace.runtime_calls.duration_ns[call]));
+      launches.num_long_calls += trace.runtime_calls.duration_ns[call] > kLongCallNs ? 1 : 0;
     }
-    AddDelay(trace, row, call, launches);
+    const std::int64_t call_ns = trace.runtime_calls.duration_ns[call];
+    const std::int64_t work_ns = trace.activities.duration_ns[row];
+    const std::int64_t delay_ns = std::max<std::int64_t>(
+        0, trace.activities.begin_ns[row] - trace.runtime_calls.begin_ns[call] - call_ns);
+    launches.delays_us.push_back(Microseconds(delay_ns));
+    launches.work_us.push_back(Microseconds(work_ns));
+    launches.num_short += work_ns < call_ns ? 1 : 0;
+    launches.num_long_delays += delay_ns > kLongDelayNs ? 1 : 0;
+    launches.delays_of_call_us[trace.Text(trace.runtime_calls.name[call])].push_back(
+        Microseconds(delay_ns));
   });
   return launches;
-}
-
-Value DescribeCalls(const Launches& launches) {
-  Value calls = Value::Object();
-  for (const auto& [name, delays_us] : launches.delays_of_call_us) {
-    calls.Set(name, Distribution(delays_us));
-  }
-  return calls;
-}
-
-Value DescribeLaunches(const DeviceView& device, const Launches& launches) {
-  return DeviceRow(device)
-      .Set("delay_us", Distribution(launches.delays_us))
-      .Set("call_us", Distribution(launches.calls_us))
-      .Set("work_us", Distribution(launches.work_us))
-      .Set("work_shorter_than_call", launches.num_short)
-      .Set("calls_over_50_us", launches.num_long_calls)
-      .Set("delays_over_100_us", launches.num_long_delays)
-      .Set("launch_not_recorded", launches.num_unknown)
-      .Set("delay_us_by_call", DescribeCalls(launches));
 }
 
 MetricResult LaunchStats(const RunView& run) {
@@ -114,7 +92,19 @@ MetricResult LaunchStats(const RunView& run) {
   MetricResult result =
       MeanOverDevices(run, [&](const DeviceView& device) -> std::optional<double> {
         const Launches launches = LaunchesOf(run, device);
-        rows.Add(DescribeLaunches(device, launches));
+        Value calls = Value::Object();
+        for (const auto& [name, delays_us] : launches.delays_of_call_us) {
+          calls.Set(name, Distribution(delays_us));
+        }
+        rows.Add(DeviceRow(device)
+                     .Set("delay_us", Distribution(launches.delays_us))
+                     .Set("call_us", Distribution(launches.calls_us))
+                     .Set("work_us", Distribution(launches.work_us))
+                     .Set("work_shorter_than_call", launches.num_short)
+                     .Set("calls_over_50_us", launches.num_long_calls)
+                     .Set("delays_over_100_us", launches.num_long_delays)
+                     .Set("launch_not_recorded", launches.num_unknown)
+                     .Set("delay_us_by_call", calls));
         return launches.delays_us.empty() ? std::nullopt
                                           : std::optional(Median(launches.delays_us));
       });
@@ -181,25 +171,6 @@ Delays DelaysOf(const RunView& run, const DeviceView& device) {
   return delays;
 }
 
-Value DescribeOperators(const DelayOfOperator& delay_of_operator) {
-  std::vector<std::pair<std::string_view, OperatorDelay>> sorted(delay_of_operator.begin(),
-                                                                 delay_of_operator.end());
-  std::ranges::stable_sort(sorted, std::ranges::greater{},
-                           [](const auto& entry) { return entry.second.total_ns(); });
-  sorted.resize(std::min(sorted.size(), kNumOperatorsShown));
-  Value operators = Value::List();
-  for (const auto& [name, delay] : sorted) {
-    const auto count = static_cast<double>(delay.count);
-    operators.Add(
-        Value::Object()
-            .Set("operator", name)
-            .Set("count", delay.count)
-            .Set("mean_to_launch_us", static_cast<double>(delay.to_launch_ns) / count / 1000.0)
-            .Set("mean_to_work_us", static_cast<double>(delay.to_work_ns) / count / 1000.0));
-  }
-  return operators;
-}
-
 MetricResult OperatorDelays(const RunView& run) {
   DelayOfOperator delay_of_operator;
   Value rows = Value::List();
@@ -219,7 +190,22 @@ MetricResult OperatorDelays(const RunView& run) {
     return NotAvailable("no operator is known for the work in the selected steps");
   }
   result.detail.Set("per_rank", std::move(rows));
-  result.detail.Set("operators", DescribeOperators(delay_of_operator));
+  std::vector<std::pair<std::string_view, OperatorDelay>> sorted(delay_of_operator.begin(),
+                                                                 delay_of_operator.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater{},
+                           [](const auto& entry) { return entry.second.total_ns(); });
+  sorted.resize(std::min(sorted.size(), kNumOperatorsShown));
+  Value operators = Value::List();
+  for (const auto& [name, delay] : sorted) {
+    const auto count = static_cast<double>(delay.count);
+    operators.Add(
+        Value::Object()
+            .Set("operator", name)
+            .Set("count", delay.count)
+            .Set("mean_to_launch_us", static_cast<double>(delay.to_launch_ns) / count / 1000.0)
+            .Set("mean_to_work_us", static_cast<double>(delay.to_work_ns) / count / 1000.0));
+  }
+  result.detail.Set("operators", operators);
   return result;
 }
 
@@ -282,16 +268,6 @@ QueueUse UseOf(Queue queue) {
   return use;
 }
 
-Value DescribeUse(std::int64_t stream, const QueueUse& use, std::size_t num_launches) {
-  const double mean = use.span_ns > 0 ? use.weighted_ns / static_cast<double>(use.span_ns) : 0.0;
-  return Value::Object()
-      .Set("stream", stream)
-      .Set("launches", num_launches)
-      .Set("longest", use.longest)
-      .Set("mean_length", mean)
-      .Set("full_ns", use.full_ns);
-}
-
 MetricResult QueueLength(const RunView& run) {
   std::int64_t longest = 0;
   Value rows = Value::List();
@@ -300,7 +276,14 @@ MetricResult QueueLength(const RunView& run) {
     for (const auto& [stream, queue] : QueuesOf(run, device)) {
       const QueueUse use = UseOf(queue);
       longest = std::max(longest, use.longest);
-      streams.Add(DescribeUse(stream, use, queue.entries_ns.size()));
+      const double mean =
+          use.span_ns > 0 ? use.weighted_ns / static_cast<double>(use.span_ns) : 0.0;
+      streams.Add(Value::Object()
+                      .Set("stream", stream)
+                      .Set("launches", queue.entries_ns.size())
+                      .Set("longest", use.longest)
+                      .Set("mean_length", mean)
+                      .Set("full_ns", use.full_ns));
     }
     rows.Add(DeviceRow(device).Set("streams", std::move(streams)));
   }
@@ -313,35 +296,114 @@ MetricResult QueueLength(const RunView& run) {
   return result;
 }
 
+struct Moved {
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+  std::int64_t ns = 0;
+  double sum_of_rates = 0;  // bytes per ns, which is GB/s
+  double fastest = 0;
+
+  void Add(std::int64_t more_bytes, std::int64_t more_ns) {
+    const double rate = static_cast<double>(more_bytes) / static_cast<double>(more_ns);
+    ++count;
+    bytes += more_bytes;
+    ns += more_ns;
+    sum_of_rates += rate;
+    fastest = std::max(fastest, rate);
+  }
+
+  [[nodiscard]] double GigabytesPerSecond() const {
+    return static_cast<double>(bytes) / static_cast<double>(ns);
+  }
+
+  [[nodiscard]] Value Row(std::string_view name) const {
+    return Value::Object()
+        .Set("kind", name)
+        .Set("count", count)
+        .Set("bytes", bytes)
+        .Set("seconds", static_cast<double>(ns) / 1e9)
+        .Set("GB_per_s", GigabytesPerSecond())
+        .Set("mean_GB_per_s", sum_of_rates / static_cast<double>(count))
+        .Set("max_GB_per_s", fastest);
+  }
+};
+
+// By kind; sets stand where copies have "none".
+using MovedByKind = std::array<Moved, kNumCopyKinds>;
+
+void AddDevice(const RunView& run, const DeviceView& device, MovedByKind& by_kind, Moved& copies) {
+  const trace::Activities& activities = run.TraceOf(device).activities;
+  ForEachSelected(run, device, [&](RowId row) {
+    const std::int64_t bytes = activities.bytes[row];
+    const std::int64_t ns = activities.duration_ns[row];
+    const bool is_copy = activities.kind[row] == ActivityKind::kMemcpy;
+    if (bytes > 0 && ns > 0 && (is_copy || activities.kind[row] == ActivityKind::kMemset)) {
+      by_kind[static_cast<std::size_t>(CopyKindOf(activities, row))].Add(bytes, ns);
+      if (is_copy) {
+        copies.Add(bytes, ns);
+      }
+    }
+  });
+}
+
+MetricResult AverageMemoryBandwidth(const RunView& run) {
+  MovedByKind by_kind;
+  Moved copies;
+  for (const DeviceView& device : run.devices) {
+    AddDevice(run, device, by_kind, copies);
+  }
+  if (copies.count == 0) {
+    return NotAvailable("no copies in the selected steps");
+  }
+  Value rows = Value::List();
+  for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
+    if (by_kind[kind].count > 0) {
+      rows.Add(by_kind[kind].Row(CopyKindName(static_cast<CopyKind>(kind))));
+    }
+  }
+  MetricResult result{.value = copies.GigabytesPerSecond()};
+  result.detail.Set("by_kind", std::move(rows));
+  return result;
+}
+
+MetricResult EstimatedBandwidth(const RunView& run) {
+  WorkCoverage coverage;
+  std::int64_t kernels = 0;
+  MetricResult result =
+      MeanOverDevices(run, [&](const DeviceView& device) -> std::optional<double> {
+        const WorkTotal work = TotalWork(run, device);
+        coverage.known_ns += work.bytes_ns;
+        coverage.compute_ns += work.compute_ns;
+        coverage.is_from_shapes |= work.is_from_shapes;
+        kernels += work.kernels_with_bytes;
+        const auto window_ns = static_cast<double>(device.total.window_ns);
+        return window_ns == 0 ? std::nullopt : std::optional(work.bytes / window_ns);
+      });
+  if (kernels == 0) {
+    return NotAvailable("no byte counts");
+  }
+  result.detail.Set("estimated", true);
+  coverage.Describe("kernels_with_bytes", kernels, result.detail);
+  return result;
+}
+
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "launch_stats",
-           .meaning = "Delay from a launch call to the start of its work",
-           .unit = "µs",
-           .needs = {{NeedKind::kGpu}},
-           .definition =
-               "Over all launch calls (runtime, driver, graphs, memcpys): the time from the end of "
-               "the call to the start of the work on the device, 0 when the work starts earlier. "
-               "The number is the median of a device, mean over devices.",
-           .compute = &LaunchStats},
-          {.name = "operator_delays",
-           .meaning = "Delay from an operator to its work on the device",
-           .unit = "µs",
-           .needs = {{NeedKind::kGpu}},
-           .definition =
-               "From the start of the innermost operator around a launch call to the start of the "
-               "call, and from there to the start of the work. The number is the median of the sum "
-               "on a device, mean over devices; detail has the operators with most delay.",
-           .compute = &OperatorDelays},
-          {.name = "queue_length",
-           .meaning = "Longest queue of launched work in a stream",
-           .needs = {{NeedKind::kGpu}},
-           .definition =
-               "Work enters the queue of its stream when its launch call begins and leaves it when "
-               "it begins on the device. The number is the longest queue of any stream; detail has "
-               "the mean over time and how long 1,024 or more waited, which blocks the host.",
-           .compute = &QueueLength}};
+  return {
+      {"launch_stats", "Delay from a launch call to the start of its work", "µs", &LaunchStats},
+      {"operator_delays", "Delay from an operator to its work on the device", "µs",
+       &OperatorDelays},
+      {"queue_length", "Longest queue of launched work in a stream", "", &QueueLength},
+      {"average_memory_bandwidth", "Bandwidth of memcpys, by kind", "GB/s", &AverageMemoryBandwidth,
+       Better::kHigher, "GPU activity, copies", Alias("memory_bandwidth")},
+      {"memory_transfer_overhead", "Share of the step in which only memcpys and memsets run", "%",
+       [](const RunView& run) {
+         return MeanRatio(run, &Breakdown::exposed_memory_ns, &Breakdown::window_ns, 100);
+       },
+       Better::kLower},
+      {"estimated_bandwidth", "Bytes that the kernels have to move / time of the steps", "GB/s",
+       &EstimatedBandwidth}};
 }
 
 }  // namespace orrery::analyze::launch_delays

@@ -4,10 +4,7 @@
 #include <vector>
 
 #include "orrery/analyze/link_counters.h"
-#include "orrery/analyze/link_summary.h"
-#include "orrery/analyze/link_throughput.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/peak_kernels.h"
 #include "orrery/trace/collective_names.h"
 
 namespace orrery::analyze::nvlink {
@@ -31,18 +28,6 @@ Value Gigabytes(std::optional<double> bytes_per_second) {
   return bytes_per_second ? Value(*bytes_per_second / 1e9) : Value();
 }
 
-void AddPoints(const GpuTraffic& gpu, Value& rows) {
-  const std::vector<ThroughputPoint> points = ThroughputOverTime(gpu, kMaxPoints);
-  for (const ThroughputPoint& point : points) {
-    const std::int64_t since_start_ns = point.begin_ns - points.front().begin_ns;
-    rows.Add(Value::Object()
-                 .Set("gpu", gpu.gpu < 0 ? Value() : Value(gpu.gpu))
-                 .Set("time_s", static_cast<double>(since_start_ns) / 1e9)
-                 .Set("tx_GB_per_s", Gigabytes(point.sent_bytes_per_second))
-                 .Set("rx_GB_per_s", Gigabytes(point.received_bytes_per_second)));
-  }
-}
-
 Value Described(MetricResult part) {
   Value described = Value::Object().Set("value", part.value ? Value(*part.value) : Value());
   for (const auto& [name, field] : part.detail.fields()) {
@@ -63,7 +48,15 @@ MetricResult NvlinkAll(const RunView& run) {
   result.detail.Set("total_communication", Described(TotalCommunication(traffic, run.options)));
   Value rows = Value::List();
   for (const GpuTraffic& gpu : traffic.gpus) {
-    AddPoints(gpu, rows);
+    const std::vector<ThroughputPoint> points = ThroughputOverTime(gpu, kMaxPoints);
+    for (const ThroughputPoint& point : points) {
+      const std::int64_t since_start_ns = point.begin_ns - points.front().begin_ns;
+      rows.Add(Value::Object()
+                   .Set("gpu", gpu.gpu < 0 ? Value() : Value(gpu.gpu))
+                   .Set("time_s", static_cast<double>(since_start_ns) / 1e9)
+                   .Set("tx_GB_per_s", Gigabytes(point.sent_bytes_per_second))
+                   .Set("rx_GB_per_s", Gigabytes(point.received_bytes_per_second)));
+    }
   }
   result.detail.Set("series", std::move(rows));
   return result;
@@ -73,25 +66,21 @@ double Microseconds(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e3;
 }
 
-Value KernelRow(const RunView& run, const PeakWithKernels& peak, const KernelInPeak& kernel) {
-  const trace::Trace& trace = run.TraceOf(*peak.device);
-  const RowId collective = trace.activities.collective[kernel.activity];
-  Value row = Value::Object();
-  row.Set("kernel", trace.Text(trace.activities.name[kernel.activity]));
-  row.Set("class", trace::KernelClassName(run.ClassOf(*peak.device, kernel.activity)));
-  row.Set("collective", collective == kNoRow
-                            ? Value()
-                            : Value(trace::CollectiveKindName(trace.collectives.kind[collective])));
-  row.Set("overlap_us", Microseconds(kernel.overlap_ns));
-  row.Set("overlap_percent", *Percent(kernel.overlap_ns, peak.peak.interval->time.length_ns()));
-  return row;
-}
-
 Value PeakRow(const RunView& run, const PeakWithKernels& peak) {
   const LinkInterval& interval = *peak.peak.interval;
   Value kernels = Value::List();
   for (const KernelInPeak& kernel : peak.kernels) {
-    kernels.Add(KernelRow(run, peak, kernel));
+    const trace::Trace& trace = run.TraceOf(*peak.device);
+    const RowId collective = trace.activities.collective[kernel.activity];
+    Value row = Value::Object();
+    row.Set("kernel", trace.Text(trace.activities.name[kernel.activity]));
+    row.Set("class", trace::KernelClassName(run.ClassOf(*peak.device, kernel.activity)));
+    row.Set("collective", collective == kNoRow
+                              ? Value()
+                              : Value(CollectiveKindName(trace.collectives.kind[collective])));
+    row.Set("overlap_us", Microseconds(kernel.overlap_ns));
+    row.Set("overlap_percent", *Percent(kernel.overlap_ns, peak.peak.interval->time.length_ns()));
+    kernels.Add(row);
   }
   return Value::Object()
       .Set("time_ns", interval.time.begin_ns)
@@ -128,42 +117,16 @@ MetricResult PeakKernels(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {
-      {.name = "max_throughput",
-       .meaning = "Highest NVLink throughput of a GPU in one direction",
-       .unit = "GB/s",
-       .needs = {{NeedKind::kLinkCounters}},
-       .definition = "Largest interval between polling rounds of bytes over all links (--link: "
-                     "one) / time; without --direction the larger one",
-       .compute = &MaxThroughput},
-      {.name = "avg_throughput",
-       .meaning = "Mean NVLink throughput of a GPU in one direction",
-       .unit = "GB/s",
-       .needs = {{NeedKind::kLinkCounters}},
-       .definition = "Bytes of the direction / observed time, the mean over GPUs; without "
-                     "--direction the larger one",
-       .compute = &AvgThroughput},
-      {.name = "total_communication",
-       .meaning = "Bytes over NVLink",
-       .unit = "bytes",
-       .needs = {{NeedKind::kLinkCounters}},
-       .definition =
-           "Sum over GPUs of the direction's bytes; without --direction half of both directions",
-       .compute = &TotalCommunication},
-      {.name = "nvlink_all",
-       .meaning = "Highest and mean NVLink throughput, bytes, and the throughput over time",
-       .unit = "GB/s",
-       .needs = {{NeedKind::kLinkCounters}},
-       .definition = "max_throughput, avg_throughput and total_communication in the detail; the "
-                     "number is max_throughput",
-       .compute = &NvlinkAll},
-      {.name = "peak_kernels",
-       .meaning = "Kernels during the highest NVLink throughput of a GPU",
-       .unit = "%",
-       .needs = {{NeedKind::kLinkCounters}, {NeedKind::kGpu}, {NeedKind::kCommonClock}},
-       .definition = "Share of the highest interval of --gpu that communication kernels cover; "
-                     "detail: the kernels of the --top intervals, longest overlap first",
-       .compute = &PeakKernels}};
+  return {{"max_throughput", "Highest NVLink throughput of a GPU in one direction", "GB/s",
+           &MaxThroughput, Better::kNeither, "link counters"},
+          {"avg_throughput", "Mean NVLink throughput of a GPU in one direction", "GB/s",
+           &AvgThroughput, Better::kNeither, "link counters"},
+          {"total_communication", "Bytes over NVLink", "bytes", &TotalCommunication,
+           Better::kNeither, "link counters"},
+          {"nvlink_all", "Highest and mean NVLink throughput, bytes, and the throughput over time",
+           "GB/s", &NvlinkAll, Better::kNeither, "link counters"},
+          {"peak_kernels", "Kernels during the highest NVLink throughput of a GPU", "%",
+           &PeakKernels, Better::kNeither, "link counters, GPU activity, a common clock"}};
 }
 
 }  // namespace orrery::analyze::nvlink

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "orrery/analyze/communication_parts.h"
-#include "orrery/analyze/idle_gaps.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/stragglers.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 
@@ -25,7 +25,12 @@ using trace::KernelClass;
 // first has the time until it ends, so that the classes sum to the compute time.
 using ClassTimes = std::array<std::int64_t, trace::kNumKernelClasses>;
 
-ClassTimes TimesByClass(const RunView& run, const DeviceView& device) {
+struct Share {
+  std::string name;
+  double percent = 0;
+};
+
+void AddShares(const RunView& run, const DeviceView& device, std::vector<Share>& shares) {
   ClassTimes times{};
   const trace::Trace& trace = run.TraceOf(device);
   const IntervalSet& selected = run.selected[device.rank_index];
@@ -42,10 +47,6 @@ ClassTimes TimesByClass(const RunView& run, const DeviceView& device) {
       covered_ns = end_ns;
     }
   }
-  return times;
-}
-
-std::int64_t ExposedWaitNs(const RunView& run, const DeviceView& device) {
   std::vector<Interval> waits;
   std::vector<Interval> transfers;
   for (const CommunicationPart& part : CommunicationParts(run, device)) {
@@ -53,18 +54,9 @@ std::int64_t ExposedWaitNs(const RunView& run, const DeviceView& device) {
     transfers.push_back({part.useful_ns, part.time.end_ns});
   }
   // Where one collective waits and another moves data, data moves.
-  return Difference(Difference(IntervalSet::Of(waits), IntervalSet::Of(transfers)), device.compute)
-      .length_ns();
-}
-
-struct Share {
-  std::string name;
-  double percent = 0;
-};
-
-void AddShares(const RunView& run, const DeviceView& device, std::vector<Share>& shares) {
-  const ClassTimes times = TimesByClass(run, device);
-  const std::int64_t wait_ns = ExposedWaitNs(run, device);
+  const std::int64_t wait_ns =
+      Difference(Difference(IntervalSet::Of(waits), IntervalSet::Of(transfers)), device.compute)
+          .length_ns();
   const Breakdown& total = device.total;
   const double scale = total.window_ns == 0 ? 0 : 100.0 / static_cast<double>(total.window_ns);
   std::size_t place = 0;
@@ -106,21 +98,17 @@ MetricResult BreakDownSteps(const RunView& run) {
   return result;
 }
 
-Value PartsOf(const DeviceView& device) {
-  const Breakdown& parts = device.total;
-  return DeviceRow(device)
-      .Set("compute_ns", parts.compute_ns)
-      .Set("exposed_communication_ns", parts.exposed_communication_ns)
-      .Set("exposed_memory_ns", parts.exposed_memory_ns)
-      .Set("idle_ns", parts.idle_ns)
-      .Set("window_ns", parts.window_ns);
-}
-
 MetricResult TemporalBreakdown(const RunView& run) {
   MetricResult result = MeanRatio(run, &Breakdown::compute_ns, &Breakdown::window_ns, 100);
   Value rows = Value::List();
   for (const DeviceView& device : run.devices) {
-    rows.Add(PartsOf(device));
+    const Breakdown& parts = device.total;
+    rows.Add(DeviceRow(device)
+                 .Set("compute_ns", parts.compute_ns)
+                 .Set("exposed_communication_ns", parts.exposed_communication_ns)
+                 .Set("exposed_memory_ns", parts.exposed_memory_ns)
+                 .Set("idle_ns", parts.idle_ns)
+                 .Set("window_ns", parts.window_ns));
   }
   result.detail.Set("per_rank", rows);
   return result;
@@ -131,32 +119,23 @@ struct CauseTotals {
   std::array<std::int64_t, kNumIdleCauses> count{};
 };
 
-CauseTotals TotalGaps(const RunView& run, const DeviceView& device) {
-  CauseTotals totals;
-  for (const IdleGap& gap : FindIdleGaps(run, device)) {
-    const auto cause = static_cast<std::size_t>(gap.cause);
-    totals.sum_ns[cause] += gap.time.length_ns();
-    ++totals.count[cause];
-  }
-  return totals;
-}
-
-Value IdleRow(const RunView& run, const DeviceView& device) {
-  const CauseTotals totals = TotalGaps(run, device);
-  Value row = DeviceRow(device).Set("idle_ns", device.total.idle_ns);
-  for (std::size_t cause = 0; cause < totals.sum_ns.size(); ++cause) {
-    const std::string name(IdleCauseName(static_cast<IdleCause>(cause)));
-    row.Set(name + "_ns", totals.sum_ns[cause]);
-    row.Set(name + "_gaps", totals.count[cause]);
-  }
-  return row;
-}
-
 MetricResult IdleBreakdown(const RunView& run) {
   MetricResult result = MeanRatio(run, &Breakdown::idle_ns, &Breakdown::window_ns, 100);
   Value rows = Value::List();
   for (const DeviceView& device : run.devices) {
-    rows.Add(IdleRow(run, device));
+    CauseTotals totals;
+    for (const IdleGap& gap : FindIdleGaps(run, device)) {
+      const auto cause = static_cast<std::size_t>(gap.cause);
+      totals.sum_ns[cause] += gap.time.length_ns();
+      ++totals.count[cause];
+    }
+    Value row = DeviceRow(device).Set("idle_ns", device.total.idle_ns);
+    for (std::size_t cause = 0; cause < totals.sum_ns.size(); ++cause) {
+      const std::string name(IdleCauseName(static_cast<IdleCause>(cause)));
+      row.Set(name + "_ns", totals.sum_ns[cause]);
+      row.Set(name + "_gaps", totals.count[cause]);
+    }
+    rows.Add(row);
   }
   result.detail.Set("per_rank", std::move(rows));
   return result;
@@ -165,8 +144,11 @@ MetricResult IdleBreakdown(const RunView& run) {
 // By name; work without an annotation is under the empty one.
 using TotalOfAnnotation = std::map<std::string_view, DurationTotal>;
 
-// Step markers contain everything, so they do not count.
-std::vector<bool> CountedRanges(const trace::Trace& trace) {
+// The innermost range of the own thread around each call. Ranges and calls are in order of begin,
+// so one pass with a stack for each thread finds them.
+std::vector<RowId> RangesAroundCalls(const trace::Trace& trace) {
+  const trace::Annotations& ranges = trace.annotations;
+  // Step markers contain everything, so they do not count.
   std::vector<bool> is_counted;
   for (const trace::AnnotationKind kind : trace.annotations.kind) {
     is_counted.push_back(kind == trace::AnnotationKind::kHost);
@@ -176,14 +158,6 @@ std::vector<bool> CountedRanges(const trace::Trace& trace) {
       is_counted[annotation] = false;
     }
   }
-  return is_counted;
-}
-
-// The innermost range of the own thread around each call. Ranges and calls are in order of begin,
-// so one pass with a stack for each thread finds them.
-std::vector<RowId> RangesAroundCalls(const trace::Trace& trace) {
-  const trace::Annotations& ranges = trace.annotations;
-  const std::vector<bool> is_counted = CountedRanges(trace);
   std::vector<std::vector<RowId>> open_on_track(trace.tracks.size());
   const auto close_until = [&](std::vector<RowId>& open, std::int64_t time_ns) {
     while (!open.empty() &&
@@ -235,36 +209,6 @@ std::int64_t SumNs(const TotalOfAnnotation& totals) {
   return sum_ns;
 }
 
-// The annotation with most time; among equals the first by name.
-std::string_view LargestOf(const TotalOfAnnotation& totals) {
-  std::string_view largest;
-  std::int64_t largest_ns = -1;
-  for (const auto& [name, total] : totals) {
-    if (!name.empty() && total.sum_ns > largest_ns) {
-      largest = name;
-      largest_ns = total.sum_ns;
-    }
-  }
-  return largest;
-}
-
-Value DescribeTotals(const TotalOfAnnotation& totals) {
-  std::vector<std::pair<std::string_view, DurationTotal>> sorted(totals.begin(), totals.end());
-  std::ranges::stable_sort(sorted, std::ranges::greater{},
-                           [](const auto& entry) { return entry.second.sum_ns; });
-  const std::int64_t all_ns = SumNs(totals);
-  Value rows = Value::List();
-  for (const auto& [name, total] : sorted) {
-    const std::optional<double> share = Percent(total.sum_ns, all_ns);
-    Value row = Value::Object();
-    row.Set("annotation", name.empty() ? Value() : Value(name));
-    row.Set("percent", share ? Value(*share) : Value());
-    total.Describe(row);
-    rows.Add(std::move(row));
-  }
-  return rows;
-}
-
 MetricResult AnnotationBreakdown(const RunView& run) {
   TotalOfAnnotation all;
   std::vector<TotalOfAnnotation> of_device;
@@ -273,7 +217,15 @@ MetricResult AnnotationBreakdown(const RunView& run) {
       all[name] += total;
     }
   }
-  const std::string_view largest = LargestOf(all);
+  // The annotation with most time; among equals the first by name.
+  std::string_view largest;
+  std::int64_t largest_ns = -1;
+  for (const auto& [name, total] : all) {
+    if (!name.empty() && total.sum_ns > largest_ns) {
+      largest = name;
+      largest_ns = total.sum_ns;
+    }
+  }
   if (largest.empty()) {
     return NotAvailable("no annotation is around the launches of the selected steps");
   }
@@ -284,49 +236,34 @@ MetricResult AnnotationBreakdown(const RunView& run) {
     return Percent(found == totals.end() ? 0 : found->second.sum_ns, SumNs(totals));
   });
   result.detail.Set("largest", largest);
-  result.detail.Set("annotations", DescribeTotals(all));
+  std::vector<std::pair<std::string_view, DurationTotal>> sorted(all.begin(), all.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater{},
+                           [](const auto& entry) { return entry.second.sum_ns; });
+  const std::int64_t all_ns = SumNs(all);
+  Value rows = Value::List();
+  for (const auto& [name, total] : sorted) {
+    const std::optional<double> share = Percent(total.sum_ns, all_ns);
+    Value row = Value::Object();
+    row.Set("annotation", name.empty() ? Value() : Value(name));
+    row.Set("percent", share ? Value(*share) : Value());
+    total.Describe(row);
+    rows.Add(std::move(row));
+  }
+  result.detail.Set("annotations", rows);
   return result;
 }
 
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {
-      {.name = "break_down_steps",
-       .meaning = "The step by use: compute classes, waiting, transfer, memory, idle",
-       .unit = "%",
-       .needs = {{NeedKind::kGpu}},
-       .definition = "Parts of the window that sum to 100; mean over devices; the number is the "
-                     "largest part. Communication hidden by compute is reported separately",
-       .compute = &BreakDownSteps},
-      {.name = "temporal_breakdown",
-       .meaning = "How the step divides into compute, communication, memory and idle time",
-       .unit = "%",
-       .needs = {{NeedKind::kGpu}},
-       .definition = "The parts of the device window: some compute kernel runs; communication "
-                     "and no compute; memcpys and memsets alone; nothing. They sum to the window. "
-                     "The number is the share of compute.",
-       .compute = &TemporalBreakdown},
-      {.name = "idle_breakdown",
-       .meaning = "Idle time of devices by cause",
-       .unit = "%",
-       .needs = {{NeedKind::kGpu}},
-       .definition =
-           "The time of the device window in which nothing runs. Each gap is classified by the "
-           "activity that ends it: unknown (its launch was not recorded), host_wait (the call "
-           "began after the gap did), launch_overhead (shorter than --launch-gap-us), "
-           "dependency (it waited for work elsewhere that ended inside the gap), other.",
-       .compute = &IdleBreakdown,
-       .better = Better::kLower},
-      {.name = "annotation_breakdown",
-       .meaning = "Device time by annotated part of the program",
-       .unit = "%",
-       .needs = {{NeedKind::kGpu}},
-       .definition =
-           "Work belongs to the innermost annotation around the call that launched it "
-           "(step markers do not count). The number is the share of the largest annotation in "
-           "the summed durations of a device, mean over devices.",
-       .compute = &AnnotationBreakdown}};
+  return {{"break_down_steps", "The step by use: compute classes, waiting, transfer, memory, idle",
+           "%", &BreakDownSteps},
+          {"temporal_breakdown",
+           "How the step divides into compute, communication, memory and idle time", "%",
+           &TemporalBreakdown},
+          {"idle_breakdown", "Idle time of devices by cause", "%", &IdleBreakdown, Better::kLower},
+          {"annotation_breakdown", "Device time by annotated part of the program", "%",
+           &AnnotationBreakdown}};
 }
 
 }  // namespace orrery::analyze::step_breakdown

@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
-#include "orrery/analyze/straggler_cause.h"
 #include "orrery/analyze/stragglers.h"
 #include "orrery/base/number_list.h"
 #include "orrery/base/statistics.h"
@@ -36,28 +34,12 @@ double SummedStepSeconds(const RunView& run) {
   return run.devices.empty() ? 0 : sum / static_cast<double>(run.devices.size());
 }
 
-Value RankRow(const RankArrivals& rank) {
-  return Value::Object()
-      .Set("rank", static_cast<std::int64_t>(rank.rank))
-      .Set("times_last", rank.times_last)
-      .Set("times_first", rank.times_first)
-      .Set("wait_us", static_cast<double>(rank.wait_ns) / 1e3)
-      .Set("blame_us", static_cast<double>(rank.blame_ns) / 1e3)
-      .Set("gain_us", static_cast<double>(rank.gain_ns) / 1e3);
-}
-
 Value CauseRow(const CauseTotal& cause) {
   return Value::Object()
       .Set("rank", static_cast<std::int64_t>(cause.rank))
       .Set("cause", SegmentUseName(cause.use))
       .Set("times", cause.count)
       .Set("excess_us", static_cast<double>(cause.excess_ns) / 1e3);
-}
-
-Value CulpritRow(const CauseTotal& cause) {
-  const bool outside = cause.use == SegmentUse::kHostWait && cause.culprit.empty();
-  return CauseRow(cause).Set("culprit",
-                             outside ? "(host busy outside the profile)" : cause.culprit);
 }
 
 void DescribeCauses(const std::vector<LateArrival>& arrivals, Value& detail) {
@@ -69,7 +51,9 @@ void DescribeCauses(const std::vector<LateArrival>& arrivals, Value& detail) {
   constexpr std::size_t kMaxCauses = 20;
   for (const CauseTotal& cause : TotalCauses(arrivals, true)) {
     if (by_culprit.items().size() < kMaxCauses) {
-      by_culprit.Add(CulpritRow(cause));
+      const bool outside = cause.use == SegmentUse::kHostWait && cause.culprit.empty();
+      by_culprit.Add(CauseRow(cause).Set(
+          "culprit", outside ? "(host busy outside the profile)" : cause.culprit));
     }
   }
   detail.Set("arrivals_explained", arrivals.size());
@@ -91,7 +75,13 @@ MetricResult StragglerShare(const RunView& run) {
   result.detail.Set("left_out_as_doubtful", run.waits.num_doubtful);
   Value rows = Value::List();
   for (const RankArrivals& rank : ArrivalsByRank(groups)) {
-    rows.Add(RankRow(rank));
+    rows.Add(Value::Object()
+                 .Set("rank", static_cast<std::int64_t>(rank.rank))
+                 .Set("times_last", rank.times_last)
+                 .Set("times_first", rank.times_first)
+                 .Set("wait_us", static_cast<double>(rank.wait_ns) / 1e3)
+                 .Set("blame_us", static_cast<double>(rank.blame_ns) / 1e3)
+                 .Set("gain_us", static_cast<double>(rank.gain_ns) / 1e3));
   }
   result.detail.Set("per_rank", std::move(rows));
   DescribeCauses(ExplainArrivals(run), result.detail);
@@ -115,49 +105,6 @@ MetricResult LoadImbalanceRatio(const RunView& run) {
   result.detail.Set("max_over_min", smallest > 0 ? Value(largest / smallest) : Value());
   result.detail.Set("per_rank", std::move(rows));
   return result;
-}
-
-// Tokens of each expert, from gate logs.
-std::vector<double> FromGateLogs(const RunView& run) {
-  std::map<std::int64_t, double> tokens;
-  for (const Measurement& measurement : run.measurements) {
-    if (measurement.format != "gate log") {
-      continue;
-    }
-    for (std::size_t row = 0; row < measurement.rows->num_rows(); ++row) {
-      const auto expert = measurement.rows->Integer(row, "expert");
-      const auto count = measurement.rows->Number(row, "tokens");
-      if (expert && count) {
-        tokens[*expert] += *count;
-      }
-    }
-  }
-  std::vector<double> totals;
-  for (const auto& [expert, count] : tokens) {
-    totals.push_back(count);
-  }
-  return totals;
-}
-
-// Elements sent to each rank by uneven exchanges; the hidden size cancels in the ratio.
-std::vector<double> FromSplits(const RunView& run) {
-  std::vector<double> totals;
-  for (const DeviceView& device : run.devices) {
-    const trace::Trace& trace = run.TraceOf(device);
-    ForEachCollective(run, device, [&](RowId row) {
-      // What the rank sends to each member of its group.
-      const std::vector<std::int64_t> splits =
-          NumbersIn<std::int64_t>(trace.Text(trace.collectives.in_splits[row]));
-      const bool uneven = std::ranges::adjacent_find(splits, std::not_equal_to<>()) != splits.end();
-      if (uneven && (totals.empty() || totals.size() == splits.size())) {
-        totals.resize(splits.size());
-        for (std::size_t i = 0; i < splits.size(); ++i) {
-          totals[i] += static_cast<double>(splits[i]);
-        }
-      }
-    });
-  }
-  return totals;
 }
 
 void DescribeTotals(const std::vector<double>& totals, Value& detail) {
@@ -188,10 +135,43 @@ void DescribeTotals(const std::vector<double>& totals, Value& detail) {
 }
 
 MetricResult TokenToExpertAssignment(const RunView& run) {
-  std::vector<double> totals = FromGateLogs(run);
+  // Tokens of each expert, from gate logs.
+  std::map<std::int64_t, double> tokens;
+  for (const Measurement& measurement : run.measurements) {
+    if (measurement.format != "gate log") {
+      continue;
+    }
+    for (std::size_t row = 0; row < measurement.rows->num_rows(); ++row) {
+      const auto expert = measurement.rows->Integer(row, "expert");
+      const auto count = measurement.rows->Number(row, "tokens");
+      if (expert && count) {
+        tokens[*expert] += *count;
+      }
+    }
+  }
+  std::vector<double> totals;
+  for (const auto& [expert, count] : tokens) {
+    totals.push_back(count);
+  }
   const bool from_logs = !totals.empty();
   if (!from_logs) {
-    totals = FromSplits(run);
+    // Elements sent to each rank by uneven all-to-alls; the hidden size cancels in the ratio.
+    for (const DeviceView& device : run.devices) {
+      const trace::Trace& trace = run.TraceOf(device);
+      ForEachCollective(run, device, [&](RowId row) {
+        // What the rank sends to each member of its group.
+        const std::vector<std::int64_t> splits =
+            NumbersIn<std::int64_t>(trace.Text(trace.collectives.in_splits[row]));
+        const bool uneven =
+            std::ranges::adjacent_find(splits, std::not_equal_to<>()) != splits.end();
+        if (uneven && (totals.empty() || totals.size() == splits.size())) {
+          totals.resize(splits.size());
+          for (std::size_t i = 0; i < splits.size(); ++i) {
+            totals[i] += static_cast<double>(splits[i]);
+          }
+        }
+      });
+    }
   }
   if (totals.empty() || Mean(totals) <= 0) {
     return NotAvailable("no gate log and no all_to_allv split sizes");
@@ -207,29 +187,13 @@ MetricResult TokenToExpertAssignment(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {
-      {.name = "straggler",
-       .meaning = "Share of the step that collectives wait for their last rank",
-       .needs = {{NeedKind::kGpu}, {NeedKind::kRanks}, {NeedKind::kMatched}},
-       .definition = "Sum over a group's matched collectives of (last - median arrival) / summed "
-                     "step time, of the worst group; detail per rank: times last and first, "
-                     "wait, blame (others' waits when last), gain (last - second last)",
-       .compute = &StragglerShare,
-       .aliases = {{.name = "straggler_metrics"}},
-       .better = Better::kLower},
-      {.name = "load_imbalance_ratio",
-       .meaning = "Compute time of the busiest rank relative to the mean",
-       .needs = {{NeedKind::kGpu}, {NeedKind::kRanks}},
-       .definition = "Largest / mean over devices of the union of compute kernels per step. "
-                     "ccl-bench counts waiting as work",
-       .compute = &LoadImbalanceRatio,
-       .better = Better::kLower},
-      {.name = "token_to_expert_assignment",
-       .meaning = "Tokens of the busiest expert relative to the mean",
-       .definition = "Largest / mean of tokens per expert (gate logs), else of what uneven "
-                     "all-to-alls send to each rank",
-       .compute = &TokenToExpertAssignment,
-       .better = Better::kLower}};
+  return {{"straggler", "Share of the step that collectives wait for their last rank", "",
+           &StragglerShare, Better::kLower, "GPU activity, 2 ranks, matched collectives",
+           Alias("straggler_metrics")},
+          {"load_imbalance_ratio", "Compute time of the busiest rank relative to the mean", "",
+           &LoadImbalanceRatio, Better::kLower, "GPU activity, 2 ranks"},
+          {"token_to_expert_assignment", "Tokens of the busiest expert relative to the mean", "",
+           &TokenToExpertAssignment, Better::kLower, ""}};
 }
 
 }  // namespace orrery::analyze::straggler

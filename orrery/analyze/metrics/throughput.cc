@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/card_fields.h"
-#include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/fields.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/base/statistics.h"
@@ -56,14 +56,51 @@ MetricResult TotalTraceTime(const RunView& run) {
   return result;
 }
 
-MetricResult ThroughputTokensSec(const RunView& run) {
-  const TokenRate rate = MeasureTokenRate(run);
-  if (!rate.tokens_per_second) {
-    return NotAvailable(rate.reason);
-  }
-  MetricResult result{.value = rate.tokens_per_second};
-  result.detail.Set("source", rate.source);
+MetricResult WithSource(double value, std::string_view source) {
+  MetricResult result{.value = value};
+  result.detail.Set("source", source);
   return result;
+}
+
+MetricResult TokensPerSecondOfCard(const RunView& run) {
+  const StepTime step_time = MeasureStepTime(run);
+  if (!step_time.seconds) {
+    return NotAvailable(kNoStepsReason);
+  }
+  for (const std::string_view field : {"batch_size", "seq_len"}) {
+    if (!CardNumber(*run.set, field)) {
+      return NotAvailable(WhyNoCardValue(*run.set, field));
+    }
+  }
+  return WithSource(
+      *CardNumber(*run.set, "batch_size") * *CardNumber(*run.set, "seq_len") / *step_time.seconds,
+      "batch_size * seq_len of the card / step time");
+}
+
+// From the best source: a serving result, engine steps, or the card's batch and the step time.
+MetricResult ThroughputTokensSec(const RunView& run) {
+  const Table* const serving = FindTable(run, "serving benchmark");
+  if (serving != nullptr && serving->num_rows() > 0) {
+    const auto tokens = serving->Number(0, "total_output_tokens");
+    const auto seconds = serving->Number(0, "duration_s");
+    if (tokens && seconds && *seconds > 0) {
+      return WithSource(*tokens / *seconds, "output tokens / duration of the serving result");
+    }
+  }
+  std::int64_t tokens = 0;
+  std::int64_t ns = 0;
+  for (const trace::Trace& trace : run.set->ranks) {
+    for (const RowId step : SelectedSteps(trace, run.options)) {
+      if (const auto engine = ParseEngineStep(trace.Text(trace.steps.name[step]))) {
+        tokens += engine->context_tokens + engine->generated_tokens;
+        ns += trace.steps.duration_ns[step];
+      }
+    }
+  }
+  return tokens > 0 && ns > 0
+             ? WithSource(static_cast<double>(tokens) * 1e9 / static_cast<double>(ns),
+                          "tokens that the engine steps name / their durations")
+             : TokensPerSecondOfCard(run);
 }
 
 /// The model of the workload card, as far as FLOPs need it.
@@ -217,68 +254,145 @@ MetricResult EstimatedTotalTokens(const RunView& run) {
                    static_cast<double>(NumSteps(run))};
 }
 
+// The first engine step with a prompt; without such names, the first step.
+std::optional<double> FirstPrefillSeconds(const trace::Trace& trace) {
+  for (RowId step = 0; step < trace.steps.size(); ++step) {
+    const auto engine = ParseEngineStep(trace.Text(trace.steps.name[step]));
+    if (!engine || engine->num_prompts > 0) {
+      return static_cast<double>(trace.steps.duration_ns[step]) / 1e9;
+    }
+  }
+  return std::nullopt;
+}
+
+// A latency of the serving result in seconds; no value where there is none.
+MetricResult FromServingResult(const RunView& run, std::string_view column) {
+  const Table* const serving = FindTable(run, "serving benchmark");
+  const auto median_ms =
+      serving != nullptr && serving->num_rows() > 0 ? serving->Number(0, column) : std::nullopt;
+  return median_ms ? WithSource(*median_ms / 1e3, "median over requests of the serving result")
+                   : MetricResult{};
+}
+
+MetricResult Ttft(const RunView& run) {
+  if (MetricResult result = FromServingResult(run, "median_ttft_ms"); result.is_ok()) {
+    return result;
+  }
+  std::vector<double> seconds;
+  for (const trace::Trace& trace : run.set->ranks) {
+    if (const auto first = FirstPrefillSeconds(trace)) {
+      seconds.push_back(*first);
+    }
+  }
+  if (seconds.empty()) {
+    return NotAvailable(kNoStepsReason);
+  }
+  MetricResult result{.value = Mean(seconds)};
+  result.detail.Set("estimated", true);
+  result.detail.Set("source", "first engine step with a prompt, mean over ranks");
+  return result;
+}
+
+// Steps that only generate; without such names, all but the first and the last.
+std::vector<double> DecodeSeconds(const trace::Trace& trace) {
+  std::vector<double> known;
+  std::vector<double> all;
+  bool names_tell = false;
+  for (RowId step = 0; step < trace.steps.size(); ++step) {
+    const double seconds = static_cast<double>(trace.steps.duration_ns[step]) / 1e9;
+    const auto engine = ParseEngineStep(trace.Text(trace.steps.name[step]));
+    names_tell |= engine && engine->generated_tokens > 0;
+    if (engine && engine->num_prompts == 0) {
+      known.push_back(seconds);
+    }
+    all.push_back(seconds);
+  }
+  if (names_tell) {
+    return known;
+  }
+  if (all.size() > 2) {
+    return {all.begin() + 1, all.end() - 1};
+  }
+  return {all.begin() + std::min<std::ptrdiff_t>(1, std::ssize(all)), all.end()};
+}
+
+MetricResult Tpot(const RunView& run) {
+  if (MetricResult result = FromServingResult(run, "median_tpot_ms"); result.is_ok()) {
+    return result;
+  }
+  if (const auto length = CardInteger(*run.set, "output_len"); length && *length <= 1) {
+    return NotAvailable("the workload card has no usable output_len above 1");
+  }
+  std::vector<double> means;
+  for (const trace::Trace& trace : run.set->ranks) {
+    const std::vector<double> seconds = DecodeSeconds(trace);
+    if (!seconds.empty()) {
+      means.push_back(Mean(seconds));
+    }
+  }
+  if (means.empty()) {
+    return NotAvailable("no decode steps among the markers");
+  }
+  MetricResult result{.value = Mean(means)};
+  result.detail.Set("estimated", true);
+  result.detail.Set("source", "mean duration of pure decode steps, mean over ranks");
+  return result;
+}
+
+MetricResult Compute(const RunView& run) {
+  const Table* const parameters = FindTable(run, "step score");
+  const auto get = [&](std::string_view column) {
+    return parameters == nullptr || parameters->num_rows() == 0 ? std::nullopt
+                                                                : parameters->Number(0, column);
+  };
+  const auto gpus = get("g0");
+  const auto seconds = get("t0_s");
+  const auto weight = get("w");
+  if (!gpus || !seconds || !weight) {
+    return NotAvailable("no reference (gpu_step_score_config.yaml with G0, T0 and w)");
+  }
+  const StepTime step = MeasureStepTime(run);
+  if (!step.seconds) {
+    return NotAvailable(kNoStepsReason);
+  }
+  const double used =
+      CardNumber(*run.set, "total_count").value_or(static_cast<double>(run.set->ranks.size()));
+  MetricResult result{.value = *weight * *gpus / used + (1 - *weight) * *seconds / *step.seconds};
+  result.detail.Set("gpus", used).Set("step_s", *step.seconds);
+  return result;
+}
+
 }  // namespace
 
 std::vector<Metric> Describe() {
   return {
-      {.name = "iteration_wall_clock_time",
-       .meaning = "Time of one step",
-       .unit = "s",
-       .definition = "Mean duration of the selected step markers, then the mean over ranks; "
-                     "without markers the length of the recording / the card's iteration",
-       .compute = &IterationWallClockTime,
-       .aliases = {{.name = "avg_step_time"}},
-       .better = Better::kLower},
-      {.name = "total_trace_time",
-       .meaning = "Length of the recording",
-       .unit = "s",
-       .needs = {{NeedKind::kEvents}},
-       .definition = "Latest end - earliest begin of device activities over all ranks on the "
-                     "common clock; of host events where there are none",
-       .compute = &TotalTraceTime,
-       .aliases = {{.name = "wall_time_s",
-                    .difference = "ccl-bench mixes host and device events"}}},
-      {.name = "throughput_tokens_sec",
-       .meaning = "Tokens per second",
-       .unit = "tokens/s",
-       .definition = "Training: batch_size * seq_len / step time. Serving results: output tokens "
-                     "/ duration. Engine steps: tokens named by the markers / their durations",
-       .compute = &ThroughputTokensSec,
-       .aliases = {{.name = "throughput",
-                    .difference = "ccl-bench divides XLA model FLOPs by 6 * parameters"},
-                   {.name = "estimated_throughput_tokens_per_s",
-                    .difference = "ccl-bench divides XLA model FLOPs by 6 * parameters"},
-                   {.name = "throughput_group_6"}},
-       .better = Better::kHigher},
-      {.name = "mfu",
-       .meaning = "Model FLOP utilisation: FLOPs the model needs / what the devices could do",
-       .unit = "%",
-       .needs = {{.kind = NeedKind::kCard, .card_field = "num_params"},
-                 {.kind = NeedKind::kCard, .card_field = "num_layers"},
-                 {.kind = NeedKind::kCard, .card_field = "num_heads"},
-                 {.kind = NeedKind::kCard, .card_field = "head_dim"}},
-       .definition = "Training: tokens * (6 N + 12 L H Q S) / (step time * devices * dense peak); "
-                     "inference: forward FLOPs of a batch / its latency. N: active parameters "
-                     "without the embedding",
-       .compute = &Mfu,
-       .better = Better::kHigher},
-      {.name = "flops_per_token_used",
-       .meaning = "FLOPs that mfu charges for a token",
-       .unit = "FLOP",
-       .needs = {{.kind = NeedKind::kCard, .card_field = "num_params"},
-                 {.kind = NeedKind::kCard, .card_field = "num_layers"},
-                 {.kind = NeedKind::kCard, .card_field = "num_heads"},
-                 {.kind = NeedKind::kCard, .card_field = "head_dim"},
-                 {.kind = NeedKind::kCard, .card_field = "seq_len"}},
-       .definition = "Training: 6 N + 12 L H Q S; inference: 2 N + 4 L H Q S",
-       .compute = &FlopsPerTokenUsed},
-      {.name = "estimated_total_tokens",
-       .meaning = "Tokens of the selected steps",
-       .unit = "tokens",
-       .needs = {{.kind = NeedKind::kCard, .card_field = "batch_size"},
-                 {.kind = NeedKind::kCard, .card_field = "seq_len"}},
-       .definition = "batch_size * seq_len of the card * selected steps",
-       .compute = &EstimatedTotalTokens}};
+      {"iteration_wall_clock_time", "Time of one step", "s", &IterationWallClockTime,
+       Better::kLower, "", Alias("avg_step_time")},
+      {"total_trace_time", "Length of the recording", "s", &TotalTraceTime, Better::kNeither,
+       "events", Alias("wall_time_s", "ccl-bench mixes host and device events")},
+      {"throughput_tokens_sec",
+       "Tokens per second",
+       "tokens/s",
+       &ThroughputTokensSec,
+       Better::kHigher,
+       "",
+       {{.name = "throughput", .difference = "ccl-bench divides XLA model FLOPs by 6 * parameters"},
+        {.name = "estimated_throughput_tokens_per_s",
+         .difference = "ccl-bench divides XLA model FLOPs by 6 * parameters"},
+        {.name = "throughput_group_6"}}},
+      {"mfu", "Model FLOP utilisation: FLOPs the model needs / what the devices could do", "%",
+       &Mfu, Better::kHigher, "card num_params, card num_layers, card num_heads, card head_dim"},
+      {"flops_per_token_used", "FLOPs that mfu charges for a token", "FLOP", &FlopsPerTokenUsed,
+       Better::kNeither,
+       "card num_params, card num_layers, card num_heads, card head_dim, card seq_len"},
+      {"estimated_total_tokens", "Tokens of the selected steps", "tokens", &EstimatedTotalTokens,
+       Better::kNeither, "card batch_size, card seq_len"},
+      {"ttft", "Time to first token", "s", &Ttft, Better::kLower, "inference",
+       Alias("ttft_group_6", "", 1e3, "ms")},
+      {"tpot", "Time per output token", "s", &Tpot, Better::kLower, "inference",
+       Alias("tpot_group_6", "", 1e3, "ms")},
+      {"gpu_step_score", "Weighted ratio of GPUs and step time to a reference", "", &Compute,
+       Better::kHigher, ""}};
 }
 
 }  // namespace orrery::analyze::throughput

@@ -1,20 +1,23 @@
 #include "orrery/cli/analyze/options.h"
 
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
-#include <fmt/core.h>
-
-#include "orrery/cli/analyze/what_if_option.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/verb.h"
+#include "orrery/ingest/run.h"
 #include "orrery/trace/clock_alignment.h"
 
 namespace orrery::cli {
 namespace {
+
+using analyze::WhatIfQuestion;
+using enum WhatIfQuestion::Subject;
 
 // "2:5", "2:" and ":5".
 Result<analyze::StepRange> ParseSteps(std::string_view text) {
@@ -27,11 +30,62 @@ Result<analyze::StepRange> ParseSteps(std::string_view text) {
   };
   if (colon == std::string_view::npos || !parse(text.substr(0, colon), range.first) ||
       !parse(text.substr(colon + 1), range.end)) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("--steps {}: must be A:B, the first step and the one after the last", text));
+    return InvalidInput("--steps {}: must be A:B, the first step and the one after the last", text);
   }
   return range;
+}
+
+struct SubjectWord {
+  std::string_view word;
+  WhatIfQuestion::Subject subject;
+  bool has_name;
+};
+
+constexpr std::array kSubjects{
+    SubjectWord{"network", kNetwork, false},  SubjectWord{"compute", kCompute, false},
+    SubjectWord{"host", kHost, false},        SubjectWord{"kernel", kKernel, true},
+    SubjectWord{"operator", kOperator, true}, SubjectWord{"rank", kRank, true}};
+
+const SubjectWord* FindSubject(std::string_view word) {
+  for (const SubjectWord& subject : kSubjects) {
+    if (subject.word == word) {
+      return &subject;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<double> ParseFactor(std::string_view text) {
+  double factor = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), factor);
+  const bool is_whole =
+      !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  return is_whole && factor > 0 ? std::optional(factor) : std::nullopt;
+}
+
+// Names may hold ':' and '=': the subject ends at the first ':', the name at the last '='.
+std::optional<WhatIfQuestion> Parse(std::string_view text) {
+  const std::size_t equals = text.rfind('=');
+  const std::string_view left = text.substr(0, equals);
+  const std::size_t colon = left.find(':');
+  const SubjectWord* const subject = FindSubject(left.substr(0, colon));
+  const std::string_view name =
+      colon == std::string_view::npos ? std::string_view() : left.substr(colon + 1);
+  if (subject == nullptr || subject->has_name == name.empty()) {
+    return std::nullopt;
+  }
+  WhatIfQuestion question{.subject = subject->subject, .name = std::string(name)};
+  if (question.subject == kRank) {
+    return equals == std::string_view::npos &&
+                   (name.size() < 9 &&
+                    name.find_first_not_of("0123456789") == std::string_view::npos)
+               ? std::optional(question)
+               : std::nullopt;
+  }
+  const auto factor =
+      equals == std::string_view::npos ? std::nullopt : ParseFactor(text.substr(equals + 1));
+  question.speedup = factor.value_or(1);
+  return factor ? std::optional(question) : std::nullopt;
 }
 
 }  // namespace
@@ -60,8 +114,7 @@ Result<std::vector<analyze::NamedMetric>> ChosenMetrics(const std::vector<std::s
   for (const std::string& name : names) {
     const auto found = analyze::FindMetric(name);
     if (!found) {
-      return Fail(Error::Kind::kNotFound,
-                  fmt::format("no metric is called {} (orrery analyze --list names them)", name));
+      return NotFound("no metric is called {} (orrery analyze --list names them)", name);
     }
     chosen.push_back(*found);
   }
@@ -74,22 +127,30 @@ Result<std::vector<analyze::NamedMetric>> ChosenMetrics(const std::vector<std::s
 }
 
 void AddSelectionOptions(Verb& verb, Selection& selection) {
-  static const std::map<std::string, trace::AlignClocks> kAlign{
-      {"auto", trace::AlignClocks::kIfItMatters},
-      {"always", trace::AlignClocks::kAlways},
-      {"off", trace::AlignClocks::kNever}};
   analyze::AnalyzeOptions& options = selection.options;
   verb.AddOption("--steps", selection.steps,
-                  "steps A:B, A included and B not (default: all but the first and the last)");
+                 "steps A:B, A included and B not (default: all but the first and the last)");
   verb.AddOption("--rank", options.ranks, "only devices of this rank; may be repeated");
   verb.AddOption("--min-bytes", options.min_bytes, "smallest message whose bandwidth counts")
       .ShowDefault();
-  verb.AddChoice("--align", options.align, kAlign,
-                "align clocks by the ends of collectives (default: auto, where it matters)");
+  verb.AddChoice("--align", options.align, AlignChoices(),
+                 "align clocks by the ends of collectives (default: auto, where it matters)");
   verb.AddOption("--launch-gap-us", selection.launch_gap_us,
-                  "a device gap below this is the cost of launching")
+                 "a device gap below this is the cost of launching")
       .ShowDefault()
       .Range(0, 1'000'000);
+}
+
+Result<WhatIfQuestion> ParseWhatIf(const std::string& text) {
+  std::optional<WhatIfQuestion> question = Parse(text);
+  if (!question) {
+    return InvalidInput(
+        "--what-if {}: must be network=K, compute=K, host=K, kernel:NAME=K, "
+        "operator:NAME=K (K times as fast) or rank:N (not late any more)",
+        text);
+  }
+  question->text = text;
+  return *std::move(question);
 }
 
 }  // namespace orrery::cli

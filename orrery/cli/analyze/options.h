@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
@@ -35,5 +34,8 @@ void AddSelectionOptions(Verb& verb, Selection& selection);
 
 /// Returns the tables that were read with the traces; they point into the run.
 [[nodiscard]] std::vector<analyze::Measurement> MeasurementsOf(const ingest::Run& run);
+
+/// Reads what `--what-if` is given: "network=4", "kernel:NAME=2", "rank:3".
+[[nodiscard]] Result<analyze::WhatIfQuestion> ParseWhatIf(const std::string& text);
 
 }  // namespace orrery::cli

@@ -1,6 +1,6 @@
-#include "orrery/cli/analyze/what_if_option.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/cli/analyze/options.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/cli/command.h"
-
 #include <array>
 #include <filesystem>
 #include <string>
@@ -10,8 +8,8 @@
 #include <unistd.h>
 
 #include "orrery/base/error.h"
-#include "orrery/cli/program_folder.h"
-#include "orrery/cli/terminal.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 
 namespace orrery::cli {
@@ -53,75 +51,70 @@ int Become(std::string_view name, const std::vector<std::string>& words) {
                                       kProgram)));
 }
 
-// Makes `verb` hand all its words over to orrery-capture, the program that runs on GPU machines, as
-// its verb `name`. Returns only when that program cannot be started.
-void HandOverToCapture(Verb& verb, std::string_view name) {
-  verb.OnRunWithWords(
-      [name](const std::vector<std::string>& words) { return Become(name, words); });
-}
+/// A verb that hands all its words over to orrery-capture, the program that runs on GPU machines.
+struct CaptureVerb {
+  const char* name;
+  const char* description;
+  const char* footer;
+  const char* positional = nullptr;  // what may stand behind --
+  const char* about_positional = nullptr;
+};
+
+constexpr CaptureVerb kVerbs[] = {
+    {"trace", "Run single ranks of a large job on one GPU, without the others",
+     "  orrery trace MODEL [--world N] [--dp N --tp N --pp N] [--fsdp | --ddp]\n"
+     "  orrery trace --world N [--rank R,R] -- SCRIPT.py [WORD]...\n\n"
+     "Runs one rank of each kind with a process group that has no peers, and records its\n"
+     "operators, kernels, collectives and memory into a folder, from which `orrery simulate\n"
+     "--from FOLDER` makes the whole job. MODEL is a built-in one (`orrery trace --list`), a\n"
+     "config.json of Transformers, or any model of torchvision; SCRIPT.py is a training script "
+     "of\n"
+     "your own. Ends with 0 when all ranks were recorded, 3 when something was, 2 when nothing\n"
+     "was. The work is done by orrery-capture, which needs python3 with PyTorch 2.3 to 2.11 and "
+     "a\n"
+     "GPU; `orrery-capture trace --help` lists the options.",
+     "MODEL", "What to trace, see below"},
+    {"capture", "Record what a program does on this machine's GPU",
+     "  orrery capture [--out run.orrs] [--operators] [--layers] -- python3 train.py [WORD]...\n  "
+     "orrery capture --accesses [--kernel-name S] [--launch-count N] -- PROGRAM [WORD]...\n\nRuns "
+     "the program unchanged and records kernels, memcpys, memory of the driver and of\nPyTorch's "
+     "allocator, operators and regions into an event stream that `orrery info`,\n`analyze` and "
+     "`memory` read. By default times are recorded, by CUPTI; with --accesses what\nkernels do to "
+     "memory, by the Compute Sanitizer, and no trustworthy times. Ends as the\nprogram does; "
+     "where that is 0, with 3 when something was lost and 2 when nothing was\nrecorded. The work "
+     "is done by orrery-capture, which needs python3, g++ and the CUDA\ntoolkit; `orrery-capture "
+     "capture --help` lists the options.",
+     "PROGRAM", "What to record, behind --"},
+    {"measure", "Measure this machine's GPU",
+     "WHAT:\n"
+     "  kernels      single operators by the thousand, into a CSV that models are fitted to\n"
+     "  collectives  NCCL's collectives by size, into a log as nccl-tests writes it\n"
+     "  overlap      kernels concurrent with communication: the slowdown of both, into a folder;\n"
+     "               with --pipeline also fitted, evaluated and installed\n"
+     "  ceilings     bandwidths, launch times and matrix rates, into a CSV\n\n"
+     "The work is done by orrery-capture, which needs python3 with PyTorch and a GPU, and for\n"
+     "overlap and ceilings nvcc; collectives are measured by nccl-tests where it is installed,\n"
+     "counters by ncu. `orrery doctor` says what of it is here, `orrery measure WHAT --help`\n"
+     "lists the options."},
+    {"doctor", "What this machine has for measuring, and what to fix",
+     "Looks for python3 with PyTorch, GPU and driver, nvcc, ncu and the right to read counters,\n"
+     "CUPTI, NCCL, nsys and compute-sanitizer, and says which measurements work and how to fix\n"
+     "what is missing. Ends with 0 when all that is needed is there, 3 when some measurements\n"
+     "work, 2 when none does. `--json` prints the same as one document. The work is done by\n"
+     "orrery-capture, which needs python3."}};
 
 }  // namespace
 
-void AddCaptureCommand(Verb& app) {
-  Verb verb = app.AddVerb("capture", "Record what a program does on this machine's GPU");
-  verb.Footer(
-      "  orrery capture [--out run.orrs] [--operators] [--layers] -- python3 train.py [WORD]...\n"
-      "  orrery capture --accesses [--kernel-name S] [--launch-count N] -- PROGRAM [WORD]...\n\n"
-      "Runs the program unchanged and records kernels, copies, memory of the driver and of\n"
-      "PyTorch's allocator, operators and regions into an event stream that `orrery info`,\n"
-      "`analyze` and `memory` read. By default times are recorded, by CUPTI; with --accesses what\n"
-      "kernels do to memory, by the Compute Sanitizer, and no trustworthy times. Ends as the\n"
-      "program does; where that is 0, with 3 when something was lost and 2 when nothing was\n"
-      "recorded. The work is done by orrery-capture, which needs python3, g++ and the CUDA\n"
-      "toolkit; `orrery-capture capture --help` lists the options.");
-  verb.KeepWordsBehindDashes("PROGRAM", "What to record, behind --");
-  HandOverToCapture(verb, "capture");
-}
-
-void AddMeasureCommand(Verb& app) {
-  Verb verb = app.AddVerb("measure", "Measure this machine's GPU");
-  verb.Footer(
-      "WHAT:\n"
-      "  kernels      single operators by the thousand, into a CSV that models are fitted to\n"
-      "  collectives  NCCL's collectives by size, into a log as nccl-tests writes it\n"
-      "  overlap      kernels concurrent with communication: the slowdown of both, into a folder;\n"
-      "               with --pipeline also fitted, evaluated and installed\n"
-      "  ceilings     bandwidths, launch times and matrix rates, into a CSV\n\n"
-      "The work is done by orrery-capture, which needs python3 with PyTorch and a GPU, and for\n"
-      "overlap and ceilings nvcc; collectives are measured by nccl-tests where it is installed,\n"
-      "counters by ncu. `orrery doctor` says what of it is here, `orrery measure WHAT --help`\n"
-      "lists the options.");
-  HandOverToCapture(verb, "measure");
-}
-
-void AddDoctorCommand(Verb& app) {
-  Verb verb = app.AddVerb("doctor", "What this machine has for measuring, and what to fix");
-  verb.Footer(
-      "Looks for python3 with PyTorch, GPU and driver, nvcc, ncu and the right to read counters,\n"
-      "CUPTI, NCCL, nsys and compute-sanitizer, and says which measurements work and how to fix\n"
-      "what is missing. Ends with 0 when all that is needed is there, 3 when some measurements\n"
-      "work, 2 when none does. `--json` prints the same as one document. The work is done by\n"
-      "orrery-capture, which needs python3.");
-  HandOverToCapture(verb, "doctor");
-}
-
-void AddTraceCommand(Verb& app) {
-  Verb verb =
-      app.AddVerb("trace", "Run single ranks of a large job on one GPU, without the others");
-  verb.Footer(
-      "  orrery trace MODEL [--world N] [--dp N --tp N --pp N] [--fsdp | --ddp]\n"
-      "  orrery trace --world N [--rank R,R] -- SCRIPT.py [WORD]...\n\n"
-      "Runs one rank of each kind with a process group that has no peers, and records its\n"
-      "operators, kernels, collectives and memory into a folder, from which `orrery simulate\n"
-      "--from FOLDER` makes the whole job. MODEL is a built-in one (`orrery trace --list`), a\n"
-      "config.json of Transformers, or any model of torchvision; SCRIPT.py is a training script "
-      "of\n"
-      "your own. Ends with 0 when all ranks were recorded, 3 when something was, 2 when nothing\n"
-      "was. The work is done by orrery-capture, which needs python3 with PyTorch 2.3 to 2.11 and "
-      "a\n"
-      "GPU; `orrery-capture trace --help` lists the options.");
-  verb.KeepWordsBehindDashes("MODEL", "What to trace, see below");
-  HandOverToCapture(verb, "trace");
+void AddCaptureCommands(Verb& app) {
+  for (const CaptureVerb& about : kVerbs) {
+    Verb verb = app.AddVerb(about.name, about.description);
+    verb.Footer(about.footer);
+    if (about.positional != nullptr) {
+      verb.KeepWordsBehindDashes(about.positional, about.about_positional);
+    }
+    verb.OnRunWithWords(
+        [&about](const std::vector<std::string>& words) { return Become(about.name, words); });
+  }
 }
 
 }  // namespace orrery::cli

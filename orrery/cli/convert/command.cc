@@ -1,18 +1,21 @@
 #include <cstdint>
-#include <map>
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include <fmt/core.h>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/command.h"
-#include "orrery/cli/convert/recompress_stream.h"
-#include "orrery/cli/run_options.h"
-#include "orrery/cli/terminal.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/trace_output.h"
-#include "orrery/draw/number_format.h"
+#include "orrery/cli/verb.h"
+#include "orrery/draw/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/run.h"
+#include "orrery/stream/reader.h"
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
@@ -22,6 +25,56 @@
 namespace orrery::cli {
 namespace {
 
+Result<stream::Recompressed> RecompressFile(const std::string& input, const std::string& output) {
+  std::error_code error;
+  if (std::filesystem::is_directory(input, error)) {
+    return InvalidInput("{}: is a folder; streams are packed one by one", input);
+  }
+  if (std::filesystem::equivalent(input, output, error)) {
+    return InvalidInput("{}: a stream cannot be packed onto itself; name another file", input);
+  }
+  ORRERY_TRY(const ingest::InputFile file, ingest::InputFile::Open(input));
+  if (!stream::IsStream(file.head())) {
+    return Unsupported(
+        "{}: only a recorded event stream can become an .orrs file; use .orr "
+        "for traces of other tools",
+        input);
+  }
+  ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
+  ORRERY_TRY(const std::unique_ptr<ByteSink> sink, CreateFile(output));
+  auto done = stream::Recompress(*source, *sink);
+  if (!done) {
+    return FailWithin(input, done);
+  }
+  ORRERY_TRY_STATUS(sink->Close());
+  return done;
+}
+
+// What the input lacks, the output lacks too.
+bool PrintStreamLosses(const stream::StreamLosses& losses) {
+  const auto print = [](std::uint64_t count, std::string_view what) {
+    if (count > 0) {
+      Print(
+          fmt::format("lost: {} {}\n", draw::FormatCount(static_cast<std::int64_t>(count)), what));
+    }
+    return count > 0;
+  };
+  const bool has_bytes = print(losses.num_skipped_bytes, "bytes outside of intact chunks");
+  const bool has_chunks =
+      print(losses.num_unknown_chunks, "chunks of types that a newer Orrery writes");
+  return has_bytes || has_chunks;
+}
+
+// `orrery convert STREAM OUT.orrs`: packs the chunks of a stream and leaves its records as they
+// are. Other inputs are refused.
+Result<int> Recompress(const std::string& input, const std::string& output) {
+  ORRERY_TRY(const stream::Recompressed done, RecompressFile(input, output));
+  const bool has_loss = PrintStreamLosses(done.losses);
+  Print(fmt::format("{}: {} chunks, {} instead of {}\n", output, draw::FormatCount(done.num_chunks),
+                    draw::FormatBytes({done.bytes_after}), draw::FormatBytes({done.bytes_before})));
+  return has_loss ? kExitPartial : kExitOk;
+}
+
 struct ConvertArguments {
   RunArguments run;
   std::string input;
@@ -29,7 +82,6 @@ struct ConvertArguments {
   trace::AlignClocks align = trace::AlignClocks::kIfItMatters;
 };
 
-// What was done for viewers.
 void PrintOutput(const trace::TraceSet& set, const TraceOutput& output) {
   if (output.is_for_viewer && set.ranks.size() > 1) {
     Print(fmt::format("{} collective{} matched over the ranks\n",
@@ -96,8 +148,7 @@ Result<int> Convert(ConvertArguments arguments) {
   arguments.run.paths = {arguments.input};
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
   if (run.set.ranks.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: holds no trace to convert", arguments.input));
+    return InvalidInput("{}: holds no trace to convert", arguments.input);
   }
   ORRERY_TRY(const TraceOutput written,
              WriteTraceFile(run.set, arguments.output,
@@ -140,11 +191,7 @@ void AddConvertCommand(Verb& app) {
       "  orrery convert run.orrs run.pickle");
   verb.AddOption("IN", arguments->input, "file or folder of one run").Required();
   verb.AddOption("OUT", arguments->output, "file to write").Required();
-  const std::map<std::string, trace::AlignClocks> choices{
-      {"auto", trace::AlignClocks::kIfItMatters},
-      {"always", trace::AlignClocks::kAlways},
-      {"off", trace::AlignClocks::kNever}};
-  verb.AddChoice("--align", arguments->align, choices,
+  verb.AddChoice("--align", arguments->align, AlignChoices(),
                  "align the clocks of ranks by the ends of their collectives (viewers only)")
       .ShowDefault("auto");
   AddRunOptions(verb, arguments->run);

@@ -1,12 +1,13 @@
-#include "orrery/cli/command.h"
-
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,18 +16,173 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/collective_data.h"
-#include "orrery/cli/evaluate/commands.h"
-#include "orrery/cli/evaluate/kernel_evaluation.h"
 #include "orrery/cli/evaluate/output.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
-#include "orrery/collective/evaluation.h"
+#include "orrery/cli/verb.h"
+#include "orrery/collective/machine_models.h"
+#include "orrery/collective/measurement.h"
+#include "orrery/kernel/evaluation.h"
+#include "orrery/kernel/model_set.h"
 #include "orrery/learn/metrics.h"
 
 namespace orrery::cli {
 namespace {
 
-/// One line of `evaluate all`.
+struct EvaluateCollectivesArguments {
+  std::vector<std::string> paths;
+  std::string model;
+  std::string split;
+  std::string cluster;
+  std::int64_t min_bytes = collective::kLeastBytes;
+  OutputOptions output;
+};
+
+Value DataOf(const collective::EvaluatedGroup& group) {
+  return WithMetrics(Value::Object()
+                         .Set("source", group.source)
+                         .Set("machine", group.machine)
+                         .Set("collective", group.collective)
+                         .Set("gpus", group.gpus),
+                     group.figures);
+}
+
+Document DocumentOf(const collective::EvaluationResult& evaluation, const std::string& what) {
+  Document document{.title = fmt::format("Evaluated: {}; errors in %", what),
+                    .kind = "Orrery evaluation"};
+  Document::Table table{.columns = MetricColumns({"machine", "source", "collective", "GPUs"}),
+                        .total = MetricCells({"all", "", "", ""}, evaluation.overall),
+                        .max_shown = SIZE_MAX};
+  for (const collective::EvaluatedGroup& group : evaluation.groups) {
+    table.rows.push_back(
+        MetricCells({group.machine, group.source, group.collective, group.gpus}, group.figures));
+  }
+  document.AddSection()
+      .Set("overall", WithMetrics(Value::Object(), evaluation.overall))
+      .Set("groups", Value::ListOf(evaluation.groups, DataOf))
+      .Add(std::move(table));
+  return document;
+}
+
+Result<int> EvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
+  ORRERY_TRY(const collective::Measurements data,
+             ReadCollectives(arguments.paths, arguments.cluster));
+  collective::EvaluationResult evaluation;
+  std::string what = arguments.model.empty() ? "all rows, by the shipped constants"
+                                             : "all rows, by " + arguments.model;
+  if (arguments.split.empty()) {
+    ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
+    ORRERY_TRY(evaluation, collective::Evaluate(data.rows, arguments.min_bytes, models));
+  } else {
+    ORRERY_TRY(const collective::SplitRule rule, collective::SplitRule::Parse(arguments.split));
+    ORRERY_TRY(evaluation, collective::EvaluateHeldOut(data.rows, arguments.min_bytes, rule));
+    what = "rows that were not fitted, split " + arguments.split;
+  }
+  ORRERY_TRY_STATUS(Deliver(DocumentOf(evaluation, what), arguments.output));
+  return NoticeRejected(data);
+}
+
+/// Which models evaluate which measured rows.
+struct KernelEvaluationArguments {
+  std::vector<std::string> paths;
+  std::vector<std::string> models;  // empty: the shipped ones
+  std::string split;                // empty: evaluate all rows
+  double largest_spread_percent = 100;
+  bool is_gpu_unseen = false;  // evaluate each row by the models of other GPUs
+};
+
+Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, ProgressLine& progress) {
+  return kernel::FitModels(rows, {}, [&](std::size_t done, std::size_t total) {
+    progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "fitting");
+  });
+}
+
+/// Learns from one part of the rows and evaluates the other.
+Result<std::vector<kernel::EvaluatedRow>> EvaluateSplit(
+    const std::vector<kernel::Measurement>& rows, const kernel::SplitRule& rule) {
+  ORRERY_TRY(const std::vector<kernel::RowSplit> rounds, kernel::SplitRows(rows, rule));
+  ProgressLine progress(TerminalProgress());
+  std::vector<kernel::EvaluatedRow> evaluated;
+  for (const kernel::RowSplit& round : rounds) {
+    ORRERY_TRY(const kernel::ModelSet models, Fit(round.train, progress));
+    std::vector<kernel::EvaluatedRow> part = kernel::Evaluate(models, round.test);
+    evaluated.insert(evaluated.end(), part.begin(), part.end());
+  }
+  return evaluated;
+}
+
+Result<kernel::Measurements> ReadRows(const KernelEvaluationArguments& evaluation) {
+  ORRERY_TRY(kernel::Measurements data, kernel::ReadMeasurements(evaluation.paths));
+  std::erase_if(data.rows, [&](const kernel::Measurement& row) {
+    return row.spread * 100 > evaluation.largest_spread_percent;
+  });
+  return WithRows(std::move(data));
+}
+
+Option AddEvaluationOptions(Verb& verb, KernelEvaluationArguments& evaluation) {
+  const Option data = verb.AddOption(
+      "DATA", evaluation.paths, "tables of `orrery measure kernels`, NeuSight or aiconfigurator");
+  verb.AddOption("--model FILE", evaluation.models,
+                 "model file to evaluate instead of the shipped ones; may be repeated")
+      .OneValueEach();
+  verb.AddOption("--split RULE", evaluation.split,
+                 "fit on a part and evaluate the rest: random:20, gpu, gpu:NAME, value:m:20, "
+                 "above:m:4096, each perhaps with :seed=7");
+  verb.AddFlag("--unseen-gpu", evaluation.is_gpu_unseen,
+               "evaluate each row by the models of all GPUs but its own");
+  verb.AddOption("--max-spread", evaluation.largest_spread_percent,
+                 "leave out rows whose repeats differ by more than so many percent (100)")
+      .Range(0.0, 1e6);
+  return data;
+}
+
+Result<std::vector<std::string>> OwnTables() {
+  // Ceilings are rates of the machine and pairs are times of concurrent kernels, not of single
+  // operators.
+  constexpr std::string_view kCeilings = "ceilings";
+  constexpr std::string_view kPairs = "overlap";
+  const std::filesystem::path folder = (ProgramFolder() / "../data/measured").lexically_normal();
+  std::vector<std::string> paths;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(".csv") != std::string::npos && !name.starts_with(kCeilings) &&
+        !name.starts_with(kPairs)) {
+      paths.push_back(entry.path().string());
+    }
+  }
+  if (paths.empty()) {
+    return NotFound(
+        "no measured tables next to the program (data/measured of its source tree); name some");
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& options) {
+  std::optional<kernel::SplitRule> rule;
+  if (!options.split.empty()) {
+    ORRERY_TRY(rule, kernel::SplitRule::Parse(options.split));
+  }
+  KernelEvaluationResult result;
+  ORRERY_TRY(result.data, ReadRows(options));
+  if (rule) {
+    result.split = rule->Text();
+    ORRERY_TRY(result.rows, EvaluateSplit(result.data.rows, *rule));
+    return result;
+  }
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(options.models));
+  result.split =
+      options.models.empty() ? "all rows, by the shipped models" : "all rows, by the given models";
+  if (options.is_gpu_unseen) {
+    result.split += " of other GPUs";
+    result.rows = kernel::EvaluateHeldOut(models, result.data.rows);
+    return result;
+  }
+  result.rows = kernel::Evaluate(models, result.data.rows);
+  return result;
+}
+
 struct Family {
   std::string name;
   std::string timing;              // what the times include; empty where there is one kind only
@@ -34,11 +190,10 @@ struct Family {
   learn::Evaluation figures;
 };
 
-/// The result of `evaluate all`, family by family.
 struct FamilyEvaluation {
   std::string split;  // which rows were evaluated
   std::vector<Family> families;
-  std::vector<report::Document::List> not_used = {};  // rows, by name
+  std::vector<Document::List> not_used = {};  // rows, by name
   std::size_t rejected = 0;
 };
 
@@ -73,36 +228,28 @@ void AddFamily(const collective::EvaluationResult& collectives, FamilyEvaluation
 }
 
 // JSON: docs/formats/evaluate-json.md.
-report::Document FamiliesDocument(const FamilyEvaluation& evaluation) {
-  using report::Document;
+Document FamiliesDocument(const FamilyEvaluation& evaluation) {
   Document document{.title = fmt::format("Evaluated: {}; errors in %", evaluation.split),
                     .kind = "Orrery evaluation"};
-  Document::Table table{
-      .key = "", .heading = "", .columns = MetricColumns({"family", "timing", "machines"})};
+  Document::Table table{.columns = MetricColumns({"family", "timing", "machines"})};
   Value families = Value::List();
   for (const Family& family : evaluation.families) {
     table.rows.push_back(MetricCells(
         {family.name, family.timing, fmt::format("{}", fmt::join(family.machines, ", "))},
         family.figures));
-    Value machines = Value::List();
-    for (const std::string& machine : family.machines) {
-      machines.Add(machine);
-    }
-    Value object = Value::Object();
-    object.Set("family", family.name)
-        .Set("timing", family.timing)
-        .Set(family.name == "kernels" ? "gpus" : "machines", std::move(machines));
-    SetMetrics(object, family.figures);
-    families.Add(std::move(object));
+    families.Add(WithMetrics(
+        Value::Object()
+            .Set("family", family.name)
+            .Set("timing", family.timing)
+            .Set(family.name == "kernels" ? "gpus" : "machines", Value::ListOf(family.machines)),
+        family.figures));
   }
   Document::Section& section = document.AddSection();
   section.Set("split", evaluation.split)
       .Set("families", std::move(families))
       .Set("rejected_rows", evaluation.rejected)
       .Add(std::move(table));
-  for (const Document::List& list : evaluation.not_used) {
-    section.Add(list);
-  }
+  std::ranges::copy(evaluation.not_used, std::back_inserter(section.blocks));
   return document;
 }
 
@@ -111,17 +258,12 @@ struct EvaluateArguments {
   OutputOptions output;
 };
 
-int StatusOf(const KernelEvaluationResult& evaluation) {
-  return evaluation.data.rejected.empty() ? kExitOk : kExitPartial;
-}
-
 Result<int> EvaluateKernels(const EvaluateArguments& arguments) {
   ORRERY_TRY(const KernelEvaluationResult evaluation, EvaluateKernels(arguments.evaluation));
-  ORRERY_TRY_STATUS(Deliver(EvaluationDocument(evaluation), arguments.output));
-  return StatusOf(evaluation);
+  return Deliver(EvaluationDocument(evaluation), arguments.output,
+                 !evaluation.data.rejected.empty());
 }
 
-/// Splits files into those of collectives and the others.
 std::vector<std::string> TakeCollectives(std::vector<std::string>& paths) {
   std::vector<std::string> collectives;
   std::ranges::copy_if(paths, std::back_inserter(collectives), IsCollectiveData);
@@ -164,41 +306,48 @@ Result<int> EvaluateAll(const EvaluateArguments& arguments) {
   if (are_own && options.split.empty() && options.models.empty()) {
     evaluation.split += ", which have learned from them (--split evaluates unseen rows)";
   }
-  ORRERY_TRY_STATUS(Deliver(FamiliesDocument(evaluation), arguments.output));
-  return evaluation.rejected == 0 ? kExitOk : kExitPartial;
+  return Deliver(FamiliesDocument(evaluation), arguments.output, evaluation.rejected > 0);
 }
 
-void AddEvaluateKernels(Verb& evaluate) {
+}  // namespace
+
+void AddEvaluateCollectivesCommand(Verb& evaluate) {
+  auto arguments = std::make_shared<EvaluateCollectivesArguments>();
+  Verb verb = evaluate.AddVerb("collectives", "Predicted against measured times of collectives");
+  verb.AddOption("DATA", arguments->paths,
+                 "nccl-tests logs or tables; docs/formats/measured-collectives.md")
+      .Required();
+  verb.AddOption("--model FILE", arguments->model,
+                 "constants of `orrery fit collectives`, instead of the shipped ones");
+  verb.AddOption("--split RULE", arguments->split,
+                 "fit on a part and evaluate the rest: random:20, above:gpus:16, each perhaps with "
+                 ":seed=7");
+  verb.AddOption("--cluster NAME", arguments->cluster,
+                 "the machine, where the data do not name it");
+  verb.AddOption("--min-bytes", arguments->min_bytes, "leave out smaller messages (1024)");
+  AddOutputOptions(verb, arguments->output);
+  verb.OnRun([arguments] { return EvaluateCollectives(*arguments); });
+}
+
+void AddEvaluateKernelsCommand(Verb& evaluate) {
   auto arguments = std::make_shared<EvaluateArguments>();
   Verb verb = evaluate.AddVerb("kernels", "Predicted against measured times of operators");
   AddEvaluationOptions(verb, arguments->evaluation).Required();
-  verb.AddOption("--predictions", arguments->output.csv_file,
-                 "write every evaluated row to this CSV (.gz, .zst)")
-      .TypeName("FILE");
-  verb.AddOption("--svg", arguments->output.svg_file, "draw errors over times and by operator")
-      .TypeName("FILE");
+  verb.AddOption("--predictions FILE", arguments->output.csv_file,
+                 "write every evaluated row to this CSV (.gz, .zst)");
+  verb.AddOption("--svg FILE", arguments->output.svg_file,
+                 "draw errors over times and by operator");
   AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return EvaluateKernels(*arguments); });
 }
 
-void AddEvaluateAll(Verb& evaluate) {
+void AddEvaluateAllCommand(Verb& evaluate) {
   auto arguments = std::make_shared<EvaluateArguments>();
   Verb verb = evaluate.AddVerb("all", "One line for each family of models");
   AddEvaluationOptions(verb, arguments->evaluation);
   verb.Footer("Without DATA, the tables under data/measured of the source tree are evaluated.");
   AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return EvaluateAll(*arguments); });
-}
-
-}  // namespace
-
-void AddEvaluateCommand(Verb& app) {
-  Verb verb = app.AddVerb("evaluate", "Evaluate cost models on measurements");
-  verb.RequireVerb();
-  AddEvaluateKernels(verb);
-  AddEvaluateCollectivesCommand(verb);
-  AddEvaluateOverlapCommand(verb);
-  AddEvaluateAll(verb);
 }
 
 }  // namespace orrery::cli

@@ -5,25 +5,18 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "orrery/cli/evaluate/error_spread.h"
-#include "orrery/draw/chart/scatter_chart.h"
-#include "orrery/draw/chart/spread_chart.h"
+#include "orrery/base/check.h"
+#include "orrery/cli/output.h"
+#include "orrery/draw/chart/charts.h"
 #include "orrery/kernel/work.h"
-#include "orrery/report/document.h"
 
 namespace orrery::cli {
 namespace {
-
-using report::Document;
-using report::NumberFormat;
-using report::Unit;
 
 // A prediction off by more is drawn at the edge: the picture is about the many.
 constexpr double kLargestRatio = 10;
@@ -80,8 +73,7 @@ draw::SpreadChart ErrorChart(const std::vector<kernel::EvaluatedRow>& rows) {
   for (const kernel::EvaluatedRow& row : rows) {
     errors[row.measured.op.kind()].push_back(100 * std::abs(Ratio(row) - 1));
   }
-  draw::SpreadChart chart{.rows = {},
-                          .quantity = draw::Quantity::kPercent,
+  draw::SpreadChart chart{.quantity = draw::Quantity::kPercent,
                           .description = "How the errors of each operator are spread"};
   for (auto& [kind, values] : errors) {
     chart.rows.push_back(SpreadOf(kind, std::move(values)));
@@ -92,8 +84,7 @@ draw::SpreadChart ErrorChart(const std::vector<kernel::EvaluatedRow>& rows) {
 
 // Draws predicted over measured times of all rows, and how the errors of each operator are spread.
 // There must be a row.
-std::vector<report::Document::Picture> EvaluationPictures(
-    const KernelEvaluationResult& evaluation) {
+std::vector<Document::Picture> EvaluationPictures(const KernelEvaluationResult& evaluation) {
   const learn::Evaluation overall = kernel::Summarize(evaluation.rows).overall;
   const draw::ScatterChart ratios = RatioChart(evaluation.rows);
   return {{.heading = "Predicted against measured times of operators",
@@ -106,8 +97,6 @@ std::vector<report::Document::Picture> EvaluationPictures(
            .svg = draw::RenderSpreadChart(ErrorChart(evaluation.rows)),
            .caption = std::string(kSpreadCaption)}};
 }
-
-constexpr std::size_t kShownRejected = 10;
 
 std::string DistributionText(const learn::Evaluation& metrics) {
   std::string text = "Rows by |error|, %:";
@@ -125,13 +114,11 @@ std::string DistributionText(const learn::Evaluation& metrics) {
 }
 
 Document::Table WorstTable(std::span<const kernel::EvaluatedRow> worst) {
-  Document::Table table{.key = "",
-                        .heading = "Worst rows",
-                        .columns = {{"", "operator", Unit::kText, 90},
-                                    {"", "GPU"},
-                                    {"", "measured us", NumberFormat("{:.2f}", 1e6)},
-                                    {"", "predicted us", NumberFormat("{:.2f}", 1e6)},
-                                    {"", "error %", NumberFormat("{:+.0f}", 100)}}};
+  Document::Table table{.heading = "Worst rows",
+                        .columns = {AsText("", "operator", 90), AsText("GPU"),
+                                    Formatted("measured us", NumberFormat("{:.2f}", 1e6)),
+                                    Formatted("predicted us", NumberFormat("{:.2f}", 1e6)),
+                                    Formatted("error %", NumberFormat("{:+.0f}", 100))}};
   for (const kernel::EvaluatedRow& row : worst) {
     table.rows.push_back({kernel::Text(row.measured.op), row.measured.gpu->name,
                           row.measured.seconds, row.predicted.seconds,
@@ -141,9 +128,7 @@ Document::Table WorstTable(std::span<const kernel::EvaluatedRow> worst) {
 }
 
 Document::Table GroupTable(const KernelEvaluationResult& result, const learn::Evaluation& overall) {
-  Document::Table table{.key = "",
-                        .heading = "",
-                        .columns = MetricColumns({"operator", "GPU", "timing"}),
+  Document::Table table{.columns = MetricColumns({"operator", "GPU", "timing"}),
                         .total = MetricCells({"all", "", ""}, overall),
                         .max_shown = SIZE_MAX};
   for (const kernel::EvaluatedGroup& group :
@@ -155,48 +140,36 @@ Document::Table GroupTable(const KernelEvaluationResult& result, const learn::Ev
 }
 
 Value GroupData(const kernel::EvaluatedGroup& group) {
-  Value data = Value::Object();
-  data.Set("operator", group.operator_name)
-      .Set("gpu", group.gpu)
-      .Set("dtype", group.type)
-      .Set("timing", kernel::TimingName(group.timing));
-  SetMetrics(data, group.figures);
-  return data;
+  return WithMetrics(Value::Object()
+                         .Set("operator", group.operator_name)
+                         .Set("gpu", group.gpu)
+                         .Set("dtype", group.type)
+                         .Set("timing", kernel::TimingName(group.timing)),
+                     group.figures);
 }
 
 Table PredictionTable(std::span<const kernel::EvaluatedRow> rows) {
-  Table table;
-  const std::size_t operator_column = table.AddColumn("operator", Table::Type::kText);
-  const std::size_t gpu = table.AddColumn("gpu", Table::Type::kText);
-  const std::size_t timing = table.AddColumn("timing", Table::Type::kText);
-  const std::size_t measured = table.AddColumn("measured_us", Table::Type::kNumber);
-  const std::size_t predicted = table.AddColumn("predicted_us", Table::Type::kNumber);
-  const std::size_t uncertainty = table.AddColumn("uncertainty", Table::Type::kNumber);
-  const std::size_t outside = table.AddColumn("extrapolated", Table::Type::kInteger);
-  for (const kernel::EvaluatedRow& evaluated : rows) {
-    const std::size_t row = table.AddRow();
-    table.Set(row, operator_column, kernel::Text(evaluated.measured.op));
-    table.Set(row, gpu, evaluated.measured.gpu->name);
-    table.Set(row, timing, std::string(kernel::TimingName(evaluated.measured.timing)));
-    table.Set(row, measured, evaluated.measured.seconds * 1e6);
-    table.Set(row, predicted, evaluated.predicted.seconds * 1e6);
-    table.Set(row, uncertainty, evaluated.predicted.uncertainty);
-    table.Set(row, outside, std::int64_t{evaluated.predicted.is_extrapolated});
+  constexpr Table::Type kText = Table::Type::kText;
+  constexpr Table::Type kNumber = Table::Type::kNumber;
+  Table table({{"operator", kText},
+               {"gpu", kText},
+               {"timing", kText},
+               {"measured_us", kNumber},
+               {"predicted_us", kNumber},
+               {"uncertainty", kNumber},
+               {"extrapolated", Table::Type::kInteger}});
+  for (const kernel::EvaluatedRow& row : rows) {
+    table.AddRow({kernel::Text(row.measured.op), row.measured.gpu->name,
+                  std::string(kernel::TimingName(row.measured.timing)), row.measured.seconds * 1e6,
+                  row.predicted.seconds * 1e6, row.predicted.uncertainty,
+                  std::int64_t{row.predicted.is_extrapolated}});
   }
   return table;
 }
 
-std::vector<std::string> RejectedLines(std::span<const std::string> files,
-                                       std::span<const RejectedRow> rows) {
-  std::vector<std::string> lines;
-  for (const RejectedRow& row : rows.first(std::min(rows.size(), kShownRejected))) {
-    const std::string line = row.line == 0 ? "" : fmt::format(":{}", row.line);
-    lines.push_back(fmt::format("{}{}: {}", files[row.file], line, row.reason));
-  }
-  if (rows.size() > kShownRejected) {
-    lines.push_back(fmt::format("… and {} more rows", rows.size() - kShownRejected));
-  }
-  return lines;
+double NearestRank(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<std::size_t>(
+      std::lround(share * static_cast<double>(sorted.size() - 1)))];
 }
 
 }  // namespace
@@ -225,8 +198,8 @@ std::vector<Value> MetricCells(std::vector<Value> names, const learn::Evaluation
   return names;
 }
 
-void SetMetrics(Value& object, const learn::Evaluation& metrics) {
-  object.Set("rows", metrics.rows)
+Value WithMetrics(Value object, const learn::Evaluation& metrics) {
+  return object.Set("rows", metrics.rows)
       .Set("mape", metrics.mape)
       .Set("gmae", metrics.gmae)
       .Set("median", metrics.median)
@@ -239,19 +212,8 @@ void SetMetrics(Value& object, const learn::Evaluation& metrics) {
       .Set("error_of_sum", metrics.error_of_sum);
 }
 
-Value MetricsData(const learn::Evaluation& metrics) {
-  Value data = Value::Object();
-  SetMetrics(data, metrics);
-  return data;
-}
-
-std::string RejectedText(std::span<const std::string> files, std::span<const RejectedRow> rows) {
-  return fmt::format("{}", fmt::join(RejectedLines(files, rows), "\n"));
-}
-
 Document::List NotUsedList(std::span<const std::string> files, std::span<const RejectedRow> rows) {
-  return {.key = "",
-          .heading = fmt::format("Not used: {} rows", rows.size()),
+  return {.heading = fmt::format("Not used: {} rows", rows.size()),
           .items = RejectedLines(files, rows)};
 }
 
@@ -264,20 +226,32 @@ Document EvaluationDocument(const KernelEvaluationResult& result) {
   section.Say(DistributionText(evaluation.overall));
   section.Add(WorstTable(evaluation.worst));
   section.Add(NotUsedList(result.data.files, result.data.rejected));
-  for (Document::Picture& picture : EvaluationPictures(result)) {
-    section.Add(std::move(picture));
-  }
-  Value groups = Value::List();
-  for (const kernel::EvaluatedGroup& group : evaluation.groups) {
-    groups.Add(GroupData(group));
-  }
+  std::ranges::move(EvaluationPictures(result), std::back_inserter(section.blocks));
   document.data = Value::Object()
                       .Set("split", result.split)
-                      .Set("overall", MetricsData(evaluation.overall))
-                      .Set("groups", std::move(groups))
+                      .Set("overall", WithMetrics(Value::Object(), evaluation.overall))
+                      .Set("groups", Value::ListOf(evaluation.groups, GroupData))
                       .Set("rejected_rows", result.data.rejected.size());
   document.sheets.emplace_back("predictions", PredictionTable(result.rows));
   return document;
+}
+
+draw::Spread ErrorSpread(draw::Series series, std::vector<double> errors) {
+  ORRERY_CHECK(!errors.empty(), "a spread has values");
+  std::ranges::sort(errors);
+  double sum = 0;
+  for (const double error : errors) {
+    sum += error;
+  }
+  const double p95 = NearestRank(errors, 0.95);
+  return {.series = std::move(series),
+          .smallest = NearestRank(errors, 0.05),
+          .lower_quartile = NearestRank(errors, 0.25),
+          .median = NearestRank(errors, 0.5),
+          .upper_quartile = NearestRank(errors, 0.75),
+          .largest = p95,
+          .note = fmt::format("mean {:.1f} %, 95 % below {:.1f} %, {} rows",
+                              sum / static_cast<double>(errors.size()), p95, errors.size())};
 }
 
 }  // namespace orrery::cli

@@ -1,14 +1,18 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "orrery/base/rejected_row.h"
+#include "orrery/base/csv.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
+#include "orrery/draw/chart/charts.h"
 #include "orrery/kernel/evaluation.h"
-#include "orrery/report/document.h"
 
 namespace orrery::cli {
 
@@ -21,34 +25,42 @@ struct KernelEvaluationResult {
 
 /// Errors by operator and GPU, their distribution, the worst rows and what was left out; the first
 /// table of its CSV has one line for each evaluated row. JSON: docs/formats/evaluate-json.md.
-[[nodiscard]] report::Document EvaluationDocument(const KernelEvaluationResult& evaluation);
+[[nodiscard]] Document EvaluationDocument(const KernelEvaluationResult& evaluation);
 
 /// Columns of `names` and of the error metrics of MetricCells.
-[[nodiscard]] std::vector<report::Document::Column> MetricColumns(
-    const std::vector<std::string>& names);
+[[nodiscard]] std::vector<Document::Column> MetricColumns(const std::vector<std::string>& names);
 
 /// Cells of a row: `names`, then the error metrics.
 [[nodiscard]] std::vector<Value> MetricCells(std::vector<Value> names,
                                              const learn::Evaluation& metrics);
 
-/// Sets the keys of the error metrics in a JSON object.
-void SetMetrics(Value& object, const learn::Evaluation& metrics);
-
-/// Returns an object of the error metrics.
-[[nodiscard]] Value MetricsData(const learn::Evaluation& metrics);
+/// Returns an object with the error metrics added.
+[[nodiscard]] Value WithMetrics(Value object, const learn::Evaluation& metrics);
 
 /// Lists rows that were not used; empty when all were.
-[[nodiscard]] report::Document::List NotUsedList(std::span<const std::string> files,
-                                                 std::span<const RejectedRow> rows);
+[[nodiscard]] Document::List NotUsedList(std::span<const std::string> files,
+                                         std::span<const RejectedRow> rows);
 
-/// Names rows that were not used: "FILE:LINE: reason", the first few of them.
-[[nodiscard]] std::string RejectedText(std::span<const std::string> files,
-                                       std::span<const RejectedRow> rows);
+/// How to read a chart of ErrorSpread.
+inline constexpr std::string_view kSpreadCaption =
+    "|error|: the bar ends at the median, the thick line spans the middle half of the rows, the "
+    "thin one nine of ten";
 
-/// The same for measurements of any kind.
-template <typename Measurements>
-[[nodiscard]] std::string RejectedText(const Measurements& data) {
-  return RejectedText(data.files, data.rejected);
-}
+/// How errors in per cent, at least one, are spread: from the 5th to the 95th of a hundred, with
+/// their mean in the note.
+[[nodiscard]] draw::Spread ErrorSpread(draw::Series series, std::vector<double> errors);
+
+struct EvaluateOverlapPairsArguments {
+  std::vector<std::string> paths;
+  std::vector<std::string> counters;
+  std::string model;     // evaluate this one on all rows
+  std::string held_out;  // fit on a part and evaluate the rest
+  std::string folder;    // for predictions, metrics and the pictures
+  std::uint64_t seed = 7;
+  OutputOptions output;
+};
+
+/// Evaluates a model of overlap on measured pairs; returns the exit status.
+[[nodiscard]] Result<int> EvaluateOverlapPairs(const EvaluateOverlapPairsArguments& arguments);
 
 }  // namespace orrery::cli

@@ -1,45 +1,85 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/statistics.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/command.h"
-#include "orrery/cli/evaluate/commands.h"
 #include "orrery/cli/evaluate/output.h"
-#include "orrery/cli/evaluate/overlap_pairs.h"
-#include "orrery/cli/evaluate/overlap_plot.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
 #include "orrery/compat/echo/evaluation.h"
+#include "orrery/draw/chart/charts.h"
 
 namespace orrery::cli {
 namespace {
 
-/// Options of `evaluate overlap --echo`.
+using EchoEvaluation = compat::echo::Evaluation;
+using compat::echo::HeldOutEvaluation;
+using compat::echo::HeldOutPredictions;
+using compat::echo::KernelRow;
+using compat::echo::ModelEvaluation;
+using compat::echo::PredictorSummary;
+using compat::echo::PublishedLine;
+
+// One predictor with wild errors must not make a stub of the others; its note says how long it is.
+constexpr double kLongestPercent = 60;
+
+/// |error| in percent of overlapped rows, all repeats.
+std::vector<double> Errors(const EchoEvaluation& evaluation,
+                           const HeldOutPredictions& predictions) {
+  const std::vector<std::uint32_t>& rows = evaluation.by_segment.validation.rows;
+  std::vector<double> errors;
+  for (const std::vector<double>& repeat : predictions.durations_ns) {
+    for (std::size_t position = 0; position < rows.size(); ++position) {
+      const auto& row = evaluation.rows[rows[position]];
+      if (row.IsOverlapped()) {
+        errors.push_back(100 * std::abs(repeat[position] / row.together_ns - 1));
+      }
+    }
+  }
+  return errors;
+}
+
+draw::Spread SpreadOf(const std::string& name, const std::vector<double>& errors) {
+  const bool is_ours = name.starts_with("ours");
+  const double p95 = Quantile(errors, 0.95);
+  return {.series = {name, is_ours ? "compute" : "memory"},
+          .smallest = Quantile(errors, 0.05),
+          .lower_quartile = Quantile(errors, 0.25),
+          .median = Median(errors),
+          .upper_quartile = Quantile(errors, 0.75),
+          .largest = std::min(p95, kLongestPercent),
+          .note = fmt::format("mean {:.1f} %, 95 % below {:.1f} %", Mean(errors), p95)};
+}
+
+Document::Picture EchoPicture(const EchoEvaluation& evaluation) {
+  draw::SpreadChart chart{.quantity = draw::Quantity::kPercent,
+                          .description = "How the errors of each predictor are spread"};
+  for (const HeldOutPredictions& predictions : evaluation.by_segment.validation.predictors) {
+    chart.rows.push_back(SpreadOf(predictions.predictor, Errors(evaluation, predictions)));
+  }
+  return {.heading = "Kernels concurrent with communication: predicted durations",
+          .svg = draw::RenderSpreadChart(chart),
+          .caption = fmt::format("Echo's public table, overlapped rows held out by segments of "
+                                 "communication. {}",
+                                 kSpreadCaption),
+          .legend = {{.name = "ours", .style = "compute"}, {.name = "others", .style = "memory"}}};
+}
+
 struct EvaluateEchoArguments {
   std::string folder;
   int repeats = 10;
   OutputOptions output;
 };
 
-using EchoEvaluation = compat::echo::Evaluation;
-using compat::echo::KernelRow;
-using compat::echo::ModelEvaluation;
-using compat::echo::HeldOutEvaluation;
-using compat::echo::PredictorSummary;
-using compat::echo::PublishedLine;
-using report::Document;
-using report::NumberFormat;
-using report::Unit;
-
 void AddPublished(const EchoEvaluation& evaluation, Document& document) {
   Document::List lines{
-      .key = "",
       .heading = "As shipped (the overlapped rows, most of them trained on, features raw)"};
   for (const PublishedLine& line : evaluation.published) {
     lines.items.push_back(line.Text());
@@ -60,16 +100,12 @@ void AddPublished(const EchoEvaluation& evaluation, Document& document) {
 void AddFed(const EchoEvaluation& evaluation, Document& document) {
   const NumberFormat percent("{:.1f}");
   const NumberFormat fit("{:.3f}");
-  Document::Table table{.key = "",
-                        .heading = "",
-                        .columns = {{"", "Echo's model"},
-                                    {"", "overlapped", percent},
-                                    {"", "held out", percent},
-                                    {"", "held out, overlapped", percent},
-                                    {"", "total held out", NumberFormat("{:+.1f}")},
-                                    {"", "R² of slowdown", fit},
-                                    {"", "R² trained", fit},
-                                    {"", "R² held out", fit}}};
+  Document::Table table{.columns = {AsText("Echo's model"), Formatted("overlapped", percent),
+                                    Formatted("held out", percent),
+                                    Formatted("held out, overlapped", percent),
+                                    Formatted("total held out", NumberFormat("{:+.1f}")),
+                                    Formatted("R² of slowdown", fit), Formatted("R² trained", fit),
+                                    Formatted("R² held out", fit)}};
   for (const ModelEvaluation& fed : evaluation.fed) {
     table.rows.push_back({fed.input, fed.overlapped.mape, fed.held_out.mape,
                           fed.held_out_overlapped.mape, fed.held_out.error_of_sum,
@@ -92,13 +128,10 @@ void AddLeftOut(const EchoEvaluation& evaluation, Document& document) {
         "step.");
     return;
   }
-  Document::Table table{.key = "",
-                        .heading = "",
-                        .columns = {{"", "id", Unit::kNumber},
-                                    {"", "kernel", Unit::kText, 44},
-                                    {"", "alone us", NumberFormat("{:.1f}", 1e-3)},
-                                    {"", "together us", NumberFormat("{:.1f}", 1e-3)},
-                                    {"", "ratio", NumberFormat("{:.2f}")}},
+  Document::Table table{.columns = {AsNumber("id"), AsText("", "kernel", 44),
+                                    Formatted("alone us", NumberFormat("{:.1f}", 1e-3)),
+                                    Formatted("together us", NumberFormat("{:.1f}", 1e-3)),
+                                    Formatted("ratio", NumberFormat("{:.2f}"))},
                         .max_shown = SIZE_MAX};
   for (const compat::echo::KernelRow& row : evaluation.left_out) {
     table.rows.push_back(
@@ -123,18 +156,12 @@ Document::Table SummaryTable(const HeldOutEvaluation& evaluation) {
   const NumberFormat percent("{:.1f}");
   const NumberFormat mape("{:.2f}");
   const NumberFormat signed_percent("{:+.2f}");
-  Document::Table table{.key = "",
-                        .heading = "",
-                        .columns = {{"", "predictor"},
-                                    {"", "MAPE", mape},
-                                    {"", "against the median", Unit::kNumber},
-                                    {"", "≤5 %", percent},
-                                    {"", "≤10 %", percent},
-                                    {"", "≤15 %", percent},
-                                    {"", "R² of ln", mape},
-                                    {"", "MAPE all", mape},
-                                    {"", "total", signed_percent},
-                                    {"", "total overlapped", signed_percent}}};
+  Document::Table table{.columns = {AsText("predictor"), Formatted("MAPE", mape),
+                                    AsNumber("against the median"), Formatted("≤5 %", percent),
+                                    Formatted("≤10 %", percent), Formatted("≤15 %", percent),
+                                    Formatted("R² of ln", mape), Formatted("MAPE all", mape),
+                                    Formatted("total", signed_percent),
+                                    Formatted("total overlapped", signed_percent)}};
   for (const PredictorSummary& summary : evaluation.summaries) {
     table.rows.push_back({summary.predictor, summary.mape, DifferenceText(summary),
                           summary.within_5, summary.within_10, summary.within_15,
@@ -168,35 +195,21 @@ void AddOurs(const EchoEvaluation& evaluation, Document& document) {
       .Add(SummaryTable(evaluation.by_row));
 }
 
-Value PublishedValue(const EchoEvaluation& evaluation) {
-  Value lines = Value::List();
-  for (const PublishedLine& line : evaluation.published) {
-    Value entry = Value::Object();
-    entry.Set("label", line.label).Set("value", line.value);
-    if (line.has_error) {
-      entry.Set("error_percent", line.error_percent);
-    }
-    lines.Add(std::move(entry));
-  }
-  return lines;
+Value PublishedData(const PublishedLine& line) {
+  Value entry = Value::Object();
+  entry.Set("label", line.label).Set("value", line.value);
+  return line.has_error ? entry.Set("error_percent", line.error_percent) : entry;
 }
 
-Value FedValue(const EchoEvaluation& evaluation) {
-  Value list = Value::List();
-  for (const ModelEvaluation& fed : evaluation.fed) {
-    Value entry = Value::Object();
-    entry.Set("feeding", fed.input)
-        .Set("r2_of_slowdown", fed.r2_of_slowdown)
-        .Set("r2_trained", fed.r2_trained)
-        .Set("r2_held_out", fed.r2_held_out);
-    for (const auto& [name, figures] : {std::pair{"overlapped", &fed.overlapped},
-                                        {"held_out", &fed.held_out},
-                                        {"held_out_overlapped", &fed.held_out_overlapped}}) {
-      entry.Set(name, MetricsData(*figures));
-    }
-    list.Add(std::move(entry));
-  }
-  return list;
+Value FedData(const ModelEvaluation& fed) {
+  return Value::Object()
+      .Set("feeding", fed.input)
+      .Set("r2_of_slowdown", fed.r2_of_slowdown)
+      .Set("r2_trained", fed.r2_trained)
+      .Set("r2_held_out", fed.r2_held_out)
+      .Set("overlapped", WithMetrics(Value::Object(), fed.overlapped))
+      .Set("held_out", WithMetrics(Value::Object(), fed.held_out))
+      .Set("held_out_overlapped", WithMetrics(Value::Object(), fed.held_out_overlapped));
 }
 
 Value SummaryValue(const PredictorSummary& summary) {
@@ -207,8 +220,8 @@ Value SummaryValue(const PredictorSummary& summary) {
       .Set("low_99", summary.from_median.low_99)
       .Set("high_99", summary.from_median.high_99)
       .Set("excludes_equality", summary.from_median.ExcludesEquality());
-  Value entry = Value::Object();
-  entry.Set("predictor", summary.predictor)
+  return Value::Object()
+      .Set("predictor", summary.predictor)
       .Set("mape", summary.mape)
       .Set("mape_minus_median", std::move(difference))
       .Set("within_5", summary.within_5)
@@ -218,29 +231,19 @@ Value SummaryValue(const PredictorSummary& summary) {
       .Set("mape_all", summary.mape_all)
       .Set("total", summary.total)
       .Set("total_overlapped", summary.total_overlapped);
-  return entry;
 }
 
 Value HeldOutValue(const HeldOutEvaluation& evaluation) {
   const bool by_segment = evaluation.held_out == compat::echo::HeldOut::kSegments;
-  Value predictors = Value::List();
-  for (const PredictorSummary& summary : evaluation.summaries) {
-    predictors.Add(SummaryValue(summary));
-  }
-  Value entry = Value::Object();
-  entry.Set("held_out", by_segment ? "stretches" : "rows")
+  return Value::Object()
+      .Set("held_out", by_segment ? "stretches" : "rows")
       .Set("folds", 5)
       .Set("repeats", evaluation.validation.predictors.front().durations_ns.size())
       .Set("rows", evaluation.validation.rows.size())
-      .Set("predictors", std::move(predictors));
-  return entry;
+      .Set("predictors", Value::ListOf(evaluation.summaries, SummaryValue));
 }
 
 Value DataOf(const EchoEvaluation& evaluation) {
-  Value left_out = Value::List();
-  for (const compat::echo::KernelRow& row : evaluation.left_out) {
-    left_out.Add(row.id);
-  }
   Value gains = Value::Object();
   for (std::size_t feature = 0; feature < evaluation.gain_shares.size(); ++feature) {
     gains.Set(compat::echo::kFeatures[feature], evaluation.gain_shares[feature]);
@@ -250,14 +253,14 @@ Value DataOf(const EchoEvaluation& evaluation) {
       .Set("trees", evaluation.num_trees)
       .Set("nodes", evaluation.num_nodes)
       .Set("gain_shares", std::move(gains))
-      .Set("published", PublishedValue(evaluation));
+      .Set("published", Value::ListOf(evaluation.published, PublishedData));
   if (evaluation.differences) {
     document.Set("published_agree", evaluation.differences->empty());
   }
   Value evaluated = Value::List();
   evaluated.Add(HeldOutValue(evaluation.by_segment)).Add(HeldOutValue(evaluation.by_row));
-  document.Set("fed", FedValue(evaluation))
-      .Set("left_out_ids", std::move(left_out))
+  document.Set("fed", Value::ListOf(evaluation.fed, FedData))
+      .Set("left_out_ids", Value::ListOf(evaluation.left_out, &KernelRow::id))
       .Set("stretches", evaluation.num_segments)
       .Set("forms", compat::echo::NumForms())
       .Set("noise_low", evaluation.noise_low)
@@ -281,14 +284,12 @@ Document DocumentOf(const EchoEvaluation& evaluation) {
   return document;
 }
 
-// Evaluates Echo's slowdown model as shipped and fed correctly, and ours, and prints it.
 Result<int> EvaluateEchoFolder(const EvaluateEchoArguments& arguments) {
   ORRERY_TRY(const EchoEvaluation evaluation,
-             compat::echo::EvaluateFolder(arguments.folder,
-                                        {.repeats = static_cast<std::size_t>(arguments.repeats)}));
-  ORRERY_TRY_STATUS(Deliver(DocumentOf(evaluation), arguments.output));
+             compat::echo::EvaluateFolder(
+                 arguments.folder, {.repeats = static_cast<std::size_t>(arguments.repeats)}));
   const bool differs = evaluation.differences && !evaluation.differences->empty();
-  return differs ? kExitPartial : kExitOk;
+  return Deliver(DocumentOf(evaluation), arguments.output, differs);
 }
 
 struct EvaluateOverlapArguments {
@@ -302,9 +303,9 @@ Result<int> EvaluateOverlap(EvaluateOverlapArguments& arguments) {
     return EvaluateEchoFolder(arguments.echo);
   }
   if (arguments.pairs.paths.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                "there is nothing to evaluate: name tables of `orrery measure overlap`, or a "
-                "folder of Echo's with --echo DIR");
+    return InvalidInput(
+        "there is nothing to evaluate: name tables of `orrery measure overlap`, or a "
+        "folder of Echo's with --echo DIR");
   }
   return EvaluateOverlapPairs(arguments.pairs);
 }
@@ -312,21 +313,18 @@ Result<int> EvaluateOverlap(EvaluateOverlapArguments& arguments) {
 void AddPairOptions(Verb& verb, EvaluateOverlapPairsArguments& arguments) {
   verb.AddOption("DATA", arguments.paths,
                  "tables of `orrery measure overlap`; docs/formats/overlap-pairs.md");
-  verb.AddOption("--counters", arguments.counters, "tables of counters of the same kernels")
-      .TypeName("FILE");
-  const Option model = verb.AddOption("--model", arguments.model, "evaluate this model on all rows")
-                           .TypeName("FILE");
+  verb.AddOption("--counters FILE", arguments.counters, "tables of counters of the same kernels");
+  const Option model =
+      verb.AddOption("--model FILE", arguments.model, "evaluate this model on all rows");
   verb.AddOption(
-          "--held-out", arguments.held_out,
+          "--held-out WHAT", arguments.held_out,
           "fit on a part and evaluate the rest: kernel (default), width, pattern, place, row; "
           "none: the shipped model on all rows")
-      .TypeName("WHAT")
       .Excludes(model)
       .ShowDefault("kernel");
   verb.AddOption("--seed", arguments.seed, "of the split (7)");
-  verb.AddOption("--out", arguments.folder,
-                 "write metrics, predictions and the pictures into this folder")
-      .TypeName("DIR");
+  verb.AddOption("--out DIR", arguments.folder,
+                 "write metrics, predictions and the pictures into this folder");
 }
 
 }  // namespace
@@ -337,17 +335,14 @@ void AddEvaluateOverlapCommand(Verb& evaluate) {
   Verb verb = evaluate.AddVerb(
       "overlap", "Predicted against measured times of kernels concurrent with communication");
   AddPairOptions(verb, arguments->pairs);
-  verb.AddOption("--echo", arguments->echo.folder,
-                 "a folder of Echo-slowdown: merged_features.csv, xgb_model.json")
-      .TypeName("DIR");
+  verb.AddOption("--echo DIR", arguments->echo.folder,
+                 "a folder of Echo-slowdown: merged_features.csv, xgb_model.json");
   verb.AddOption("--repeats", arguments->echo.repeats,
                  "of --echo: repetitions of the cross-validation (10)")
       .Range(1, 1'000);
-  verb.AddOption("--predictions", arguments->pairs.output.csv_file,
-                 "write every row to this CSV (.gz, .zst)")
-      .TypeName("FILE");
-  verb.AddOption("--svg", arguments->pairs.output.svg_file, "draw how the errors are spread")
-      .TypeName("FILE");
+  verb.AddOption("--predictions FILE", arguments->pairs.output.csv_file,
+                 "write every row to this CSV (.gz, .zst)");
+  verb.AddOption("--svg FILE", arguments->pairs.output.svg_file, "draw how the errors are spread");
   AddOutputOptions(verb, arguments->pairs.output);
   verb.OnRun([arguments] { return EvaluateOverlap(*arguments); });
 }

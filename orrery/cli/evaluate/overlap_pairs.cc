@@ -1,42 +1,31 @@
-#include "orrery/cli/evaluate/overlap_pairs.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "orrery/base/packing.h"
-#include "orrery/cli/evaluate/error_spread.h"
+#include "orrery/base/byte_sink.h"
 #include "orrery/cli/evaluate/output.h"
-#include "orrery/cli/overlap_pairs.h"
-#include "orrery/draw/chart/scatter_chart.h"
-#include "orrery/draw/chart/spread_chart.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
+#include "orrery/draw/chart/charts.h"
 #include "orrery/overlap/evaluation.h"
-#include "orrery/report/document.h"
+#include "orrery/overlap/pair_table.h"
 
 namespace orrery::cli {
 namespace {
 
 using overlap::OverlapEvaluation;
-using report::Document;
-using report::NumberFormat;
-using report::Unit;
 
 using overlap::EvaluatedPair;
 
 // A prediction off by more is drawn at the edge: the picture is about the many.
 constexpr double kLargestRatio = 4;
 constexpr std::size_t kFewestRows = 20;
-
-std::size_t SeriesOf(const EvaluatedPair& row) {
-  return row.row->mode == overlap::Mode::kSteady ? 0 : 1;
-}
 
 double Ratio(const EvaluatedPair& row) {
   return row.predicted_us / row.row->together_us;
@@ -53,7 +42,7 @@ draw::ScatterChart RatioChart(const std::vector<EvaluatedPair>& rows) {
   for (const EvaluatedPair& row : rows) {
     chart.points.push_back({.x = row.row->together_us * 1e3,
                             .y = std::clamp(Ratio(row), 1 / kLargestRatio, kLargestRatio),
-                            .series = SeriesOf(row)});
+                            .series = row.row->mode == overlap::Mode::kSteady ? 0U : 1U});
   }
   return chart;
 }
@@ -64,8 +53,7 @@ draw::SpreadChart ErrorChart(const std::vector<EvaluatedPair>& rows) {
     errors_of_kind[std::string(row.row->pair.compute.kind)].push_back(100 *
                                                                       std::abs(Ratio(row) - 1));
   }
-  draw::SpreadChart chart{.rows = {},
-                          .quantity = draw::Quantity::kPercent,
+  draw::SpreadChart chart{.quantity = draw::Quantity::kPercent,
                           .description = "Errors of the duration by kind of kernel"};
   for (const auto& [kind, errors] : errors_of_kind) {
     if (errors.size() >= kFewestRows) {
@@ -75,12 +63,10 @@ draw::SpreadChart ErrorChart(const std::vector<EvaluatedPair>& rows) {
   return chart;
 }
 
-// Draws how far off predictions of pairs are, row by row and by kind of kernel.
-std::vector<report::Document::Picture> OverlapPictures(
-    const overlap::OverlapEvaluation& evaluation) {
+std::vector<Document::Picture> OverlapPictures(const overlap::OverlapEvaluation& evaluation) {
   const learn::Evaluation& metrics = evaluation.predictors.front().duration;
   const draw::ScatterChart ratios = RatioChart(evaluation.rows);
-  std::vector<report::Document::Picture> pictures = {
+  std::vector<Document::Picture> pictures = {
       {.heading = "Kernels concurrent with communication: predicted over measured",
        .svg = draw::RenderScatter(ratios),
        .caption = fmt::format("{} pairs: mean error {:.1f} %, {:.0f} % of them within 10 %",
@@ -96,18 +82,15 @@ std::vector<report::Document::Picture> OverlapPictures(
 }
 
 Document::Table PredictorTable(const OverlapEvaluation& evaluation) {
-  Document::Table table{.key = "",
-                        .heading = "",
-                        .columns = {{"", "predictor"},
-                                    {"", "rows", Unit::kNumber},
-                                    {"", "MAPE", NumberFormat("{:.2f}")},
-                                    {"", "median", NumberFormat("{:.2f}")},
-                                    {"", "within 5 %", NumberFormat("{:.1f}")},
-                                    {"", "10 %", NumberFormat("{:.1f}")},
-                                    {"", "15 %", NumberFormat("{:.1f}")},
-                                    {"", "R2", NumberFormat("{:.4f}")},
-                                    {"", "R2 of the slowdown", NumberFormat("{:.3f}")},
-                                    {"", "total", NumberFormat("{:+.2f} %")}}};
+  Document::Table table{.columns = {AsText("predictor"), AsNumber("rows"),
+                                    Formatted("MAPE", NumberFormat("{:.2f}")),
+                                    Formatted("median", NumberFormat("{:.2f}")),
+                                    Formatted("within 5 %", NumberFormat("{:.1f}")),
+                                    Formatted("10 %", NumberFormat("{:.1f}")),
+                                    Formatted("15 %", NumberFormat("{:.1f}")),
+                                    Formatted("R2", NumberFormat("{:.4f}")),
+                                    Formatted("R2 of the slowdown", NumberFormat("{:.3f}")),
+                                    Formatted("total", NumberFormat("{:+.2f} %"))}};
   std::vector<overlap::PredictorEvaluation> lines = evaluation.predictors;
   lines.insert(lines.begin() + 1, evaluation.as_planned);
   for (const overlap::PredictorEvaluation& line : lines) {
@@ -119,11 +102,9 @@ Document::Table PredictorTable(const OverlapEvaluation& evaluation) {
   return table;
 }
 
-Value PredictorData(const overlap::PredictorEvaluation& figures) {
-  Value entry = Value::Object();
-  entry.Set("name", figures.name);
-  SetMetrics(entry, figures.duration);
-  return entry.Set("r2_of_stretch", figures.r2_of_slowdown);
+Value PredictorData(const overlap::PredictorEvaluation& metrics) {
+  return WithMetrics(Value::Object().Set("name", metrics.name), metrics.duration)
+      .Set("r2_of_stretch", metrics.r2_of_slowdown);
 }
 
 void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section) {
@@ -138,7 +119,7 @@ void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section)
       delays.median_error, delays.waited, overlap::kLeastDelayUs, delays.precision, delays.recall));
   section.Say(fmt::format("Repeats alone differ by {:.2f} % (median between quartiles)",
                           evaluation.noise_floor));
-  section.Set("communication", MetricsData(evaluation.communication))
+  section.Set("communication", WithMetrics(Value::Object(), evaluation.communication))
       .Set("delays", Value::Object()
                          .Set("waited", delays.waited)
                          .Set("median_error", delays.median_error)
@@ -148,17 +129,15 @@ void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section)
 }
 
 void AddGroups(const OverlapEvaluation& evaluation, Document::Section& section) {
-  Document::Table table{
-      .key = "", .heading = "", .columns = MetricColumns({"by", ""}), .max_shown = SIZE_MAX};
-  Value groups = Value::List();
+  Document::Table table{.columns = MetricColumns({"by", ""}), .max_shown = SIZE_MAX};
   for (const overlap::Group& group : evaluation.groups) {
     table.rows.push_back(MetricCells({group.what, group.name}, group.duration));
-    Value entry = Value::Object();
-    entry.Set("by", group.what).Set("name", group.name);
-    SetMetrics(entry, group.duration);
-    groups.Add(std::move(entry));
   }
-  section.Add(std::move(table)).Set("groups", std::move(groups));
+  section.Add(std::move(table))
+      .Set("groups", Value::ListOf(evaluation.groups, [](const overlap::Group& group) {
+             return WithMetrics(Value::Object().Set("by", group.what).Set("name", group.name),
+                                group.duration);
+           }));
 }
 
 void AddImportance(const OverlapEvaluation& evaluation, Document& document) {
@@ -174,25 +153,23 @@ void AddImportance(const OverlapEvaluation& evaluation, Document& document) {
 }
 
 Table PredictionsOf(const OverlapEvaluation& evaluation, const overlap::PairTable& data) {
-  Table table;
-  const std::size_t file = table.AddColumn("file", Table::Type::kText);
-  const std::size_t line = table.AddColumn("line", Table::Type::kInteger);
-  const std::size_t kernel = table.AddColumn("kernel", Table::Type::kText);
-  const std::size_t mode = table.AddColumn("mode", Table::Type::kText);
-  const std::size_t blocks = table.AddColumn("blocks", Table::Type::kInteger);
-  const std::size_t alone = table.AddColumn("alone_us", Table::Type::kNumber);
-  const std::size_t measured = table.AddColumn("measured_us", Table::Type::kNumber);
-  const std::size_t predicted = table.AddColumn("predicted_us", Table::Type::kNumber);
-  for (const overlap::EvaluatedPair& evaluated : evaluation.rows) {
-    const std::size_t row = table.AddRow();
-    table.Set(row, file, data.files[evaluated.row->file]);
-    table.Set(row, line, static_cast<std::int64_t>(evaluated.row->line));
-    table.Set(row, kernel, evaluated.row->kernel);
-    table.Set(row, mode, evaluated.row->mode == overlap::Mode::kSteady ? "steady" : "arrival");
-    table.Set(row, blocks, evaluated.row->pair.communication.shape.blocks);
-    table.Set(row, alone, evaluated.row->pair.compute.alone_us);
-    table.Set(row, measured, evaluated.row->together_us);
-    table.Set(row, predicted, evaluated.predicted_us);
+  constexpr Table::Type kText = Table::Type::kText;
+  constexpr Table::Type kInteger = Table::Type::kInteger;
+  constexpr Table::Type kNumber = Table::Type::kNumber;
+  Table table({{"file", kText},
+               {"line", kInteger},
+               {"kernel", kText},
+               {"mode", kText},
+               {"blocks", kInteger},
+               {"alone_us", kNumber},
+               {"measured_us", kNumber},
+               {"predicted_us", kNumber}});
+  for (const EvaluatedPair& evaluated : evaluation.rows) {
+    const overlap::MeasuredPair& row = *evaluated.row;
+    table.AddRow({data.files[row.file], static_cast<std::int64_t>(row.line), row.kernel,
+                  std::string(row.mode == overlap::Mode::kSteady ? "steady" : "arrival"),
+                  row.pair.communication.shape.blocks, row.pair.compute.alone_us, row.together_us,
+                  evaluated.predicted_us});
   }
   return table;
 }
@@ -209,22 +186,15 @@ Document DocumentOf(const Evaluated& evaluated, const overlap::PairTable& data) 
       .title = fmt::format("Evaluated: {}; the kernel's duration during communication, errors in %",
                            evaluated.what),
       .kind = "Orrery evaluation"};
-  Value predictors = Value::List();
-  for (const overlap::PredictorEvaluation& figures : evaluation.predictors) {
-    predictors.Add(PredictorData(figures));
-  }
   Document::Section& section = document.AddSection();
   section.Set("judged", evaluated.what)
-      .Set("predictors", std::move(predictors))
+      .Set("predictors", Value::ListOf(evaluation.predictors, PredictorData))
       .Set("as_planned", PredictorData(evaluation.as_planned))
       .Add(PredictorTable(evaluation));
   AddSummary(evaluation, section);
   AddGroups(evaluation, section);
   AddImportance(evaluation, document);
-  Document::Section& pictures = document.AddSection();
-  for (Document::Picture& picture : OverlapPictures(evaluation)) {
-    pictures.Add(std::move(picture));
-  }
+  std::ranges::move(OverlapPictures(evaluation), std::back_inserter(document.AddSection().blocks));
   document.sheets.emplace_back("predictions", PredictionsOf(evaluation, data));
   return document;
 }
@@ -247,11 +217,10 @@ Result<Evaluated> EvaluatePairs(const EvaluateOverlapPairsArguments& arguments,
   ORRERY_TRY(const overlap::HeldOut what, overlap::HeldOutOf(arguments.held_out));
   const overlap::PairSplit split = overlap::SplitPairs(data.rows, what, arguments.seed);
   if (split.train.empty() || split.test.empty()) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("held out by {} nothing is left to learn from or to evaluate; take more "
-                    "rows, or another --held-out",
-                    arguments.held_out));
+    return InvalidInput(
+        "held out by {} nothing is left to learn from or to evaluate; take more "
+        "rows, or another --held-out",
+        arguments.held_out);
   }
   ORRERY_TRY(const overlap::LearnedModel model,
              overlap::FitOverlap(split.train, {.seed = arguments.seed}));
@@ -280,7 +249,7 @@ Result<int> EvaluateOverlapPairs(const EvaluateOverlapPairsArguments& arguments)
     ORRERY_TRY_STATUS(WriteFolder(arguments.folder, document));
   }
   ORRERY_TRY_STATUS(Deliver(document, arguments.output));
-  return NoticeRejectedPairs(data);
+  return NoticeRejected(data);
 }
 
 }  // namespace orrery::cli

@@ -4,15 +4,17 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
-#include "orrery/base/packing.h"
-#include "orrery/cli/collective_data.h"
-#include "orrery/cli/command.h"
-#include "orrery/cli/evaluate/output.h"
-#include "orrery/cli/fit/commands.h"
-#include "orrery/cli/terminal.h"
-#include "orrery/collective/calibration.h"
-#include "orrery/draw/text_table.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
+#include "orrery/collective/machine_models.h"
+#include "orrery/collective/measurement.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/framework_fit.h"
+#include "orrery/simulate/simulation.h"
 
 namespace orrery::cli {
 namespace {
@@ -41,8 +43,9 @@ std::string OutlierText(const collective::Measurements& data,
     const collective::Measurement& row = *outliers[i].row;
     const std::string line = row.line == 0 ? "" : fmt::format(":{}", row.line);
     text += fmt::format("  {}{}: {} of {} bytes on {} GPUs: {:.1f} us, the fit says {:.1f}\n",
-                        data.files[row.file], line, Name(row.request.kind), row.request.size.count,
-                        row.gpus, row.seconds * 1e6, outliers[i].predicted_seconds * 1e6);
+                        data.files[row.file], line, CollectiveKindName(row.request.kind),
+                        row.request.size.count, row.gpus, row.seconds * 1e6,
+                        outliers[i].predicted_seconds * 1e6);
   }
   if (outliers.size() > kNamedOutliers) {
     text += fmt::format("  … and {} more\n", outliers.size() - kNamedOutliers);
@@ -92,8 +95,59 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
   ORRERY_TRY_STATUS(WriteFile(arguments.output, models.Text()));
   Print(fmt::format("{}: {} machines\n", arguments.output, models.all().size()));
   if (!skipped.empty() || !data.rejected.empty()) {
-    PrintNotice(fmt::format("not used:\n{}{}", skipped, RejectedText(data)));
+    PrintNotice(fmt::format("not used:\n{}{}", skipped, RejectedText(data.files, data.rejected)));
     return kExitPartial;
+  }
+  return kExitOk;
+}
+
+struct FitFrameworksArguments {
+  std::vector<std::string> paths;
+  std::string output;
+  std::vector<std::string> only;
+  std::vector<std::string> without;
+  std::size_t most_rows = 0;
+  simulate::SimulationOptions engine;
+};
+
+std::string FitText(const simulate::FrameworkFit& fit) {
+  std::string text =
+      fmt::format("{}: {} rows, mean error {:.1f} % before, {:.1f} % after\n", fit.framework.name,
+                  fit.rows, 100 * fit.error_before, 100 * fit.error_after);
+  for (const workload::FittedScalar& scalar : workload::FittedScalars()) {
+    text += fmt::format("  {:<22}{:.4g}\n", scalar.key, fit.framework.*scalar.member);
+  }
+  return text;
+}
+
+Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
+  std::vector<std::unique_ptr<workload::RunTable>> tables;
+  for (const std::string& path : arguments.paths) {
+    ORRERY_TRY(tables.emplace_back(), workload::OpenRunTable(path));
+  }
+  ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
+  simulate::FrameworkFitOptions options;
+  options.engine = arguments.engine;
+  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
+             LoadOverlapModel(options.engine));
+  options.only = arguments.only;
+  options.without_sources = arguments.without;
+  if (arguments.most_rows > 0) {
+    options.most_rows_of_source = arguments.most_rows;
+  }
+  options.progress = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  const std::vector<simulate::FrameworkFit> fits = simulate::FitFrameworks(tables, models, options);
+  if (fits.empty()) {
+    return InvalidInput(
+        "{}: no row of grade A or A- that can be simulated names a framework of "
+        "the catalogue",
+        arguments.paths.front());
+  }
+  for (const simulate::FrameworkFit& fit : fits) {
+    fmt::print("{}", FitText(fit));
+  }
+  if (!arguments.output.empty()) {
+    ORRERY_TRY_STATUS(WriteFile(arguments.output, simulate::FitsText(fits)));
   }
   return kExitOk;
 }
@@ -104,14 +158,29 @@ void AddFitCollectivesCommand(Verb& fit) {
   auto arguments = std::make_shared<FitCollectivesArguments>();
   Verb verb = fit.AddVerb("collectives", "Constants of machines, from measured collectives");
   verb.AddOption("DATA", arguments->paths,
-                   "nccl-tests logs or tables; docs/formats/measured-collectives.md")
+                 "nccl-tests logs or tables; docs/formats/measured-collectives.md")
       .Required();
-  verb.AddOption("-o,--output", arguments->output, "the model file to write")
-      .TypeName("FILE")
-      .Required();
-  verb.AddOption("--cluster", arguments->cluster, "the machine, where the data do not name it")
-      .TypeName("NAME");
+  verb.AddOption("-o,--output FILE", arguments->output, "the model file to write").Required();
+  verb.AddOption("--cluster NAME", arguments->cluster,
+                 "the machine, where the data do not name it");
   verb.OnRun([arguments] { return FitCollectives(*arguments); });
+}
+
+void AddFitFrameworksCommand(Verb& fit) {
+  auto arguments = std::make_shared<FitFrameworksArguments>();
+  Verb verb = fit.AddVerb(
+      "frameworks",
+      "Efficiency of frameworks relative to isolated kernels and collectives, from published runs");
+  verb.AddOption("TABLE", arguments->paths,
+                 "tables of published runs; docs/formats/published-runs.md")
+      .Required();
+  verb.AddOption("-o,--output FILE", arguments->output, "write the scalars to this file");
+  verb.AddOption("--only TEXT", arguments->only, "only frameworks whose name contains this");
+  verb.AddOption("--without TEXT", arguments->without,
+                 "leave out sources whose name contains this");
+  verb.AddOption("--rows INT", arguments->most_rows, "most rows of a source (120)");
+  AddOverlapOption(verb, arguments->engine.overlap);
+  verb.OnRun([arguments] { return FitFrameworks(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -11,10 +11,10 @@
 
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/command.h"
-#include "orrery/cli/fit/commands.h"
-#include "orrery/cli/run_options.h"
-#include "orrery/cli/terminal.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
+#include "orrery/ingest/run.h"
 #include "orrery/simulate/replay_calibration.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_fit.h"
@@ -34,42 +34,32 @@ struct FitHostArguments {
 
 /// A recording that was read, with the name that measured steps have for it.
 struct Recording {
-  std::string path;
   std::string name;  // the file's, up to the first dot
   trace::Trace trace;
   bool is_left_out = false;
 };
 
-std::string NameOf(const std::string& path) {
-  const std::string file = std::filesystem::path(path).filename().string();
-  return file.substr(0, file.find('.'));
-}
-
 Result<Recording> ReadRecording(const FitHostArguments& arguments, const std::string& path) {
-  RunArguments one = arguments.run;
-  one.paths = {path};
-  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(one));
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run, {path}));
   if (run.set.ranks.size() != 1 || run.set.ranks[0].host_ops.empty() ||
       run.set.ranks[0].runtime_calls.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: no recording of one rank with operators and runtime calls", path));
+    return InvalidInput("{}: no recording of one rank with operators and runtime calls", path);
   }
-  Recording recording{.path = path, .name = NameOf(path), .trace = std::move(run.set.ranks[0])};
-  recording.is_left_out = std::find(arguments.without.begin(), arguments.without.end(),
-                                    recording.name) != arguments.without.end();
+  const std::string file = std::filesystem::path(path).filename().string();
+  Recording recording{.name = file.substr(0, file.find('.')), .trace = std::move(run.set.ranks[0])};
+  recording.is_left_out =
+      std::ranges::find(arguments.without, recording.name) != arguments.without.end();
   return recording;
 }
 
 Result<std::vector<Recording>> ReadRecordings(const FitHostArguments& arguments) {
   std::vector<Recording> recordings;
   for (const std::string& path : arguments.run.paths) {
-    ORRERY_TRY(Recording recording, ReadRecording(arguments, path));
-    recordings.push_back(std::move(recording));
+    ORRERY_TRY(recordings.emplace_back(), ReadRecording(arguments, path));
   }
   for (const std::string& name : arguments.without) {
-    if (std::none_of(recordings.begin(), recordings.end(),
-                     [&](const Recording& recording) { return recording.name == name; })) {
-      return Fail(Error::Kind::kNotFound, fmt::format("--without {}: no such recording", name));
+    if (std::ranges::find(recordings, name, &Recording::name) == recordings.end()) {
+      return NotFound("--without {}: no such recording", name);
     }
   }
   return recordings;
@@ -94,9 +84,7 @@ Result<std::vector<simulate::MeasuredRecording>> ReadSteps(
     }
   }
   if (measured.empty()) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("{}: no row with 'name' and 'step_ms' for any of the recordings", path));
+    return InvalidInput("{}: no row with 'name' and 'step_ms' for any of the recordings", path);
   }
   return measured;
 }
@@ -108,9 +96,9 @@ Result<double> ProfilerCostNs(const FitHostArguments& arguments, const workload:
     return *arguments.profiler_cost_us * 1000;
   }
   if (arguments.steps.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                "what the profiler adds to an event is not known: give --steps with measured "
-                "steps, or --profiler-cost");
+    return InvalidInput(
+        "the overhead of the profiler per event is not known: give --steps with measured steps, or "
+        "--profiler-cost");
   }
   ORRERY_TRY(const auto measured, ReadSteps(arguments.steps, recordings));
   return simulate::CalibrateProfilerCost(fit, measured, without);
@@ -131,7 +119,7 @@ Status AddLaunches(const std::vector<std::string>& paths, workload::HostModel& m
   return {};
 }
 
-Status FitHost(const FitHostArguments& arguments) {
+Result<int> FitHost(const FitHostArguments& arguments) {
   ORRERY_TRY(const std::vector<Recording> recordings, ReadRecordings(arguments));
   workload::HostFit fit;
   std::vector<std::size_t> without;
@@ -150,31 +138,27 @@ Status FitHost(const FitHostArguments& arguments) {
       fmt::format("{}: {} entries from {} recording{}, {:.2f} µs of the profiler off each event\n",
                   arguments.output, model.entries().size(), num_used, num_used == 1 ? "" : "s",
                   cost_ns / 1000));
-  return {};
+  return kExitOk;
 }
 
 }  // namespace
 
 void AddFitHostCommand(Verb& fit) {
   auto arguments = std::make_shared<FitHostArguments>();
-  Verb verb = fit.AddVerb("host", "What the host spends on operators, from recorded traces");
+  Verb verb = fit.AddVerb("host", "CPU time of operators and launches, from recorded traces");
   verb.AddOption("TRACE", arguments->run.paths, "recordings with operators and runtime calls")
       .Required();
-  verb.AddOption("--steps", arguments->steps,
-                 "CSV with columns name and step_ms, measured without the profiler; finds what "
-                 "the profiler adds")
-      .TypeName("FILE");
-  verb.AddOption("--kernels", arguments->measured_kernels,
-                 "tables of `orrery measure kernels`: how often operators launch that no "
-                 "recording has")
-      .TypeName("FILE");
-  verb.AddOption("--profiler-cost", arguments->profiler_cost_us,
-                 "what the profiler adds to an event, instead of --steps")
-      .TypeName("US")
+  verb.AddOption(
+      "--steps FILE", arguments->steps,
+      "CSV with columns name and step_ms, measured without the profiler, to find its overhead");
+  verb.AddOption(
+      "--kernels FILE", arguments->measured_kernels,
+      "tables of `orrery measure kernels`: launch counts of operators that no recording has");
+  verb.AddOption("--profiler-cost US", arguments->profiler_cost_us,
+                 "overhead of the profiler per event, instead of --steps")
       .Range(0.0, 1e3);
-  verb.AddOption("--without", arguments->without,
+  verb.AddOption("--without NAME", arguments->without,
                  "leave out the recording of this name; may be repeated")
-      .TypeName("NAME")
       .OneValueEach();
   verb.AddOption("-o,--output", arguments->output, "file to write").Required();
   AddRunOptions(verb, arguments->run);

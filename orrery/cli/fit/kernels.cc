@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -7,16 +8,15 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/command.h"
-#include "orrery/cli/evaluate/output.h"
-#include "orrery/cli/fit/commands.h"
-#include "orrery/cli/kernel_models.h"
-#include "orrery/cli/model_sources.h"
-#include "orrery/cli/terminal.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/evaluation.h"
-#include "orrery/kernel/fit.h"
-#include "orrery/kernel/row_split.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/model_set.h"
 #include "orrery/learn/model_file.h"
 
 namespace orrery::cli {
@@ -63,11 +63,7 @@ Result<kernel::Measurements> ReadRows(const FitKernelsArguments& arguments) {
   std::erase_if(data.rows, [&](const kernel::Measurement& row) {
     return row.spread * 100 > arguments.largest_spread || (only != nullptr && row.gpu != only);
   });
-  if (data.rows.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                "no row of the data can be used\n" + RejectedText(data));
-  }
-  return data;
+  return WithRows(std::move(data));
 }
 
 Result<int> FitKernels(const FitKernelsArguments& arguments) {
@@ -91,12 +87,45 @@ Result<int> FitKernels(const FitKernelsArguments& arguments) {
       "{}: {} models from {} rows, {:.0f} kB\n", arguments.output, models.models().size(),
       data.rows.size(),
       static_cast<double>(std::filesystem::file_size(arguments.output, ignored)) / 1000));
-  if (!data.rejected.empty()) {
-    PrintNotice(
-        fmt::format("{} rows were not used:\n{}", data.rejected.size(), RejectedText(data)));
-    return kExitPartial;
+  return NoticeRejected(data);
+}
+
+struct FitSiblingsArguments {
+  std::vector<std::string> paths;
+  std::string output;
+  std::vector<std::string> gpus;
+};
+
+Result<kernel::Measurements> ReadSiblingRows(const FitSiblingsArguments& arguments) {
+  ORRERY_TRY(kernel::Measurements data, kernel::ReadMeasurements(arguments.paths));
+  std::vector<const hardware::Gpu*> chosen;
+  for (const std::string& name : arguments.gpus) {
+    ORRERY_TRY(chosen.emplace_back(), GpuNamed(name));
   }
-  return kExitOk;
+  std::erase_if(data.rows, [&](const kernel::Measurement& row) {
+    return !chosen.empty() && std::ranges::find(chosen, row.gpu) == chosen.end();
+  });
+  return data;
+}
+
+Result<int> FitSiblings(const FitSiblingsArguments& arguments) {
+  ORRERY_TRY(const kernel::Measurements data, ReadSiblingRows(arguments));
+  ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
+  kernel::SiblingLevels fitted;
+  fitted.levels = kernel::FitSiblingLevels(models, data.rows);
+  if (fitted.levels.empty()) {
+    return InvalidInput(
+        "{}: fewer than {} rows of any operator on a GPU that models of other GPUs cover{}",
+        arguments.paths.front(), kernel::kFewestRowsOfLevel,
+        data.rejected.empty() ? "" : "\n" + RejectedText(data.files, data.rejected));
+  }
+  for (const std::string& path : arguments.paths) {
+    fitted.sources.push_back(std::filesystem::path(path).filename().string());
+  }
+  ORRERY_TRY_STATUS(WriteFile(arguments.output, kernel::SiblingLevelsText(fitted)));
+  Print(fmt::format("{}: levels of {} operators from {} rows\n", arguments.output,
+                    fitted.levels.size(), data.rows.size()));
+  return NoticeRejected(data);
 }
 
 }  // namespace
@@ -105,19 +134,28 @@ void AddFitKernelsCommand(Verb& fit) {
   auto arguments = std::make_shared<FitKernelsArguments>();
   Verb verb = fit.AddVerb("kernels", "Times of operators, from measurements");
   verb.AddOption("DATA", arguments->paths,
-                   "tables of `orrery measure kernels`, NeuSight or aiconfigurator")
+                 "tables of `orrery measure kernels`, NeuSight or aiconfigurator")
       .Required();
-  verb.AddOption("-o,--output", arguments->output, "the model file to write")
-      .TypeName("FILE")
-      .Required();
-  verb.AddOption("--gpu", arguments->gpu, "only rows of this GPU").TypeName("NAME");
+  verb.AddOption("-o,--output FILE", arguments->output, "the model file to write").Required();
+  verb.AddOption("--gpu NAME", arguments->gpu, "only rows of this GPU");
   verb.AddOption("--max-spread", arguments->largest_spread,
-                   "leave out rows whose repeats differ by more percent (20)")
+                 "leave out rows whose repeats differ by more than so many percent (20)")
       .Range(0.0, 1e6);
   verb.AddOption("--seed", arguments->seed, "of draws and splits (1)");
   verb.AddFlag("--no-figures", arguments->skip_figures,
-                 "do not evaluate a second fit on unseen shapes for the model's card");
+               "do not evaluate a second fit on unseen shapes for the model's card");
   verb.OnRun([arguments] { return FitKernels(*arguments); });
+}
+
+void AddFitSiblingsCommand(Verb& fit) {
+  auto arguments = std::make_shared<FitSiblingsArguments>();
+  Verb verb = fit.AddVerb(
+      "siblings", "Corrections for GPUs with few measurements, relative to models of other GPUs");
+  verb.AddOption("DATA", arguments->paths, "tables as `orrery fit kernels` takes them").Required();
+  verb.AddOption("-o,--output FILE", arguments->output, "the file to write").Required();
+  verb.AddOption("--gpu NAME", arguments->gpus, "only rows of this GPU; may be repeated")
+      .OneValueEach();
+  verb.OnRun([arguments] { return FitSiblings(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -1,5 +1,3 @@
-#include "orrery/cli/command.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -17,16 +15,14 @@
 #include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/base/progress.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/memory/input.h"
-#include "orrery/cli/memory/paper.h"
-#include "orrery/cli/memory/times.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/output.h"
-#include "orrery/cli/run_options.h"
-#include "orrery/cli/terminal.h"
 #include "orrery/cli/verb.h"
 #include "orrery/ingest/pieces.h"
-#include "orrery/trace/steps.h"
+#include "orrery/ingest/run.h"
+#include "orrery/trace/finish.h"
 
 namespace orrery::cli {
 namespace {
@@ -48,17 +44,12 @@ struct PieceResult {
 // Below it a recording fits into memory many times over, and all lists can be shown.
 constexpr std::uintmax_t kLargeBytes = 64 << 20;
 
-// Pieces are alike, so the next one allocates what one has freed. The allocator would hand it to the
-// system in between, page by page: more than a quarter of the time.
+// Pieces are alike, so the next one allocates what one has freed. The allocator would hand it to
+// the system in between, page by page: more than a quarter of the time.
 void KeepFreedMemory() {
   constexpr int kKeptBytes = 1 << 30;
   mallopt(M_TRIM_THRESHOLD, kKeptBytes);
   mallopt(M_MMAP_THRESHOLD, kKeptBytes);
-}
-
-bool NeedsTouches(const MemoryTool& tool) {
-  const std::vector<memory::Need> needs = tool.needs();
-  return std::ranges::find(needs, memory::Need::kTouches) != needs.end();
 }
 
 ingest::PiecesOptions OptionsOf(const MemoryTool& tool, const RunArguments& run,
@@ -66,14 +57,13 @@ ingest::PiecesOptions OptionsOf(const MemoryTool& tool, const RunArguments& run,
   ingest::PiecesOptions options;
   options.read.threads = run.threads;
   options.read.step_marker = run.step_marker;
-  options.with_touches = NeedsTouches(tool);
+  options.with_touches = std::ranges::find(tool.needs, memory::Need::kTouches) != tool.needs.end();
   if (arguments.piece_bytes) {
     options.piece_bytes = static_cast<std::uint64_t>(*arguments.piece_bytes);
   }
   return options;
 }
 
-// Adds them to a verb.
 void AddPieceOptions(Verb& verb, PieceArguments& arguments) {
   verb.AddFlag("--whole", arguments.whole,
                "read a large stream at once, for all lists; takes eight times its size in memory");
@@ -83,9 +73,8 @@ void AddPieceOptions(Verb& verb, PieceArguments& arguments) {
       .Excludes("--whole");
 }
 
-// Returns whether the tool is to take the recording in pieces: one event stream of 64 MiB or more.
 bool TakesPieces(const MemoryTool& tool, const RunArguments& run, const PieceArguments& arguments) {
-  if (arguments.whole || run.paths.size() != 1 || tool.Begin({}) == nullptr) {
+  if (arguments.whole || run.paths.size() != 1 || !tool.begin) {
     return false;
   }
   std::error_code error;
@@ -94,7 +83,6 @@ bool TakesPieces(const MemoryTool& tool, const RunArguments& run, const PieceArg
          ingest::HasPieces(run.paths.front());
 }
 
-// Gives the tool one piece after the other, with a progress line.
 Result<PieceResult> RunInPieces(const MemoryTool& tool, const RunArguments& run,
                                 const PieceArguments& arguments, std::size_t top) {
   ORRERY_TRY_STATUS(trace::CheckStepMarker(run.step_marker));
@@ -102,7 +90,7 @@ Result<PieceResult> RunInPieces(const MemoryTool& tool, const RunArguments& run,
   const std::string& path = run.paths.front();
   ORRERY_TRY(const std::unique_ptr<ingest::Pieces> pieces,
              ingest::OpenPieces(path, OptionsOf(tool, run, arguments)));
-  const std::unique_ptr<MemoryAnalysis> analysis = tool.Begin({.top = top, .threads = run.threads});
+  const MemoryAnalysis analysis = tool.begin({.top = top, .threads = run.threads});
   CoverageAndNeeds seen;
   ProgressLine line(TerminalProgress());
   std::int64_t done = 0;
@@ -112,14 +100,14 @@ Result<PieceResult> RunInPieces(const MemoryTool& tool, const RunArguments& run,
       break;
     }
     seen.Add(*piece);
-    ORRERY_TRY_STATUS(analysis->Add(*piece));
+    ORRERY_TRY_STATUS(analysis.add(*piece));
     line.Update(++done, static_cast<std::int64_t>(pieces->size()), path);
   }
   const std::string title = std::filesystem::path(path).filename().string();
   ORRERY_TRY_STATUS(seen.Check(tool, title));
   PieceResult result;
   result.is_partial = pieces->is_partial();
-  ORRERY_TRY(result.result, analysis->Finish());
+  result.result = analysis.finish();
   result.result.coverage = {seen.Line("")};
   seen.AddParts(title, result.result.coverage_parts);
   return result;
@@ -136,23 +124,23 @@ struct MemoryArguments {
 
 std::vector<std::string_view> ToolNames(const MemoryTools& tools) {
   std::vector<std::string_view> names;
-  for (const auto& tool : tools) {
-    names.push_back(tool->name());
+  for (const MemoryTool& tool : tools) {
+    names.push_back(tool.name);
   }
   return names;
 }
 
 Result<const MemoryTool*> FindTool(const MemoryArguments& arguments) {
-  for (const auto& tool : arguments.tools) {
-    if (tool->name() == arguments.tool) {
-      return tool.get();
+  for (const MemoryTool& tool : arguments.tools) {
+    if (tool.name == arguments.tool) {
+      return &tool;
     }
   }
   const std::vector<std::string_view> names = ToolNames(arguments.tools);
-  return Fail(Error::Kind::kNotFound,
-              fmt::format("no such memory tool: {} (did you mean {}? orrery memory --help lists "
-                          "them)",
-                          arguments.tool, NearestWord(arguments.tool, names)));
+  return NotFound(
+      "no such memory tool: {} (did you mean {}? orrery memory --help lists "
+      "them)",
+      arguments.tool, NearestWord(arguments.tool, names));
 }
 
 std::string TitleOf(const MemoryInput& input) {
@@ -180,22 +168,20 @@ Result<MemoryResult> ResultOf(const MemoryArguments& arguments, const MemoryTool
 Result<int> Paper(const MemoryArguments& arguments) {
   ORRERY_TRY(const MemoryPaper paper,
              MakeMemoryPaper(arguments.paper, arguments.sources, arguments.tools));
-  ORRERY_TRY_STATUS(Deliver(paper.document, arguments.output));
-  return paper.is_partial ? kExitPartial : kExitOk;
+  return Deliver(paper.document, arguments.output, paper.is_partial);
 }
 
 Result<int> MemoryInPieces(const MemoryArguments& arguments, const MemoryTool& tool) {
   ORRERY_TRY(PieceResult result,
              RunInPieces(tool, arguments.sources.run, arguments.pieces, arguments.sources.top));
   const std::string title = MemoryTitle(arguments.sources.run.paths.front());
-  ORRERY_TRY_STATUS(
-      Deliver(MemoryDocument(tool.name(), title, std::move(result.result)), arguments.output));
-  return result.is_partial ? kExitPartial : kExitOk;
+  return Deliver(MemoryDocument(tool.name, title, std::move(result.result)), arguments.output,
+                 result.is_partial);
 }
 
 Result<int> Memory(const MemoryArguments& arguments) {
   if (arguments.sources.run.paths.empty() == arguments.paper.empty()) {
-    return Fail(Error::Kind::kInvalidInput, "either PATH or --paper is required");
+    return InvalidInput("either PATH or --paper is required");
   }
   if (!arguments.paper.empty()) {
     return Paper(arguments);
@@ -209,41 +195,37 @@ Result<int> Memory(const MemoryArguments& arguments) {
   if (tool != nullptr && !is_whole && TakesPieces(*tool, arguments.sources.run, arguments.pieces)) {
     return MemoryInPieces(arguments, *tool);
   }
-  const Reads reads = tool == nullptr ? Reads::kOneRank : tool->reads();
-  const bool joins_times = tool == nullptr || tool->joins_times();
+  const Reads reads = tool == nullptr ? Reads::kOneRank : tool->reads;
+  const bool joins_times = tool == nullptr || tool->joins_times;
   ORRERY_TRY(const ReadMemory read, ReadMemoryRuns(arguments.sources, reads, joins_times));
   ORRERY_TRY(const MemoryInput input, MemoryInputOf(arguments.sources, read, reads));
   ORRERY_TRY(MemoryResult result, ResultOf(arguments, tool, input));
   if (!read.joins.empty()) {
     AddTimes(read.joins, result);
   }
-  ORRERY_TRY_STATUS(Deliver(
-      MemoryDocument(tool == nullptr ? "summary" : tool->name(), TitleOf(input), std::move(result)),
-      arguments.output));
-  return read.is_partial() ? kExitPartial : kExitOk;
+  return Deliver(
+      MemoryDocument(tool == nullptr ? "summary" : tool->name, TitleOf(input), std::move(result)),
+      arguments.output, read.is_partial());
 }
 
 std::string Footer(const MemoryTools& tools) {
   std::string text = "Tools:\n";
-  for (const auto& tool : tools) {
-    text += fmt::format("  {:<18} {}\n", tool->name(), tool->line());
+  for (const MemoryTool& tool : tools) {
+    text += fmt::format("  {:<18} {}\n", tool.name, tool.line);
   }
   return text +
          "\nWithout --tool: what was recorded, and which tools can run on it. Each result says how "
-         "well\nthe launches were seen; what is only known by argument is never added to counts.\n"
-         "\nExit status: 0 whole, 2 unusable, 3 partial (orrery info says what is lost).\n\n"
-         "Examples:\n"
-         "  orrery memory run.orrs\n"
-         "  orrery memory run.orrs --tool kernel-frequency --top 10\n"
-         "  orrery memory run.orrs --tool working-set --html page.html\n"
-         "  orrery memory accesses.orrs --times coarse.orrs --tool kernel-frequency";
+         "completely\nlaunches were observed; accesses known only from arguments are never "
+         "counted.\n\nExit status: 0 whole, 2 unusable, 3 partial (orrery info says what is "
+         "lost).\n\nExamples:\n  orrery memory run.orrs\n  orrery memory run.orrs --tool "
+         "kernel-frequency --top 10\n  orrery memory run.orrs --tool working-set --html "
+         "page.html\n  orrery memory accesses.orrs --times coarse.orrs --tool kernel-frequency";
 }
 
-// Options of a tool stand under its name in --help.
 void AddToolOptions(Verb& verb, MemoryTools& tools) {
-  for (const auto& tool : tools) {
-    verb.AddGroup(fmt::format("--tool {}", tool->name()),
-                  [&](Verb& group) { tool->AddOptions(group); });
+  for (const MemoryTool& tool : tools) {
+    verb.AddGroup(fmt::format("--tool {}", tool.name),
+                  [&](Verb& group) { tool.add_options(group); });
   }
 }
 
@@ -260,7 +242,7 @@ void AddMemoryCommand(Verb& app) {
   verb.AddOption("--tool", arguments->tool, "one of the tools below");
   verb.AddOption("--times", arguments->sources.times,
                  "another run of the same program, recorded with times (orrery capture without "
-                 "--accesses, Kineto, nsys): its launches give theirs to PATH; for several "
+                 "--accesses, Kineto, nsys), which the launches of PATH take over; for several "
                  "recordings one for all or one for each; for --paper a folder with the same names")
       .OneValueEach();
   verb.AddOption("--rank", arguments->sources.rank, "only this rank");

@@ -1,19 +1,15 @@
+#include "orrery/memory/diff/diff.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include "orrery/cli/memory/tool.h"
-#include "orrery/draw/chart/stacked_bars.h"
-#include "orrery/draw/number_format.h"
-#include "orrery/memory/diff/kernel_diff.h"
-#include "orrery/memory/diff/site_diff.h"
+#include "orrery/draw/chart/charts.h"
 #include "orrery/memory/timeline/timeline.h"
 
 namespace orrery::cli {
@@ -24,8 +20,6 @@ using memory::diff::KernelTraffic;
 using memory::diff::SiteChange;
 using memory::timeline::MemoryHistory;
 using memory::timeline::Timeline;
-using report::Document;
-using report::Unit;
 
 constexpr std::size_t kMostSites = 5;  // with a colour of their own
 
@@ -52,19 +46,18 @@ HighestRank HighestOf(const MemoryRun& run) {
 }
 
 Document::Table SiteTable(const std::vector<SiteChange>& changes, std::size_t top) {
-  Document::Table table{.key = "sites",
-                        .heading = "the difference of the peaks, by where memory was allocated",
-                        .columns = {{"site", "allocated in", Unit::kText},
-                                    {"before_bytes", "first", Unit::kBytes},
-                                    {"after_bytes", "second", Unit::kBytes},
-                                    {"difference_bytes", "second less first", Unit::kBytes},
-                                    {"same_objects", "same size", Unit::kCount},
-                                    {"only_before", "only first", Unit::kCount},
-                                    {"only_after", "only second", Unit::kCount}},
-                        .caption =
-                            "The differences add up to that of the peaks. Objects of a site are "
-                            "matched by their size.",
-                        .max_shown = top};
+  Document::Table table{
+      .key = "sites",
+      .heading = "the difference of the peaks, by where memory was allocated",
+      .columns = {AsText("site", "allocated in"), AsBytes("before_bytes", "first"),
+                  AsBytes("after_bytes", "second"),
+                  AsBytes("difference_bytes", "second less first"),
+                  AsCount("same_objects", "same size"), AsCount("only_before", "only first"),
+                  AsCount("only_after", "only second")},
+      .caption =
+          "The differences add up to that of the peaks. Objects of a site are "
+          "matched by their size.",
+      .max_shown = top};
   for (const SiteChange& change : changes) {
     table.rows.push_back({change.site, change.before_bytes, change.after_bytes, change.Difference(),
                           change.num_same, change.num_only_before, change.num_only_after});
@@ -83,21 +76,18 @@ Value TimeCell(const KernelTraffic& traffic) {
 }
 
 Document::Table KernelTable(const std::vector<KernelChange>& changes, std::size_t top) {
-  Document::Table table{.key = "kernels",
-                        .heading = "kernels, by how much their traffic differs",
-                        .columns = {{"name", "kernel", Unit::kText},
-                                    {"before_launches", "launches, first", Unit::kCount},
-                                    {"after_launches", "second", Unit::kCount},
-                                    {"before_counted", "counted, first", Unit::kCount},
-                                    {"after_counted", "second", Unit::kCount},
-                                    {"before_read_bytes", "read, first", Unit::kBytes},
-                                    {"after_read_bytes", "second", Unit::kBytes},
-                                    {"before_write_bytes", "written, first", Unit::kBytes},
-                                    {"after_write_bytes", "second", Unit::kBytes},
-                                    {"before_ns", "time, first", Unit::kNanoseconds},
-                                    {"after_ns", "second", Unit::kNanoseconds}},
-                        .caption = "Bytes are those of launches whose every access was counted.",
-                        .max_shown = top};
+  Document::Table table{
+      .key = "kernels",
+      .heading = "kernels, by how much their traffic differs",
+      .columns = {AsText("name", "kernel"), AsCount("before_launches", "launches, first"),
+                  AsCount("after_launches", "second"), AsCount("before_counted", "counted, first"),
+                  AsCount("after_counted", "second"), AsBytes("before_read_bytes", "read, first"),
+                  AsBytes("after_read_bytes", "second"),
+                  AsBytes("before_write_bytes", "written, first"),
+                  AsBytes("after_write_bytes", "second"), AsTime("before_ns", "time, first"),
+                  AsTime("after_ns", "second")},
+      .caption = "Bytes are those of launches whose every access was counted.",
+      .max_shown = top};
   for (const KernelChange& change : changes) {
     const KernelTraffic& before = change.before;
     const KernelTraffic& after = change.after;
@@ -109,11 +99,9 @@ Document::Table KernelTable(const std::vector<KernelChange>& changes, std::size_
   return table;
 }
 
-report::Document::Picture PictureOf(const std::vector<SiteChange>& changes,
-                                    const MemoryInput& input) {
+Document::Picture PictureOf(const std::vector<SiteChange>& changes, const MemoryInput& input) {
   constexpr std::string_view kStyles[] = {"compute", "transfer", "memory", "optimizer", "launch"};
-  draw::StackedBars bars{.series = {},
-                         .bars = {{.label = input.runs[0].title}, {.label = input.runs[1].title}},
+  draw::StackedBars bars{.bars = {{.label = input.runs[0].title}, {.label = input.runs[1].title}},
                          .quantity = draw::Quantity::kBinaryBytes,
                          .description = "Peaks of two recordings by site"};
   for (const SiteChange& change : changes) {
@@ -138,54 +126,42 @@ report::Document::Picture PictureOf(const std::vector<SiteChange>& changes,
           .legend = bars.series};
 }
 
-class DiffTool : public MemoryTool {
- public:
-  [[nodiscard]] std::string_view name() const override { return "diff"; }
-
-  [[nodiscard]] std::string_view line() const override {
-    return "two recordings: where the difference of their peaks was allocated, and kernels";
+Result<MemoryResult> Compare(const MemoryInput& input) {
+  if (input.runs.size() != 2) {
+    return InvalidInput(
+        "diff compares two recordings, here is {}: orrery memory A B --tool "
+        "diff",
+        input.runs.size());
   }
-
-  [[nodiscard]] std::vector<memory::Need> needs() const override {
-    return {memory::Need::kMemoryEvents};
-  }
-
-  [[nodiscard]] Reads reads() const override { return Reads::kRuns; }
-
-  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const override {
-    if (input.runs.size() != 2) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("diff compares two recordings, here is {}: orrery memory A B --tool "
-                              "diff",
-                              input.runs.size()));
-    }
-    const HighestRank before = HighestOf(input.runs[0]);
-    const HighestRank after = HighestOf(input.runs[1]);
-    const std::vector<SiteChange> sites =
-        memory::diff::ComparePeaks({.history = &before.history, .timeline = &before.timeline},
-                                   {.history = &after.history, .timeline = &after.timeline});
-    MemoryResult page;
-    const std::int64_t before_bytes = before.timeline.peak.bytes;
-    const std::int64_t after_bytes = after.timeline.peak.bytes;
-    page.facts = {
-        {"before_peak_bytes", "peak of the first", before_bytes, Unit::kBytes, input.runs[0].title},
-        {"after_peak_bytes", "peak of the second", after_bytes, Unit::kBytes, input.runs[1].title},
-        {"difference_bytes", "second less first", after_bytes - before_bytes, Unit::kBytes}};
-    page.tables = {
-        SiteTable(sites, input.top),
-        KernelTable(memory::diff::CompareKernels(*before.trace, *after.trace), input.top)};
-    page.pictures = {PictureOf(sites, input)};
-    page.sentences.emplace_back(
-        "Of several ranks those with the highest peaks are compared. Sites are operators from the "
-        "outermost to the innermost, else the frame of the call stack.");
-    return page;
-  }
-};
+  const HighestRank before = HighestOf(input.runs[0]);
+  const HighestRank after = HighestOf(input.runs[1]);
+  const std::vector<SiteChange> sites =
+      memory::diff::ComparePeaks({.history = &before.history, .timeline = &before.timeline},
+                                 {.history = &after.history, .timeline = &after.timeline});
+  MemoryResult page;
+  const std::int64_t before_bytes = before.timeline.peak.bytes;
+  const std::int64_t after_bytes = after.timeline.peak.bytes;
+  page.facts = {
+      {"before_peak_bytes", "peak of the first", before_bytes, Unit::kBytes, input.runs[0].title},
+      {"after_peak_bytes", "peak of the second", after_bytes, Unit::kBytes, input.runs[1].title},
+      {"difference_bytes", "second less first", after_bytes - before_bytes, Unit::kBytes}};
+  page.tables = {SiteTable(sites, input.top),
+                 KernelTable(memory::diff::CompareKernels(*before.trace, *after.trace), input.top)};
+  page.pictures = {PictureOf(sites, input)};
+  page.sentences.emplace_back(
+      "Of several ranks those with the highest peaks are compared. Sites are operators from the "
+      "outermost to the innermost, else the frame of the call stack.");
+  return page;
+}
 
 }  // namespace
 
-std::unique_ptr<MemoryTool> MakeMemoryDiffTool() {
-  return std::make_unique<DiffTool>();
+MemoryTool MemoryDiffTool() {
+  return {.name = "diff",
+          .line = "two recordings: where the difference of their peaks was allocated, and kernels",
+          .needs = {memory::Need::kMemoryEvents},
+          .reads = MemoryTool::Reads::kRuns,
+          .run_whole = Compare};
 }
 
 }  // namespace orrery::cli

@@ -9,18 +9,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/verb.h"
-#include "orrery/draw/chart/heat_map.h"
-#include "orrery/draw/number_format.h"
-#include "orrery/draw/text_table.h"
-#include "orrery/memory/most_referenced.h"
-#include "orrery/memory/object_label.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/format.h"
+#include "orrery/memory/kernel_counts.h"
+#include "orrery/memory/names.h"
 
 namespace orrery::cli {
 namespace {
@@ -30,8 +28,6 @@ using memory::HeatBlock;
 using memory::HeatCell;
 using memory::HeatOptions;
 using memory::ObjectHeat;
-using report::Document;
-using report::Unit;
 
 constexpr std::size_t kMaxColumns = 400;
 constexpr std::size_t kMaxRows = 400;
@@ -92,7 +88,7 @@ std::string CaptionOf(const Drawn& drawn, const AccessHeat& heat, const HeatOpti
       draw::FormatCount(heat.window), memory::WindowUnitName(options.unit));
 }
 
-report::Document::Picture PictureOf(const AccessHeat& heat, const HeatOptions& options) {
+Document::Picture PictureOf(const AccessHeat& heat, const HeatOptions& options) {
   Drawn drawn = DrawnOf(heat);
   double largest = 1;
   for (const double value : drawn.map.values) {
@@ -103,26 +99,20 @@ report::Document::Picture PictureOf(const AccessHeat& heat, const HeatOptions& o
                                ? "window"
                                : fmt::format("column of {} windows", drawn.windows_a_column);
   drawn.map.description = "Accesses over addresses and time";
-  report::Document::Picture picture{.heading = "Accesses over addresses and time",
-                                    .svg = draw::RenderHeatMap(drawn.map),
-                                    .caption = CaptionOf(drawn, heat, options)};
-  for (const draw::HeatLevel& level : drawn.map.levels) {
-    picture.legend.push_back(level.series);
-  }
-  return picture;
+  return {.heading = "Accesses over addresses and time",
+          .svg = draw::RenderHeatMap(drawn.map),
+          .caption = CaptionOf(drawn, heat, options),
+          .legend = draw::HeatLegend(drawn.map)};
 }
 
 Document::Table ObjectTable(const AccessHeat& heat, std::size_t top) {
-  Document::Table table{.key = "objects",
-                        .heading = "objects by accesses",
-                        .columns = {{"object", "object", Unit::kText},
-                                    {"class", "class", Unit::kText},
-                                    {"bytes", "bytes", Unit::kBytes},
-                                    {"accesses", "accesses", Unit::kCount},
-                                    {"share", "share", Unit::kShare},
-                                    {"accesses_per_byte", "a byte", Unit::kCount},
-                                    {"launches", "launches", Unit::kCount}},
-                        .max_shown = top};
+  Document::Table table{
+      .key = "objects",
+      .heading = "objects by accesses",
+      .columns = {AsText("object", "object"), AsText("class", "class"), AsBytes("bytes", "bytes"),
+                  AsCount("accesses", "accesses"), AsShare("share", "share"),
+                  AsCount("accesses_per_byte", "a byte"), AsCount("launches", "launches")},
+      .max_shown = top};
   for (const ObjectHeat& one : heat.objects) {
     const memory::DescribedObject* const known = heat.Find(one.object);
     const std::int64_t bytes = known == nullptr ? 0 : known->bytes;
@@ -141,8 +131,8 @@ Document::Table BlockTable(const AccessHeat& heat) {
   Document::Table table{.key = "blocks",
                         .heading = "blocks in order of address",
                         .columns = {{"address", "address", Unit::kAddress},
-                                    {"accesses", "accesses", Unit::kCount},
-                                    {"objects", "objects", Unit::kText}},
+                                    AsCount("accesses", "accesses"),
+                                    AsText("objects", "objects")},
                         .max_shown = 0};
   for (const HeatBlock& block : heat.blocks) {
     table.rows.push_back(
@@ -155,8 +145,8 @@ Document::Table CellTable(const AccessHeat& heat) {
   Document::Table table{.key = "cells",
                         .heading = "cells of the map",
                         .columns = {{"address", "address", Unit::kAddress},
-                                    {"window", "window", Unit::kCount},
-                                    {"accesses", "accesses", Unit::kCount}},
+                                    AsCount("window", "window"),
+                                    AsCount("accesses", "accesses")},
                         .max_shown = 0};
   for (const HeatCell& cell : heat.cells) {
     table.rows.push_back({static_cast<std::int64_t>(heat.blocks[cell.block].address),
@@ -169,7 +159,7 @@ Document::Table CellTable(const AccessHeat& heat) {
 Document::Table StackTable(const memory::MostReferenced& most, std::size_t top) {
   Document::Table table{.key = "call_stack",
                         .heading = "where the most referenced kernel is called",
-                        .columns = {{"frame", "frame", Unit::kText, 0}},
+                        .columns = {AsText("frame", "frame", 0)},
                         .max_shown = top};
   for (const std::string& frame : most.call_stack) {
     table.rows.push_back({frame});
@@ -201,7 +191,7 @@ void AddMostReferenced(const std::optional<memory::MostReferenced>& most, std::s
 
 std::vector<std::string> SentencesOf(const AccessHeat& heat, const HeatOptions& options) {
   std::vector<std::string> sentences = {
-      "An access is one of one lane of a kernel; copies and sets are not counted. All cells "
+      "An access is one of one lane of a kernel; memcpys and memsets are not counted. All cells "
       "together are all accesses; the last window may be shorter than the others. Counts of a "
       "launch are taken in order of address."};
   for (std::size_t i = 0; i < memory::kNumHeatSources; ++i) {
@@ -229,75 +219,52 @@ std::vector<std::string> SentencesOf(const AccessHeat& heat, const HeatOptions& 
   return sentences;
 }
 
-class HeatAnalysis : public MemoryAnalysis {
- public:
-  HeatAnalysis(const HeatOptions& options, std::size_t top)
-      : options_(options), top_(top), counter_(options) {}
+MemoryResult PageOf(const AccessHeat& heat, const std::optional<memory::MostReferenced>& most,
+                    const HeatOptions& options, std::size_t top) {
+  MemoryResult page;
+  page.facts = {{"accesses", "accesses", heat.total_accesses},
+                {"blocks", "blocks accessed", static_cast<std::int64_t>(heat.blocks.size())},
+                {"windows", "windows", static_cast<std::int64_t>(heat.num_windows)}};
+  page.pictures = {PictureOf(heat, options)};
+  page.tables = {ObjectTable(heat, top), BlockTable(heat), CellTable(heat)};
+  page.sentences = SentencesOf(heat, options);
+  AddMostReferenced(most, top, page);
+  return page;
+}
 
-  [[nodiscard]] Status Add(const trace::Trace& piece) override {
-    references_.Add(piece);
-    return counter_.Add(piece);
-  }
+MemoryAnalysis Begin(const HeatOptions& options, std::size_t top) {
+  const auto counter = std::make_shared<memory::HeatCounter>(options);
+  const auto references = std::make_shared<memory::ReferenceCounter>();
+  const auto add = [counter, references](const trace::Trace& piece) {
+    references->Add(piece);
+    return counter->Add(piece);
+  };
+  return {add, [=] { return PageOf(counter->Finish(), references->Most(), options, top); }};
+}
 
-  [[nodiscard]] Result<MemoryResult> Finish() override {
-    const AccessHeat heat = counter_.Finish();
-    MemoryResult page;
-    page.facts = {{"accesses", "accesses", heat.total_accesses},
-                  {"blocks", "blocks accessed", static_cast<std::int64_t>(heat.blocks.size())},
-                  {"windows", "windows", static_cast<std::int64_t>(heat.num_windows)}};
-    page.pictures = {PictureOf(heat, options_)};
-    page.tables = {ObjectTable(heat, top_), BlockTable(heat), CellTable(heat)};
-    page.sentences = SentencesOf(heat, options_);
-    AddMostReferenced(references_.Most(), top_, page);
-    return page;
-  }
+}  // namespace
 
- private:
-  HeatOptions options_;
-  std::size_t top_;
-  memory::HeatCounter counter_;
-  memory::ReferenceCounter references_;
-};
-
-class HeatTool : public MemoryTool {
- public:
-  [[nodiscard]] std::string_view name() const override { return "heat"; }
-
-  [[nodiscard]] std::string_view line() const override {
-    return "accesses over addresses and time, and by object";
-  }
-
-  [[nodiscard]] std::vector<memory::Need> needs() const override {
-    return {memory::Need::kTouches};
-  }
-
-  void AddOptions(Verb& verb) override {
+MemoryTool HeatTool() {
+  const auto options = std::make_shared<HeatOptions>();
+  const auto add_options = [options](Verb& verb) {
     static const std::map<std::string, memory::WindowUnit> kUnits{
         {"accesses", memory::WindowUnit::kAccesses},
         {"launches", memory::WindowUnit::kLaunches},
         {"ns", memory::WindowUnit::kNanoseconds}};
-    verb.AddOption("--block", options_.block_bytes, "bytes of a row of the map")
+    verb.AddOption("--block", options->block_bytes, "bytes of a row of the map")
         .ShowDefault()
         .Range(std::int64_t{32}, std::int64_t{1} << 40);
-    verb.AddOption("--window", options_.window,
+    verb.AddOption("--window", options->window,
                    "length of a column of the map (default: a million, and twice as long until the "
                    "map is small)")
         .Range(std::int64_t{1}, std::int64_t{1} << 60);
-    verb.AddChoice("--window-by", options_.unit, kUnits, "what windows count (default: accesses)");
-  }
-
-  [[nodiscard]] std::unique_ptr<MemoryAnalysis> Begin(const MemoryInput& input) const override {
-    return std::make_unique<HeatAnalysis>(options_, input.top);
-  }
-
- private:
-  HeatOptions options_;
-};
-
-}  // namespace
-
-std::unique_ptr<MemoryTool> MakeHeatTool() {
-  return std::make_unique<HeatTool>();
+    verb.AddChoice("--window-by", options->unit, kUnits, "what windows count (default: accesses)");
+  };
+  return {.name = "heat",
+          .line = "accesses over addresses and time, and by object",
+          .needs = {memory::Need::kTouches},
+          .add_options = add_options,
+          .begin = [options](const MemoryInput& input) { return Begin(*options, input.top); }};
 }
 
 }  // namespace orrery::cli

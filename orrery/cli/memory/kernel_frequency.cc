@@ -1,5 +1,3 @@
-#include "orrery/memory/kernel_frequency.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -10,22 +8,17 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/memory/tool.h"
-#include "orrery/draw/chart/ranked_bars.h"
-#include "orrery/draw/number_format.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/format.h"
+#include "orrery/memory/kernel_counts.h"
 
 namespace orrery::cli {
 namespace {
 
 using memory::KernelFrequency;
 using memory::KernelGroup;
-using report::Document;
-using report::Unit;
 
 constexpr std::size_t kMaxNamedVariants = 3;
-
-double ShareOf(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 // A time is known where any kernel has one.
 Value TimeCell(const KernelFrequency& frequency, Value cell) {
@@ -42,15 +35,13 @@ std::vector<Value> RowOf(const KernelFrequency& frequency, const KernelGroup& gr
 }
 
 Document::Table KernelTable(const KernelFrequency& frequency, std::size_t top) {
-  Document::Table table{.key = "kernels",
-                        .heading = "kernels by launches",
-                        .columns = {{"name", "kernel", Unit::kText},
-                                    {"launches", "launches", Unit::kCount},
-                                    {"share", "share", Unit::kShare},
-                                    {"total_ns", "time", Unit::kNanoseconds},
-                                    {"time_share", "of time", Unit::kShare},
-                                    {"variants", "full names", Unit::kCount}},
-                        .max_shown = top};
+  Document::Table table{
+      .key = "kernels",
+      .heading = "kernels by launches",
+      .columns = {AsText("name", "kernel"), AsCount("launches", "launches"),
+                  AsShare("share", "share"), AsTime("total_ns", "time"),
+                  AsShare("time_share", "of time"), AsCount("variants", "full names")},
+      .max_shown = top};
   for (const KernelGroup& group : frequency.groups) {
     table.rows.push_back(RowOf(frequency, group));
   }
@@ -61,9 +52,8 @@ Document::Table KernelTable(const KernelFrequency& frequency, std::size_t top) {
 Document::Table VariantTable(const KernelFrequency& frequency) {
   Document::Table table{.key = "full_names",
                         .heading = "full names of what was put together",
-                        .columns = {{"name", "kernel", Unit::kText},
-                                    {"launches", "launches", Unit::kCount},
-                                    {"full_name", "full name", Unit::kText}},
+                        .columns = {AsText("name", "kernel"), AsCount("launches", "launches"),
+                                    AsText("full_name", "full name")},
                         .max_shown = 0};
   for (const KernelGroup& group : frequency.groups) {
     for (const KernelGroup::Variant& variant : group.variants) {
@@ -81,7 +71,7 @@ std::string BarNote(const KernelFrequency& frequency, const KernelGroup& group) 
   return note;
 }
 
-report::Document::Picture PictureOf(const KernelFrequency& frequency, std::size_t top) {
+Document::Picture PictureOf(const KernelFrequency& frequency, std::size_t top) {
   draw::RankedBars chart{.series = {.name = "launches", .style = "compute"},
                          .description = "Launches of each kernel"};
   for (std::size_t i = 0; i < std::min(top, frequency.groups.size()); ++i) {
@@ -114,59 +104,38 @@ std::string MergedSentence(const KernelFrequency& frequency) {
                    merged == 1 ? "One name has" : fmt::format("{} names have", merged), named);
 }
 
-class KernelFrequencyAnalysis : public MemoryAnalysis {
- public:
-  explicit KernelFrequencyAnalysis(std::size_t top) : top_(top) {}
+MemoryResult PageOf(const KernelFrequency& frequency, std::size_t top) {
+  MemoryResult page;
+  page.facts = {
+      {"launches", "launches of kernels", frequency.num_launches},
+      {"kernels", "different names", static_cast<std::int64_t>(frequency.groups.size())},
+      {"total_ns", "kernel time", TimeCell(frequency, frequency.total_ns), Unit::kNanoseconds}};
+  page.tables = {KernelTable(frequency, top), VariantTable(frequency)};
+  page.pictures = {PictureOf(frequency, top)};
+  page.sentences = {
+      "Names are without template arguments, parameters and a leading void. Memcpys and memsets "
+      "are not counted.",
+      MergedSentence(frequency)};
+  return page;
+}
 
-  [[nodiscard]] Status Add(const trace::Trace& piece) override {
-    counter_.Add(piece);
+MemoryAnalysis Begin(const MemoryInput& input) {
+  const auto counter = std::make_shared<memory::KernelCounter>();
+  const auto add = [counter](const trace::Trace& piece) -> Status {
+    counter->Add(piece);
     return {};
-  }
-
-  [[nodiscard]] Result<MemoryResult> Finish() override {
-    const KernelFrequency frequency = counter_.Count();
-    MemoryResult page;
-    page.facts = {
-        {"launches", "launches of kernels", frequency.num_launches},
-        {"kernels", "different names", static_cast<std::int64_t>(frequency.groups.size())},
-        {"total_ns", "kernel time", TimeCell(frequency, frequency.total_ns), Unit::kNanoseconds}};
-    page.tables = {KernelTable(frequency, top_), VariantTable(frequency)};
-    page.pictures = {PictureOf(frequency, top_)};
-    page.sentences = {
-        "Names are without template arguments, parameters and a leading void. Copies and sets are "
-        "not counted.",
-        MergedSentence(frequency)};
-    return page;
-  }
-
- private:
-  std::size_t top_;
-  memory::KernelCounter counter_;
-};
-
-class KernelFrequencyTool : public MemoryTool {
- public:
-  [[nodiscard]] std::string_view name() const override { return "kernel-frequency"; }
-
-  [[nodiscard]] std::string_view line() const override {
-    return "which kernels are launched most, and what their names put together";
-  }
-
-  [[nodiscard]] std::vector<memory::Need> needs() const override {
-    return {memory::Need::kKernels};
-  }
-
-  [[nodiscard]] Reads reads() const override { return Reads::kRun; }
-
-  [[nodiscard]] std::unique_ptr<MemoryAnalysis> Begin(const MemoryInput& input) const override {
-    return std::make_unique<KernelFrequencyAnalysis>(input.top);
-  }
-};
+  };
+  return {add, [counter, top = input.top] { return PageOf(counter->Count(), top); }};
+}
 
 }  // namespace
 
-std::unique_ptr<MemoryTool> MakeKernelFrequencyTool() {
-  return std::make_unique<KernelFrequencyTool>();
+MemoryTool KernelFrequencyTool() {
+  return {.name = "kernel-frequency",
+          .line = "which kernels are launched most, grouped by short name",
+          .needs = {memory::Need::kKernels},
+          .reads = MemoryTool::Reads::kRun,
+          .begin = Begin};
 }
 
 }  // namespace orrery::cli

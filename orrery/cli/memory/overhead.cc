@@ -10,7 +10,6 @@
 #include <numeric>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,21 +17,18 @@
 
 #include "orrery/base/value.h"
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
-#include "orrery/draw/chart/stacked_bars.h"
-#include "orrery/draw/number_format.h"
-#include "orrery/memory/join/plain_time.h"
-#include "orrery/report/document.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/format.h"
 
 namespace orrery::cli {
 namespace {
 
 using memory::OverheadPart;
 using memory::OverheadSummary;
-using report::Unit;
 using trace::OverheadPhase;
 
-/// What a recorded run took.
 struct RunOverhead {
   std::string title;
   memory::OverheadSummary summary;
@@ -43,23 +39,16 @@ struct RunOverhead {
   [[nodiscard]] Value OverExecution() const;
 };
 
-using report::Document;
-
-double Ratio(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 Value RatioCell(std::int64_t part, std::int64_t whole) {
-  return whole <= 0 ? Value() : Value(Ratio(part, whole));
+  return whole <= 0 ? Value() : Value(ShareOf(part, whole));
 }
 
-// The overhead of a recording over that of the first one.
 Value OverheadOverFirst(const RunOverhead& run, const RunOverhead& first) {
   if (!run.plain || !first.plain || first.plain->recorded_ns <= first.plain->plain_ns) {
     return {};
   }
-  return Ratio(run.plain->recorded_ns - run.plain->plain_ns,
-               first.plain->recorded_ns - first.plain->plain_ns);
+  return ShareOf(run.plain->recorded_ns - run.plain->plain_ns,
+                 first.plain->recorded_ns - first.plain->plain_ns);
 }
 
 Value RunOverhead::OverExecution() const {
@@ -67,22 +56,18 @@ Value RunOverhead::OverExecution() const {
                : RatioCell(summary.WholeNs(), summary.Of(OverheadPhase::kExecution).total_ns);
 }
 
-// What each recording cost, against no recording and against the first.
 Document::Table RunTable(const std::vector<RunOverhead>& runs, double tolerance_percent) {
   Document::Table table{
       .key = "runs",
       .heading = "what recording cost",
-      .columns = {{"run", "recording", Unit::kText},
-                  {"total_ns", "total", Unit::kNanoseconds},
-                  {"over_execution", "over execution", Unit::kRatio},
-                  {"plain_ns", "without recording", Unit::kNanoseconds},
-                  {"overhead_over_first", "overhead over the first's", Unit::kRatio},
-                  {"over_first", "total over the first's", Unit::kRatio},
-                  {"parts_ns", "sum of parts", Unit::kNanoseconds},
-                  {"rest_ns", "not explained", Unit::kNanoseconds},
-                  {"agrees", "parts and total", Unit::kText},
-                  {"step_ns", "a step", Unit::kNanoseconds},
-                  {"step_over_first", "a step over the first's", Unit::kRatio}},
+      .columns = {AsText("run", "recording"), AsTime("total_ns", "total"),
+                  AsRatio("over_execution", "over execution"),
+                  AsTime("plain_ns", "without recording"),
+                  AsRatio("overhead_over_first", "overhead over the first's"),
+                  AsRatio("over_first", "total over the first's"),
+                  AsTime("parts_ns", "sum of parts"), AsTime("rest_ns", "not explained"),
+                  AsText("agrees", "parts and total"), AsTime("step_ns", "a step"),
+                  AsRatio("step_over_first", "a step over the first's")},
       .caption =
           fmt::format("Total and parts are measured on their own; they agree when they are at "
                       "most {} % of the total apart. A recorder measures what it does on the "
@@ -107,27 +92,23 @@ Document::Table RunTable(const std::vector<RunOverhead>& runs, double tolerance_
   return table;
 }
 
-// What the recorders measured of themselves.
 Document::Table PartTable(const std::vector<RunOverhead>& runs) {
   Document::Table table{.key = "parts",
                         .heading = "what recorders measured of themselves",
-                        .columns = {{"run", "recording", Unit::kText},
-                                    {"part", "part", Unit::kText},
-                                    {"total_ns", "time", Unit::kNanoseconds},
-                                    {"share", "of the total", Unit::kShare},
-                                    {"count", "times", Unit::kCount},
-                                    {"bytes", "bytes", Unit::kBytes}}};
+                        .columns = {AsText("run", "recording"), AsText("part", "part"),
+                                    AsTime("total_ns", "time"), AsShare("share", "of the total"),
+                                    AsCount("count", "times"), AsBytes("bytes", "bytes")}};
   for (const RunOverhead& run : runs) {
     const std::int64_t whole_ns = run.summary.WholeNs();
     for (std::size_t part = 0; part < memory::kNumOverheadParts; ++part) {
       const OverheadPart& row = run.summary.parts[part];
       table.rows.push_back(
           {run.title, std::string(memory::OverheadPhaseName(static_cast<OverheadPhase>(part))),
-           row.total_ns, Ratio(row.total_ns, whole_ns), row.count, row.bytes});
+           row.total_ns, ShareOf(row.total_ns, whole_ns), row.count, row.bytes});
     }
     if (run.summary.total_ns) {
       table.rows.push_back({run.title, std::string("not explained"), run.summary.RestNs(),
-                            Ratio(run.summary.RestNs(), whole_ns)});
+                            ShareOf(run.summary.RestNs(), whole_ns)});
     }
   }
   return table;
@@ -136,16 +117,14 @@ Document::Table PartTable(const std::vector<RunOverhead>& runs) {
 // Where the time of a piece of each program went (Figure 10); no rows where no plain time is
 // known.
 Document::Table PieceTable(const std::vector<RunOverhead>& runs) {
-  Document::Table table{.key = "pieces",
-                        .heading = "where the time of recorded programs went",
-                        .columns = {{"run", "recording", Unit::kText},
-                                    {"piece", "of", Unit::kText},
-                                    {"part", "part", Unit::kText},
-                                    {"part_ns", "time", Unit::kNanoseconds},
-                                    {"share", "share", Unit::kShare}},
-                        .caption =
-                            "Execution: without recording. Transfer, analysis and waiting: as the "
-                            "recorder measured them. Collection: what these leave."};
+  Document::Table table{
+      .key = "pieces",
+      .heading = "where the time of recorded programs went",
+      .columns = {AsText("run", "recording"), AsText("piece", "of"), AsText("part", "part"),
+                  AsTime("part_ns", "time"), AsShare("share", "share")},
+      .caption =
+          "Execution: without recording. Transfer, analysis and waiting: as the "
+          "recorder measured them. Collection: what these leave."};
   for (const RunOverhead& run : runs) {
     if (!run.plain) {
       continue;
@@ -157,7 +136,7 @@ Document::Table PieceTable(const std::vector<RunOverhead>& runs) {
       table.rows.push_back(
           {run.title, std::string(is_step ? "step" : "all launches"),
            std::string(memory::OverheadPhaseName(static_cast<OverheadPhase>(part))), parts[part],
-           Ratio(parts[part], whole_ns)});
+           ShareOf(parts[part], whole_ns)});
     }
   }
   return table;
@@ -193,14 +172,12 @@ const std::vector<draw::Series>& PartSeries() {
   return kSeries;
 }
 
-report::Document::Picture PictureOf(const std::vector<RunOverhead>& runs) {
+Document::Picture PictureOf(const std::vector<RunOverhead>& runs) {
   draw::StackedBars bars{.series = PartSeries(),
-                         .bars = {},
                          .quantity = draw::Quantity::kNanoseconds,
                          .description = "Parts of what recordings took"};
   for (const RunOverhead& run : runs) {
-    draw::StackedBar bar{
-        .label = run.title, .values = {}, .note = draw::FormatDuration({run.summary.WholeNs()})};
+    draw::StackedBar bar{.label = run.title, .note = draw::FormatDuration({run.summary.WholeNs()})};
     for (const OverheadPart& part : run.summary.parts) {
       bar.values.push_back(static_cast<double>(part.total_ns));
     }
@@ -215,9 +192,8 @@ report::Document::Picture PictureOf(const std::vector<RunOverhead>& runs) {
 }
 
 // The columns of Figure 10.
-report::Document::Picture SharePicture(const std::vector<RunOverhead>& runs) {
+Document::Picture SharePicture(const std::vector<RunOverhead>& runs) {
   draw::StackedBars bars{.series = {PartSeries().begin(), PartSeries().end() - 1},
-                         .bars = {},
                          .quantity = draw::Quantity::kPercent,
                          .description = "Shares of the time of a recorded program",
                          .has_axis = false};
@@ -228,8 +204,7 @@ report::Document::Picture SharePicture(const std::vector<RunOverhead>& runs) {
     const auto parts = memory::PartsOfPiece(run.summary, *run.plain);
     const auto whole =
         static_cast<double>(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}));
-    draw::StackedBar bar{
-        .label = run.title, .values = {}, .note = fmt::format("{:.1f}×", run.plain->Slowdown())};
+    draw::StackedBar bar{.label = run.title, .note = fmt::format("{:.1f}×", run.plain->Slowdown())};
     for (const std::int64_t part_ns : parts) {
       bar.values.push_back(100 * static_cast<double>(part_ns) / whole);
     }
@@ -259,110 +234,97 @@ std::string PlainSentence(const RunOverhead& run, bool is_given) {
       draw::FormatDuration({plain.recorded_ns}), draw::FormatDuration({plain.plain_ns}),
       is_step    ? "for a step: the median of all but the first"
       : is_given ? "from the first to the last launch"
-                 : "from the first to the last launch, copy or set that both runs have");
+                 : "from the first to the last launch, memcpy or memset that both runs have");
   if (plain.has_first_step) {
     text += " A single step also loads kernels; record three or more for a better comparison.";
   }
   return text;
 }
 
-class OverheadTool : public MemoryTool {
- public:
-  [[nodiscard]] std::string_view name() const override { return "overhead"; }
+struct OverheadOptions {
+  double tolerance_percent = 5;
+  std::vector<double> plain_ms = {};
+};
 
-  [[nodiscard]] std::string_view line() const override {
-    return "what recording cost, in parts; several recordings of a program side by side";
+void AddSentences(const MemoryRun& run, const RunOverhead& overhead, const OverheadOptions& options,
+                  MemoryResult& page) {
+  const bool has_times = std::ranges::any_of(run.times, std::identity());
+  if (!options.plain_ms.empty() || has_times) {
+    page.sentences.push_back(PlainSentence(overhead, !options.plain_ms.empty()));
   }
-
-  [[nodiscard]] std::vector<memory::Need> needs() const override {
-    return {memory::Need::kOverheads};
+  const OverheadSummary& summary = overhead.summary;
+  if (summary.total_ns && !summary.Agrees(options.tolerance_percent)) {
+    page.sentences.push_back(
+        fmt::format("{}: parts and total differ by {}: a part is {}.", run.title,
+                    draw::FormatDuration({std::abs(summary.RestNs())}),
+                    summary.RestNs() < 0 ? "counted twice, or parts overlap" : "missing"));
   }
+}
 
-  [[nodiscard]] Reads reads() const override { return Reads::kRuns; }
+std::vector<Document::Fact> FactsOf(const std::vector<RunOverhead>& runs) {
+  const RunOverhead& first = runs.front();
+  const std::optional<memory::PlainTime>& plain = first.plain;
+  const bool is_step = plain && plain->piece == memory::TimedPiece::kStep;
+  const std::string piece = is_step ? "a step" : "all launches";
+  return {{"total_ns", "total of the first, by its recorder", first.summary.WholeNs(),
+           Unit::kNanoseconds},
+          {"recorded_ns", piece + " with recording", plain ? Value(plain->recorded_ns) : Value(),
+           Unit::kNanoseconds},
+          {"plain_ns", piece + " without", plain ? Value(plain->plain_ns) : Value(),
+           Unit::kNanoseconds},
+          {"over_execution", "over its execution", first.OverExecution(), Unit::kRatio}};
+}
 
-  [[nodiscard]] bool joins_times() const override { return false; }
+Result<MemoryResult> PageOf(const MemoryInput& input, const OverheadOptions& options) {
+  if (options.plain_ms.size() > 1 && options.plain_ms.size() != input.runs.size()) {
+    return InvalidInput(
+        "--plain-ms: {} times for {} recordings; give one for all of them, or "
+        "one for each, in their order",
+        options.plain_ms.size(), input.runs.size());
+  }
+  std::vector<RunOverhead> runs;
+  MemoryResult page;
+  for (const MemoryRun& run : input.runs) {
+    const std::vector<double>& plain_ms = options.plain_ms;
+    std::optional<std::int64_t> plain_ns;
+    if (!plain_ms.empty()) {
+      plain_ns = std::llround(1e6 * plain_ms[plain_ms.size() == 1 ? 0 : runs.size()]);
+    }
+    runs.push_back(OverheadOfRun(run, plain_ns));
+    AddSentences(run, runs.back(), options, page);
+  }
+  page.facts = FactsOf(runs);
+  page.tables = {RunTable(runs, options.tolerance_percent), PartTable(runs)};
+  page.pictures = {PictureOf(runs)};
+  if (std::ranges::any_of(runs, [](const RunOverhead& run) { return run.plain.has_value(); })) {
+    page.tables.insert(page.tables.begin() + 1, PieceTable(runs));
+    page.pictures.insert(page.pictures.begin(), SharePicture(runs));
+  }
+  return page;
+}
 
-  void AddOptions(Verb& verb) override {
-    verb.AddOption("--tolerance", tolerance_percent_,
+}  // namespace
+
+MemoryTool OverheadTool() {
+  const auto options = std::make_shared<OverheadOptions>();
+  const auto add_options = [options](Verb& verb) {
+    verb.AddOption("--tolerance", options->tolerance_percent,
                    "how many percent of the total its parts may be off")
         .ShowDefault()
         .Range(0.0, 100.0);
-    verb.AddOption("--plain-ms", plain_ms_,
+    verb.AddOption("--plain-ms", options->plain_ms,
                    "how long a step (without steps: the whole) takes without recording, in "
                    "milliseconds, instead of --times; one for all recordings or one for each")
         .OneValueEach()
         .Positive();
-  }
-
-  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const override {
-    if (plain_ms_.size() > 1 && plain_ms_.size() != input.runs.size()) {
-      return Fail(
-          Error::Kind::kInvalidInput,
-          fmt::format("--plain-ms: {} times for {} recordings; give one for all of them, or "
-                      "one for each, in their order",
-                      plain_ms_.size(), input.runs.size()));
-    }
-    std::vector<RunOverhead> runs;
-    MemoryResult page;
-    for (const MemoryRun& run : input.runs) {
-      runs.push_back(OverheadOfRun(run, PlainNsOf(runs.size())));
-      AddSentences(run, runs.back(), page);
-    }
-    page.facts = FactsOf(runs);
-    page.tables = {RunTable(runs, tolerance_percent_), PartTable(runs)};
-    page.pictures = {PictureOf(runs)};
-    if (std::ranges::any_of(runs, [](const RunOverhead& run) { return run.plain.has_value(); })) {
-      page.tables.insert(page.tables.begin() + 1, PieceTable(runs));
-      page.pictures.insert(page.pictures.begin(), SharePicture(runs));
-    }
-    return page;
-  }
-
- private:
-  [[nodiscard]] std::optional<std::int64_t> PlainNsOf(std::size_t run) const {
-    if (plain_ms_.empty()) {
-      return std::nullopt;
-    }
-    return std::llround(1e6 * plain_ms_[plain_ms_.size() == 1 ? 0 : run]);
-  }
-
-  void AddSentences(const MemoryRun& run, const RunOverhead& overhead, MemoryResult& page) const {
-    const bool has_times = std::ranges::any_of(run.times, std::identity());
-    if (!plain_ms_.empty() || has_times) {
-      page.sentences.push_back(PlainSentence(overhead, !plain_ms_.empty()));
-    }
-    const OverheadSummary& summary = overhead.summary;
-    if (summary.total_ns && !summary.Agrees(tolerance_percent_)) {
-      page.sentences.push_back(
-          fmt::format("{}: parts and total differ by {}: a part is {}.", run.title,
-                      draw::FormatDuration({std::abs(summary.RestNs())}),
-                      summary.RestNs() < 0 ? "counted twice, or parts overlap" : "missing"));
-    }
-  }
-
-  [[nodiscard]] static std::vector<report::Document::Fact> FactsOf(
-      const std::vector<RunOverhead>& runs) {
-    const RunOverhead& first = runs.front();
-    const std::optional<memory::PlainTime>& plain = first.plain;
-    const bool is_step = plain && plain->piece == memory::TimedPiece::kStep;
-    const std::string piece = is_step ? "a step" : "all launches";
-    return {{"total_ns", "total of the first, by its recorder", first.summary.WholeNs(),
-             Unit::kNanoseconds},
-            {"recorded_ns", piece + " with recording", plain ? Value(plain->recorded_ns) : Value(),
-             Unit::kNanoseconds},
-            {"plain_ns", piece + " without", plain ? Value(plain->plain_ns) : Value(),
-             Unit::kNanoseconds},
-            {"over_execution", "over its execution", first.OverExecution(), Unit::kRatio}};
-  }
-
-  double tolerance_percent_ = 5;
-  std::vector<double> plain_ms_;
-};
-
-}  // namespace
-
-std::unique_ptr<MemoryTool> MakeOverheadTool() {
-  return std::make_unique<OverheadTool>();
+  };
+  return {.name = "overhead",
+          .line = "what recording cost, in parts; several recordings of a program side by side",
+          .needs = {memory::Need::kOverheads},
+          .reads = MemoryTool::Reads::kRuns,
+          .joins_times = false,
+          .add_options = add_options,
+          .run_whole = [options](const MemoryInput& input) { return PageOf(input, *options); }};
 }
 
 }  // namespace orrery::cli

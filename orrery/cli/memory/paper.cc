@@ -1,5 +1,3 @@
-#include "orrery/cli/memory/paper.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,13 +11,11 @@
 
 #include <fmt/core.h>
 
-#include "orrery/cli/memory/times.h"
+#include "orrery/cli/memory/input.h"
+#include "orrery/ingest/run.h"
 
 namespace orrery::cli {
 namespace {
-
-using report::Document;
-using report::Unit;
 
 /// What of the paper a tool shows, in its order.
 struct PaperItem {
@@ -45,7 +41,7 @@ struct Recording {
   Looked as_recorded;  // where that differs: for tools that look at the recording's own clock
 
   [[nodiscard]] const Looked& For(const MemoryTool& tool) const {
-    return tool.joins_times() || as_recorded.input.runs.empty() ? with_times : as_recorded;
+    return tool.joins_times || as_recorded.input.runs.empty() ? with_times : as_recorded;
   }
 
   [[nodiscard]] const std::string& title() const { return with_times.input.runs.front().title; }
@@ -58,8 +54,7 @@ Result<std::vector<std::string>> FilesIn(const std::string& folder) {
     files.push_back(entry.path().string());
   }
   if (failed || files.empty()) {
-    return Fail(Error::Kind::kNotFound,
-                fmt::format("{}: {}", folder, failed ? "no such folder" : "nothing in it"));
+    return NotFound("{}: {}", folder, failed ? "no such folder" : "nothing in it");
   }
   std::ranges::sort(files);
   return files;
@@ -79,7 +74,7 @@ Status Look(const MemorySources& sources, bool joins_times, Looked& looked) {
 Result<MemorySources> SourcesOf(const std::string& file, MemorySources one) {
   one.run.paths = {file};
   if (one.times.size() > 1) {
-    return Fail(Error::Kind::kInvalidInput, "--paper takes one folder of --times");
+    return InvalidInput("--paper takes one folder of --times");
   }
   if (!one.times.empty()) {
     const std::filesystem::path times =
@@ -100,14 +95,14 @@ Status ReadRecording(const MemorySources& sources, Recording& recording) {
 }
 
 const MemoryTool* FindTool(const MemoryTools& tools, std::string_view name) {
-  const auto found = std::ranges::find(tools, name, [](const auto& tool) { return tool->name(); });
-  return found == tools.end() ? nullptr : found->get();
+  const auto found = std::ranges::find(tools, name, &MemoryTool::name);
+  return found == tools.end() ? nullptr : &*found;
 }
 
 // The shown rows of a recording's first table, behind its name.
 void AppendRows(const std::string& recording, const Document::Table& from, Document::Table& table) {
   if (table.columns.empty()) {
-    table.columns = {{"recording", "recording", Unit::kText}};
+    table.columns = {AsText("recording", "recording")};
     table.columns.insert(table.columns.end(), from.columns.begin(), from.columns.end());
   }
   for (std::size_t i = 0; i < std::min(from.max_shown, from.rows.size()); ++i) {
@@ -118,16 +113,16 @@ void AppendRows(const std::string& recording, const Document::Table& from, Docum
   table.max_shown = table.rows.size();
 }
 
-void AppendFacts(const std::string& recording, const std::vector<report::Document::Fact>& facts,
+void AppendFacts(const std::string& recording, const std::vector<Document::Fact>& facts,
                  Document::Table& table) {
   if (table.columns.empty()) {
-    table.columns = {{"recording", "recording", Unit::kText}};
-    for (const report::Document::Fact& fact : facts) {
+    table.columns = {AsText("recording", "recording")};
+    for (const Document::Fact& fact : facts) {
       table.columns.push_back({fact.key, fact.label, fact.format});
     }
   }
   std::vector<Value> row{recording};
-  for (const report::Document::Fact& fact : facts) {
+  for (const Document::Fact& fact : facts) {
     row.push_back(fact.value);
   }
   row.resize(table.columns.size());
@@ -142,10 +137,9 @@ std::string KeyOf(std::string_view tool, std::string_view what) {
 
 Result<MemoryResult> PageOf(const MemoryTool& tool, const MemoryInput& input) {
   const MemoryRun& run = input.runs.front();
-  if (tool.reads() == MemoryTool::Reads::kOneRank && run.ranks.size() > 1) {
-    return Fail(Error::Kind::kUnsupported,
-                fmt::format("{}: {} takes one of its {} ranks: --tool {} --rank N", run.title,
-                            tool.name(), run.ranks.size(), tool.name()));
+  if (tool.reads == MemoryTool::Reads::kOneRank && run.ranks.size() > 1) {
+    return Unsupported("{}: {} takes one of its {} ranks: --tool {} --rank N", run.title, tool.name,
+                       run.ranks.size(), tool.name);
   }
   ORRERY_TRY_STATUS(CheckToolNeeds(tool, input));
   return tool.Run(input);
@@ -155,7 +149,7 @@ Result<MemoryResult> PageOf(const MemoryTool& tool, const MemoryInput& input) {
 void AddItem(const PaperItem& item, const MemoryTool& tool,
              const std::vector<Recording>& recordings, MemoryResult& page) {
   Document::Table facts{.key = KeyOf(item.tool, "numbers"),
-                        .heading = fmt::format("{}: {}", item.item, tool.line())};
+                        .heading = fmt::format("{}: {}", item.item, tool.line)};
   Document::Table rows{.key = KeyOf(item.tool, "rows"),
                        .heading = fmt::format("{}, in detail", item.item)};
   for (const Recording& recording : recordings) {
@@ -169,7 +163,7 @@ void AddItem(const PaperItem& item, const MemoryTool& tool,
     if (!one->tables.empty()) {
       AppendRows(title, one->tables.front(), rows);
     }
-    for (report::Document::Picture& picture : one->pictures) {
+    for (Document::Picture& picture : one->pictures) {
       picture.heading = fmt::format("{}, {}: {}", item.item, title, picture.heading);
       page.pictures.push_back(std::move(picture));
     }

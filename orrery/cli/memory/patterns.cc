@@ -6,18 +6,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/verb.h"
-#include "orrery/draw/chart/stacked_bars.h"
-#include "orrery/draw/number_format.h"
-#include "orrery/draw/text_table.h"
-#include "orrery/memory/timeline/site.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/format.h"
+#include "orrery/memory/timeline/attribution.h"
 
 namespace orrery::cli {
 namespace {
@@ -26,8 +23,6 @@ using memory::patterns::Finding;
 using memory::patterns::kNumPatterns;
 using memory::patterns::Pattern;
 using memory::patterns::PatternReport;
-using report::Document;
-using report::Unit;
 
 Value ObjectCell(const trace::Trace& trace, RowId object) {
   return object == kNoRow ? Value() : Value(trace.memory_objects.id[object]);
@@ -60,20 +55,17 @@ std::vector<Value> RowOf(const trace::Trace& trace, const Finding& finding) {
 
 Document::Table FindingTable(const trace::Trace& trace, const PatternReport& found,
                              std::size_t top) {
-  Document::Table table{.key = "findings",
-                        .heading = "findings by effect",
-                        .columns = {{"pattern", "pattern", Unit::kText},
-                                    {"certain", "certain", Unit::kText},
-                                    {"object", "object", Unit::kCount},
-                                    {"bytes", "bytes", Unit::kBytes},
-                                    {"peak_saved_bytes", "off the peak", Unit::kBytes},
-                                    {"saved_byte_seconds", "bytes × seconds", Unit::kBytes},
-                                    {"traffic_saved_bytes", "traffic", Unit::kBytes},
-                                    {"suggestion", "suggestion", Unit::kText},
-                                    {"why", "because", Unit::kText},
-                                    {"other_object", "other object", Unit::kCount},
-                                    {"site", "allocated in", Unit::kText}},
-                        .max_shown = top};
+  Document::Table table{
+      .key = "findings",
+      .heading = "findings by effect",
+      .columns = {AsText("pattern", "pattern"), AsText("certain", "certain"),
+                  AsCount("object", "object"), AsBytes("bytes", "bytes"),
+                  AsBytes("peak_saved_bytes", "off the peak"),
+                  AsBytes("saved_byte_seconds", "bytes × seconds"),
+                  AsBytes("traffic_saved_bytes", "traffic"), AsText("suggestion", "suggestion"),
+                  AsText("why", "because"), AsCount("other_object", "other object"),
+                  AsText("site", "allocated in")},
+      .max_shown = top};
   for (const Finding& finding : found.findings) {
     table.rows.push_back(RowOf(trace, finding));
   }
@@ -91,11 +83,9 @@ Document::Table TotalTable(const PatternReport& found) {
   Document::Table table{
       .key = "patterns",
       .heading = "by pattern",
-      .columns = {{"pattern", "pattern", Unit::kText},
-                  {"facts", "certain", Unit::kCount},
-                  {"possible", "possible", Unit::kCount},
-                  {"bytes", "bytes", Unit::kBytes},
-                  {"largest_peak_saved_bytes", "most off the peak, by one object", Unit::kBytes}}};
+      .columns = {AsText("pattern", "pattern"), AsCount("facts", "certain"),
+                  AsCount("possible", "possible"), AsBytes("bytes", "bytes"),
+                  AsBytes("largest_peak_saved_bytes", "most off the peak, by one object")}};
   std::array<PatternTotal, kNumPatterns> totals;
   for (const Finding& finding : found.findings) {
     PatternTotal& total = totals[static_cast<std::size_t>(finding.pattern)];
@@ -111,11 +101,10 @@ Document::Table TotalTable(const PatternReport& found) {
   return table;
 }
 
-report::Document::Picture PictureOf(const trace::Trace& trace, const PatternReport& found,
-                                    std::size_t top) {
+Document::Picture PictureOf(const trace::Trace& trace, const PatternReport& found,
+                            std::size_t top) {
   draw::StackedBars bars{
       .series = {{.name = "certain", .style = "compute"}, {.name = "possible", .style = "other"}},
-      .bars = {},
       .quantity = draw::Quantity::kBinaryBytes,
       .description = "Bytes that findings take off the peak"};
   for (const Finding& finding : found.findings) {
@@ -130,79 +119,68 @@ report::Document::Picture PictureOf(const trace::Trace& trace, const PatternRepo
   }
   return {.heading = "What would lower the peak",
           .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
-          .caption = "Bytes off the peak if this object alone lived another life.",
+          .caption = "Bytes off the peak if only this object had another lifetime.",
           .legend = bars.series};
 }
 
-class PatternsTool : public MemoryTool {
- public:
-  [[nodiscard]] std::string_view name() const override { return "patterns"; }
-
-  [[nodiscard]] std::string_view line() const override {
-    return "memory that is wasted: unused, early, late, idle, written twice, and what it costs";
+MemoryResult PageOf(const MemoryInput& input, const memory::patterns::PatternOptions& options) {
+  const trace::Trace& trace = input.trace();
+  const PatternReport found = memory::patterns::FindPatterns(trace, options);
+  std::int64_t num_facts = 0;
+  for (const Finding& finding : found.findings) {
+    num_facts += finding.is_fact ? 1 : 0;
   }
-
-  [[nodiscard]] std::vector<memory::Need> needs() const override {
-    return {memory::Need::kObjects, memory::Need::kTouches};
-  }
-
-  void AddOptions(Verb& verb) override {
-    verb.AddOption("--min-bytes", options_.min_bytes, "leave smaller objects out")
-        .ShowDefault()
-        .NonNegative();
-    verb.AddOption("--idle-launches", options_.idle_launches,
-                   "idle: accesses more than so many launches, copies and sets apart")
-        .ShowDefault()
-        .NonNegative();
-    verb.AddOption("--leak-steps", options_.leak_steps,
-                   "leak: not accessed during the last so many steps")
-        .ShowDefault()
-        .Positive();
-    verb.AddOption("--similar", options_.similar_percent,
-                   "redundant: at most so many percent smaller than the idle object")
-        .ShowDefault()
-        .Range(0.0, 1000.0);
-    verb.AddOption("--touched", options_.touched_percent,
-                   "overallocated: less than so many percent touched")
-        .ShowDefault()
-        .Range(0.0, 100.0);
-    verb.AddOption("--uneven", options_.uneven_variation,
-                   "uneven: accesses of pages deviate by more than so many times their mean")
-        .ShowDefault()
-        .NonNegative();
-  }
-
-  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const override {
-    const trace::Trace& trace = input.trace();
-    const PatternReport found = memory::patterns::FindPatterns(trace, options_);
-    std::int64_t num_facts = 0;
-    for (const Finding& finding : found.findings) {
-      num_facts += finding.is_fact ? 1 : 0;
-    }
-    MemoryResult page;
-    page.facts = {{"objects", "objects looked at", found.num_objects},
-                  {"peak_bytes", "peak of these objects", found.peak_bytes, Unit::kBytes},
-                  {"facts", "certain findings", num_facts},
-                  {"possible", "possible findings",
-                   static_cast<std::int64_t>(found.findings.size()) - num_facts}};
-    page.tables = {FindingTable(trace, found, input.top), TotalTable(found)};
-    page.pictures = {PictureOf(trace, found, input.top)};
-    page.sentences = {
-        "A finding is possible, not certain, where launches in the life of its object were not "
-        "fully seen, or where its life goes beyond the recording: no access seen is not no access.",
-        "What is known by argument or descriptor counts as an access. Savings are those of one "
-        "finding alone; they do not add up."};
-    return page;
-  }
-
- private:
-  memory::patterns::PatternOptions options_;
-};
+  MemoryResult page;
+  page.facts = {{"objects", "objects looked at", found.num_objects},
+                {"peak_bytes", "peak of these objects", found.peak_bytes, Unit::kBytes},
+                {"facts", "certain findings", num_facts},
+                {"possible", "possible findings",
+                 static_cast<std::int64_t>(found.findings.size()) - num_facts}};
+  page.tables = {FindingTable(trace, found, input.top), TotalTable(found)};
+  page.pictures = {PictureOf(trace, found, input.top)};
+  page.sentences = {
+      "A finding is possible, not certain, where launches in the life of its object were not "
+      "fully seen, or where its life goes beyond the recording: no access seen is not no access.",
+      "What is known by argument or descriptor counts as an access. Savings are those of one "
+      "finding alone; they do not add up."};
+  return page;
+}
 
 }  // namespace
 
-std::unique_ptr<MemoryTool> MakePatternsTool() {
-  return std::make_unique<PatternsTool>();
+MemoryTool PatternsTool() {
+  const auto options = std::make_shared<memory::patterns::PatternOptions>();
+  const auto add_options = [options](Verb& verb) {
+    verb.AddOption("--min-bytes", options->min_bytes, "leave smaller objects out")
+        .ShowDefault()
+        .NonNegative();
+    verb.AddOption("--idle-launches", options->idle_launches,
+                   "idle: accesses more than so many launches, memcpys and memsets apart")
+        .ShowDefault()
+        .NonNegative();
+    verb.AddOption("--leak-steps", options->leak_steps,
+                   "leak: not accessed during the last so many steps")
+        .ShowDefault()
+        .Positive();
+    verb.AddOption("--similar", options->similar_percent,
+                   "redundant: at most so many percent smaller than the idle object")
+        .ShowDefault()
+        .Range(0.0, 1000.0);
+    verb.AddOption("--touched", options->touched_percent,
+                   "overallocated: less than so many percent touched")
+        .ShowDefault()
+        .Range(0.0, 100.0);
+    verb.AddOption("--uneven", options->uneven_variation,
+                   "uneven: accesses of pages deviate by more than so many times their mean")
+        .ShowDefault()
+        .NonNegative();
+  };
+  return {
+      .name = "patterns",
+      .line = "memory that is wasted: unused, early, late, idle, written twice, and what it costs",
+      .needs = {memory::Need::kObjects, memory::Need::kTouches},
+      .add_options = add_options,
+      .run_whole = [options](const MemoryInput& input) { return PageOf(input, *options); }};
 }
 
 }  // namespace orrery::cli

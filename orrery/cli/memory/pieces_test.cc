@@ -1,5 +1,6 @@
+#include "orrery/memory/pieces_test.h"
+
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -7,15 +8,14 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/cli/memory/tool.h"
-#include "orrery/memory/test_pieces.h"
-#include "orrery/memory/test_random_recording.h"
+#include "orrery/memory/random_recording_test.h"
 
 namespace orrery::cli {
 namespace {
 
 // Whatever a reader sees of a result.
 std::string TextOf(const MemoryResult& result) {
-  const report::Document document = MemoryDocument("tool", "recording", result);
+  const Document document = MemoryDocument("tool", "recording", result);
   return report::RenderJson(document) + report::RenderText(document) + report::RenderHtml(document);
 }
 
@@ -32,32 +32,30 @@ MemoryResult WithoutLaunches(MemoryResult result) {
 
 MemoryResult PageOf(const MemoryTool& tool, const trace::Trace& trace,
                     const std::vector<std::int64_t>& cuts) {
-  const std::unique_ptr<MemoryAnalysis> analysis = tool.Begin({.top = 5});
+  const MemoryAnalysis analysis = tool.begin({.top = 5});
   memory::ForEachPiece(trace, cuts, [&](const trace::Trace& piece) {
-    const Status added = analysis->Add(piece);
+    const Status added = analysis.add(piece);
     RC_ASSERT(added.has_value());
   });
-  auto page = analysis->Finish();
-  RC_ASSERT(page.has_value());
-  return *std::move(page);
+  return analysis.finish();
 }
 
 const MemoryTool* FindTool(const MemoryTools& tools, std::string_view name) {
-  const auto found = std::ranges::find(tools, name, [](const auto& tool) { return tool->name(); });
-  return found == tools.end() ? nullptr : found->get();
+  const auto found = std::ranges::find(tools, name, &MemoryTool::name);
+  return found == tools.end() ? nullptr : &*found;
 }
 
 RC_GTEST_PROP(MemoryPieces, AnyCuttingGivesThePageOfTheWhole, ()) {
   const memory::RandomRecording recording(*rc::gen::inRange(0, 60));
   const auto cuts = *rc::gen::container<std::vector<std::int64_t>>(
       rc::gen::inRange<std::int64_t>(0, recording.order() + 2));
-  for (const auto& tool : AllMemoryTools()) {
-    if (tool->Begin({}) == nullptr) {
+  for (const MemoryTool& tool : AllMemoryTools()) {
+    if (!tool.begin) {
       continue;
     }
     const MemoryResult whole =
-        *tool->Run({.runs = {{.title = "whole", .ranks = {&recording.trace}}}, .top = 5});
-    const MemoryResult pieces = PageOf(*tool, recording.trace, cuts);
+        *tool.Run({.runs = {{.title = "whole", .ranks = {&recording.trace}}}, .top = 5});
+    const MemoryResult pieces = PageOf(tool, recording.trace, cuts);
     RC_ASSERT(TextOf(WithoutLaunches(whole)) == TextOf(WithoutLaunches(pieces)));
   }
 }
@@ -72,9 +70,9 @@ RC_GTEST_PROP(MemoryPieces, AnyCuttingHasTheCoverageAndTheNeedsOfTheWhole, ()) {
   memory::ForEachPiece(recording.trace, cuts,
                        [&](const trace::Trace& piece) { pieces.Add(piece); });
   RC_ASSERT(whole.Line("run") == pieces.Line("run"));
-  for (const auto& tool : AllMemoryTools()) {
-    const Status of_whole = whole.Check(*tool, "run");
-    const Status of_pieces = pieces.Check(*tool, "run");
+  for (const MemoryTool& tool : AllMemoryTools()) {
+    const Status of_whole = whole.Check(tool, "run");
+    const Status of_pieces = pieces.Check(tool, "run");
     RC_ASSERT(of_whole.has_value() == of_pieces.has_value());
     RC_ASSERT(of_whole || of_whole.error().message() == of_pieces.error().message());
   }
@@ -99,8 +97,8 @@ TEST(MemoryPieces, SingleLaunchesAreListedForWholeRecordingsOnly) {
 
 TEST(MemoryPieces, ToolsThatNeedTheWholeSaySo) {
   const MemoryTools tools = AllMemoryTools();
-  EXPECT_EQ(FindTool(tools, "patterns")->Begin({}), nullptr);
-  EXPECT_NE(FindTool(tools, "heat")->Begin({}), nullptr);
+  EXPECT_FALSE(FindTool(tools, "patterns")->begin);
+  EXPECT_TRUE(FindTool(tools, "heat")->begin);
 }
 
 }  // namespace

@@ -1,22 +1,21 @@
+#include "orrery/cli/memory/timeline.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "orrery/cli/memory/timeline_picture.h"
-#include "orrery/cli/memory/timeline_tables.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/verb.h"
-#include "orrery/draw/chart/line_chart.h"
-#include "orrery/draw/number_format.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/format.h"
 
 namespace orrery::cli {
 namespace {
@@ -28,7 +27,6 @@ using memory::timeline::Axis;
 using memory::timeline::RankSpread;
 using memory::timeline::StackBy;
 using memory::timeline::Timeline;
-using report::Unit;
 
 constexpr std::size_t kMostPictures = 8;       // of ranks and places, two each
 constexpr std::int64_t kSmallestDrawn = 1000;  // of the largest place of a rank, its share
@@ -156,7 +154,7 @@ std::string_view AxisTitleOf(AlignBy by) {
   return "allocations and frees";
 }
 
-report::Document::Picture AlignedPicture(const Alignment& alignment, const MemoryInput& input) {
+Document::Picture AlignedPicture(const Alignment& alignment, const MemoryInput& input) {
   const bool is_progress = alignment.by == AlignBy::kProgress;
   const double width = is_progress ? 100.0 / static_cast<double>(alignment.moments.size()) : 1;
   draw::LineChart chart{
@@ -180,15 +178,6 @@ report::Document::Picture AlignedPicture(const Alignment& alignment, const Memor
           .legend = {chart.lines[0].series, chart.lines[1].series}};
 }
 
-void AddPeaks(const std::vector<RankMemory>& ranks, const MemoryInput& input, bool all_points,
-              MemoryResult& page) {
-  page.tables.insert(page.tables.begin(), TimelineTable(ranks));
-  page.tables.push_back(CategoryTable(ranks));
-  page.tables.push_back(SiteTable(ranks, input.top));
-  page.tables.push_back(OwnerTable(ranks, input.top));
-  page.tables.push_back(CurveTable(ranks, all_points));
-}
-
 bool IsOfHost(const Timeline& timeline) {
   return timeline.place.kind == trace::DeviceKind::kCpu;
 }
@@ -199,126 +188,119 @@ Status CheckComparable(const Timeline& first, const Timeline& second, const Memo
     return {};
   }
   const std::size_t of_host = IsOfHost(first) ? 0 : 1;
-  return Fail(
-      Error::Kind::kNotFound,
-      fmt::format("--align: {} has memory events of the host alone, which are not compared "
-                  "with those of {}",
-                  input.runs[of_host].title, PlaceName((of_host == 0 ? second : first).place)));
+  return NotFound(
+      "--align: {} has memory events of the host alone, which are not compared "
+      "with those of {}",
+      input.runs[of_host].title, PlaceName((of_host == 0 ? second : first).place));
 }
 
-class TimelineTool : public MemoryTool {
- public:
-  [[nodiscard]] std::string_view name() const override { return "timeline"; }
+struct TimelineOptions {
+  Axis axis = Axis::kTime;
+  StackBy stack = StackBy::kCategory;
+  std::optional<AlignBy> align = {};
+  bool has_all_points = false;
+};
 
-  [[nodiscard]] std::string_view line() const override {
-    return "memory over time, its peak and who holds it; ranks, or two recordings, side by side";
+void AddFacts(const std::vector<RankMemory>& ranks, MemoryResult& page) {
+  if (ranks.size() > 1) {
+    AddSpread(ranks, page);
+    return;
   }
-
-  [[nodiscard]] std::vector<memory::Need> needs() const override {
-    return {memory::Need::kMemoryEvents};
+  const Timeline* const timeline = FirstOf(ranks.front());
+  page.facts.push_back({"peak_bytes", "peak",
+                        timeline == nullptr ? std::int64_t{0} : timeline->peak.bytes, Unit::kBytes,
+                        timeline == nullptr ? "" : PlaceName(timeline->place)});
+  if (timeline != nullptr) {
+    page.facts.push_back({"without_owner_bytes", "of it without an object",
+                          timeline->peak.bytes_without_owner, Unit::kBytes});
   }
+}
 
-  [[nodiscard]] Reads reads() const override { return Reads::kRuns; }
+Status AddAlignment(const std::vector<RankMemory>& ranks, const MemoryInput& input, AlignBy align,
+                    MemoryResult& page) {
+  if (ranks.size() != 2) {
+    return InvalidInput(
+        "--align compares two recordings of one rank each, here are {} "
+        "(--rank N chooses)",
+        ranks.size());
+  }
+  const Timeline* const first = FirstOf(ranks[0]);
+  const Timeline* const second = FirstOf(ranks[1]);
+  if (first == nullptr || second == nullptr) {
+    return NotFound("--align: a recording without memory events");
+  }
+  ORRERY_TRY_STATUS(CheckComparable(*first, *second, input));
+  ORRERY_TRY(const Alignment alignment,
+             Align({.trace = ranks[0].trace, .timeline = first},
+                   {.trace = ranks[1].trace, .timeline = second}, align));
+  page.facts = {
+      {"first_peak_bytes", "peak of the first", first->peak.bytes, Unit::kBytes},
+      {"second_peak_bytes", "peak of the second", second->peak.bytes, Unit::kBytes},
+      {"first_changes", "changes of the first", static_cast<std::int64_t>(first->points.size())},
+      {"second_changes", "changes of the second", static_cast<std::int64_t>(second->points.size())},
+      {"mean_difference_bytes", "second less first, on average", alignment.MeanDifference(),
+       Unit::kBytes},
+      {"furthest_difference_bytes", "furthest apart", alignment.Furthest().Difference(),
+       Unit::kBytes, alignment.Furthest().label}};
+  if (align == AlignBy::kEvent) {
+    page.sentences.emplace_back(
+        "Changes of equal number need not be related: the raw view compares them all the same.");
+  }
+  if (alignment.num_only_first + alignment.num_only_second > 0) {
+    page.sentences.push_back(fmt::format("Without a partner: {} of the first, {} of the second.",
+                                         alignment.num_only_first, alignment.num_only_second));
+  }
+  page.tables.push_back(AlignedTable(alignment, input.top));
+  page.pictures.push_back(AlignedPicture(alignment, input));
+  return {};
+}
 
-  void AddOptions(Verb& verb) override {
-    verb.AddChoice("--by", axis_,
+Result<MemoryResult> PageOf(const MemoryInput& input, const TimelineOptions& options) {
+  const std::vector<RankMemory> ranks = RanksOf(input, options.axis, options.stack);
+  MemoryResult page;
+  if (options.align) {
+    ORRERY_TRY_STATUS(AddAlignment(ranks, input, *options.align, page));
+  } else {
+    AddFacts(ranks, page);
+  }
+  AddRemarks(ranks, page);
+  std::vector<Document::Table> tables = PeakTables(ranks, input.top, options.has_all_points);
+  page.tables.insert(page.tables.begin(), std::move(tables.front()));
+  std::move(tables.begin() + 1, tables.end(), std::back_inserter(page.tables));
+  AddPictures(ranks, options.axis, options.align.has_value(), page);
+  return page;
+}
+
+}  // namespace
+
+MemoryTool TimelineTool() {
+  const auto options = std::make_shared<TimelineOptions>();
+  const auto add_options = [options](Verb& verb) {
+    verb.AddChoice("--by", options->axis,
                    {{"time", Axis::kTime}, {"event", Axis::kEvent}, {"operator", Axis::kOperator}},
                    "what memory is drawn against (time)");
     verb.AddChoice(
-        "--stack", stack_, {{"category", StackBy::kCategory}, {"operator", StackBy::kOperator}},
+        "--stack", options->stack,
+        {{"category", StackBy::kCategory}, {"operator", StackBy::kOperator}},
         "what columns are divided by: what memory is for, or the operator that allocated it "
         "(category)");
-    verb.AddChoice<std::optional<AlignBy>>("--align", align_,
+    verb.AddChoice<std::optional<AlignBy>>("--align", options->align,
                                            {{"progress", AlignBy::kProgress},
                                             {"operator", AlignBy::kOperator},
                                             {"event", AlignBy::kEvent}},
                                            "two files are two recordings to compare, by the share "
                                            "of their steps, by operators or change by change; "
                                            "otherwise files are ranks of one run");
-    verb.AddFlag("--all-points", has_all_points_,
+    verb.AddFlag("--all-points", options->has_all_points,
                  "every change in the table curve, not only those that are drawn");
-  }
-
-  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const override {
-    const std::vector<RankMemory> ranks = RanksOf(input, axis_, stack_);
-    MemoryResult page;
-    if (align_) {
-      ORRERY_TRY_STATUS(AddAlignment(ranks, input, page));
-    } else {
-      AddFacts(ranks, page);
-    }
-    AddRemarks(ranks, page);
-    AddPeaks(ranks, input, has_all_points_, page);
-    AddPictures(ranks, axis_, align_.has_value(), page);
-    return page;
-  }
-
- private:
-  static void AddFacts(const std::vector<RankMemory>& ranks, MemoryResult& page) {
-    if (ranks.size() > 1) {
-      AddSpread(ranks, page);
-      return;
-    }
-    const Timeline* const timeline = FirstOf(ranks.front());
-    page.facts.push_back({"peak_bytes", "peak",
-                          timeline == nullptr ? std::int64_t{0} : timeline->peak.bytes,
-                          Unit::kBytes, timeline == nullptr ? "" : PlaceName(timeline->place)});
-    if (timeline != nullptr) {
-      page.facts.push_back({"without_owner_bytes", "of it without an object",
-                            timeline->peak.bytes_without_owner, Unit::kBytes});
-    }
-  }
-
-  Status AddAlignment(const std::vector<RankMemory>& ranks, const MemoryInput& input,
-                      MemoryResult& page) const {
-    if (ranks.size() != 2) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("--align compares two recordings of one rank each, here are {} "
-                              "(--rank N chooses)",
-                              ranks.size()));
-    }
-    const Timeline* const first = FirstOf(ranks[0]);
-    const Timeline* const second = FirstOf(ranks[1]);
-    if (first == nullptr || second == nullptr) {
-      return Fail(Error::Kind::kNotFound, "--align: a recording without memory events");
-    }
-    ORRERY_TRY_STATUS(CheckComparable(*first, *second, input));
-    ORRERY_TRY(const Alignment alignment,
-               Align({.trace = ranks[0].trace, .timeline = first},
-                     {.trace = ranks[1].trace, .timeline = second}, *align_));
-    page.facts = {
-        {"first_peak_bytes", "peak of the first", first->peak.bytes, Unit::kBytes},
-        {"second_peak_bytes", "peak of the second", second->peak.bytes, Unit::kBytes},
-        {"first_changes", "changes of the first", static_cast<std::int64_t>(first->points.size())},
-        {"second_changes", "changes of the second",
-         static_cast<std::int64_t>(second->points.size())},
-        {"mean_difference_bytes", "second less first, on average", alignment.MeanDifference(),
-         Unit::kBytes},
-        {"furthest_difference_bytes", "furthest apart", alignment.Furthest().Difference(),
-         Unit::kBytes, alignment.Furthest().label}};
-    if (*align_ == AlignBy::kEvent) {
-      page.sentences.emplace_back(
-          "Changes of equal number need not be related: the raw view compares them all the same.");
-    }
-    if (alignment.num_only_first + alignment.num_only_second > 0) {
-      page.sentences.push_back(fmt::format("Without a partner: {} of the first, {} of the second.",
-                                           alignment.num_only_first, alignment.num_only_second));
-    }
-    page.tables.push_back(AlignedTable(alignment, input.top));
-    page.pictures.push_back(AlignedPicture(alignment, input));
-    return {};
-  }
-
-  Axis axis_ = Axis::kTime;
-  StackBy stack_ = StackBy::kCategory;
-  std::optional<AlignBy> align_;
-  bool has_all_points_ = false;
-};
-
-}  // namespace
-
-std::unique_ptr<MemoryTool> MakeTimelineTool() {
-  return std::make_unique<TimelineTool>();
+  };
+  return {
+      .name = "timeline",
+      .line = "memory over time, its peak and who holds it; ranks, or two recordings, side by side",
+      .needs = {memory::Need::kMemoryEvents},
+      .reads = MemoryTool::Reads::kRuns,
+      .add_options = add_options,
+      .run_whole = [options](const MemoryInput& input) { return PageOf(input, *options); }};
 }
 
 }  // namespace orrery::cli

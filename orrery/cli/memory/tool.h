@@ -2,16 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
-#include "orrery/memory/needs.h"
-#include "orrery/report/document.h"
+#include "orrery/memory/coverage.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::cli {
@@ -35,9 +35,9 @@ struct MemoryInput {
 
 /// What a tool found, and how well the recording knows it.
 struct MemoryResult {
-  std::vector<report::Document::Fact> facts = {};
-  std::vector<report::Document::Picture> pictures = {};
-  std::vector<report::Document::Table> tables = {};
+  std::vector<Document::Fact> facts = {};
+  std::vector<Document::Picture> pictures = {};
+  std::vector<Document::Table> tables = {};
   std::vector<std::string> sentences = {};  // what it shows and which rules were used
   std::vector<std::string> coverage = {};   // one line for each rank or run
   Value coverage_parts = Value::List();     // the same in numbers
@@ -45,31 +45,24 @@ struct MemoryResult {
 };
 
 /// Returns the document of a tool's result.
-[[nodiscard]] report::Document MemoryDocument(std::string_view tool, const std::string& title,
-                                              MemoryResult result);
+[[nodiscard]] Document MemoryDocument(std::string_view tool, const std::string& title,
+                                      MemoryResult result);
 
 /// A tool at work on one rank, which takes a recording in pieces, so that memory is bounded by the
 /// piece and by what the tool keeps. A piece is a trace of a part of the recording, in the order
 /// of events: its device work with all that is known of it, and every object that exists at some
 /// time in it, in the order in which a trace of the whole has them. What an object lies in is the
 /// innermost of those around it that the piece has. A trace that is whole is one piece.
-class MemoryAnalysis {
- public:
-  MemoryAnalysis() = default;
-  MemoryAnalysis(const MemoryAnalysis&) = delete;
-  MemoryAnalysis& operator=(const MemoryAnalysis&) = delete;
-  virtual ~MemoryAnalysis() = default;
-
+struct MemoryAnalysis {
   /// Pieces come in the order of events and are valid during the call only.
-  [[nodiscard]] virtual Status Add(const trace::Trace& piece) = 0;
+  std::function<Status(const trace::Trace& piece)> add;
 
-  /// After the last piece. The result does not depend on where the recording was cut.
-  [[nodiscard]] virtual Result<MemoryResult> Finish() = 0;
+  /// After the last piece. The result does not depend on where the recording was divided.
+  std::function<MemoryResult()> finish;
 };
 
-/// A tool of `orrery memory`: one file memory_NAME.cc each, listed in memory_tools.cc.
-class MemoryTool {
- public:
+/// A tool of `orrery memory`: one function in its own file each, listed in tools.cc.
+struct MemoryTool {
   /// How the paths on the command line are taken.
   enum class Reads : std::uint8_t {
     kOneRank,  // one run, of which --rank chooses
@@ -77,38 +70,29 @@ class MemoryTool {
     kRuns,     // each path is a run of its own
   };
 
-  MemoryTool() = default;
-  MemoryTool(const MemoryTool&) = delete;
-  MemoryTool& operator=(const MemoryTool&) = delete;
-  virtual ~MemoryTool() = default;
-
-  [[nodiscard]] virtual std::string_view name() const = 0;
-
-  /// Its result, in a line for --help.
-  [[nodiscard]] virtual std::string_view line() const = 0;
-  [[nodiscard]] virtual std::vector<memory::Need> needs() const = 0;
-
-  [[nodiscard]] virtual Reads reads() const { return Reads::kOneRank; }
+  std::string_view name;
+  std::string_view line;  // its result, for --help
+  std::vector<memory::Need> needs;
+  Reads reads = Reads::kOneRank;
 
   /// Whether --times gives the launches of its runs times. Else runs stay on their own clocks, and
   /// the tool looks into MemoryRun::times itself.
-  [[nodiscard]] virtual bool joins_times() const { return true; }
+  bool joins_times = true;
 
-  /// Adds options of its own, bound to its members. Names must differ from those of other tools.
-  virtual void AddOptions([[maybe_unused]] Verb& verb) {}
+  /// Adds options of its own. Names must differ from those of other tools.
+  std::function<void(Verb& verb)> add_options = [](Verb&) {};
 
-  /// Null for tools that need a recording whole. Of the input only `top` and `threads` are used.
-  [[nodiscard]] virtual std::unique_ptr<MemoryAnalysis> Begin(
-      [[maybe_unused]] const MemoryInput& input) const {
-    return nullptr;
-  }
+  /// Empty for tools that need a recording whole. Of the input only `top` and `threads` are used.
+  std::function<MemoryAnalysis(const MemoryInput& input)> begin = {};
 
-  /// Returns facts, tables and pictures; name, title and coverage are filled in by the verb. Tools
-  /// that take pieces are given each rank of the first run as one.
-  [[nodiscard]] virtual Result<MemoryResult> Run(const MemoryInput& input) const;
+  /// Returns facts, tables and pictures; name, title and coverage are filled in by the verb. Empty
+  /// for tools that take pieces: they are given each rank of the first run as one.
+  std::function<Result<MemoryResult>(const MemoryInput& input)> run_whole = {};
+
+  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const;
 };
 
-using MemoryTools = std::vector<std::unique_ptr<MemoryTool>>;
+using MemoryTools = std::vector<MemoryTool>;
 
 /// All tools, in the order of --help.
 [[nodiscard]] MemoryTools AllMemoryTools();

@@ -1,55 +1,183 @@
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "orrery/base/check.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/memory/coverage.h"
-#include "orrery/memory/needs.h"
+#include "orrery/memory/names.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::cli {
+namespace {
+
+using trace::Trace;
+
+constexpr std::array<std::string_view, 4> kActivityNames{"kernels", "copies", "sets", "other"};
+constexpr std::size_t kNumClasses = static_cast<std::size_t>(trace::MemoryClass::kStatic) + 1;
+
+struct Counted {
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+};
+
+void AddRow(Document::Table& table, std::string kind, const Counted& counted) {
+  if (counted.count > 0) {
+    table.rows.push_back({std::move(kind), counted.count, counted.bytes});
+  }
+}
+
+// Bytes of kernels are not known here.
+void AddActivities(const Trace& trace, Document::Table& table) {
+  std::array<Counted, kActivityNames.size()> counted{};
+  for (RowId row = 0; row < trace.activities.size(); ++row) {
+    Counted& kind = counted[static_cast<std::size_t>(trace.activities.kind[row])];
+    ++kind.count;
+    kind.bytes += std::max<std::int64_t>(0, trace.activities.bytes[row]);
+  }
+  for (std::size_t kind = 0; kind < counted.size(); ++kind) {
+    AddRow(table, std::string(kActivityNames[kind]), counted[kind]);
+  }
+}
+
+void AddObjects(const Trace& trace, Document::Table& table) {
+  std::array<Counted, kNumClasses> counted{};
+  for (RowId row = 0; row < trace.memory_objects.size(); ++row) {
+    Counted& kind = counted[static_cast<std::size_t>(trace.memory_objects.memory_class[row])];
+    ++kind.count;
+    kind.bytes += trace.memory_objects.bytes[row];
+  }
+  for (std::size_t kind = 0; kind < counted.size(); ++kind) {
+    AddRow(
+        table,
+        fmt::format("objects, {}", memory::MemoryClassName(static_cast<trace::MemoryClass>(kind))),
+        counted[kind]);
+  }
+}
+
+void AddAllocatorEvents(const Trace& trace, Document::Table& table) {
+  Counted allocated;
+  Counted freed;
+  for (const std::int64_t bytes : trace.memory_events.bytes) {
+    Counted& side = bytes < 0 ? freed : allocated;
+    ++side.count;
+    side.bytes += bytes < 0 ? -bytes : bytes;
+  }
+  AddRow(table, "allocations of the framework", allocated);
+  AddRow(table, "frees of the framework", freed);
+}
+
+void AddTouches(const Trace& trace, Document::Table& table) {
+  std::array<Counted, memory::kNumCoverages> counted{};
+  for (RowId row = 0; row < trace.touches.size(); ++row) {
+    Counted& kind = counted[static_cast<std::size_t>(trace.touches.coverage[row])];
+    ++kind.count;
+    kind.bytes += std::max<std::int64_t>(0, trace.touches.read_bytes[row]) +
+                  std::max<std::int64_t>(0, trace.touches.write_bytes[row]);
+  }
+  for (std::size_t kind = 0; kind < counted.size(); ++kind) {
+    AddRow(table,
+           fmt::format("touches, {}", memory::CoverageName(static_cast<trace::Coverage>(kind))),
+           counted[kind]);
+  }
+  AddRow(table, "runs of pages", {static_cast<std::int64_t>(trace.page_runs.size()), 0});
+  AddRow(table, "single accesses of warps", {static_cast<std::int64_t>(trace.accesses.size()), 0});
+}
+
+Document::Table RecordedTable(const Trace& trace) {
+  Document::Table table{
+      .key = "recorded",
+      .heading = "what was recorded",
+      .columns = {AsText("kind", "kind"), AsCount("count", "count"), AsBytes("bytes", "bytes")}};
+  AddActivities(trace, table);
+  AddObjects(trace, table);
+  AddAllocatorEvents(trace, table);
+  AddTouches(trace, table);
+  return table;
+}
+
+Document::Table CoverageTable(const Trace& trace) {
+  Document::Table table{
+      .key = "recorder",
+      .heading = "coverage according to the recorder",
+      .columns = {AsText("kind", "kind"), AsCount("count", "count"), AsText("name", "name")}};
+  const trace::CoverageCounts& counts = trace.coverage_counts;
+  for (RowId row = 0; row < counts.size(); ++row) {
+    table.rows.push_back({std::string(memory::CoverageKindName(counts.kind[row])),
+                          counts.count[row], std::string(trace.Text(counts.name[row]))});
+  }
+  return table;
+}
+
+Document::Table ToolTable(const Trace& trace, const MemoryTools& tools) {
+  Document::Table table{.key = "tools",
+                        .heading = "tools",
+                        .columns = {AsText("tool", "--tool"), AsText("status", "runs"),
+                                    AsText("reason", "why not", 0)}};
+  for (const MemoryTool& tool : tools) {
+    const Status met = memory::CheckNeeds(tool.needs, trace);
+    table.rows.push_back({std::string(tool.name), std::string(met ? "yes" : "no"),
+                          met ? std::string() : met.error().message()});
+  }
+  return table;
+}
+
+CoverageAndNeeds CoverageOfRun(const MemoryRun& run) {
+  CoverageAndNeeds coverage;
+  for (const trace::Trace* const rank : run.ranks) {
+    coverage.Add(*rank);
+  }
+  return coverage;
+}
+
+}  // namespace
+
+MemoryResult MemorySummary(const Trace& trace, const MemoryTools& tools) {
+  MemoryResult page;
+  page.tables.push_back(RecordedTable(trace));
+  if (!trace.coverage_counts.empty()) {
+    page.tables.push_back(CoverageTable(trace));
+  }
+  page.tables.push_back(ToolTable(trace, tools));
+  return page;
+}
 
 // One function for each tool, in its own file.
-std::unique_ptr<MemoryTool> MakeKernelFrequencyTool();
-std::unique_ptr<MemoryTool> MakeWorkingSetTool();
-std::unique_ptr<MemoryTool> MakeHeatTool();
-std::unique_ptr<MemoryTool> MakeTimelineTool();
-std::unique_ptr<MemoryTool> MakePatternsTool();
-std::unique_ptr<MemoryTool> MakeOverheadTool();
-std::unique_ptr<MemoryTool> MakeMemoryDiffTool();
-std::unique_ptr<MemoryTool> MakeUvmTool();
+MemoryTool KernelFrequencyTool();
+MemoryTool WorkingSetTool();
+MemoryTool HeatTool();
+MemoryTool TimelineTool();
+MemoryTool PatternsTool();
+MemoryTool OverheadTool();
+MemoryTool MemoryDiffTool();
+MemoryTool UvmTool();
 
 MemoryTools AllMemoryTools() {
-  MemoryTools tools;
-  tools.push_back(MakeKernelFrequencyTool());
-  tools.push_back(MakeWorkingSetTool());
-  tools.push_back(MakeHeatTool());
-  tools.push_back(MakeTimelineTool());
-  tools.push_back(MakePatternsTool());
-  tools.push_back(MakeOverheadTool());
-  tools.push_back(MakeMemoryDiffTool());
-  tools.push_back(MakeUvmTool());
-  return tools;
+  return {KernelFrequencyTool(), WorkingSetTool(), HeatTool(),       TimelineTool(),
+          PatternsTool(),        OverheadTool(),   MemoryDiffTool(), UvmTool()};
 }
 
 Result<MemoryResult> MemoryTool::Run(const MemoryInput& input) const {
-  const std::unique_ptr<MemoryAnalysis> analysis = Begin(input);
-  ORRERY_CHECK(analysis != nullptr, "a tool takes pieces or runs on the whole");
-  for (const trace::Trace* const rank : input.runs.front().ranks) {
-    ORRERY_TRY_STATUS(analysis->Add(*rank));
+  if (run_whole) {
+    return run_whole(input);
   }
-  return analysis->Finish();
+  const MemoryAnalysis analysis = begin(input);
+  for (const trace::Trace* const rank : input.runs.front().ranks) {
+    ORRERY_TRY_STATUS(analysis.add(*rank));
+  }
+  return analysis.finish();
 }
 
 Status CoverageAndNeeds::Check(const MemoryTool& tool, std::string_view title) const {
-  const Status met = parts_.Check(tool.needs());
+  const Status met = parts_.Check(tool.needs);
   if (!met) {
-    return FailWithin(fmt::format("{}: {} cannot run", title, tool.name()), met);
+    return FailWithin(fmt::format("{}: {} cannot run", title, tool.name), met);
   }
   return {};
 }
@@ -60,9 +188,6 @@ std::string CoverageAndNeeds::Line(std::string_view title) const {
 }
 
 void CoverageAndNeeds::AddParts(std::string_view title, Value& parts) const {
-  const auto share_of = [](std::int64_t part, std::int64_t whole) {
-    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-  };
   const memory::LaunchCoverage& coverage = parts_.coverage();
   const memory::LaunchCoverage::Share total = coverage.Total();
   for (std::size_t i = 0; i < memory::kNumCoverages; ++i) {
@@ -72,10 +197,10 @@ void CoverageAndNeeds::AddParts(std::string_view title, Value& parts) const {
                     .Set("run", title)
                     .Set("coverage", memory::CoverageName(static_cast<trace::Coverage>(i)))
                     .Set("launches", share.num_launches)
-                    .Set("launch_share", share_of(share.num_launches, total.num_launches))
+                    .Set("launch_share", ShareOf(share.num_launches, total.num_launches))
                     .Set("launches_with_times", share.num_with_times)
                     .Set("time_ns", share.time_ns)
-                    .Set("time_share", share_of(share.time_ns, total.time_ns)));
+                    .Set("time_share", ShareOf(share.time_ns, total.time_ns)));
     }
   }
 }
@@ -91,18 +216,6 @@ Status CheckToolNeeds(const MemoryTool& tool, const MemoryInput& input) {
   return {};
 }
 
-namespace {
-
-CoverageAndNeeds CoverageOfRun(const MemoryRun& run) {
-  CoverageAndNeeds coverage;
-  for (const trace::Trace* const rank : run.ranks) {
-    coverage.Add(*rank);
-  }
-  return coverage;
-}
-
-}  // namespace
-
 std::vector<std::string> CoverageLines(const MemoryInput& input) {
   std::vector<std::string> lines;
   for (const MemoryRun& run : input.runs) {
@@ -117,21 +230,19 @@ void AddCoverageParts(const MemoryInput& input, Value& parts) {
   }
 }
 
-report::Document MemoryDocument(std::string_view tool, const std::string& title,
-                                MemoryResult result) {
-  using report::Document;
+Document MemoryDocument(std::string_view tool, const std::string& title, MemoryResult result) {
   Document document{.title = fmt::format("{}: {}", title, tool), .kind = "Orrery memory"};
   Document::Section& head = document.AddSection();
   head.Set("tool", tool).Set("title", title);
-  head.Add(Document::List{.key = "coverage", .heading = "", .items = std::move(result.coverage)});
+  head.Add(Document::List{.key = "coverage", .items = std::move(result.coverage)});
   head.Set("coverage_parts", std::move(result.coverage_parts));
   if (!result.times.empty()) {
-    head.Add(Document::List{.key = "times", .heading = "", .items = std::move(result.times)});
+    head.Add(Document::List{.key = "times", .items = std::move(result.times)});
   }
   Document::Section& facts = document.AddSection("", "facts");
   for (Document::Fact& fact : result.facts) {
     // Facts of memory tools without a unit are counts.
-    fact.format = fact.format.unit == report::Unit::kText ? report::Unit::kCount : fact.format;
+    fact.format = fact.format.unit == Unit::kText ? Unit::kCount : fact.format;
     facts.Add(std::move(fact));
   }
   Document::Section& pictures = document.AddSection();

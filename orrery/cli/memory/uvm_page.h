@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/memory/uvm/collect.h"
-#include "orrery/memory/uvm/comparison.h"
+#include "orrery/memory/uvm/simulation.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::cli {
@@ -28,20 +28,11 @@ struct UvmCase {
   memory::uvm::Comparison comparison;
 };
 
-/// Returns facts, tables, pictures and sentences of all cases.
-[[nodiscard]] MemoryResult UvmPage(const std::vector<UvmCase>& cases,
-                                   const memory::uvm::Parameters& parameters, std::size_t top);
-
 /// Returns "1×", "3×" or the size.
 [[nodiscard]] std::string UvmMemoryText(const UvmCase& one);
 
-[[nodiscard]] report::Document::Table UvmPolicyTable(const std::vector<UvmCase>& cases);
-[[nodiscard]] report::Document::Table UvmLookaheadTable(const std::vector<UvmCase>& cases);
-[[nodiscard]] report::Document::Table UvmOperatorTable(const std::vector<UvmCase>& cases,
-                                                       std::size_t top);
-[[nodiscard]] report::Document::Table UvmObjectTable(const std::vector<UvmCase>& cases,
+/// All tables: policies, lookaheads, operators, objects, what was simulated and the schedule.
+[[nodiscard]] std::vector<Document::Table> UvmTables(const std::vector<UvmCase>& cases,
                                                      std::size_t top);
-[[nodiscard]] report::Document::Table UvmScheduleTable(const std::vector<UvmCase>& cases);
-[[nodiscard]] report::Document::Table UvmBasisTable(const std::vector<UvmCase>& cases);
 
 }  // namespace orrery::cli

@@ -6,8 +6,8 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/memory/uvm_page.h"
-#include "orrery/draw/number_format.h"
-#include "orrery/memory/object_label.h"
+#include "orrery/draw/format.h"
+#include "orrery/memory/names.h"
 
 namespace orrery::cli {
 namespace {
@@ -21,33 +21,22 @@ using memory::uvm::Outcome;
 using memory::uvm::RelativeTime;
 using memory::uvm::Root;
 using memory::uvm::Workload;
-using report::Document;
-using report::Unit;
 using Cells = std::vector<Value>;
 
 const Workload& WorkloadOf(const UvmCase& one) {
   return one.run->collected.workload;
 }
 
-// The two columns that say what a row is of.
-std::vector<Document::Column> ColumnsOfCase() {
-  return {{"recording", "recording", Unit::kText}, {"memory", "memory", Unit::kText}};
-}
-
-Cells CellsOfCase(const UvmCase& one) {
-  return {one.run->title, UvmMemoryText(one)};
-}
-
 Document::Table TableOf(std::string key, std::string heading,
                         std::vector<Document::Column> columns) {
   Document::Table table{.key = std::move(key), .heading = std::move(heading)};
-  table.columns = ColumnsOfCase();
+  table.columns = {AsText("recording", "recording"), AsText("memory", "memory")};
   table.columns.insert(table.columns.end(), columns.begin(), columns.end());
   return table;
 }
 
 void AddRow(Document::Table& table, const UvmCase& one, const Cells& cells) {
-  Cells row = CellsOfCase(one);
+  Cells row = {one.run->title, UvmMemoryText(one)};
   row.insert(row.end(), cells.begin(), cells.end());
   table.rows.push_back(std::move(row));
 }
@@ -147,28 +136,15 @@ bool IsFirstOfRun(const std::vector<UvmCase>& cases, std::size_t place) {
   return place == 0 || cases[place - 1].run != cases[place].run;
 }
 
-}  // namespace
-
-std::string UvmMemoryText(const UvmCase& one) {
-  return one.factor > 0 ? fmt::format("footprint / {}", one.factor)
-                        : draw::FormatBinaryBytes({one.comparison.options.capacity_bytes});
-}
-
-Document::Table UvmPolicyTable(const std::vector<UvmCase>& cases) {
-  Document::Table table = TableOf("policies", "prefetch of managed memory",
-                                  {{"policy", "prefetch", Unit::kText},
-                                   {"relative_time", "to none", Unit::kRatio},
-                                   {"total_ns", "time", Unit::kNanoseconds},
-                                   {"stall_ns", "stall", Unit::kNanoseconds},
-                                   {"faults", "faults", Unit::kCount},
-                                   {"batches", "batches", Unit::kCount},
-                                   {"fault_blocks", "blocks", Unit::kCount},
-                                   {"pages_in", "pages in", Unit::kCount},
-                                   {"copied_in_bytes", "copied in", Unit::kBytes},
-                                   {"copied_out_bytes", "copied out", Unit::kBytes},
-                                   {"evictions", "evictions", Unit::kCount},
-                                   {"bounced_blocks", "bounced", Unit::kCount},
-                                   {"capacity_bytes", "capacity", Unit::kBytes}});
+Document::Table PolicyTable(const std::vector<UvmCase>& cases) {
+  Document::Table table =
+      TableOf("policies", "prefetch of managed memory",
+              {AsText("policy", "prefetch"), AsRatio("relative_time", "to none"),
+               AsTime("total_ns", "time"), AsTime("stall_ns", "stall"), AsCount("faults", "faults"),
+               AsCount("batches", "batches"), AsCount("fault_blocks", "blocks"),
+               AsCount("pages_in", "pages in"), AsBytes("copied_in_bytes", "copied in"),
+               AsBytes("copied_out_bytes", "copied out"), AsCount("evictions", "evictions"),
+               AsCount("bounced_blocks", "bounced"), AsBytes("capacity_bytes", "capacity")});
   for (const UvmCase& one : cases) {
     for (const Outcome& outcome : one.comparison.outcomes) {
       if (&outcome != &one.comparison.Best() || outcome.policy.lookahead > 0) {
@@ -183,11 +159,11 @@ Document::Table UvmPolicyTable(const std::vector<UvmCase>& cases) {
   return table;
 }
 
-Document::Table UvmLookaheadTable(const std::vector<UvmCase>& cases) {
-  Document::Table table = TableOf("lookaheads", "tensor level, operators ahead",
-                                  {{"lookahead", "operators", Unit::kCount},
-                                   {"relative_time", "to none", Unit::kRatio},
-                                   {"total_ns", "time", Unit::kNanoseconds}});
+Document::Table LookaheadTable(const std::vector<UvmCase>& cases) {
+  Document::Table table =
+      TableOf("lookaheads", "tensor level, operators ahead",
+              {AsCount("lookahead", "operators"), AsRatio("relative_time", "to none"),
+               AsTime("total_ns", "time")});
   for (const UvmCase& one : cases) {
     for (const Outcome& outcome : one.comparison.lookaheads) {
       AddRow(table, one,
@@ -198,10 +174,10 @@ Document::Table UvmLookaheadTable(const std::vector<UvmCase>& cases) {
   return table;
 }
 
-Document::Table UvmOperatorTable(const std::vector<UvmCase>& cases, std::size_t top) {
-  std::vector<Document::Column> columns = {{"operator", "operator", Unit::kText},
-                                           {"occurrence", "occurrence", Unit::kCount},
-                                           {"kernel_ns", "kernels", Unit::kNanoseconds}};
+Document::Table OperatorTable(const std::vector<UvmCase>& cases, std::size_t top) {
+  std::vector<Document::Column> columns = {AsText("operator", "operator"),
+                                           AsCount("occurrence", "occurrence"),
+                                           AsTime("kernel_ns", "kernels")};
   const auto policies = ColumnsOfPolicies("stall_ns", Unit::kNanoseconds);
   columns.insert(columns.end(), policies.begin(), policies.end());
   Document::Table table = TableOf("operators", "stall by operator and prefetch", columns);
@@ -212,10 +188,9 @@ Document::Table UvmOperatorTable(const std::vector<UvmCase>& cases, std::size_t 
   return table;
 }
 
-Document::Table UvmObjectTable(const std::vector<UvmCase>& cases, std::size_t top) {
-  std::vector<Document::Column> columns = {{"object", "object", Unit::kText},
-                                           {"bytes", "bytes", Unit::kBytes},
-                                           {"none_in_bytes", "in (none)", Unit::kBytes}};
+Document::Table ObjectTable(const std::vector<UvmCase>& cases, std::size_t top) {
+  std::vector<Document::Column> columns = {AsText("object", "object"), AsBytes("bytes", "bytes"),
+                                           AsBytes("none_in_bytes", "in (none)")};
   const auto policies = ColumnsOfPolicies("bounces", Unit::kCount);
   columns.insert(columns.end(), policies.begin(), policies.end());
   Document::Table table = TableOf("objects", "chunks that bounced by object and prefetch", columns);
@@ -226,18 +201,15 @@ Document::Table UvmObjectTable(const std::vector<UvmCase>& cases, std::size_t to
   return table;
 }
 
-Document::Table UvmScheduleTable(const std::vector<UvmCase>& cases) {
-  Document::Table table{.key = "schedule",
-                        .heading = "what operators touch, as a replay would prefetch it",
-                        .columns = {{"recording", "recording", Unit::kText},
-                                    {"operator", "operator", Unit::kText},
-                                    {"occurrence", "occurrence", Unit::kCount},
-                                    {"object", "object", Unit::kCount},
-                                    {"name", "name", Unit::kText},
-                                    {"bytes", "bytes", Unit::kBytes},
-                                    {"segment", "segment", Unit::kCount},
-                                    {"alive_at_begin", "alive at begin", Unit::kCount}},
-                        .max_shown = 0};
+Document::Table ScheduleTable(const std::vector<UvmCase>& cases) {
+  Document::Table table{
+      .key = "schedule",
+      .heading = "what operators touch, as a replay would prefetch it",
+      .columns = {AsText("recording", "recording"), AsText("operator", "operator"),
+                  AsCount("occurrence", "occurrence"), AsCount("object", "object"),
+                  AsText("name", "name"), AsBytes("bytes", "bytes"), AsCount("segment", "segment"),
+                  AsCount("alive_at_begin", "alive at begin")},
+      .max_shown = 0};
   for (std::size_t place = 0; place < cases.size(); ++place) {
     if (IsFirstOfRun(cases, place)) {
       AddSchedule(table, *cases[place].run);
@@ -246,24 +218,19 @@ Document::Table UvmScheduleTable(const std::vector<UvmCase>& cases) {
   return table;
 }
 
-Document::Table UvmBasisTable(const std::vector<UvmCase>& cases) {
-  Document::Table table{.key = "basis",
-                        .heading = "what was simulated",
-                        .columns = {{"recording", "recording", Unit::kText},
-                                    {"gpu", "GPU", Unit::kText},
-                                    {"footprint_bytes", "footprint", Unit::kBytes},
-                                    {"segment_use", "segments used", Unit::kShare},
-                                    {"operator_segment_bytes", "of an operator", Unit::kBytes},
-                                    {"works", "works", Unit::kCount},
-                                    {"works_blind", "without touch", Unit::kCount},
-                                    {"works_elsewhere", "elsewhere", Unit::kCount},
-                                    {"works_before", "before steps", Unit::kCount},
-                                    {"touches_by_page", "by page", Unit::kCount},
-                                    {"touches_by_extent", "by extent", Unit::kCount},
-                                    {"touches_whole", "whole objects", Unit::kCount},
-                                    {"touches_by_argument", "by argument", Unit::kCount},
-                                    {"touches_left_out", "left out", Unit::kCount},
-                                    {"durations_modelled", "times modelled", Unit::kCount}}};
+Document::Table BasisTable(const std::vector<UvmCase>& cases) {
+  Document::Table table{
+      .key = "basis",
+      .heading = "what was simulated",
+      .columns = {
+          AsText("recording", "recording"), AsText("gpu", "GPU"),
+          AsBytes("footprint_bytes", "footprint"), AsShare("segment_use", "segments used"),
+          AsBytes("operator_segment_bytes", "of an operator"), AsCount("works", "works"),
+          AsCount("works_blind", "without touch"), AsCount("works_elsewhere", "elsewhere"),
+          AsCount("works_before", "before steps"), AsCount("touches_by_page", "by page"),
+          AsCount("touches_by_extent", "by extent"), AsCount("touches_whole", "whole objects"),
+          AsCount("touches_by_argument", "by argument"), AsCount("touches_left_out", "left out"),
+          AsCount("durations_modelled", "times modelled")}};
   for (std::size_t place = 0; place < cases.size(); ++place) {
     const UvmRun& run = *cases[place].run;
     const Basis& basis = run.collected.basis;
@@ -271,13 +238,25 @@ Document::Table UvmBasisTable(const std::vector<UvmCase>& cases) {
       table.rows.push_back(
           {run.title, run.gpu->name + (run.is_gpu_assumed ? " (assumed)" : ""),
            run.collected.workload.footprint_bytes, SegmentUse(run.collected.workload),
-           MeanSegmentBytes(run.collected.workload), basis.works, basis.works_blind,
+           MeanSegmentBytes(run.collected.workload), basis.works, basis.works_without_touches,
            basis.works_elsewhere, basis.works_before, basis.touches_by_page,
            basis.touches_by_extent, basis.touches_whole, basis.touches_by_argument,
            basis.touches_left_out, basis.durations_modelled});
     }
   }
   return table;
+}
+
+}  // namespace
+
+std::string UvmMemoryText(const UvmCase& one) {
+  return one.factor > 0 ? fmt::format("footprint / {}", one.factor)
+                        : draw::FormatBinaryBytes({one.comparison.options.capacity_bytes});
+}
+
+std::vector<Document::Table> UvmTables(const std::vector<UvmCase>& cases, std::size_t top) {
+  return {PolicyTable(cases),      LookaheadTable(cases), OperatorTable(cases, top),
+          ObjectTable(cases, top), BasisTable(cases),     ScheduleTable(cases)};
 }
 
 }  // namespace orrery::cli

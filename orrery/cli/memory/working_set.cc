@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,9 +13,8 @@
 
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/verb.h"
-#include "orrery/draw/chart/line_chart.h"
+#include "orrery/draw/chart/charts.h"
 #include "orrery/memory/coverage.h"
-#include "orrery/memory/kernel_line.h"
 
 namespace orrery::cli {
 namespace {
@@ -28,42 +26,29 @@ using memory::WorkingSet;
 using memory::WorkingSetGroup;
 using memory::WorkingSetLevel;
 using memory::WorkingSetSummary;
-using report::Document;
-using report::Unit;
 
 Value Known(const BytesSpread& spread, double value) {
   return spread.count == 0 ? Value() : Value(value);
-}
-
-Value CellOf(const std::optional<double>& value) {
-  return value ? Value(*value) : Value();
-}
-
-Value BytesCell(std::int64_t bytes) {
-  return bytes < 0 ? Value() : Value(bytes);
 }
 
 // The columns of published tables: the working set is the largest, then how it is spread.
 Document::Table LevelTable(const WorkingSetSummary& summary) {
   Document::Table table{.key = "levels",
                         .heading = "working set of kernels",
-                        .columns = {{"level", "level", Unit::kText},
-                                    {"launches", "launches", Unit::kCount},
-                                    {"working_set_bytes", "working set", Unit::kBytes},
-                                    {"min_bytes", "min", Unit::kBytes},
-                                    {"mean_bytes", "mean", Unit::kBytes},
-                                    {"median_bytes", "median", Unit::kBytes},
-                                    {"p90_bytes", "p90", Unit::kBytes},
-                                    {"footprint_by_largest", "footprint ÷ largest", Unit::kRatio},
-                                    {"footprint_by_mean", "÷ mean", Unit::kRatio}}};
+                        .columns = {AsText("level", "level"), AsCount("launches", "launches"),
+                                    AsBytes("working_set_bytes", "working set"),
+                                    AsBytes("min_bytes", "min"), AsBytes("mean_bytes", "mean"),
+                                    AsBytes("median_bytes", "median"), AsBytes("p90_bytes", "p90"),
+                                    AsRatio("footprint_by_largest", "footprint ÷ largest"),
+                                    AsRatio("footprint_by_mean", "÷ mean")}};
   for (std::size_t i = 0; i < memory::kNumWorkingSetLevels; ++i) {
     const auto level = static_cast<WorkingSetLevel>(i);
     const BytesSpread& spread = summary.At(level);
     table.rows.push_back({std::string(memory::WorkingSetLevelName(level)), spread.count,
                           Known(spread, spread.largest), Known(spread, spread.smallest),
                           Known(spread, spread.mean), Known(spread, spread.median),
-                          Known(spread, spread.p90), CellOf(summary.MeanByLargest(level)),
-                          CellOf(summary.MeanByMean(level))});
+                          Known(spread, spread.p90), summary.MeanByLargest(level),
+                          summary.MeanByMean(level)});
   }
   return table;
 }
@@ -71,9 +56,8 @@ Document::Table LevelTable(const WorkingSetSummary& summary) {
 Document::Table FootprintTable(const WorkingSetSummary& summary) {
   Document::Table table{.key = "footprint",
                         .heading = "footprint when kernels begin",
-                        .columns = {{"class", "class", Unit::kText},
-                                    {"mean_bytes", "mean", Unit::kBytes},
-                                    {"peak_bytes", "peak", Unit::kBytes}}};
+                        .columns = {AsText("class", "class"), AsBytes("mean_bytes", "mean"),
+                                    AsBytes("peak_bytes", "peak")}};
   const auto add = [&](std::string_view name, const BytesSpread& spread) {
     table.rows.push_back({std::string(name), spread.mean, spread.largest});
   };
@@ -87,18 +71,15 @@ Document::Table FootprintTable(const WorkingSetSummary& summary) {
 
 Document::Table GroupTable(std::string key, std::string heading, std::string_view what,
                            const std::vector<WorkingSetGroup>& groups, std::size_t top) {
-  Document::Table table{.key = std::move(key),
-                        .heading = std::move(heading),
-                        .columns = {{"name", std::string(what), Unit::kText},
-                                    {"launches", "launches", Unit::kCount},
-                                    {"exact_launches", "exact", Unit::kCount},
-                                    {"max_bytes", "working set", Unit::kBytes},
-                                    {"mean_bytes", "mean", Unit::kBytes},
-                                    {"max_page_bytes", "pages", Unit::kBytes},
-                                    {"read_bytes", "read", Unit::kBytes},
-                                    {"write_bytes", "written", Unit::kBytes},
-                                    {"max_reach_bytes", "upper bound", Unit::kBytes}},
-                        .max_shown = top};
+  Document::Table table{
+      .key = std::move(key),
+      .heading = std::move(heading),
+      .columns = {AsText("name", std::string(what)), AsCount("launches", "launches"),
+                  AsCount("exact_launches", "exact"), AsBytes("max_bytes", "working set"),
+                  AsBytes("mean_bytes", "mean"), AsBytes("max_page_bytes", "pages"),
+                  AsBytes("read_bytes", "read"), AsBytes("write_bytes", "written"),
+                  AsBytes("max_reach_bytes", "upper bound")},
+      .max_shown = top};
   for (const WorkingSetGroup& group : groups) {
     const bool is_seen = group.num_exact > 0;
     table.rows.push_back({group.name, group.num_launches, group.num_exact,
@@ -113,28 +94,24 @@ Document::Table GroupTable(std::string key, std::string heading, std::string_vie
 }
 
 Document::Table LaunchTable(const WorkingSet& working_set) {
-  Document::Table table{.key = "launches",
-                        .heading = "launches, copies and sets in order",
-                        .columns = {{"name", "name", Unit::kText},
-                                    {"coverage", "coverage", Unit::kText},
-                                    {"footprint_bytes", "footprint", Unit::kBytes},
-                                    {"allocation_bytes", "allocations", Unit::kBytes},
-                                    {"object_bytes", "objects", Unit::kBytes},
-                                    {"page_bytes", "pages", Unit::kBytes},
-                                    {"sector_bytes", "sectors", Unit::kBytes},
-                                    {"byte_bytes", "bytes", Unit::kBytes},
-                                    {"reach_bytes", "upper bound", Unit::kBytes},
-                                    {"read_bytes", "read", Unit::kBytes},
-                                    {"write_bytes", "written", Unit::kBytes},
-                                    {"unowned_bytes", "outside", Unit::kBytes}},
-                        .max_shown = 0};
+  Document::Table table{
+      .key = "launches",
+      .heading = "launches, memcpys and memsets in order",
+      .columns = {AsText("name", "name"), AsText("coverage", "coverage"),
+                  AsBytes("footprint_bytes", "footprint"),
+                  AsBytes("allocation_bytes", "allocations"), AsBytes("object_bytes", "objects"),
+                  AsBytes("page_bytes", "pages"), AsBytes("sector_bytes", "sectors"),
+                  AsBytes("byte_bytes", "bytes"), AsBytes("reach_bytes", "upper bound"),
+                  AsBytes("read_bytes", "read"), AsBytes("write_bytes", "written"),
+                  AsBytes("unowned_bytes", "outside")},
+      .max_shown = 0};
   for (const WorkingSet::Launch& launch : working_set.launches()) {
     const UsedMemory& used = launch.used;
     std::vector<Value> row{std::string(working_set.NameOf(launch)),
                            std::string(memory::CoverageName(used.coverage)),
                            used.footprint.total_bytes};
     for (const std::int64_t bytes : used.level_bytes) {
-      row.push_back(BytesCell(bytes));
+      row.push_back(bytes < 0 ? Value() : Value(bytes));
     }
     row.insert(row.end(), {used.read_bytes, used.write_bytes, used.unowned_bytes});
     table.rows.push_back(std::move(row));
@@ -157,7 +134,7 @@ draw::ChartLine LineOf(draw::Series series, const KernelLine& kernels, KernelLin
   return line;
 }
 
-report::Document::Picture PictureOf(const KernelLine& kernels) {
+Document::Picture PictureOf(const KernelLine& kernels) {
   draw::LineChart chart{.x_title = "kernel"};
   chart.y_quantity = draw::Quantity::kBinaryBytes;
   chart.description = "Footprint and working set over the kernels";
@@ -166,21 +143,18 @@ report::Document::Picture PictureOf(const KernelLine& kernels) {
       LineOf({.name = "upper bound by arguments", .style = "transfer"}, kernels,
              KernelLine::kReach),
       LineOf({.name = "working set, objects", .style = "compute"}, kernels, KernelLine::kObjects)};
-  report::Document::Picture picture{.heading = "Footprint and working set",
-                                    .svg = draw::RenderLineChart(chart),
-                                    .caption = "Over the kernels in order of launch"};
-  for (const draw::ChartLine& line : chart.lines) {
-    picture.legend.push_back(line.series);
-  }
-  return picture;
+  return {.heading = "Footprint and working set",
+          .svg = draw::RenderLineChart(chart),
+          .caption = "Over the kernels in order of launch",
+          .legend = draw::LineLegend(chart)};
 }
 
 // The columns of Table V in its order, then traffic.
-std::vector<report::Document::Fact> FactsOf(const WorkingSetSummary& summary) {
+std::vector<Document::Fact> FactsOf(const WorkingSetSummary& summary) {
   const BytesSpread& objects = summary.At(WorkingSetLevel::kObject);
   const auto bytes = [&](std::string key, std::string label, double value, std::string note) {
-    return report::Document::Fact{std::move(key), std::move(label), Known(objects, value),
-                                  Unit::kBytes, std::move(note)};
+    return Document::Fact{std::move(key), std::move(label), Known(objects, value), Unit::kBytes,
+                          std::move(note)};
   };
   return {{"kernels", "kernels", summary.num_kernels},
           {"mean_footprint_bytes", "mean footprint", summary.footprint.mean, Unit::kBytes},
@@ -191,9 +165,9 @@ std::vector<report::Document::Fact> FactsOf(const WorkingSetSummary& summary) {
           bytes("median_bytes", "median", objects.median, "of working sets"),
           bytes("p90_bytes", "p90", objects.p90, "of working sets"),
           {"footprint_by_largest", "footprint ÷ largest",
-           CellOf(summary.MeanByLargest(WorkingSetLevel::kObject)), Unit::kRatio},
-          {"footprint_by_mean", "footprint ÷ mean",
-           CellOf(summary.MeanByMean(WorkingSetLevel::kObject)), Unit::kRatio},
+           summary.MeanByLargest(WorkingSetLevel::kObject), Unit::kRatio},
+          {"footprint_by_mean", "footprint ÷ mean", summary.MeanByMean(WorkingSetLevel::kObject),
+           Unit::kRatio},
           {"read_bytes", "read", summary.read_bytes, Unit::kBytes, "issued by exact launches"},
           {"write_bytes", "written", summary.write_bytes, Unit::kBytes, "issued by exact launches"},
           {"unowned_bytes", "outside of live objects", summary.unowned_bytes, Unit::kBytes}};
@@ -212,72 +186,49 @@ std::vector<std::string> SentencesOf(std::int64_t page_bytes) {
       "Read and written are bytes issued; they exceed the working set when data are read again."};
 }
 
-class WorkingSetAnalysis : public MemoryAnalysis {
- public:
-  WorkingSetAnalysis(std::int64_t page_bytes, std::size_t top)
-      : page_bytes_(page_bytes), top_(top), working_set_(page_bytes) {}
+MemoryResult PageOf(const WorkingSet& working_set, std::int64_t page_bytes, std::size_t top) {
+  const WorkingSetSummary summary = working_set.Summary();
+  MemoryResult page;
+  page.facts = FactsOf(summary);
+  page.pictures = {PictureOf(working_set.line())};
+  page.tables = {LevelTable(summary), FootprintTable(summary),
+                 GroupTable("kernels", "by kernel", "kernel", working_set.ByKernel(), top),
+                 GroupTable("operators", "by operator", "operator", working_set.ByOperator(), top)};
+  page.sentences = SentencesOf(page_bytes);
+  if (working_set.IsInPieces()) {
+    page.sentences.emplace_back(
+        "The list of single launches is left out of recordings that are read in pieces; --whole "
+        "reads them at once.");
+  } else {
+    page.tables.push_back(LaunchTable(working_set));
+  }
+  return page;
+}
 
-  [[nodiscard]] Status Add(const trace::Trace& piece) override {
-    working_set_.Add(piece);
+MemoryAnalysis Begin(std::int64_t page_bytes, std::size_t top) {
+  const auto working_set = std::make_shared<WorkingSet>(page_bytes);
+  const auto add = [working_set](const trace::Trace& piece) -> Status {
+    working_set->Add(piece);
     return {};
-  }
-
-  [[nodiscard]] Result<MemoryResult> Finish() override {
-    const WorkingSetSummary summary = working_set_.Summary();
-    MemoryResult page;
-    page.facts = FactsOf(summary);
-    page.pictures = {PictureOf(working_set_.line())};
-    page.tables = {
-        LevelTable(summary), FootprintTable(summary),
-        GroupTable("kernels", "by kernel", "kernel", working_set_.ByKernel(), top_),
-        GroupTable("operators", "by operator", "operator", working_set_.ByOperator(), top_)};
-    page.sentences = SentencesOf(page_bytes_);
-    if (working_set_.IsInPieces()) {
-      page.sentences.emplace_back(
-          "The list of single launches is left out of recordings that are read in pieces; --whole "
-          "reads them at once.");
-    } else {
-      page.tables.push_back(LaunchTable(working_set_));
-    }
-    return page;
-  }
-
- private:
-  std::int64_t page_bytes_;
-  std::size_t top_;
-  WorkingSet working_set_;
-};
-
-class WorkingSetTool : public MemoryTool {
- public:
-  [[nodiscard]] std::string_view name() const override { return "working-set"; }
-
-  [[nodiscard]] std::string_view line() const override {
-    return "footprint against what kernels use of it, from allocations to bytes";
-  }
-
-  [[nodiscard]] std::vector<memory::Need> needs() const override {
-    return {memory::Need::kObjects, memory::Need::kTouches};
-  }
-
-  void AddOptions(Verb& verb) override {
-    verb.AddOption("--page", page_bytes_, "smallest page of the page level, in bytes")
-        .ShowDefault()
-        .Range(std::int64_t{32}, std::int64_t{1} << 30);
-  }
-
-  [[nodiscard]] std::unique_ptr<MemoryAnalysis> Begin(const MemoryInput& input) const override {
-    return std::make_unique<WorkingSetAnalysis>(page_bytes_, input.top);
-  }
-
- private:
-  std::int64_t page_bytes_ = 4096;
-};
+  };
+  return {add, [=] { return PageOf(*working_set, page_bytes, top); }};
+}
 
 }  // namespace
 
-std::unique_ptr<MemoryTool> MakeWorkingSetTool() {
-  return std::make_unique<WorkingSetTool>();
+MemoryTool WorkingSetTool() {
+  const auto page_bytes = std::make_shared<std::int64_t>(4096);
+  const auto add_options = [page_bytes](Verb& verb) {
+    verb.AddOption("--page", *page_bytes, "smallest page of the page level, in bytes")
+        .ShowDefault()
+        .Range(std::int64_t{32}, std::int64_t{1} << 30);
+  };
+  return {
+      .name = "working-set",
+      .line = "footprint against what kernels use of it, from allocations to bytes",
+      .needs = {memory::Need::kObjects, memory::Need::kTouches},
+      .add_options = add_options,
+      .begin = [page_bytes](const MemoryInput& input) { return Begin(*page_bytes, input.top); }};
 }
 
 }  // namespace orrery::cli

@@ -10,16 +10,14 @@
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
-#include "orrery/cli/collective_data.h"
-#include "orrery/cli/command.h"
-#include "orrery/cli/number_settings.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
-#include "orrery/cli/predict/commands.h"
+#include "orrery/cli/verb.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/cost_model.h"
+#include "orrery/collective/machine_models.h"
 #include "orrery/collective/request.h"
-#include "orrery/collective/uneven_all_to_all.h"
 #include "orrery/compat/astra_sim/astra_sim.h"
 #include "orrery/compat/simai/bus_bandwidth.h"
 #include "orrery/hardware/cluster.h"
@@ -27,15 +25,11 @@
 namespace orrery::cli {
 namespace {
 
-using report::Document;
-
 namespace astra_sim = compat::astra_sim;
 namespace simai = compat::simai;
-using collective::CollectiveKind;
 
 tl::unexpected<Error> NotEmulated(std::string_view model, CollectiveKind kind) {
-  return Fail(Error::Kind::kUnsupported,
-              fmt::format("{} of {} is not simulated", collective::Name(kind), model));
+  return Unsupported("{} of {} is not simulated", CollectiveKindName(kind), model);
 }
 
 Result<Duration> EmulateAstraSim(const std::string& text, const collective::Request& request) {
@@ -73,8 +67,7 @@ Result<Duration> SimulateStep(const std::string& text, const collective::Request
                                                                       {"group", 0}}));
   const auto whole = [&](const char* name) { return static_cast<int>(settings.at(name)); };
   if (whole("group") > 3) {
-    return Fail(Error::Kind::kInvalidInput,
-                "--with: group is 0 (tensor), 1 (expert), 2 (data) or 3 (data of experts)");
+    return InvalidInput("--with: group is 0 (tensor), 1 (expert), 2 (data) or 3 (data of experts)");
   }
   if (!simai::IsModelled(request.kind)) {
     return NotEmulated("SimAI", request.kind);
@@ -99,8 +92,7 @@ Result<Duration> EmulatedCollectiveTime(const std::string& model, const std::str
   if (model == "simai") {
     return SimulateStep(settings, request);
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("--emulate: '{}' is no model; there are astra-sim and simai", model));
+  return InvalidInput("--emulate: '{}' is not a model; choose astra-sim or simai", model);
 }
 
 struct PredictCollectiveArguments {
@@ -135,24 +127,19 @@ Result<const hardware::Cluster*> ClusterNamed(const std::string& name) {
   for (const hardware::Cluster& cluster : hardware::ClusterCatalogue()) {
     names.push_back(cluster.name);
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("no cluster is called '{}'; there are {}", name, fmt::join(names, ", ")));
-}
-
-std::string TimeText(double seconds) {
-  return seconds < 1e-3 ? fmt::format("{:.2f} us", seconds * 1e6)
-                        : fmt::format("{:.3f} ms", seconds * 1e3);
+  return InvalidInput("no cluster is called '{}'; there are {}", name, fmt::join(names, ", "));
 }
 
 Document DocumentOf(const PredictedCollective& predicted) {
   const collective::Prediction& prediction = predicted.prediction;
   const collective::MachineModel& model = *predicted.model.model;
   Document document{
-      .title = fmt::format("{} of {} bytes on {} GPUs of {}", Name(predicted.request.kind),
-                           predicted.request.size.count, predicted.gpus, predicted.cluster->name),
+      .title =
+          fmt::format("{} of {} bytes on {} GPUs of {}", CollectiveKindName(predicted.request.kind),
+                      predicted.request.size.count, predicted.gpus, predicted.cluster->name),
       .kind = "Orrery prediction"};
   Document::Section& section = document.AddSection();
-  section.Set("collective", Name(predicted.request.kind))
+  section.Set("collective", CollectiveKindName(predicted.request.kind))
       .Set("bytes", static_cast<double>(predicted.request.size.count))
       .Set("gpus", predicted.gpus)
       .Set("cluster", predicted.cluster->name)
@@ -210,13 +197,12 @@ Status PredictByFlows(const PredictCollectiveArguments& arguments,
   return {};
 }
 
-Status PredictCollective(const PredictCollectiveArguments& arguments) {
+Result<int> PredictCollective(const PredictCollectiveArguments& arguments) {
   PredictedCollective predicted;
   predicted.gpus = arguments.gpus;
   ORRERY_TRY(predicted.request, collective::ParseRequest(arguments.request));
   if (arguments.cluster.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                "--cluster NAME says on which machine, --gpus N on how many GPUs");
+    return InvalidInput("--cluster NAME says on which machine, --gpus N on how many GPUs");
   }
   ORRERY_TRY(predicted.cluster, ClusterNamed(arguments.cluster));
   ORRERY_TRY(const collective::Fabric fabric,
@@ -245,17 +231,16 @@ Status PredictCollective(const PredictCollectiveArguments& arguments) {
 Result<collective::SendMatrix> ReadMatrix(const std::string& path) {
   ORRERY_TRY(const Table table, ReadCsvFile(path));
   if (table.num_rows() != table.num_columns()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: {} rows of {} columns; as many as ranks are needed of both", path,
-                            table.num_rows(), table.num_columns()));
+    return InvalidInput("{}: {} rows of {} columns; as many as ranks are needed of both", path,
+                        table.num_rows(), table.num_columns());
   }
   collective::SendMatrix matrix{.ranks = static_cast<int>(table.num_rows())};
   for (std::size_t row = 0; row < table.num_rows(); ++row) {
     for (std::size_t column = 0; column < table.num_columns(); ++column) {
       const std::optional<double> bytes = table.NumberInText(row, table.column_name(column));
       if (!bytes) {
-        return Fail(Error::Kind::kInvalidInput, fmt::format("{}:{}: column {} holds no size", path,
-                                                            row + 2, table.column_name(column)));
+        return InvalidInput("{}:{}: column {} holds no size", path, row + 2,
+                            table.column_name(column));
       }
       matrix.bytes.push_back(*bytes);
     }
@@ -264,7 +249,7 @@ Result<collective::SendMatrix> ReadMatrix(const std::string& path) {
 }
 
 /// All-to-all whose parts differ.
-Status PredictUneven(const PredictCollectiveArguments& arguments) {
+Result<int> PredictUneven(const PredictCollectiveArguments& arguments) {
   ORRERY_TRY(const collective::SendMatrix matrix, ReadMatrix(arguments.matrix));
   ORRERY_TRY(const hardware::Cluster* const cluster, ClusterNamed(arguments.cluster));
   ORRERY_TRY(const collective::Fabric fabric,
@@ -293,23 +278,23 @@ Status PredictUneven(const PredictCollectiveArguments& arguments) {
 }
 
 /// The time according to another simulator.
-Status Emulate(const PredictCollectiveArguments& arguments) {
+Result<int> Emulate(const PredictCollectiveArguments& arguments) {
   ORRERY_TRY(const collective::Request request, collective::ParseRequest(arguments.request));
   ORRERY_TRY(const Duration time,
              EmulatedCollectiveTime(arguments.emulated, arguments.emulated_settings, request));
-  Document document{
-      .title = fmt::format("{} of {} bytes as {} simulates it: {} ns", Name(request.kind),
-                           request.size.count, arguments.emulated, time.nanoseconds),
-      .kind = "Orrery prediction"};
+  Document document{.title = fmt::format("{} of {} bytes as {} simulates it: {} ns",
+                                         CollectiveKindName(request.kind), request.size.count,
+                                         arguments.emulated, time.nanoseconds),
+                    .kind = "Orrery prediction"};
   document.AddSection()
-      .Set("collective", Name(request.kind))
+      .Set("collective", CollectiveKindName(request.kind))
       .Set("bytes", static_cast<double>(request.size.count))
       .Set("played", arguments.emulated)
       .Set("time_ns", static_cast<double>(time.nanoseconds));
   return Deliver(document, arguments.output);
 }
 
-Status Predict(const PredictCollectiveArguments& arguments) {
+Result<int> Predict(const PredictCollectiveArguments& arguments) {
   return !arguments.emulated.empty() ? Emulate(arguments)
          : !arguments.matrix.empty() ? PredictUneven(arguments)
                                      : PredictCollective(arguments);
@@ -321,30 +306,23 @@ void AddPredictCollectiveCommand(Verb& predict) {
   auto arguments = std::make_shared<PredictCollectiveArguments>();
   Verb verb = predict.AddVerb("collective", "The time of a collective on a cluster");
   verb.AddOption("COLLECTIVE", arguments->request, "such as 'allreduce 64MiB bf16'").Required();
-  verb.AddOption("--cluster", arguments->cluster, "machine of data/hardware/clusters.yaml")
-      .TypeName("NAME");
-  verb.AddOption("--gpus", arguments->gpus, "how many take part, node by node");
-  verb.AddOption("--gpus-per-node", arguments->gpus_per_node, "of each node (all)");
-  verb.AddOption("--env", arguments->environment,
-                 "what is set for NCCL, such as NCCL_ALGO=Ring,NCCL_PROTO=^LL128")
-      .TypeName("TEXT");
-  verb.AddOption("--nccl", arguments->nccl_version, "version of NCCL (the model's)")
-      .TypeName("VERSION");
-  verb.AddOption("--model", arguments->model,
-                 "constants of `orrery fit collectives`, instead of the shipped ones")
-      .TypeName("FILE");
-  verb.AddOption("--matrix", arguments->matrix,
+  verb.AddOption("--cluster NAME", arguments->cluster, "machine of data/hardware/clusters.yaml");
+  verb.AddOption("--gpus", arguments->gpus, "number of GPUs, filled node by node");
+  verb.AddOption("--gpus-per-node", arguments->gpus_per_node, "GPUs used per node (all)");
+  verb.AddOption("--env TEXT", arguments->environment,
+                 "environment variables of NCCL, such as NCCL_ALGO=Ring,NCCL_PROTO=^LL128");
+  verb.AddOption("--nccl VERSION", arguments->nccl_version, "version of NCCL (the model's)");
+  verb.AddOption("--model FILE", arguments->model,
+                 "constants of `orrery fit collectives`, instead of the shipped ones");
+  verb.AddOption("--matrix FILE", arguments->matrix,
                  "for alltoallv: a CSV of as many columns as ranks, a header, and what each rank "
-                 "sends to each")
-      .TypeName("FILE");
-  verb.AddOption("--emulate,--play", arguments->emulated,
-                 "what another simulator would say: astra-sim or simai; no cluster is needed")
-      .TypeName("MODEL");
-  verb.AddOption("--with", arguments->emulated_settings,
-                 "settings of the model that is emulated, such as npus=8,bandwidth=50")
-      .TypeName("KEY=VALUE,...");
+                 "sends to each");
+  verb.AddOption("--emulate,--play MODEL", arguments->emulated,
+                 "predict as another simulator does: astra-sim or simai; needs no cluster");
+  verb.AddOption("--with KEY=VALUE,...", arguments->emulated_settings,
+                 "settings of the model that is emulated, such as npus=8,bandwidth=50");
   verb.AddFlag("--flow", arguments->by_flows,
-               "as flows over the cluster's links, which names the link that is waited for");
+               "simulate flows over the links of the cluster, and name the bottleneck link");
   AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return Predict(*arguments); });
 }

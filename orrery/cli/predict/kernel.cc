@@ -5,16 +5,17 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
-#include "orrery/cli/command.h"
-#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
-#include "orrery/cli/predict/commands.h"
-#include "orrery/kernel/bound.h"
+#include "orrery/cli/verb.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/kernel/work.h"
+#include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/learned_model.h"
 
 namespace orrery::cli {
 namespace {
-
-using report::Document;
 
 struct PredictKernelArguments {
   std::vector<std::string> operators;
@@ -29,11 +30,6 @@ struct PredictedKernel {
   kernel::Bound bound;
   kernel::Estimate estimate;
 };
-
-std::string TimeText(double seconds) {
-  return seconds < 1e-3 ? fmt::format("{:.2f} us", seconds * 1e6)
-                        : fmt::format("{:.3f} ms", seconds * 1e3);
-}
 
 void AddKernel(const PredictedKernel& kernel, const hardware::Gpu& gpu, Document& document) {
   const kernel::Estimate& estimate = kernel.estimate;
@@ -78,7 +74,7 @@ Value DataOf(const PredictedKernel& kernel, const hardware::Gpu& gpu) {
 
 // One operator is an object, several are a list.
 Document DocumentOf(const std::vector<PredictedKernel>& kernels, const hardware::Gpu& gpu) {
-  Document document{.title = "", .kind = "Orrery prediction", .data = Value::List()};
+  Document document{.kind = "Orrery prediction", .data = Value::List()};
   for (const PredictedKernel& kernel : kernels) {
     AddKernel(kernel, gpu, document);
     document.data.Add(DataOf(kernel, gpu));
@@ -107,10 +103,113 @@ Result<std::vector<PredictedKernel>> PredictAll(const PredictKernelArguments& ar
   return kernels;
 }
 
-Status PredictKernels(const PredictKernelArguments& arguments) {
+Result<int> PredictKernels(const PredictKernelArguments& arguments) {
   ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(arguments.gpu));
   ORRERY_TRY(const std::vector<PredictedKernel> kernels, PredictAll(arguments, *gpu));
   return Deliver(DocumentOf(kernels, *gpu), arguments.output);
+}
+
+struct PredictOverlapArguments {
+  std::string op;
+  std::string gpu;
+  std::string model;
+  std::string pattern = "reduce_copy";
+  std::string place = "hbm";
+  std::string priority = "same";
+  double alone_us = 0;
+  double gbps = 0;
+  overlap::LaunchShape kernel = {};
+  overlap::LaunchShape communication = {
+      .blocks = 16, .threads = 544, .registers = 96, .shared_bytes = 82'240};  // a ring of NCCL's
+  OutputOptions output;
+};
+
+struct Predicted {
+  overlap::Pair pair;
+  overlap::Slowdown learned;
+  overlap::AnalyticParts analytic;
+  double communication_waits_us = 0;
+};
+
+Result<double> AloneMicroseconds(const PredictOverlapArguments& arguments,
+                                 const kernel::Operator& op, const hardware::Gpu& gpu) {
+  if (arguments.alone_us > 0) {
+    return arguments.alone_us;
+  }
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels({}));
+  kernel::Estimate estimate;
+  models.Predict({&op, 1}, gpu, {&estimate, 1});
+  return estimate.seconds * 1e6;
+}
+
+Result<overlap::Pair> PairOf(const PredictOverlapArguments& arguments, const hardware::Gpu& gpu) {
+  ORRERY_TRY(const kernel::Operator op, kernel::ParseOperator(arguments.op));
+  const kernel::Work work = kernel::WorkOf(op);
+  overlap::Pair pair;
+  pair.compute.kind = kernel::SchemaOf(op.kind()).name;
+  ORRERY_TRY(pair.compute.alone_us, AloneMicroseconds(arguments, op, gpu));
+  pair.compute.flops = work.flops;
+  pair.compute.bytes = work.Bytes();
+  const double seconds = kernel::BoundOf(op, work, gpu).compute_seconds;
+  pair.compute.flops_peak = seconds > 0 ? work.flops / seconds : 0;
+  pair.compute.shape = arguments.kernel;
+  pair.compute.family = overlap::DefaultFamily(gpu, pair.compute.kind);
+  pair.communication.shape = arguments.communication;
+  ORRERY_TRY(pair.communication.pattern, overlap::PatternOf(arguments.pattern));
+  ORRERY_TRY(pair.communication.place, overlap::PlaceOf(arguments.place));
+  ORRERY_TRY(pair.communication.priority, overlap::PriorityOf(arguments.priority));
+  pair.communication.payload_gbps = arguments.gbps;
+  return pair;
+}
+
+Document OverlapDocument(const PredictOverlapArguments& arguments, const hardware::Gpu& gpu,
+                         const Predicted& predicted) {
+  const double alone_us = predicted.pair.compute.alone_us;
+  const overlap::Slowdown& learned = predicted.learned;
+  const overlap::AnalyticParts& analytic = predicted.analytic;
+  Document document{
+      .title = fmt::format("{} on {} concurrent with {} blocks of communication ({}, {:.0f} GB/s)",
+                           arguments.op, gpu.name, arguments.communication.blocks,
+                           arguments.pattern, arguments.gbps),
+      .kind = "Orrery prediction"};
+  Document::Section& section = document.AddSection();
+  section.Set("operator", arguments.op).Set("gpu", gpu.name);
+  section.Add(Document::Fact{"alone_us", "alone", alone_us, NumberFormat("{:.2f} us")});
+  section.Set("together_us", alone_us * learned.compute);
+  section.Show("together",
+               fmt::format("{:.2f} us, {:.3f} times", alone_us * learned.compute, learned.compute));
+  section.Set("stretch", learned.compute);
+  section.Add(Document::Fact{"communication_stretch", "communication", learned.communication,
+                             NumberFormat("{:.3f} times as long")});
+  section.Set("analytic_stretch", analytic.compute).Set("memory_load", analytic.load);
+  section.Show("arithmetic",
+               fmt::format("{:.3f} times: room {:.3f}, memory {:.3f} (load {:.2f})",
+                           analytic.compute, analytic.room, analytic.memory, analytic.load));
+  section.Add(
+      Document::Fact{"wait_at_half_us", "waiting", predicted.communication_waits_us,
+                     NumberFormat("{:.2f} us, if communication arrives when half is done")});
+  return document;
+}
+
+Result<int> PredictOverlap(const PredictOverlapArguments& arguments) {
+  ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(arguments.gpu));
+  Predicted predicted;
+  ORRERY_TRY(predicted.pair, PairOf(arguments, *gpu));
+  const overlap::Machine machine = overlap::MachineOf(*gpu);
+  std::shared_ptr<const overlap::LearnedModel> model;
+  if (arguments.model.empty()) {
+    ORRERY_TRY(model, overlap::ShippedModel());
+  } else {
+    ORRERY_TRY(overlap::LearnedModel read, overlap::ReadLearnedModel(arguments.model));
+    model = std::make_shared<const overlap::LearnedModel>(std::move(read));
+  }
+  predicted.learned = model->SlowdownOf(machine, predicted.pair);
+  predicted.analytic = overlap::PartsOf(machine, predicted.pair);
+  const double alone_us = predicted.pair.compute.alone_us;
+  predicted.communication_waits_us =
+      model->DelayUs(machine, predicted.pair,
+                     {.compute_is_first = true, .since_us = alone_us / 2, .first_us = alone_us});
+  return Deliver(OverlapDocument(arguments, *gpu, predicted), arguments.output);
 }
 
 }  // namespace
@@ -121,13 +220,36 @@ void AddPredictKernelCommand(Verb& predict) {
   verb.AddOption("OPERATOR", arguments->operators,
                  "such as 'gemm m=4096 n=4096 k=4096 bf16'; docs/formats/operators.md")
       .Required();
-  verb.AddOption("--gpu", arguments->gpu, "GPU to predict for").TypeName("NAME").Required();
-  verb.AddOption("--model", arguments->models,
+  verb.AddOption("--gpu NAME", arguments->gpu, "GPU to predict for").Required();
+  verb.AddOption("--model FILE", arguments->models,
                  "model file of `orrery fit kernels`, instead of the shipped ones; may be repeated")
-      .TypeName("FILE")
       .OneValueEach();
   AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return PredictKernels(*arguments); });
+}
+
+void AddPredictOverlapCommand(Verb& predict) {
+  auto arguments = std::make_shared<PredictOverlapArguments>();
+  Verb verb = predict.AddVerb("overlap", "The duration of a kernel concurrent with communication");
+  verb.AddOption("OPERATOR", arguments->op, "\"gemm m=4096 n=4096 k=4096 bf16\"").Required();
+  verb.AddOption("--gpu NAME", arguments->gpu, "the GPU").Required();
+  verb.AddOption("--alone-us", arguments->alone_us, "its time alone, where it was measured");
+  verb.AddOption("--blocks", arguments->communication.blocks,
+                 "thread blocks (channels) of communication (16)")
+      .Range(1, 1'024);
+  verb.AddOption("--gbps", arguments->gbps, "bandwidth of the communication alone, GB/s")
+      .Range(0.0, 1e5);
+  verb.AddOption("--pattern", arguments->pattern, "copy, reduce_copy (default), spin, ll or ll128");
+  verb.AddOption("--place", arguments->place, "where its buffers are: hbm (default), l2 or host");
+  verb.AddOption("--priority", arguments->priority,
+                 "whose stream has priority: same (default), communication or compute");
+  verb.AddOption("--grid", arguments->kernel.blocks, "blocks of the kernel, where known");
+  verb.AddOption("--block", arguments->kernel.threads, "threads of a block");
+  verb.AddOption("--registers", arguments->kernel.registers, "of a thread");
+  verb.AddOption("--shared", arguments->kernel.shared_bytes, "bytes of a block");
+  verb.AddOption("--model FILE", arguments->model, "a model of `orrery fit overlap`");
+  AddOutputOptions(verb, arguments->output);
+  verb.OnRun([arguments] { return PredictOverlap(*arguments); });
 }
 
 }  // namespace orrery::cli

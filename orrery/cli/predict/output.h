@@ -4,9 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "orrery/report/document.h"
+#include "orrery/base/error.h"
+#include "orrery/cli/output.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/simulate/replay_calibration.h"
+#include "orrery/trace/trace_set.h"
 #include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::cli {
@@ -35,6 +40,19 @@ struct Prediction {
 };
 
 /// Its JSON keys are in docs/formats/predict-json.md.
-[[nodiscard]] report::Document PredictionDocument(const Prediction& prediction);
+[[nodiscard]] Document PredictionDocument(const Prediction& prediction);
+
+/// A request to predict a job of several ranks.
+struct RanksRequest {
+  std::string path;
+  const hardware::Gpu* gpu = nullptr;         // nullptr: kernels as recorded
+  std::vector<std::string> models = {};       // files of kernel models
+  const workload::HostModel* host = nullptr;  // nullptr: of other ranks, or the shared one
+  std::string host_path = {};
+  const hardware::Cluster* cluster = nullptr;
+};
+
+/// Predicts one step of all ranks. Aligns the clocks of the set.
+[[nodiscard]] Result<Document> PredictRanks(trace::TraceSet& set, const RanksRequest& request);
 
 }  // namespace orrery::cli

@@ -6,25 +6,24 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
-#include "orrery/cli/command.h"
-#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
-#include "orrery/cli/predict/commands.h"
 #include "orrery/cli/predict/output.h"
-#include "orrery/cli/predict/ranks.h"
-#include "orrery/cli/run_options.h"
+#include "orrery/cli/verb.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/memo.h"
+#include "orrery/ingest/run.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/model_set.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/replay_calibration.h"
@@ -118,17 +117,10 @@ struct PredictArguments {
   OutputOptions delivery;
 };
 
-Result<ingest::Run> ReadRanks(const PredictArguments& arguments, std::vector<std::string> paths) {
-  RunArguments given = arguments.run;
-  given.paths = std::move(paths);
-  return ReadRunWithProgress(given);
-}
-
 Result<trace::Trace> ReadRank(const PredictArguments& arguments, const std::string& path) {
-  ORRERY_TRY(ingest::Run run, ReadRanks(arguments, {path}));
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run, {path}));
   if (run.set.ranks.size() != 1) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: {} ranks; give the file of one", path, run.set.ranks.size()));
+    return InvalidInput("{}: {} ranks; give the file of one", path, run.set.ranks.size());
   }
   return std::move(run.set.ranks[0]);
 }
@@ -147,7 +139,7 @@ Result<workload::HostModel> ReadHost(const std::string& path) {
 
 Result<const hardware::Gpu*> WantedGpu(const PredictArguments& arguments) {
   if (arguments.gpu.empty()) {
-    return Fail(Error::Kind::kInvalidInput, "--gpu NAME says for which GPU to predict");
+    return InvalidInput("--gpu NAME says for which GPU to predict");
   }
   return GpuNamed(arguments.gpu);
 }
@@ -164,9 +156,8 @@ Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const 
     return workload::RecordedPrices(rank);
   }
   if (arguments.kernels == KernelTimes::kRecorded) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("{}: no recorded kernels; give the recording with --kineto", arguments.path));
+    return InvalidInput("{}: no recorded kernels; give the recording with --kineto",
+                        arguments.path);
   }
   ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(arguments));
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
@@ -178,13 +169,9 @@ Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const 
 
 void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
   if (prices.summary.unknown_calls > 0) {
-    std::string names;
-    for (const std::string& name : prices.unknown_names) {
-      names += (names.empty() ? "" : ", ") + name;
-    }
     prediction.not_modelled.push_back(
         fmt::format("{} calls are priced by the bytes of their tensors: {}",
-                    prices.summary.unknown_calls, names));
+                    prices.summary.unknown_calls, fmt::join(prices.unknown_names, ", ")));
   }
 }
 
@@ -194,19 +181,17 @@ Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments,
                                             Prediction& prediction) {
   if (rank.graph_nodes.empty() && IsRecording(rank)) {
     if (arguments.kernels == KernelTimes::kModel) {
-      return Fail(
-          Error::Kind::kUnsupported,
-          fmt::format("{}: models price execution traces, and this is none", arguments.path));
+      return Unsupported("{}: models price execution traces, and this is none", arguments.path);
     }
     const std::vector<workload::CallTree> steps = workload::RecordedSteps(rank);
     prediction.kernels = "as recorded";
     return workload::ProgramOfRecording(rank, steps[steps.size() / 2], host);
   }
   if (rank.graph_nodes.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: neither an execution trace nor a recording with operators and "
-                            "kernels",
-                            arguments.path));
+    return InvalidInput(
+        "{}: neither an execution trace nor a recording with operators and "
+        "kernels",
+        arguments.path);
   }
   ORRERY_TRY(const workload::GraphPrices prices, PricesOf(arguments, rank, host, prediction));
   NoteUnknown(prices, prediction);
@@ -252,8 +237,8 @@ Status WriteTrace(const PredictArguments& arguments, const workload::Program& pr
   return trace::WriteOrr(set, arguments.output, {.threads = arguments.run.threads});
 }
 
-Status PredictOne(const PredictArguments& arguments, const workload::HostModel& host,
-                  const trace::Trace& rank) {
+Result<int> PredictOne(const PredictArguments& arguments, const workload::HostModel& host,
+                       const trace::Trace& rank) {
   Prediction prediction{.path = arguments.path,
                         .gpu = arguments.gpu.empty() ? "the recorded GPU" : arguments.gpu,
                         .host = arguments.host.empty() ? "shared costs" : arguments.host};
@@ -276,9 +261,9 @@ Result<const hardware::Cluster*> WantedCluster(const PredictArguments& arguments
   const hardware::Cluster* const cluster = name.empty() ? nullptr : hardware::FindCluster(name);
   if (cluster == nullptr) {
     return Fail(Error::Kind::kInvalidInput,
-                name.empty() ? "--cluster NAME says on which machine the ranks talk"
+                name.empty() ? "--cluster NAME says on which machine the ranks communicate"
                              : fmt::format("no cluster is called '{}'; --cluster NAME says on "
-                                           "which machine the ranks talk",
+                                           "which machine the ranks communicate",
                                            name));
   }
   return cluster;
@@ -290,14 +275,13 @@ Status CheckForRanks(const PredictArguments& arguments) {
                               : !arguments.output.empty() ? "--output"
                                                           : nullptr;
   if (refused != nullptr) {
-    return Fail(Error::Kind::kUnsupported,
-                fmt::format("{}: several ranks; {} is for one", arguments.path, refused));
+    return Unsupported("{}: several ranks; {} is for one", arguments.path, refused);
   }
   return {};
 }
 
-Status PredictAll(const PredictArguments& arguments, const workload::HostModel& host,
-                  trace::TraceSet& set) {
+Result<int> PredictAll(const PredictArguments& arguments, const workload::HostModel& host,
+                       trace::TraceSet& set) {
   ORRERY_TRY_STATUS(CheckForRanks(arguments));
   const bool are_recorded = std::all_of(set.ranks.begin(), set.ranks.end(), IsRecording);
   RanksRequest request{
@@ -308,23 +292,25 @@ Status PredictAll(const PredictArguments& arguments, const workload::HostModel& 
     ORRERY_TRY(request.gpu, WantedGpu(arguments));
   }
   if (arguments.kernels == KernelTimes::kRecorded && !are_recorded) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: not every rank has recorded kernels", arguments.path));
+    return InvalidInput("{}: not every rank has recorded kernels", arguments.path);
   }
   const auto document = PredictRanks(set, request);
-  return document ? Deliver(*document, arguments.delivery) : FailWithin(arguments.path, document);
+  if (!document) {
+    return FailWithin(arguments.path, document);
+  }
+  return Deliver(*document, arguments.delivery);
 }
 
-Status Predict(const PredictArguments& arguments) {
+Result<int> Predict(const PredictArguments& arguments) {
   if (arguments.path.empty()) {
-    return Fail(Error::Kind::kInvalidInput, "TRACE is required (orrery predict --help)");
+    return InvalidInput("TRACE is required (orrery predict --help)");
   }
   std::vector<std::string> paths{arguments.path};
   if (!arguments.kineto.empty()) {
     paths.push_back(arguments.kineto);
   }
   ORRERY_TRY(const workload::HostModel host, ReadHost(arguments.host));
-  ORRERY_TRY(ingest::Run run, ReadRanks(arguments, paths));
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run, paths));
   return run.set.ranks.size() == 1 ? PredictOne(arguments, host, run.set.ranks[0])
                                    : PredictAll(arguments, host, run.set);
 }
@@ -336,23 +322,18 @@ void AddPredictTraceCommand(Verb& predict) {
   predict.AddOption("TRACE", arguments->path,
                     "execution trace or recording of one rank, or a folder with "
                     "the execution traces of all ranks");
-  predict.AddOption("--gpu", arguments->gpu, "GPU to predict for").TypeName("NAME");
+  predict.AddOption("--gpu NAME", arguments->gpu, "GPU to predict for");
   predict
       .AddOption(
-          "--model", arguments->models,
+          "--model FILE", arguments->models,
           "times of operators, from `orrery fit kernels`, instead of the shipped ones; may be "
           "repeated")
-      .TypeName("FILE")
       .OneValueEach();
-  predict.AddOption("--host", arguments->host, "costs of the host, from `orrery fit host`")
-      .TypeName("FILE");
-  predict
-      .AddOption("--cluster", arguments->cluster,
-                 "machine on which several ranks talk (default: one with the GPU)")
-      .TypeName("NAME");
-  predict
-      .AddOption("--kineto", arguments->kineto, "recording of the same job, for an execution trace")
-      .TypeName("FILE");
+  predict.AddOption("--host FILE", arguments->host, "costs of the host, from `orrery fit host`");
+  predict.AddOption("--cluster NAME", arguments->cluster,
+                    "machine on which several ranks communicate (default: one with the GPU)");
+  predict.AddOption("--kineto FILE", arguments->kineto,
+                    "recording of the same job, for an execution trace");
   const std::map<std::string, KernelTimes> choices{{"auto", KernelTimes::kAuto},
                                                    {"measured", KernelTimes::kRecorded},
                                                    {"model", KernelTimes::kModel}};
@@ -360,16 +341,13 @@ void AddPredictTraceCommand(Verb& predict) {
       .AddChoice("--kernels", arguments->kernels, choices,
                  "times of kernels: measured in the recording, or of the models")
       .ShowDefault("auto");
-  predict
-      .AddOption("--measured", arguments->measured,
-                 "recording to compare with: names the ten operators predicted worst")
-      .TypeName("FILE");
+  predict.AddOption("--measured FILE", arguments->measured,
+                    "recording to compare with: names the ten operators predicted worst");
   predict.AddOption("--repetitions", arguments->repetitions, "how many steps to simulate")
       .ShowDefault()
       .Range(2, 1000);
   AddOutputOptions(predict, arguments->delivery);
-  predict.AddOption("-o,--output", arguments->output, "write the predicted trace (.orr)")
-      .TypeName("FILE");
+  predict.AddOption("-o,--output FILE", arguments->output, "write the predicted trace (.orr)");
   AddRunOptions(predict, arguments->run);
   predict.OnRun([arguments] { return Predict(*arguments); });
 }

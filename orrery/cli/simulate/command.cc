@@ -1,41 +1,104 @@
-#include "orrery/cli/command.h"
-
+#include <charconv>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
-#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
-#include "orrery/cli/overlap_option.h"
-#include "orrery/cli/simulate/imports.h"
-#include "orrery/cli/simulate/options.h"
-#include "orrery/cli/simulate/output.h"
-#include "orrery/cli/terminal.h"
+#include "orrery/cli/simulate/simulate.h"
 #include "orrery/cli/trace_output.h"
-#include "orrery/compat/echo/tracer_files.h"
+#include "orrery/cli/verb.h"
+#include "orrery/compat/echo/program.h"
 #include "orrery/hardware/cluster.h"
-#include "orrery/simulate/bottleneck.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/ensemble_trace.h"
-#include "orrery/simulate/not_modelled.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/job/framework.h"
-#include "orrery/workload/job/job_facts.h"
 #include "orrery/workload/job/job_file.h"
+#include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+template <typename Number>
+bool ReadNumber(std::string_view text, Number& number) {
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end && !text.empty();
+}
+
+/// What stands before and after the first ':' of "rank=7:1.3", without the key.
+struct Place {
+  std::string_view number;
+  std::string_view value;
+};
+
+std::optional<Place> PlaceOf(std::string_view text, std::string_view key) {
+  const std::size_t colon = text.find(':');
+  if (!text.starts_with(key) || colon == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return Place{text.substr(key.size(), colon - key.size()), text.substr(colon + 1)};
+}
+
+constexpr const char* kFooter =
+    "JOB.yaml says model, training, plan and cluster (docs/formats/job.md; examples/ has some).\n"
+    "Programs of other tools are simulated as well: a workload text of SimAI, a folder of Chakra\n"
+    "traces (.et) with --cluster, graphs of Echo with --echo-ops and --cluster.\n"
+    "--from FOLDER simulates the ranks that `orrery trace` recorded on one GPU as the whole "
+    "job.\n\n"
+    "The breakdown is that of the slowest rank and adds up to the step. A job that does not fit\n"
+    "into memory is an answer, not an error: the first line says so, with what takes most.\n\n"
+    "Exit status: 0 answered, 2 unusable (one sentence names the key and the fix).\n\n"
+    "Examples:\n"
+    "  orrery simulate examples/llama3-70b-512-h100.yaml --html step.html\n"
+    "  orrery simulate job.yaml --set plan.tp=4 --set training.micro_batch=2\n"
+    "  orrery simulate job.yaml --slow rank=7:1.3 --trace step.pftrace\n"
+    "  orrery simulate job.yaml --gpu B200 --json\n"
+    "  orrery simulate job.yaml --gpu-of ranks=8-15:A100-80GB --fail node=0:nic=2\n"
+    "  orrery simulate --from llama-1b-fsdp64 --world 1024\n"
+    "  orrery simulate workload.txt --emulate simai --with nvlink=360,nic=48.5";
+
+void AddWhatIfs(Verb& verb, SimulateArguments& arguments) {
+  verb.AddOption("--set KEY=VALUE", arguments.settings,
+                 "change a key of the job: plan.tp=4; may be repeated")
+      .OneValueEach();
+  verb.AddOption("--gpu NAME", arguments.gpu, "another GPU of data/hardware/gpus.yaml");
+  verb.AddOption("--cluster NAME", arguments.cluster,
+                 "another machine of data/hardware/clusters.yaml");
+  verb.AddOption("--slow rank=N:FACTOR", arguments.slow,
+                 "a rank whose kernels take longer: rank=7:1.3; may be repeated")
+      .OneValueEach();
+  verb.AddOption("--gpu-of ranks=A-B:NAME", arguments.gpu_of,
+                 "ranks that have another GPU: ranks=8-15:A100-80GB; may be repeated")
+      .OneValueEach();
+  verb.AddOption("--fail node=N:nic=K", arguments.fail,
+                 "a NIC that is down: node=3:nic=2; may be repeated")
+      .OneValueEach();
+  verb.AddOption("--degrade node=N:SHARE", arguments.degrade,
+                 "a node whose NICs carry a share: node=3:0.5; may be repeated")
+      .OneValueEach();
+  verb.AddOption("--jitter", arguments.jitter, "spread of kernel times, relative: 0.02")
+      .Range(0.0, 1.0);
+  AddOverlapOption(verb, arguments.overlap);
+  verb.AddFlag("--no-fold", arguments.no_fold, "simulate every rank, including identical ones");
+}
 
 // --gpu, --cluster and --gpu-of are settings that have a name of their own.
 Result<std::vector<std::string>> OverridesOf(const SimulateArguments& arguments) {
@@ -59,16 +122,13 @@ Result<workload::Job> MachineOf(const SimulateArguments& arguments,
                                 const ImportedProgram& imported) {
   const std::string& name = arguments.cluster.empty() ? imported.gpu : arguments.cluster;
   if (name.empty()) {
-    return Fail(
-        Error::Kind::kInvalidInput,
+    return InvalidInput(
         "--cluster NAME says on which machine this program runs (data/hardware/clusters.yaml "
         "lists them)");
   }
   const hardware::Cluster* const cluster = hardware::FindCluster(name);
   if (cluster == nullptr) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("--cluster {}: not in the catalogue (data/hardware/clusters.yaml)", name));
+    return InvalidInput("--cluster {}: not in the catalogue (data/hardware/clusters.yaml)", name);
   }
   workload::Job machine;
   machine.cluster = *cluster;
@@ -118,12 +178,12 @@ class SimulateRun {
   explicit SimulateRun(const SimulateArguments& arguments)
       : arguments_(arguments), begin_(Clock::now()) {}
 
-  Status Run() {
+  Result<int> Run() {
     if (!arguments_.trace.empty()) {
       ORRERY_TRY_STATUS(TraceFormatOf(arguments_.trace).map([](TraceFormat) {}));
     }
     if (!arguments_.emulated.empty()) {
-      ORRERY_TRY(const report::Document document, EmulatedWorkload(arguments_));
+      ORRERY_TRY(const Document document, EmulatedWorkload(arguments_));
       return Deliver(document, arguments_.output);
     }
     ORRERY_TRY(options_, EngineOptions(arguments_));
@@ -133,11 +193,10 @@ class SimulateRun {
   }
 
  private:
-  Status RunJob() {
+  Result<int> RunJob() {
     if (arguments_.inputs.size() > 1) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("one job at a time: {} and {} were given", arguments_.inputs[0],
-                              arguments_.inputs[1]));
+      return InvalidInput("one job at a time: {} and {} were given", arguments_.inputs[0],
+                          arguments_.inputs[1]);
     }
     ORRERY_TRY(const std::vector<std::string> overrides, OverridesOf(arguments_));
     ORRERY_TRY(const workload::JobFile file,
@@ -159,16 +218,16 @@ class SimulateRun {
     return Finish(simulated, std::move(answer));
   }
 
-  Status RunProgram(SimulateInput kind) {
+  Result<int> RunProgram(SimulateInput kind) {
     if (!arguments_.gpu_of.empty()) {
-      return Fail(Error::Kind::kInvalidInput,
-                  "--gpu-of needs a job: programs of other tools bring the times of their kernels; "
-                  "--slow says how much longer a rank takes");
+      return InvalidInput(
+          "--gpu-of needs a job: programs of other tools bring the times of their kernels; "
+          "--slow says how much longer a rank takes");
     }
     ORRERY_TRY(ImportedProgram imported, ImportProgram(kind, arguments_));
     ORRERY_TRY(const workload::Job machine, MachineOf(arguments_, imported));
     options_.steps_before = imported.steps_before;
-    ORRERY_TRY(const simulate::SimulatedEnsemble simulated,
+    ORRERY_TRY(const simulate::Simulation simulated,
                simulate::SimulateEnsemble(machine, imported.ensemble, options_));
     SimulationAnswer answer;
     answer.name =
@@ -179,9 +238,9 @@ class SimulateRun {
     answer.remarks = imported.remarks;
     answer.replayed = imported.replayed;
     if (!imported.gpu.empty() && arguments_.cluster.empty() && machine.gpus > 1) {
-      answer.remarks.push_back(
-          fmt::format("Ranks talk as on {}, which has this GPU; --cluster NAME takes another.",
-                      machine.cluster.name));
+      answer.remarks.push_back(fmt::format(
+          "Ranks communicate as on {}, which has this GPU; --cluster NAME selects another.",
+          machine.cluster.name));
     }
     const simulate::SimulatedStep step{&simulated.rank_classes, &simulated.timeline, nullptr};
     answer.summary = simulate::Summarize(step);
@@ -197,7 +256,7 @@ class SimulateRun {
     return Finish(step, std::move(answer));
   }
 
-  Status Finish(const simulate::SimulatedStep& simulated, SimulationAnswer answer) {
+  Result<int> Finish(const simulate::SimulatedStep& simulated, SimulationAnswer answer) {
     answer.bottleneck = simulate::BottleneckSentence(answer.summary);
     answer.wall_s = std::chrono::duration<double>(Clock::now() - begin_).count();
     if (arguments_.output.as_json) {
@@ -212,9 +271,9 @@ class SimulateRun {
     return WriteTrace(simulated);
   }
 
-  Status WriteTrace(const simulate::SimulatedStep& simulated) {
+  Result<int> WriteTrace(const simulate::SimulatedStep& simulated) {
     if (arguments_.trace.empty()) {
-      return {};
+      return kExitOk;
     }
     trace::TraceSet set =
         simulate::EnsembleTrace(*simulated.rank_classes, *simulated.timeline,
@@ -225,7 +284,7 @@ class SimulateRun {
       Print(fmt::format("{}: traces of {} rank{} written\n", arguments_.trace, set.ranks.size(),
                         set.ranks.size() == 1 ? "" : "s"));
     }
-    return {};
+    return kExitOk;
   }
 
   const SimulateArguments& arguments_;
@@ -238,16 +297,16 @@ class SimulateRun {
 // A folder of Echo's tracer stands for the files in it.
 Status ReadFrom(SimulateArguments& arguments) {
   if (arguments.from.empty() && arguments.inputs.empty()) {
-    return Fail(Error::Kind::kInvalidInput, "JOB is required (orrery --help lists what there is)");
+    return InvalidInput("JOB is required (orrery --help lists what there is)");
   }
   if (arguments.from.empty()) {
-    return arguments.world == 0 ? Status()
-                                : Fail(Error::Kind::kInvalidInput,
-                                       "--world is of --from; a job says how many GPUs it has");
+    return arguments.world == 0
+               ? Status()
+               : InvalidInput("--world is of --from; a job says how many GPUs it has");
   }
   if (!arguments.inputs.empty()) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("--from {} is a job: {} is one too many",
-                                                        arguments.from, arguments.inputs.front()));
+    return InvalidInput("--from {} is a job: {} is one too many", arguments.from,
+                        arguments.inputs.front());
   }
   if (workload::HoldsTracedJob(arguments.from)) {
     return {};
@@ -258,12 +317,104 @@ Status ReadFrom(SimulateArguments& arguments) {
   return {};
 }
 
-Status Simulate(SimulateArguments& arguments) {
+Result<int> Simulate(SimulateArguments& arguments) {
   ORRERY_TRY_STATUS(ReadFrom(arguments));
   return SimulateRun(arguments).Run();
 }
 
 }  // namespace
+
+void AddSimulateOptions(Verb& verb, SimulateArguments& arguments) {
+  verb.Footer(kFooter);
+  verb.AddOption("JOB", arguments.inputs, "a job, or a program of another tool");
+  verb.AddOption(
+      "--from FOLDER", arguments.from,
+      "a job recorded by `orrery trace`, instead of JOB; or the output of Echo's tracer");
+  verb.AddOption("--world", arguments.world,
+                 "number of ranks of --from, by scaling data parallelism (as traced)")
+      .Range(1, 1 << 20);
+  AddWhatIfs(verb, arguments);
+  AddOutputOptions(verb, arguments.output);
+  verb.AddOption("--trace OUT", arguments.trace,
+                 "write the step as traces: .orr, .json[.gz], .pftrace");
+  verb.AddOption("--models FILE", arguments.kernel_models,
+                 "models of `orrery fit kernels`, instead of the shipped ones");
+  verb.AddOption("--echo-ops FILE", arguments.echo_times,
+                 "times of operators of Echo's tracer; JOB are its graphs");
+  verb.AddOption("--gpus", arguments.gpus, "ranks of a graph of Echo (1)").Range(1, 1 << 20);
+  verb.AddOption("--emulate,--play MODEL", arguments.emulated,
+                 "predict a workload as its simulator does: simai; needs no cluster");
+  verb.AddOption("--with KEY=VALUE,...", arguments.emulated_settings,
+                 "settings of the model that is emulated, such as nvlink=360,nic=48.5");
+}
+
+Result<simulate::SlowRank> ParseSlowRank(const std::string& text) {
+  simulate::SlowRank slow;
+  const std::optional<Place> place = PlaceOf(text, "rank=");
+  const bool is_read =
+      place && ReadNumber(place->number, slow.rank) && ReadNumber(place->value, slow.factor);
+  if (!is_read || !(slow.factor > 0) || slow.factor > 1e6) {
+    return InvalidInput(
+        "--slow {}: write it as rank=7:1.3, which makes rank 7 take 1.3 times as long", text);
+  }
+  return slow;
+}
+
+Result<std::string> GpuOfSetting(const std::string& text) {
+  std::optional<Place> place = PlaceOf(text, "ranks=");
+  if (!place) {
+    place = PlaceOf(text, "rank=");
+  }
+  const bool is_read = place && !place->number.empty() && !place->value.empty() &&
+                       place->number.find_first_not_of("0123456789-") == std::string_view::npos;
+  if (!is_read) {
+    return InvalidInput(
+        "--gpu-of {}: write it as ranks=8-15:A100-80GB, which gives ranks 8 to 15 that GPU", text);
+  }
+  return fmt::format("gpu_of.{}={}", place->number, place->value);
+}
+
+Result<simulate::FailedNic> ParseFailedNic(const std::string& text) {
+  constexpr std::string_view kNicKey = "nic=";
+  simulate::FailedNic failed;
+  const std::optional<Place> place = PlaceOf(text, "node=");
+  const bool is_read = place && ReadNumber(place->number, failed.node) &&
+                       place->value.starts_with(kNicKey) &&
+                       ReadNumber(place->value.substr(kNicKey.size()), failed.nic);
+  if (!is_read) {
+    return InvalidInput("--fail {}: write it as node=3:nic=2, which takes NIC 2 from node 3", text);
+  }
+  return failed;
+}
+
+Result<simulate::SlowNode> ParseSlowNode(const std::string& text) {
+  simulate::SlowNode slow;
+  const std::optional<Place> place = PlaceOf(text, "node=");
+  const bool is_read =
+      place && ReadNumber(place->number, slow.node) && ReadNumber(place->value, slow.share);
+  if (!is_read || !(slow.share > 0) || slow.share > 1) {
+    return InvalidInput(
+        "--degrade {}: write it as node=3:0.5, which leaves node 3 half of its network", text);
+  }
+  return slow;
+}
+
+Result<simulate::SimulationOptions> EngineOptions(const SimulateArguments& arguments) {
+  simulate::SimulationOptions options;
+  options.folds = !arguments.no_fold;
+  options.overlap = arguments.overlap;
+  options.jitter = arguments.jitter;
+  for (const std::string& text : arguments.slow) {
+    ORRERY_TRY(options.slow_ranks.emplace_back(), ParseSlowRank(text));
+  }
+  for (const std::string& text : arguments.fail) {
+    ORRERY_TRY(options.faults.failed_nics.emplace_back(), ParseFailedNic(text));
+  }
+  for (const std::string& text : arguments.degrade) {
+    ORRERY_TRY(options.faults.slow_nodes.emplace_back(), ParseSlowNode(text));
+  }
+  return options;
+}
 
 void AddSimulateCommand(Verb& app) {
   auto arguments = std::make_shared<SimulateArguments>();

@@ -1,5 +1,3 @@
-#include "orrery/cli/simulate/from.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -7,7 +5,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -16,18 +13,20 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
-#include "orrery/cli/kernel_models.h"
-#include "orrery/cli/run_options.h"
-#include "orrery/draw/number_format.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/simulate/simulate.h"
+#include "orrery/draw/format.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/ingest/run.h"
+#include "orrery/kernel/model_set.h"
 #include "orrery/simulate/replay_calibration.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/model/parameters.h"
-#include "orrery/workload/recorded/other_gpu.h"
+#include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/repeated_layers.h"
 #include "orrery/workload/recorded/traced_ensemble.h"
-#include "orrery/workload/recorded/traced_group_roles.h"
 #include "orrery/workload/recorded/traced_job.h"
 #include "orrery/workload/recorded/traced_rank.h"
 
@@ -43,22 +42,16 @@ namespace fs = std::filesystem;
 // Heads that a generated model leaves out, and buffers that count as parameters.
 constexpr double kLargestDifference = 0.01;
 
-bool HasSameSize(std::int64_t described, std::int64_t traced) {
-  return std::abs(static_cast<double>(described - traced)) <=
-         kLargestDifference * static_cast<double>(traced);
-}
-
 Status CheckDescription(const workload::Job& described, const workload::TracedJob& traced) {
   const std::int64_t parameters = workload::TotalParameters(described.model);
-  if (!HasSameSize(parameters, traced.parameters)) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("it describes a model with {} parameters, and one with {} was traced",
-                            draw::FormatCount(parameters), draw::FormatCount(traced.parameters)));
+  if (!(std::abs(static_cast<double>(parameters - traced.parameters)) <=
+        kLargestDifference * static_cast<double>(traced.parameters))) {
+    return InvalidInput("it describes a model with {} parameters, and one with {} was traced",
+                        draw::FormatCount(parameters), draw::FormatCount(traced.parameters));
   }
   if (traced.sequence > 0 && described.training.sequence != traced.sequence) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("it describes samples of {} tokens, and those of {} were traced",
-                            described.training.sequence, traced.sequence));
+    return InvalidInput("it describes samples of {} tokens, and those of {} were traced",
+                        described.training.sequence, traced.sequence);
   }
   return {};
 }
@@ -85,10 +78,10 @@ constexpr int kStepsBefore = 3;
 Result<const hardware::Gpu*> TracedGpu(const TracedJob& job) {
   const hardware::Gpu* const gpu = hardware::FindGpu(job.gpu);
   if (gpu == nullptr) {
-    return Fail(Error::Kind::kNotFound,
-                fmt::format("the job was traced on '{}', which is not in the catalogue "
-                            "(data/hardware/gpus.yaml)",
-                            job.gpu));
+    return NotFound(
+        "the job was traced on '{}', which is not in the catalogue "
+        "(data/hardware/gpus.yaml)",
+        job.gpu);
   }
   return gpu;
 }
@@ -119,21 +112,15 @@ Result<trace::Trace> ReadRecording(const TracedRank& rank) {
   RunArguments run;
   run.paths = {RecordingPath(rank)};
   if (std::error_code error; !std::filesystem::exists(run.paths.front(), error)) {
-    return Fail(
-        Error::Kind::kNotFound,
-        fmt::format("rank {} was not recorded: {}", rank.rank,
-                    rank.steps.why.empty() ? "its folder has no kineto.json.gz" : rank.steps.why));
+    return NotFound("rank {} was not recorded: {}", rank.rank,
+                    rank.steps.why.empty() ? "its folder has no kineto.json.gz" : rank.steps.why);
   }
   ORRERY_TRY(ingest::Run read, ReadRunWithProgress(run));
   if (read.set.ranks.size() != 1) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {} ranks, where one is expected",
-                                                        run.paths.front(), read.set.ranks.size()));
+    return InvalidInput("{}: {} ranks, where one is expected", run.paths.front(),
+                        read.set.ranks.size());
   }
   return std::move(read.set.ranks.front());
-}
-
-std::string Milliseconds(double ms) {
-  return draw::FormatDuration({static_cast<std::int64_t>(ms * 1e6)});
 }
 
 class TracedImport {
@@ -222,8 +209,9 @@ class TracedImport {
     imported_.remarks.push_back(fmt::format(
         "Rank {} alone took {} a step without the profiler; {:.2f} us of the host's time for each "
         "recorded event are the profiler's (from {}).",
-        rank.rank, Milliseconds(Mean(rank.steps.step_ms)), calibration.profiler_cost_ns * 1e-3,
-        simulate::ProfilerCostSourceName(calibration.source)));
+        rank.rank,
+        draw::FormatDuration({static_cast<std::int64_t>((Mean(rank.steps.step_ms)) * 1e6)}),
+        calibration.profiler_cost_ns * 1e-3, simulate::ProfilerCostSourceName(calibration.source)));
   }
 
   // That of fewer layers says little.
@@ -281,9 +269,9 @@ class TracedImport {
 
 Result<ImportedProgram> ImportTracedJob(const SimulateArguments& arguments) {
   if (!arguments.settings.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                "--set needs a job that is generated; a traced one is what was recorded (its "
-                "job.yaml, where it has one, can be changed)");
+    return InvalidInput(
+        "--set needs a job that is generated; a traced one is what was recorded (its "
+        "job.yaml, where it has one, can be changed)");
   }
   ORRERY_TRY(const TracedJob job, workload::ReadTracedJob(arguments.from));
   Result<ImportedProgram> imported = TracedImport(arguments, job).Import();

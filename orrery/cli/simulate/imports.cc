@@ -1,5 +1,3 @@
-#include "orrery/cli/simulate/imports.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -8,18 +6,16 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
-#include "orrery/cli/number_settings.h"
-#include "orrery/cli/simulate/from.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/simulate/simulate.h"
 #include "orrery/compat/echo/program.h"
 #include "orrery/compat/simai/program.h"
-#include "orrery/compat/simai/simulation.h"
 #include "orrery/compat/simai/workload.h"
-#include "orrery/draw/number_format.h"
+#include "orrery/draw/format.h"
 #include "orrery/workload/import/chakra_program.h"
 #include "orrery/workload/import/chakra_trace.h"
-#include "orrery/workload/import/unpacked_file.h"
+#include "orrery/workload/input.h"
 
 namespace orrery::cli {
 namespace {
@@ -149,9 +145,9 @@ Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
   return imported;
 }
 
-report::Document DocumentOf(const compat::simai::StepTimes& step) {
+Document DocumentOf(const compat::simai::StepTimes& step) {
   const double ns = 1e-9;
-  report::Document document{.title = "", .kind = "Orrery simulated step: SimAI"};
+  Document document{.kind = "Orrery simulated step: SimAI"};
   std::string text = compat::simai::StepText(step);
   text.pop_back();  // the last line end
   document.AddSection()
@@ -207,11 +203,10 @@ Result<ImportedProgram> ImportProgram(SimulateInput kind, const SimulateArgument
   return ImportSimai(arguments);
 }
 
-Result<report::Document> EmulatedWorkload(const SimulateArguments& arguments) {
+Result<Document> EmulatedWorkload(const SimulateArguments& arguments) {
   if (arguments.emulated != "simai") {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("--emulate: '{}' is no model of workloads; there is simai",
-                            arguments.emulated));
+    return InvalidInput("--emulate: '{}' is not a model of workloads; choose simai",
+                        arguments.emulated);
   }
   ORRERY_TRY(const NumberSettings settings,
              ReadNumberSettings(arguments.emulated_settings, {{"nvlink", 360},

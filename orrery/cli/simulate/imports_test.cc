@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/test_ensembles.h"
 #include "orrery/compat/echo/program.h"
 #include "orrery/compat/simai/program.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/rank_classes.h"
 
 // Programs of other tools, simulated.
 
@@ -100,7 +100,8 @@ TEST(ImportedProgramTest, BucketsOfEchoHideBehindTheBackwardPass) {
       {"name": "ddp_pre_1", "op": "ddp_pre", "input_nodes": ["b", "ddp_Allreduce_0"]},
       {"name": "ddp_Allreduce_1", "op": "ddp_Allreduce", "input_nodes": ["ddp_pre_1"],
        "attrs": {"bucket_size": 500000000}}])json");
-  const compat::echo::OperatorTimes milliseconds{{"output", 0}, {"a", 2}, {"b", 2}, {"optimizer_step", 1}};
+  const compat::echo::OperatorTimes milliseconds{
+      {"output", 0}, {"a", 2}, {"b", 2}, {"optimizer_step", 1}};
   const auto step_ms = [&](workload::Rank ranks) {
     PlainTimes times;
     auto echo = compat::echo::MakeProgram(*graph, milliseconds);

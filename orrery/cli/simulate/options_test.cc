@@ -1,6 +1,6 @@
-#include "orrery/cli/simulate/options.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/cli/simulate/simulate.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,24 +1,21 @@
-#include "orrery/cli/simulate/output.h"
-
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
-#include <string_view>
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/draw/number_format.h"
+#include "orrery/cli/simulate/simulate.h"
+#include "orrery/draw/format.h"
 #include "orrery/report/simulation_pictures.h"
-#include "orrery/simulate/share_names.h"
-#include "orrery/workload/job/job_facts.h"
+#include "orrery/simulate/breakdown.h"
+#include "orrery/workload/job/plan_yaml.h"
 
 namespace orrery::cli {
 namespace {
 
-using report::Document;
-using report::Unit;
 using simulate::DimensionTotal;
 using simulate::StageSummary;
 using simulate::StepSummary;
@@ -32,15 +29,11 @@ double Seconds(std::int64_t ps) {
   return static_cast<double>(ps) * 1e-12;
 }
 
-std::string Time(std::int64_t ps) {
-  return draw::FormatDuration({ps / 1000});
-}
-
 std::string Size(std::int64_t bytes) {
   return draw::FormatBinaryBytes({bytes});
 }
 
-Value ShareOf(std::int64_t part, std::int64_t whole) {
+Value KnownShare(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? Value() : Value(static_cast<double>(part) / static_cast<double>(whole));
 }
 
@@ -102,7 +95,7 @@ void AddMemory(const StepSummary& summary, Document::Section& section) {
                summary.is_memory_recorded
                    ? fmt::format("{}at the peak, recorded with rank {}", of, fullest->rank)
                    : fmt::format("{}at the peak, {} after {}", of, fullest->name,
-                                 Time(fullest->memory.peak_ps)));
+                                 draw::FormatDuration({fullest->memory.peak_ps / 1000})));
 }
 
 // What ranks lose to each other: to the pipeline where there is one.
@@ -115,9 +108,8 @@ void AddLoss(const StepSummary& summary, Document::Section& section) {
                                                     : breakdown.TotalPs(TimeKind::kTransfer) +
                                                           breakdown.TotalPs(TimeKind::kWait);
   section.Add(
-      Document::Fact{.key = "",
-                     .label = summary.has_pipeline ? "pipeline bubble" : "exposed communication",
-                     .value = ShareOf(lost_ps, summary.step_ps),
+      Document::Fact{.label = summary.has_pipeline ? "pipeline bubble" : "exposed communication",
+                     .value = KnownShare(lost_ps, summary.step_ps),
                      .format = Unit::kShare,
                      .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)});
 }
@@ -149,14 +141,12 @@ void AddBreakdown(const SimulationAnswer& answer, const simulate::SimulatedStep*
     section.Add(report::BreakdownPicture(*simulated, summary));
   }
   Document::Table table{
-      .key = "",
-      .heading = "",
-      .columns = {{"", "part"}, {"", "time", Unit::kNanoseconds}, {"", "share", Unit::kShare}},
-      .total = {"step", summary.step_ps / 1000, ShareOf(summary.step_ps, summary.step_ps)},
+      .columns = {AsText("part"), AsTime("time"), AsShare("share")},
+      .total = {"step", summary.step_ps / 1000, KnownShare(summary.step_ps, summary.step_ps)},
       .max_shown = SIZE_MAX};
-  for (const TimeShare& share : simulate::LargestFirst(summary.breakdown)) {
+  for (const TimeShare& share : summary.breakdown.LargestFirst()) {
     table.rows.push_back(
-        {simulate::ShareText(share), share.ps / 1000, ShareOf(share.ps, summary.step_ps)});
+        {simulate::ShareText(share), share.ps / 1000, KnownShare(share.ps, summary.step_ps)});
   }
   section.Add(std::move(table));
 }
@@ -166,15 +156,8 @@ void AddDimensions(const StepSummary& summary, Document& document) {
     return;
   }
   Document::Table table{
-      .key = "",
-      .heading = "",
-      .columns = {{"", "dimension"},
-                  {"", "calls", Unit::kCount},
-                  {"", "bytes", Unit::kDecimalBytes},
-                  {"", "moving", Unit::kNanoseconds},
-                  {"", "waiting", Unit::kNanoseconds},
-                  {"", "exposed", Unit::kNanoseconds},
-                  {"", "of the step", Unit::kShare}},
+      .columns = {AsText("dimension"), AsCount("calls"), AsDecimalBytes("bytes"), AsTime("moving"),
+                  AsTime("waiting"), AsTime("exposed"), AsShare("of the step")},
       .caption = fmt::format("Exposed is what no kernel hides{}.",
                              summary.has_pipeline
                                  ? "; waiting for another stage of the pipeline counts as bubble"
@@ -182,42 +165,33 @@ void AddDimensions(const StepSummary& summary, Document& document) {
   for (const DimensionTotal& total : summary.dimensions) {
     table.rows.push_back({total.dimension, total.calls, total.bytes, total.transfer_ps / 1000,
                           total.wait_ps / 1000, total.exposed_ps / 1000,
-                          ShareOf(total.exposed_ps, summary.step_ps)});
+                          KnownShare(total.exposed_ps, summary.step_ps)});
   }
   document.AddSection(fmt::format("Communication: rank {}", summary.slowest_rank))
       .Add(std::move(table));
 }
 
 Document::Table RecordedMemoryTable(const StepSummary& summary) {
-  Document::Table table{.key = "",
-                        .heading = "",
-                        .columns = {{"", "of"},
-                                    {"", "allocated at the peak", Unit::kBytes},
-                                    {"", "reserved at the peak", Unit::kBytes},
-                                    {"", "of the GPU", Unit::kShare}},
+  Document::Table table{.columns = {AsText("of"), AsBytes("allocated at the peak"),
+                                    AsBytes("reserved at the peak"), AsShare("of the GPU")},
                         .caption =
                             "As recorded when the ranks were traced, not simulated; shares "
                             "are of all memory that the GPU has."};
   for (const StageSummary& stage : summary.stages) {
     table.rows.push_back({stage.Label(), stage.memory.peak_bytes, stage.memory.needed_bytes,
-                          ShareOf(stage.memory.needed_bytes, stage.memory.usable_bytes)});
+                          KnownShare(stage.memory.needed_bytes, stage.memory.usable_bytes)});
   }
   return table;
 }
 
 Document::Table MemoryTable(const StepSummary& summary) {
-  Document::Table table{.key = "",
-                        .heading = "",
-                        .columns = {{"", "of"},
-                                    {"", "rank", Unit::kNumber},
-                                    {"", "peak", Unit::kBytes},
-                                    {"", "of the GPU", Unit::kShare},
-                                    {"", "after", Unit::kNanoseconds},
-                                    {"", "largest parts", Unit::kText, 0}},
-                        .max_shown = SIZE_MAX};
+  Document::Table table{
+      .columns = {AsText("of"), AsNumber("rank"), AsBytes("peak"), AsShare("of the GPU"),
+                  AsTime("after"), AsText("", "largest parts", 0)},
+      .max_shown = SIZE_MAX};
   for (const StageSummary& stage : summary.stages) {
     table.rows.push_back({stage.Label(), stage.rank, stage.memory.needed_bytes,
-                          ShareOf(stage.memory.needed_bytes, stage.memory.usable_bytes),
+                          KnownShare(stage.memory.needed_bytes, stage.memory.usable_bytes),
                           stage.memory.peak_ps / 1000, PartsText(stage.memory)});
   }
   return table;
@@ -255,9 +229,7 @@ void AddSettings(const SimulationAnswer& answer, Document& document) {
   if (answer.job == nullptr) {
     return;
   }
-  Document::Table table{.key = "",
-                        .heading = "",
-                        .columns = {{"", "of"}, {"", "setting"}, {"", "value", Unit::kText, 0}},
+  Document::Table table{.columns = {AsText("of"), AsText("setting"), AsText("", "value", 0)},
                         .max_shown = SIZE_MAX};
   for (const workload::JobFact& fact : workload::JobFacts(*answer.job)) {
     table.rows.push_back({fact.section, fact.name, fact.value});
@@ -267,16 +239,12 @@ void AddSettings(const SimulationAnswer& answer, Document& document) {
   section.Add(std::move(table));
 }
 
-Value NumberOrNull(const std::optional<double>& number) {
-  return number ? Value(*number) : Value();
-}
-
 void SetFigures(const std::optional<simulate::JobFigures>& known, Value& data) {
   const simulate::JobFigures figures = known.value_or(simulate::JobFigures{});
   const auto share = [](const std::optional<simulate::Utilisation>& utilisation) {
     return utilisation ? Value(utilisation->share) : Value();
   };
-  data.Set("tokens_per_s", NumberOrNull(figures.tokens_per_s))
+  data.Set("tokens_per_s", figures.tokens_per_s)
       .Set("samples_per_s", known ? Value(figures.samples_per_s) : Value())
       .Set("mfu", share(figures.model))
       .Set("hfu", share(figures.hardware));
@@ -294,18 +262,17 @@ void SetFigures(const std::optional<simulate::JobFigures>& known, Value& data) {
 
 void SetMemory(const StepSummary& summary, Value& data) {
   const StageSummary* const fullest = summary.Fullest();
-  data.Set("memory_peak_bytes", fullest == nullptr ? Value() : Value(fullest->memory.peak_bytes))
-      .Set("memory_needed_bytes",
-           fullest == nullptr ? Value() : Value(fullest->memory.needed_bytes))
-      .Set("memory_usable_bytes",
-           summary.memory_size_bytes ? Value(*summary.memory_size_bytes) : Value())
+  const bool is_known = fullest != nullptr;
+  data.Set("memory_peak_bytes", is_known ? Value(fullest->memory.peak_bytes) : Value())
+      .Set("memory_needed_bytes", is_known ? Value(fullest->memory.needed_bytes) : Value())
+      .Set("memory_usable_bytes", summary.memory_size_bytes)
       .Set("out_of_memory", summary.IsOutOfMemory());
 }
 
 Value StageData(const StageSummary& stage) {
   Value data = Value::Object();
   data.Set("name", stage.name)
-      .Set("stage", stage.stage ? Value(*stage.stage) : Value())
+      .Set("stage", stage.stage)
       .Set("rank", stage.rank)
       .Set("ranks", stage.ranks);
   if (stage.stage) {
@@ -373,18 +340,8 @@ Value JobData(const SimulationAnswer& answer) {
   return data;
 }
 
-template <typename Item, typename DataOf>
-Value ListOf(const std::vector<Item>& items, DataOf data_of) {
-  Value list = Value::List();
-  for (const Item& item : items) {
-    list.Add(data_of(item));
-  }
-  return list;
-}
-
 Value DataOf(const SimulationAnswer& answer) {
   const StepSummary& summary = answer.summary;
-  const auto text = [](const std::string& sentence) { return Value(sentence); };
   Value data = Value::Object();
   data.Set("step_time_s", Seconds(summary.step_ps));
   SetFigures(summary.figures, data);
@@ -396,16 +353,16 @@ Value DataOf(const SimulationAnswer& answer) {
   data.Set("breakdown_s", std::move(breakdown))
       .Set("breakdown_rank", summary.slowest_rank)
       .Set("exposed_communication_s", Seconds(answer.exposed_ps))
-      .Set("communication", ListOf(summary.dimensions, DimensionData))
+      .Set("communication", Value::ListOf(summary.dimensions, DimensionData))
       .Set("held_up", DelayData(summary.delayed))
-      .Set("stages", ListOf(summary.stages, StageData))
+      .Set("stages", Value::ListOf(summary.stages, StageData))
       .Set("bottleneck", answer.bottleneck);
   if (!answer.replayed.empty()) {
-    data.Set("replayed_ranks", ListOf(answer.replayed, ReplayedData));
+    data.Set("replayed_ranks", Value::ListOf(answer.replayed, ReplayedData));
   }
-  return data.Set("what_ifs", ListOf(answer.what_ifs, text))
-      .Set("remarks", ListOf(answer.remarks, text))
-      .Set("not_modelled", ListOf(answer.not_modelled, text))
+  return data.Set("what_ifs", Value::ListOf(answer.what_ifs))
+      .Set("remarks", Value::ListOf(answer.remarks))
+      .Set("not_modelled", Value::ListOf(answer.not_modelled))
       .Set("ranks", summary.ranks)
       .Set("rank_classes", summary.rank_classes)
       .Set("events", summary.events)
@@ -423,9 +380,8 @@ Document SimulationDocument(const SimulationAnswer& answer,
   if (simulated != nullptr) {
     Document::Section& timeline = document.AddSection("The step over time");
     timeline.shown = report::Shown::kInHtml;
-    for (Document::Picture& picture : report::TimelinePictures(*simulated, summary)) {
-      timeline.Add(std::move(picture));
-    }
+    std::ranges::move(report::TimelinePictures(*simulated, summary),
+                      std::back_inserter(timeline.blocks));
   }
   AddBreakdown(answer, simulated, document);
   AddDimensions(summary, document);

@@ -1,27 +1,346 @@
-#include "orrery/cli/command.h"
-
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
+#include "orrery/base/statistics.h"
 #include "orrery/base/text.h"
-#include "orrery/cli/kernel_models.h"
+#include "orrery/base/value.h"
+#include "orrery/cli/evaluate/output.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
-#include "orrery/cli/overlap_option.h"
-#include "orrery/cli/terminal.h"
-#include "orrery/cli/validate/output.h"
+#include "orrery/cli/verb.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/format.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
-#include "orrery/workload/import/unpacked_file.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/run_table.h"
 
 namespace orrery::cli {
 namespace {
+
+using simulate::ErrorFigures;
+using simulate::ErrorGroup;
+using simulate::EvaluatedRun;
+using simulate::GroupKey;
+using simulate::Validation;
+
+constexpr std::string_view kOthers = "other sources";
+// A prediction off by more is drawn at the edge: the picture is about the many.
+constexpr double kLargestRatio = 4;
+constexpr double kLongestErrorPercent = 60;
+constexpr double kNanosecondsOfSecond = 1e9;
+constexpr std::size_t kNameWidth = 22;  // of a row of the lower chart
+
+// Colours of sources, largest source first; all smaller ones share the last.
+constexpr std::array<std::string_view, 7> kStyles = {"compute", "transfer",    "memory", "host",
+                                                     "launch",  "device-wait", "other"};
+
+// Names of sources by rows, as many as have a colour of their own.
+std::vector<std::string> LargestSources(const Validation& validation) {
+  std::vector<ErrorGroup> groups = GroupsOf(validation, simulate::GroupKey::kSource);
+  std::erase_if(groups, [](const ErrorGroup& group) { return group.figures.simulated == 0; });
+  std::ranges::stable_sort(groups, std::greater<>(),
+                           [](const ErrorGroup& group) { return group.figures.simulated; });
+  const bool has_others = groups.size() > kStyles.size();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < groups.size() && i < kStyles.size() - (has_others ? 1 : 0); ++i) {
+    names.push_back(groups[i].name);
+  }
+  if (has_others) {
+    names.emplace_back(kOthers);
+  }
+  return names;
+}
+
+std::size_t SeriesOf(const EvaluatedRun& evaluated, const std::vector<std::string>& names) {
+  const auto found = std::ranges::find(names, evaluated.run.source);
+  return found == names.end() ? names.size() - 1 : static_cast<std::size_t>(found - names.begin());
+}
+
+draw::ScatterChart RatioChart(const Validation& validation, const std::vector<std::string>& names) {
+  draw::ScatterChart chart{.lines = {{"10 % too long", 1.1}, {"10 % too short", 0.9}},
+                           .x_quantity = draw::Quantity::kNanoseconds,
+                           .x_title = "measured step",
+                           .y_title = "predicted / measured",
+                           .description = "Predicted over measured time of each step"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    chart.series.push_back({names[i], std::string(kStyles[i])});
+  }
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    chart.points.push_back(
+        {.x = evaluated.run.measured_s * kNanosecondsOfSecond,
+         .y = std::clamp(1 + evaluated.Error(), 1 / kLargestRatio, kLargestRatio),
+         .series = SeriesOf(evaluated, names)});
+  }
+  return chart;
+}
+
+draw::SpreadChart ErrorChart(const Validation& validation, const std::vector<std::string>& names) {
+  draw::SpreadChart chart{.quantity = draw::Quantity::kPercent,
+                          .description = "How the errors of each source are spread"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<double> errors;
+    for (const EvaluatedRun& evaluated : validation.evaluated) {
+      if (SeriesOf(evaluated, names) == i) {
+        errors.push_back(100 * std::abs(evaluated.Error()));
+      }
+    }
+    chart.rows.push_back(
+        {.series = {draw::Truncated(names[i], kNameWidth), std::string(kStyles[i])},
+         .smallest = Quantile(errors, 0.05),
+         .lower_quartile = Quantile(errors, 0.25),
+         .median = std::min(kLongestErrorPercent, Quantile(errors, 0.5)),
+         .upper_quartile = std::min(kLongestErrorPercent, Quantile(errors, 0.75)),
+         .largest = std::min(kLongestErrorPercent, Quantile(errors, 0.95)),
+         .note = fmt::format("mean {:.1f} %, {} rows", Mean(errors), errors.size())});
+  }
+  return chart;
+}
+
+std::vector<Document::Picture> ValidationPictures(const Validation& validation) {
+  if (validation.evaluated.empty()) {
+    return {};
+  }
+  const std::vector<std::string> names = LargestSources(validation);
+  const simulate::ErrorFigures figures = FiguresOf(validation);
+  const draw::ScatterChart ratios = RatioChart(validation, names);
+  return {{.heading = "Predicted against measured training steps",
+           .svg = draw::RenderScatter(ratios),
+           .caption = fmt::format("{} of {} rows simulated: mean |error| {:.2f} %, median {:.2f} %",
+                                  figures.simulated, figures.rows, figures.mape, figures.median),
+           .legend = draw::ScatterLegend(ratios)},
+          {.heading = "Errors by source",
+           .svg = draw::RenderSpreadChart(ErrorChart(validation, names)),
+           .caption = std::string(kSpreadCaption)}};
+}
+
+constexpr std::size_t kWorstRuns = 10;
+constexpr std::size_t kShownReasons = 20;
+
+struct KeyName {
+  GroupKey key;
+  const char* name;  // a column's header
+  const char* list;  // a list in JSON
+};
+
+constexpr std::array<KeyName, 5> kKeys{{{GroupKey::kSource, "source", "sources"},
+                                        {GroupKey::kGrade, "grade", "grades"},
+                                        {GroupKey::kGpu, "GPU", "gpus"},
+                                        {GroupKey::kScale, "scale", "scales"},
+                                        {GroupKey::kDimension, "parallelism", "dimensions"}}};
+
+bool IsHeadline(const std::string& grade) {
+  return grade == "A" || grade == "A-";
+}
+
+// Rows of grade A and A-, on which simulators are compared.
+Validation HeadlineOf(const Validation& validation) {
+  Validation headline;
+  std::ranges::copy_if(
+      validation.evaluated, std::back_inserter(headline.evaluated),
+      [](const EvaluatedRun& evaluated) { return IsHeadline(evaluated.run.grade); });
+  std::ranges::copy_if(validation.refused, std::back_inserter(headline.refused),
+                       [](const auto& refused) { return IsHeadline(refused.grade); });
+  headline.rows = headline.evaluated.size() + headline.refused.size();
+  return headline;
+}
+
+std::string FiguresText(const ErrorFigures& figures) {
+  if (figures.simulated == 0) {
+    return fmt::format("{} rows, none simulated", figures.rows);
+  }
+  return fmt::format(
+      "{} rows, {} simulated; mean |error| {:.2f} %, median {:.2f} %, largest {:.1f} %, bias "
+      "{:+.1f} %",
+      figures.rows, figures.simulated, figures.mape, figures.median, figures.max, figures.bias);
+}
+
+Document::Table GroupTable(const Validation& validation, const KeyName& key) {
+  Document::Table table{.columns = {{"", key.name, Unit::kText, 0},
+                                    AsNumber("rows"),
+                                    AsNumber("simulated"),
+                                    Formatted("MAPE", NumberFormat("{:.2f}")),
+                                    Formatted("median", NumberFormat("{:.2f}")),
+                                    Formatted("max", NumberFormat("{:.1f}")),
+                                    Formatted("bias", NumberFormat("{:+.1f}"))},
+                        .max_shown = SIZE_MAX};
+  for (const ErrorGroup& group : GroupsOf(validation, key.key)) {
+    const ErrorFigures& figures = group.figures;
+    std::vector<Value> cells{group.name, figures.rows, figures.simulated};
+    if (figures.simulated > 0) {
+      cells.insert(cells.end(), {figures.mape, figures.median, figures.max, figures.bias});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+std::string PlanText(const workload::Job& job) {
+  std::string text = fmt::format("{} x {}", job.gpus, job.gpu.name);
+  for (const auto& [name, degree] : {std::pair("tp", job.plan.tp),
+                                     {"pp", job.plan.pp},
+                                     {"cp", job.plan.cp},
+                                     {"dp", job.plan.dp},
+                                     {"ep", job.plan.ep}}) {
+    text += degree > 1 ? fmt::format(" {}{}", name, degree) : "";
+  }
+  return text;
+}
+
+Document::Table WorstTable(const Validation& validation) {
+  Document::Table table{.columns = {AsText("", "worst rows", 0), AsText("", "model", 24),
+                                    AsText("", "plan", 0),
+                                    Formatted("measured s", NumberFormat("{:.4g}")),
+                                    Formatted("predicted s", NumberFormat("{:.4g}")),
+                                    Formatted("error %", NumberFormat("{:+.1f}", 100))}};
+  for (const EvaluatedRun* evaluated : WorstRuns(validation, kWorstRuns)) {
+    table.rows.push_back({evaluated->run.id, evaluated->run.job.model.name,
+                          PlanText(evaluated->run.job), evaluated->run.measured_s,
+                          evaluated->predicted_s, evaluated->Error()});
+  }
+  return table;
+}
+
+Document::Table RefusedTable(const Validation& validation) {
+  Document::Table table{.columns = {AsNumber("refused"), AsText("", "reason", 100), AsText("e.g.")},
+                        .max_shown = kShownReasons};
+  for (const simulate::RefusalGroup& group : RefusalsOf(validation)) {
+    table.rows.push_back({group.rows, group.reason, group.first_id});
+  }
+  return table;
+}
+
+Value WithErrors(Value object, const ErrorFigures& figures) {
+  return object.Set("rows", figures.rows)
+      .Set("simulated", figures.simulated)
+      .Set("mape", figures.mape)
+      .Set("median", figures.median);
+}
+
+Value GroupsValue(const Validation& validation, const KeyName& key, const char* name) {
+  return Value::ListOf(GroupsOf(validation, key.key), [&](const ErrorGroup& group) {
+    return WithErrors(Value::Object().Set(name, group.name), group.figures)
+        .Set("max", group.figures.max)
+        .Set("bias", group.figures.bias);
+  });
+}
+
+Value RefusedData(const simulate::RefusedRun& refused) {
+  return Value::Object().Set("id", refused.id).Set("reason", refused.reason);
+}
+
+Value PredictionData(const EvaluatedRun& evaluated) {
+  Value entry = Value::Object();
+  entry.Set("id", evaluated.run.id)
+      .Set("measured_s", evaluated.run.measured_s)
+      .Set("predicted_s", evaluated.predicted_s);
+  if (!evaluated.run.derived_from.empty()) {
+    entry.Set("derived_from", evaluated.run.derived_from);
+  }
+  return entry.Set("assumed", Value::ListOf(evaluated.run.assumptions));
+}
+
+// The runs took place, so that each of these is a mistake of the model of memory.
+std::string MemoryText(const Validation& validation) {
+  const auto count = std::ranges::count(validation.evaluated, false, &EvaluatedRun::fits);
+  return fmt::format("Memory    {} of {} simulated rows would not fit", count,
+                     validation.evaluated.size());
+}
+
+Value UnfittingValue(const Validation& validation) {
+  Value list = Value::List();
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    if (!evaluated.fits) {
+      list.Add(evaluated.run.id);
+    }
+  }
+  return list;
+}
+
+Table ValidationTable(const Validation& validation) {
+  constexpr Table::Type kText = Table::Type::kText;
+  constexpr Table::Type kInteger = Table::Type::kInteger;
+  constexpr Table::Type kNumber = Table::Type::kNumber;
+  Table table({{"id", kText},
+               {"source", kText},
+               {"grade", kText},
+               {"gpu", kText},
+               {"gpus", kInteger},
+               {"measured_s", kNumber},
+               {"predicted_s", kNumber},
+               {"error_percent", kNumber},
+               {"fits", kInteger},
+               {"derived_from", kText},
+               {"assumed", kText},
+               {"refused", kText}});
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    const auto& run = evaluated.run;
+    table.AddRow({run.id, run.source, run.grade, run.job.gpu.name, std::int64_t{run.job.gpus},
+                  run.measured_s, evaluated.predicted_s, evaluated.Error() * 100,
+                  std::int64_t{evaluated.fits},
+                  run.derived_from.empty() ? Table::Cell() : Table::Cell(run.derived_from),
+                  fmt::format("{}", fmt::join(run.assumptions, "; ")), Table::Cell()});
+  }
+  for (const simulate::RefusedRun& refused : validation.refused) {
+    std::vector<Table::Cell> cells{refused.id, refused.source, refused.grade};
+    cells.resize(table.num_columns());
+    cells.back() = refused.reason;
+    table.AddRow(std::move(cells));
+  }
+  return table;
+}
+
+Value DataOf(const Validation& validation, const ErrorFigures& figures) {
+  Value data = WithErrors(Value::Object(), figures);
+  data.Set("sources", GroupsValue(validation, kKeys[0], "source"))
+      .Set("refused", Value::ListOf(validation.refused, RefusedData))
+      .Set("predictions", Value::ListOf(validation.evaluated, PredictionData))
+      .Set("max", figures.max)
+      .Set("bias", figures.bias)
+      .Set("headline", WithErrors(Value::Object(), FiguresOf(HeadlineOf(validation))));
+  for (const KeyName& key : std::span(kKeys).subspan(1)) {
+    data.Set(key.list, GroupsValue(validation, key, "name"));
+  }
+  return data.Set("out_of_memory", UnfittingValue(validation));
+}
+
+Document ValidationDocument(const Validation& validation) {
+  const ErrorFigures figures = FiguresOf(validation);
+  Document document{.kind = "Orrery validation"};
+  Document::Section& section = document.AddSection();
+  section.Say("All       " + FiguresText(figures));
+  const Validation headline = HeadlineOf(validation);
+  if (headline.rows > 0 && headline.rows < validation.rows) {
+    section.Say("A and A-  " + FiguresText(FiguresOf(headline)));
+  }
+  section.Say(MemoryText(validation));
+  std::ranges::move(ValidationPictures(validation), std::back_inserter(section.blocks));
+  for (const KeyName& key : kKeys) {
+    section.Add(GroupTable(validation, key));
+  }
+  section.Add(WorstTable(validation));
+  if (!validation.refused.empty()) {
+    section.Add(RefusedTable(validation));
+  }
+  document.data = DataOf(validation, figures);
+  document.sheets.emplace_back("rows", ValidationTable(validation));
+  return document;
+}
 
 struct ValidateArguments {
   std::string path;
@@ -60,7 +379,7 @@ Result<simulate::JobChange> FrameworkChange(const std::string& path) {
   });
 }
 
-Status Validate(const ValidateArguments& arguments) {
+Result<int> Validate(const ValidateArguments& arguments) {
   ORRERY_TRY(const std::unique_ptr<workload::RunTable> table,
              workload::OpenRunTable(arguments.path));
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
@@ -78,10 +397,10 @@ Status Validate(const ValidateArguments& arguments) {
   const simulate::Validation validation = simulate::Validate(*table, models, options);
   progress.Clear();
   if (validation.rows == 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: no row has the requested source and grade; leave out --source "
-                            "or --grade to list them",
-                            arguments.path));
+    return InvalidInput(
+        "{}: no row has the requested source and grade; leave out --source "
+        "or --grade to list them",
+        arguments.path);
   }
   OutputOptions output = arguments.output;
   if (validation.evaluated.empty()) {
@@ -98,22 +417,17 @@ void AddValidateCommand(Verb& app) {
   verb.AddOption("TRUTH", arguments->path,
                  "a table of measured runs (.csv, .csv.gz); docs/formats/published-runs.md")
       .Required();
-  verb.AddOption("--source", arguments->source, "rows whose source has this text in it only")
-      .TypeName("TEXT");
-  verb.AddOption("--grade", arguments->grades, "rows of these grades only: A,A-")
-      .TypeName("LIST")
+  verb.AddOption("--source TEXT", arguments->source, "only rows whose source contains this");
+  verb.AddOption("--grade LIST", arguments->grades, "only rows of these grades: A,A-")
       .Delimiter(',');
-  verb.AddOption("--model", arguments->models,
-                 "kernel models of `orrery fit`, instead of the shipped ones")
-      .TypeName("FILE");
-  verb.AddOption("--frameworks", arguments->frameworks,
-                 "scalars of `orrery fit frameworks`, instead of the shipped ones")
-      .TypeName("FILE");
-  verb.AddOption("--csv", arguments->output.csv_file, "write every row with its error or refusal")
-      .TypeName("FILE");
-  verb.AddOption("--svg", arguments->output.svg_file,
-                 "draw predicted against measured steps by source")
-      .TypeName("FILE");
+  verb.AddOption("--model FILE", arguments->models,
+                 "kernel models of `orrery fit`, instead of the shipped ones");
+  verb.AddOption("--frameworks FILE", arguments->frameworks,
+                 "scalars of `orrery fit frameworks`, instead of the shipped ones");
+  verb.AddOption("--csv FILE", arguments->output.csv_file,
+                 "write every row with its error or refusal");
+  verb.AddOption("--svg FILE", arguments->output.svg_file,
+                 "draw predicted against measured steps by source");
   AddOverlapOption(verb, arguments->engine.overlap);
   verb.AddOption("--threads", arguments->threads, "at most this many (one for each core)")
       .NonNegative();

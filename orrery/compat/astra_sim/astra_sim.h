@@ -9,7 +9,6 @@
 
 namespace orrery::compat::astra_sim {
 
-/// A bidirectional ring.
 struct Ring {
   int npus = 0;
   double gib_per_second = 0;  // of a link; ASTRA-sim's files call it GB/s

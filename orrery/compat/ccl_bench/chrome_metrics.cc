@@ -4,12 +4,10 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/card_fields.h"
-#include "orrery/compat/ccl_bench/chrome_slices.h"
+#include "orrery/analyze/fields.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
@@ -35,49 +33,32 @@ struct ChromeRow {
   XlaArguments arguments;
 };
 
-// The kind follows from name and category; communication is tested first.
-class KindOfSlice {
- public:
-  explicit KindOfSlice(const Trace& trace)
-      : is_comm_(trace, &IsChromeComm), is_compute_(trace, &IsChromeCompute) {}
-
-  SliceKind operator()(const Slice& slice) {
-    if (is_comm_(slice.name) || is_comm_(slice.category)) {
-      return SliceKind::kComm;
-    }
-    return is_compute_(slice.name) || is_compute_(slice.category) ? SliceKind::kCompute
-                                                                  : SliceKind::kOther;
-  }
-
- private:
-  NameMemo is_comm_;
-  NameMemo is_compute_;
-};
-
-bool HasDeviceTimes(const Run& run) {
-  bool found = false;
-  for (const Trace& trace : run.set->ranks) {
-    XlaArgumentsMemo arguments_of(trace);
-    ForEachSlice(trace, [&](const Slice& slice) {
-      found |= arguments_of(slice.extra).device_seconds.has_value();
-    });
-  }
-  return found;
+// Of name and category the kind that comes first counts.
+SliceKind KindOf(std::string_view name) {
+  return kChromeComm(name)      ? SliceKind::kComm
+         : kChromeCompute(name) ? SliceKind::kCompute
+                                : SliceKind::kOther;
 }
 
 // Calls visit(row) for each slice of the run. Its time is the device's where any slice of the run
 // has one; else its duration.
 template <typename Visit>
 void ForEachChromeRow(const Run& run, Visit visit) {
-  const bool has_device_times = HasDeviceTimes(run);
+  bool has_device_times = false;
+  for (const Trace& trace : run.set->ranks) {
+    NameMemo arguments_of(trace, &ReadXlaArguments);
+    ForEachSlice(trace, [&](const Slice& slice) {
+      has_device_times |= arguments_of(slice.extra).device_seconds.has_value();
+    });
+  }
   for (std::size_t file = 0; file < run.set->ranks.size(); ++file) {
     const Trace& trace = run.set->ranks[file];
-    KindOfSlice kind_of(trace);
-    NameMemo is_all_reduce(trace, &IsChromeAllReduce);
-    XlaArgumentsMemo arguments_of(trace);
+    NameMemo kind_of(trace, &KindOf);
+    NameMemo is_all_reduce(trace, kChromeAllReduce);
+    NameMemo arguments_of(trace, &ReadXlaArguments);
     ForEachSlice(trace, [&](const Slice& slice) {
       const XlaArguments& arguments = arguments_of(slice.extra);
-      visit(ChromeRow{.kind = kind_of(slice),
+      visit(ChromeRow{.kind = std::min(kind_of(slice.name), kind_of(slice.category)),
                       .is_all_reduce = is_all_reduce(slice.name),
                       .seconds = has_device_times ? arguments.device_seconds.value_or(0)
                                                   : Microseconds(slice.time.length_ns()) / 1e6,
@@ -301,13 +282,11 @@ MetricResult CommKernelBreakdownTpu(const Run& run) {
   }
   const Trace& trace = run.set->ranks.front();
   std::map<std::string_view, LabelTotal> total_of_label;
-  std::unordered_map<StringId, std::string_view> label_of_name;
+  NameMemo label_of(trace, &CollectiveLabel);
   for (RowId row = 0; row < trace.activities.size(); ++row) {
-    const StringId name = trace.activities.name[row];
-    const auto [label, is_new] = label_of_name.try_emplace(name);
-    label->second = is_new ? CollectiveLabel(trace.Text(name)) : label->second;
-    if (!label->second.empty()) {
-      LabelTotal& total = total_of_label[label->second];
+    const std::string_view label = label_of(trace.activities.name[row]);
+    if (!label.empty()) {
+      LabelTotal& total = total_of_label[label];
       total.total_us += Microseconds(trace.activities.duration_ns[row]);
       ++total.count;
     }

@@ -1,6 +1,6 @@
-#include "orrery/compat/ccl_bench/chrome_slices.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/compat/ccl_bench/kernel_rows.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {

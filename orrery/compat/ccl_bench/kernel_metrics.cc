@@ -5,25 +5,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/fields.h"
 #include "orrery/base/interval_set.h"
-#include "orrery/compat/ccl_bench/chrome_slices.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/run_inputs.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
 
 using trace::Trace;
-
-bool NoName(std::string_view /*name*/) {
-  return false;
-}
 
 // From the first begin to the last end of the kernels of all files.
 std::optional<Interval> KernelSpan(const Run& run) {
@@ -85,7 +79,11 @@ std::optional<double> WeightedCoverage(const Run& run) {
   double covered_us = 0;
   double all_us = 0;
   for (const Trace& trace : run.set->ranks) {
-    const std::vector<std::optional<double>> blocks = RecordedBlocksPerSm(trace);
+    // Returns the profiler's `blocks per SM` of each launch shape, where the file has it.
+    std::vector<std::optional<double>> blocks;
+    for (const StringId extra : trace.launch_shapes.extra) {
+      blocks.push_back(analyze::JsonNumber(trace.Text(extra), "blocks per SM"));
+    }
     for (const RowId row : KernelRows(trace)) {
       const RowId shape = trace.activities.shape[row];
       if (shape != kNoRow && blocks[shape]) {
@@ -112,22 +110,6 @@ std::optional<double> UnweightedCoverage(const Run& run) {
   return SequentialMean(coverages);
 }
 
-bool IsAttention(std::string_view name) {
-  return HasWord(name, {"flash", "fmha", "attention", "attn", "mla"});
-}
-
-bool IsExpertRouting(std::string_view name) {
-  return HasWord(name, {"topk", "gating", "routing", "moe_align", "moe_sum", "count_and_sort"});
-}
-
-bool IsExpert(std::string_view name) {
-  return HasWord(name, {"moe", "expert", "grouped_gemm", "group_gemm"});
-}
-
-bool IsComputeOfGroup6(std::string_view name) {
-  return !HasWord(name, {"nccl", "cross_device_reduce"});
-}
-
 }  // namespace
 
 MetricResult TotalTraceTime(const Run& run) {
@@ -141,12 +123,12 @@ MetricResult TotalTraceTime(const Run& run) {
 }
 
 MetricResult TotalKernelTime(const Run& run) {
-  const double sum_us = SumKernels(run, &NoName).all_us;
+  const double sum_us = SumKernels(run, NameTest{}).all_us;
   return sum_us > 0 ? Number(sum_us / 1e6) : Placeholder();
 }
 
 MetricResult MoeFraction(const Run& run) {
-  const NameTest test = SourceOf(run) == Source::kNsys ? &IsNsysMoe : &IsMoe;
+  const NameTest test = SourceOf(run) == Source::kNsys ? kNsysMoe : kMoe;
   return NumberOrUnknown(SumKernels(run, test).ChosenShare());
 }
 
@@ -156,7 +138,7 @@ MetricResult DominantKernelConcentration(const Run& run) {
   double all_us = 0;
   for (std::size_t file = 0; file < run.set->ranks.size(); ++file) {
     const Trace& trace = run.set->ranks[file];
-    XlaArgumentsMemo arguments_of(trace);
+    NameMemo arguments_of(trace, &ReadXlaArguments);
     for (const RowId row : KernelRows(trace)) {
       const StringId key = is_xla ? ExtraOf(trace, row) : trace.activities.name[row];
       const std::string_view group = is_xla ? arguments_of(key).hlo_category : trace.Text(key);
@@ -208,29 +190,26 @@ MetricResult LoadImbalanceRatio(const Run& run) {
 
 MetricResult BreakDownSteps(const Run& run) {
   using Part = std::pair<std::string_view, NameTest>;
-  static constexpr auto kParts = std::to_array<Part>({{"comm", &IsNsysComm},
-                                                      {"attn", &IsAttention},
-                                                      {"moe_route", &IsExpertRouting},
-                                                      {"moe_expert", &IsExpert}});
+  static constexpr auto kParts =
+      std::to_array<Part>({{"comm", kNsysComm},
+                           {"attn", {"flash fmha attention attn mla"}},
+                           {"moe_route", {"topk gating routing moe_align moe_sum count_and_sort"}},
+                           {"moe_expert", {"moe expert grouped_gemm group_gemm"}}});
   if (SourceOf(run) != Source::kNsys) {
     return Fails("needs a recording of nsys");
   }
   std::array<double, kParts.size() + 1> sums_us{};
   for (const Trace& trace : run.set->ranks) {
-    std::unordered_map<StringId, std::size_t> part_of_name;
+    NameMemo part_of(trace, [](std::string_view name) {
+      const auto is_it = [&](const Part& part) { return part.second(name); };
+      return static_cast<std::size_t>(std::ranges::find_if(kParts, is_it) - kParts.begin());
+    });
     for (const RowId row : KernelRows(trace)) {
-      const auto [part, is_new] =
-          part_of_name.try_emplace(trace.activities.name[row], kParts.size());
-      for (std::size_t i = 0; is_new && i < kParts.size(); ++i) {
-        if (kParts[i].second(trace.Text(part->first))) {
-          part->second = i;
-          break;
-        }
-      }
-      sums_us[part->second] += Microseconds(trace.activities.duration_ns[row]);
+      sums_us[part_of(trace.activities.name[row])] +=
+          Microseconds(trace.activities.duration_ns[row]);
     }
   }
-  const double all_us = SumKernels(run, &NoName).all_us;
+  const double all_us = SumKernels(run, NameTest{}).all_us;
   if (all_us <= 0) {
     return Fails("no kernels");
   }
@@ -253,7 +232,10 @@ MetricResult KernelComputeTimeGroup6(const Run& run) {
   if (!FamilyOfGroup6(run)) {
     return {.reason = "ccl-bench knows three model families"};
   }
-  return Number(SumKernels(run, &IsComputeOfGroup6).chosen_us / 1e6);
+  const KernelSums sums = SumKernels(run, NameTest{.test = [](std::string_view name) {
+                                       return !HasWord(name, "nccl cross_device_reduce");
+                                     }});
+  return Number(sums.chosen_us / 1e6);
 }
 
 }  // namespace orrery::compat::ccl_bench

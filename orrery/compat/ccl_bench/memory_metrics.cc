@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -7,7 +6,6 @@
 #include <vector>
 
 #include "orrery/base/interval_set.h"
-#include "orrery/compat/ccl_bench/chrome_slices.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
@@ -52,7 +50,7 @@ struct Transfer {
 Transfer TransferOfFile(const Trace& trace) {
   NameMemo is_copy(trace,
                    [](std::string_view name) { return MemoryClassOf(name) == MemoryClass::kCopy; });
-  NameMemo is_compute(trace, &IsMemoryCompute);
+  NameMemo is_compute(trace, kMemoryCompute);
   std::vector<Interval> copies;
   std::vector<Interval> compute;
   const std::vector<NamedInterval> slices = MemoryToolSlices(trace);
@@ -108,7 +106,7 @@ struct Dma {
 std::vector<Dma> DmaTransfers(const Trace& trace) {
   constexpr std::string_view kStart = "copy-start";
   constexpr std::string_view kDone = "copy-done";
-  XlaArgumentsMemo arguments_of(trace);
+  NameMemo arguments_of(trace, &ReadXlaArguments);
   std::map<std::pair<RowId, std::string_view>, RowId> start_of_suffix;
   std::vector<Dma> transfers;
   for (RowId row = 0; row < trace.activities.size(); ++row) {
@@ -135,7 +133,7 @@ Transfer TransferOfXlaFile(const Trace& trace) {
   for (const Dma& dma : DmaTransfers(trace)) {
     transfers.push_back(dma.time);
   }
-  NameMemo is_compute(trace, &IsMemoryCompute);
+  NameMemo is_compute(trace, kMemoryCompute);
   IntervalSet compute;
   for (const RowId row : KernelRows(trace)) {
     if (is_compute(trace.activities.name[row])) {
@@ -162,41 +160,14 @@ struct Moved {
   }
 };
 
-void AddCopies(const Trace& trace, Source source, Moved& moved) {
-  NameMemo is_copy(trace, &IsCopyName);
-  XlaArgumentsMemo arguments_of(trace);
-  for (RowId row = 0; row < trace.activities.size(); ++row) {
-    const bool counts = source == Source::kNsys
-                            ? trace.activities.kind[row] == ActivityKind::kMemcpy
-                            : is_copy(trace.activities.name[row]);
-    if (counts) {
-      const auto bytes = static_cast<double>(trace.activities.bytes[row]);
-      moved.Add(bytes >= 0 ? bytes : arguments_of(ExtraOf(trace, row)).accessed_bytes.value_or(0),
-                trace.activities.duration_ns[row]);
-    }
-  }
-}
-
-// With nsys, the suite takes kernels with few blocks for memory-bound.
-std::optional<double> SmallGridShare(const Run& run) {
-  constexpr double kMultiprocessorsIfUnknown = 108;
-  const double multiprocessors =
-      FirstDeviceMultiprocessors(run).value_or(kMultiprocessorsIfUnknown);
-  KernelSums sums;
-  for (const Trace& trace : run.set->ranks) {
-    for (const RowId row : KernelRows(trace)) {
-      const auto blocks = BlocksOf(trace, row);
-      sums.Add(Microseconds(trace.activities.duration_ns[row]),
-               blocks && *blocks / multiprocessors < 0.5);
-    }
-  }
-  return sums.ChosenShare();
-}
-
 std::optional<double> BoundByName(const Run& run) {
   KernelSums sums;
   for (const Trace& trace : run.set->ranks) {
-    NameMemo is_bound(trace, &IsMemoryBound);
+    NameMemo is_bound(trace, [](std::string_view name) {
+      const MemoryClass found = MemoryClassOf(name);
+      return found != MemoryClass::kCommunication && found != MemoryClass::kGemm &&
+             found != MemoryClass::kOther;
+    });
     for (const NamedInterval& slice : MemoryToolSlices(trace)) {
       sums.Add(Microseconds(slice.time.length_ns()), is_bound(slice.name));
     }
@@ -228,7 +199,19 @@ MetricResult AverageMemoryBandwidth(const Run& run) {
   Moved moved;
   for (const Trace& trace : run.set->ranks) {
     if (source != Source::kXla) {
-      AddCopies(trace, source, moved);
+      NameMemo is_copy(trace, kCopyName);
+      NameMemo arguments_of(trace, &ReadXlaArguments);
+      for (RowId row = 0; row < trace.activities.size(); ++row) {
+        const bool counts = source == Source::kNsys
+                                ? trace.activities.kind[row] == ActivityKind::kMemcpy
+                                : is_copy(trace.activities.name[row]);
+        if (counts) {
+          const auto bytes = static_cast<double>(trace.activities.bytes[row]);
+          moved.Add(
+              bytes >= 0 ? bytes : arguments_of(ExtraOf(trace, row)).accessed_bytes.value_or(0),
+              trace.activities.duration_ns[row]);
+        }
+      }
       continue;
     }
     for (const Dma& dma : DmaTransfers(trace)) {
@@ -240,7 +223,19 @@ MetricResult AverageMemoryBandwidth(const Run& run) {
 
 MetricResult MemoryBoundFraction(const Run& run) {
   if (SourceOf(run) == Source::kNsys) {
-    return NumberOrUnknown(SmallGridShare(run));
+    // With nsys, the suite takes kernels with few blocks for memory-bound.
+    constexpr double kMultiprocessorsIfUnknown = 108;
+    const double multiprocessors =
+        FirstDeviceMultiprocessors(run).value_or(kMultiprocessorsIfUnknown);
+    KernelSums sums;
+    for (const Trace& trace : run.set->ranks) {
+      for (const RowId row : KernelRows(trace)) {
+        const auto blocks = BlocksOf(trace, row);
+        sums.Add(Microseconds(trace.activities.duration_ns[row]),
+                 blocks && *blocks / multiprocessors < 0.5);
+      }
+    }
+    return NumberOrUnknown(sums.ChosenShare());
   }
   const auto share = BoundByName(run);
   return share ? Number(Rounded(*share, 4)) : Placeholder();

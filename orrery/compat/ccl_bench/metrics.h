@@ -55,10 +55,10 @@ Metric EstimatedTotalTokens, CommKernelBreakdownTpu, EstimatedBandwidth;
 
 /// `bandwidth_utilization_*_group_6`: GiB/s, median over the first file with collectives of the
 /// kind.
-[[nodiscard]] MetricResult BandwidthOfKind(const Run& run, trace::CollectiveKind kind);
+[[nodiscard]] MetricResult BandwidthOfKind(const Run& run, CollectiveKind kind);
 
 /// `collective_vol_*_gb`: input bytes of the lowest rank over the whole file; kUnknown: all kinds.
-[[nodiscard]] MetricResult VolumeOfKind(const Run& run, trace::CollectiveKind kind);
+[[nodiscard]] MetricResult VolumeOfKind(const Run& run, CollectiveKind kind);
 
 /// `bandwidth_utilization`: expected over measured time of all-reduces on a link of 100 GB/s.
 Metric BandwidthUtilization;

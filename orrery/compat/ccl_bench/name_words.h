@@ -1,48 +1,71 @@
 #pragma once
 
-#include <cstddef>
 #include <string_view>
-#include <vector>
 
-#include "orrery/base/string_table.h"
-#include "orrery/trace/trace.h"
-
-// Classification by name. Each tool of the suite has its own list of words, which match anywhere in
-// the name, ignoring case unless noted.
+#include "orrery/analyze/name_memo.h"  // IWYU pragma: export
 
 namespace orrery::compat::ccl_bench {
 
-using NameTest = bool (*)(std::string_view name);
+using analyze::NameMemo;
+
+/// Returns whether `name` contains one of the words, which are in lower case and separated by
+/// blanks; case does not matter. "^word" must be at the begin of the name, and next to "<word>"
+/// there is no letter, digit or underscore.
+[[nodiscard]] bool HasWord(std::string_view name, std::string_view words);
+
+/// A test of names: for words, or any other.
+struct NameTest {
+  std::string_view words = {};
+  bool (*test)(std::string_view name) = nullptr;
+
+  [[nodiscard]] bool operator()(std::string_view name) const {
+    return test != nullptr ? test(name) : HasWord(name, words);
+  }
+};
+
+// Each tool of the suite has its own list of words.
 
 /// Communication for `communication_fraction`.
-[[nodiscard]] bool IsFractionComm(std::string_view name);
+inline constexpr NameTest kFractionComm{
+    "nccl allreduce allgather reducescatter broadcast cross_device cross-device crossdevice "
+    "all_reduce all_gather reduce_scatter sendrecv send recv p2p communicate"};
 
 /// Communication for the total time, the ratio and the overlap ratio.
-[[nodiscard]] bool IsTimeComm(std::string_view name);
+inline constexpr NameTest kTimeComm{
+    "^nccl nccldevkernel ncclkernel allreduce allgather reducescatter broadcast cross_device "
+    "cross-device crossdevice all_reduce all_gather reduce_scatter sendrecv"};
 
 /// Communication for `compute_comm_overlap`; in XLA `broadcast` is a local operation.
-[[nodiscard]] bool IsOverlapComm(std::string_view name);
-[[nodiscard]] bool IsXlaOverlapComm(std::string_view name);
+inline constexpr NameTest kXlaOverlapComm{
+    "nccl all_reduce all-reduce allreduce all_gather all-gather allgather reduce_scatter "
+    "reduce-scatter reducescatter all_to_all all_to-all all_toall all-to_all all-to-all all-toall "
+    "allto_all allto-all alltoall cross_device cross-device crossdevice sendrecv collective"};
+inline constexpr NameTest kOverlapComm{.test = [](std::string_view name) {
+  return HasWord(name, "broadcast") || kXlaOverlapComm(name);
+}};
 
 /// Communication in recordings of nsys.
-[[nodiscard]] bool IsNsysComm(std::string_view name);
+inline constexpr NameTest kNsysComm{
+    "nccl allreduce allgather reducescatter broadcast send recv p2p cross_device communicate "
+    "all_reduce all_gather"};
 
-/// Communication for the metrics of Chrome JSON files.
-[[nodiscard]] bool IsChromeComm(std::string_view name);
+/// Communication and compute for the metrics of Chrome JSON files; communication is tested first.
+inline constexpr NameTest kChromeComm{
+    "all-reduce allreduce all-gather allgather reduce-scatter reducescatter all-to-all alltoall "
+    "collective nccl"};
+inline constexpr NameTest kChromeCompute{"dot convolution gemm matmul fusion compute custom-call"};
+inline constexpr NameTest kChromeAllReduce{"all-reduce allreduce"};
 
-/// Compute for the same metrics; communication is tested first.
-[[nodiscard]] bool IsChromeCompute(std::string_view name);
+inline constexpr NameTest kMoe{
+    "moe expert routing gating gate_ topk grouped_gemm dispatch combine"};
+inline constexpr NameTest kNsysMoe{
+    "moe expert routing gating dispatchkernel combinekernel <gate> <topk>"};
 
-[[nodiscard]] bool IsChromeAllReduce(std::string_view name);
+/// Any kernel of NCCL since 2.19.
+inline constexpr NameTest kNewNcclKernel{"^nccldevkernel_"};
 
-[[nodiscard]] bool IsMoe(std::string_view name);
-[[nodiscard]] bool IsNsysMoe(std::string_view name);
-
-/// Kernels named ncclDevKernel_AllReduce… and so on, as spelled: NCCL since 2.19.
+/// Kernels named ncclDevKernel_AllReduce… and so on, as spelled.
 [[nodiscard]] bool IsNewNcclCollective(std::string_view name);
-
-/// Any kernel that starts with nccldevkernel_ in any case.
-[[nodiscard]] bool IsNewNcclKernel(std::string_view name);
 
 /// The class of a kernel in the memory tools; the first match counts.
 enum class MemoryClass {
@@ -57,36 +80,12 @@ enum class MemoryClass {
 };
 
 [[nodiscard]] MemoryClass MemoryClassOf(std::string_view name);
-[[nodiscard]] bool IsCopyName(std::string_view name);
-[[nodiscard]] bool IsMemoryCompute(std::string_view name);
-[[nodiscard]] bool IsMemoryBound(std::string_view name);
+
+inline constexpr NameTest kCopyName{"memcpy memset copy_kernel copy. copy-start copy-done <dma>"};
+inline constexpr NameTest kMemoryCompute{
+    .test = [](std::string_view name) { return MemoryClassOf(name) > MemoryClass::kCopy; }};
 
 /// Returns the collective in an XLA name ("all-reduce", …), or nothing.
 [[nodiscard]] std::string_view CollectiveLabel(std::string_view name);
-
-/// Returns whether `name` contains one of the words, which are in lower case.
-[[nodiscard]] bool HasWord(std::string_view name, const std::vector<std::string_view>& words);
-
-/// Evaluates a test once for each distinct name of a trace.
-class NameMemo {
- public:
-  NameMemo(const trace::Trace& trace, NameTest test)
-      : trace_(trace), test_(test), known_(trace.strings.size(), kUnknownYet) {}
-
-  bool operator()(StringId name) {
-    signed char& known = known_[static_cast<std::size_t>(name)];
-    if (known == kUnknownYet) {
-      known = test_(trace_.Text(name)) ? 1 : 0;
-    }
-    return known == 1;
-  }
-
- private:
-  static constexpr signed char kUnknownYet = -1;
-
-  const trace::Trace& trace_;
-  NameTest test_;
-  std::vector<signed char> known_;
-};
 
 }  // namespace orrery::compat::ccl_bench

@@ -6,21 +6,21 @@ namespace orrery::compat::ccl_bench {
 namespace {
 
 TEST(NameWordsTest, ToolsDisagreeOnWhatCommunicates) {
-  EXPECT_TRUE(IsFractionComm("all2all_send_kernel"));
-  EXPECT_FALSE(IsTimeComm("all2all_send_kernel"));
-  EXPECT_TRUE(IsTimeComm("vllm::cross_device_reduce_1stage"));
-  EXPECT_FALSE(IsTimeComm("my_nccl_wrapper"));
-  EXPECT_TRUE(IsFractionComm("my_nccl_wrapper"));
-  EXPECT_TRUE(IsOverlapComm("broadcast_kernel"));
-  EXPECT_FALSE(IsXlaOverlapComm("broadcast.12"));
-  EXPECT_TRUE(IsXlaOverlapComm("all-to-all.3"));
+  EXPECT_TRUE(kFractionComm("all2all_send_kernel"));
+  EXPECT_FALSE(kTimeComm("all2all_send_kernel"));
+  EXPECT_TRUE(kTimeComm("vllm::cross_device_reduce_1stage"));
+  EXPECT_FALSE(kTimeComm("my_nccl_wrapper"));
+  EXPECT_TRUE(kFractionComm("my_nccl_wrapper"));
+  EXPECT_TRUE(kOverlapComm("broadcast_kernel"));
+  EXPECT_FALSE(kXlaOverlapComm("broadcast.12"));
+  EXPECT_TRUE(kXlaOverlapComm("all-to-all.3"));
 }
 
 TEST(NameWordsTest, NcclBefore219IsNotRecognized) {
   EXPECT_TRUE(IsNewNcclCollective("ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*)"));
   EXPECT_FALSE(IsNewNcclCollective("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)"));
   EXPECT_FALSE(IsNewNcclCollective("nccldevkernel_AllReduce"));
-  EXPECT_TRUE(IsNewNcclKernel("nccldevkernel_AllReduce"));
+  EXPECT_TRUE(kNewNcclKernel("nccldevkernel_AllReduce"));
 }
 
 TEST(NameWordsTest, TheFirstMatchingMemoryClassCounts) {
@@ -36,10 +36,10 @@ TEST(NameWordsTest, TheFirstMatchingMemoryClassCounts) {
 }
 
 TEST(NameWordsTest, ADispatchInACubKernelCountsAsExpertsUnlessNsysRecorded) {
-  EXPECT_TRUE(IsMoe("cub::DeviceDispatch"));
-  EXPECT_FALSE(IsNsysMoe("cub::DeviceDispatch"));
-  EXPECT_TRUE(IsNsysMoe("topk(float*)"));
-  EXPECT_FALSE(IsNsysMoe("radix_topk_kernel"));
+  EXPECT_TRUE(kMoe("cub::DeviceDispatch"));
+  EXPECT_FALSE(kNsysMoe("cub::DeviceDispatch"));
+  EXPECT_TRUE(kNsysMoe("topk(float*)"));
+  EXPECT_FALSE(kNsysMoe("radix_topk_kernel"));
 }
 
 }  // namespace

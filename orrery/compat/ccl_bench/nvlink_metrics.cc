@@ -8,12 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/card_fields.h"
+#include "orrery/analyze/fields.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/run_inputs.h"
 
 namespace orrery::compat::ccl_bench {
 
@@ -127,13 +126,10 @@ const Trace* FindGpu(const Run& run) {
   return nullptr;
 }
 
-bool IsNccl(std::string_view name) {
-  return HasWord(name, {"nccl"});
-}
+constexpr NameTest kNccl{"nccl"};
 
-std::vector<OverlappingKernel> KernelsDuring(const Run& run, const Trace& trace,
-                                             const LinkInterval& interval) {
-  NameMemo is_nccl(trace, &IsNccl);
+Value DescribePeak(const Run& run, const Trace& trace, const LinkInterval& interval) {
+  NameMemo is_nccl(trace, kNccl);
   const std::int64_t begin_ns = interval.begin_us * 1000;
   const std::int64_t end_ns = begin_ns + interval.duration_us * 1000;
   std::vector<OverlappingKernel> kernels;
@@ -145,22 +141,16 @@ std::vector<OverlappingKernel> KernelsDuring(const Run& run, const Trace& trace,
     }
   }
   std::ranges::stable_sort(kernels, std::ranges::greater{}, &OverlappingKernel::overlap_us);
-  return kernels;
-}
-
-Value DescribePeak(const Run& run, const Trace& trace, const LinkInterval& interval) {
-  const std::vector<OverlappingKernel> kernels = KernelsDuring(run, trace, interval);
   Value rows = Value::List();
   std::int64_t num_nccl = 0;
   for (const OverlappingKernel& kernel : kernels) {
-    const bool is_nccl = IsNccl(kernel.name);
-    num_nccl += is_nccl ? 1 : 0;
+    num_nccl += kNccl(kernel.name) ? 1 : 0;
     rows.Add(Value::Object()
                  .Set("name", kernel.name)
                  .Set("overlap_us", kernel.overlap_us)
                  .Set("overlap_pct",
                       kernel.overlap_us / static_cast<double>(interval.duration_us) * 100.0)
-                 .Set("is_nccl", is_nccl));
+                 .Set("is_nccl", kNccl(kernel.name)));
   }
   return DescribeInterval(interval)
       .Set("num_kernels", kernels.size())
@@ -168,26 +158,10 @@ Value DescribePeak(const Run& run, const Trace& trace, const LinkInterval& inter
       .Set("kernels", std::move(rows));
 }
 
-bool IsNvlinkSent(std::string_view name) {
-  return name.starts_with("NVLink TX Responses User Data");
-}
-
-bool IsPcieSent(std::string_view name) {
-  return name.starts_with("PCIe TX");
-}
-
-bool IsModelStart(std::string_view name) {
-  return HasWord(name, {"model.model"});
-}
-
-bool IsModelEnd(std::string_view name) {
-  return HasWord(name, {"logits_processor"});
-}
-
-// From the start of the model to the processing of its logits.
-IntervalSet ModelWindows(const Trace& trace) {
-  NameMemo is_start(trace, &IsModelStart);
-  NameMemo is_end(trace, &IsModelEnd);
+void AddSamples(const Trace& trace, std::string_view counter, std::vector<double>& percents) {
+  // From the start of the model to the processing of its logits.
+  NameMemo is_start(trace, NameTest{"model.model"});
+  NameMemo is_end(trace, NameTest{"logits_processor"});
   IntervalSet windows;
   std::optional<std::int64_t> begin_ns;
   for (RowId row = 0; row < trace.annotations.size(); ++row) {
@@ -199,12 +173,7 @@ IntervalSet ModelWindows(const Trace& trace) {
       begin_ns = at_ns;
     }
   }
-  return windows;
-}
-
-void AddSamples(const Trace& trace, NameTest is_counter, std::vector<double>& percents) {
-  const IntervalSet windows = ModelWindows(trace);
-  NameMemo is_selected(trace, is_counter);
+  NameMemo is_selected(trace, [&](std::string_view name) { return name.starts_with(counter); });
   for (RowId row = 0; row < trace.counters.size(); ++row) {
     const std::int64_t at_ns = trace.counters.begin_ns[row];
     if (trace.counters.value[row] != 0 && is_selected(trace.counters.name[row]) &&
@@ -307,7 +276,8 @@ MetricResult PeerToPeerBandwidth(const Run& run) {
   }
   std::vector<double> percents;
   for (const Trace& trace : run.set->ranks) {
-    AddSamples(trace, IsPcieFamily(*family) ? &IsPcieSent : &IsNvlinkSent, percents);
+    AddSamples(trace, IsPcieFamily(*family) ? "PCIe TX" : "NVLink TX Responses User Data",
+               percents);
   }
   return NumberOrNaN(SequentialMean(percents));
 }

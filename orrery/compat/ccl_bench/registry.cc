@@ -11,7 +11,7 @@
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using enum trace::CollectiveKind;
+using enum CollectiveKind;
 
 // The recordings that a tool of the suite can read, and its result for all others.
 enum class Reads : std::uint8_t { kAll, kJson, kJsonAndNsys, kJsonAndXla };
@@ -45,12 +45,12 @@ MetricResult UnreadableResult(Otherwise otherwise) {
   return Placeholder();
 }
 
-template <trace::CollectiveKind kind>
+template <CollectiveKind kind>
 MetricResult Bandwidth(const Run& run) {
   return BandwidthOfKind(run, kind);
 }
 
-template <trace::CollectiveKind kind>
+template <CollectiveKind kind>
 MetricResult Volume(const Run& run) {
   return VolumeOfKind(run, kind);
 }

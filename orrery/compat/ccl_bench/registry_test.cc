@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/test_run.h"
+#include "orrery/analyze/sample_run_test.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 
 namespace orrery::compat::ccl_bench {

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "orrery/compat/echo/slowdown_model.h"
+#include "orrery/compat/echo/published.h"
 
 // Any text gives a model or an error, and every walk through a model ends.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -18,9 +18,9 @@
 #include "orrery/base/statistics.h"
 #include "orrery/compat/echo/published.h"
 #include "orrery/compat/echo/rows.h"
+#include "orrery/learn/data_set.h"
 #include "orrery/learn/metrics.h"
-#include "orrery/learn/random.h"
-#include "orrery/workload/import/unpacked_file.h"
+#include "orrery/workload/input.h"
 
 namespace orrery::compat::echo {
 namespace {
@@ -28,18 +28,6 @@ namespace {
 constexpr std::size_t kDraws = 10'000;
 constexpr std::uint64_t kSeed = 20'241;
 constexpr std::string_view kReference = "per-name median";
-
-/// Positions in CrossValidation::rows.
-std::vector<std::size_t> Overlapped(std::span<const KernelRow> rows,
-                                    const CrossValidation& validation) {
-  std::vector<std::size_t> positions;
-  for (std::size_t position = 0; position < validation.rows.size(); ++position) {
-    if (rows[validation.rows[position]].IsOverlapped()) {
-      positions.push_back(position);
-    }
-  }
-  return positions;
-}
 
 std::vector<double> Pick(std::span<const double> values, std::span<const std::size_t> positions) {
   std::vector<double> picked;
@@ -49,36 +37,11 @@ std::vector<double> Pick(std::span<const double> values, std::span<const std::si
   return picked;
 }
 
-/// |error| of each row in percent, mean over the repeats.
-std::vector<double> RowErrors(const HeldOutPredictions& predictions,
-                              std::span<const double> measured) {
-  std::vector<double> errors(measured.size(), 0.0);
-  for (const std::vector<double>& repeat : predictions.durations_ns) {
-    for (std::size_t row = 0; row < measured.size(); ++row) {
-      errors[row] += std::abs(repeat[row] / measured[row] - 1) * 100;
-    }
-  }
-  for (double& error : errors) {
-    error /= static_cast<double>(predictions.durations_ns.size());
-  }
-  return errors;
-}
-
 /// The sum of differences in a segment, and its number of rows.
 struct SegmentSum {
   double sum = 0;
   double rows = 0;
 };
-
-double DrawMean(std::span<const SegmentSum> segments, learn::Random& random) {
-  SegmentSum drawn;
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const SegmentSum& segment = segments[random.Below(segments.size())];
-    drawn.sum += segment.sum;
-    drawn.rows += segment.rows;
-  }
-  return drawn.sum / drawn.rows;
-}
 
 Difference DifferenceOf(std::span<const double> differences,
                         std::span<const std::uint32_t> segment_of) {
@@ -94,7 +57,13 @@ Difference DifferenceOf(std::span<const double> differences,
   learn::Random random(kSeed);
   std::vector<double> means(kDraws);
   for (double& mean : means) {
-    mean = DrawMean(segments, random);
+    SegmentSum drawn;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const SegmentSum& segment = segments[random.Below(segments.size())];
+      drawn.sum += segment.sum;
+      drawn.rows += segment.rows;
+    }
+    mean = drawn.sum / drawn.rows;
   }
   return {.mean = Mean(differences),
           .low = Quantile(means, 0.025),
@@ -105,8 +74,8 @@ Difference DifferenceOf(std::span<const double> differences,
 
 /// Fields that are means over repeats, with their source.
 struct SummaryField {
-  double PredictorSummary::*mean;
-  double learn::Evaluation::*figure;
+  double PredictorSummary::* mean;
+  double learn::Evaluation::* figure;
   bool is_of_all = false;  // else of the overlapped rows
 };
 
@@ -229,19 +198,6 @@ ModelEvaluation Evaluate(std::string input, std::span<const KernelRow> rows,
       .r2_held_out = R2OfSlowdown(rows, slowdowns, split.test)};
 }
 
-void EvaluateModel(const SlowdownModel& model, Evaluation& evaluation) {
-  const LegacySplit split = SplitAsScikitLearn(evaluation.rows.size(), kTestShare, kSplitSeed);
-  const Standardisation standard = Standardisation::Of(evaluation.rows, split.train);
-  for (const KernelRow& row : evaluation.rows) {
-    evaluation.shipped_slowdowns.push_back(model.Predict(row.features));
-    evaluation.standardised_slowdowns.push_back(model.Predict(standard.Apply(row.features)));
-  }
-  evaluation.train_rows = split.train.size();
-  evaluation.fed = {
-      Evaluate("as shipped", evaluation.rows, evaluation.shipped_slowdowns, split),
-      Evaluate("standardised", evaluation.rows, evaluation.standardised_slowdowns, split)};
-}
-
 Status ComparePublished(const std::string& folder, Evaluation& evaluation) {
   evaluation.published = PublishedLines(evaluation.rows, evaluation.shipped_slowdowns);
   const std::string path = FileIn(folder, "output_metrics.txt");
@@ -264,52 +220,18 @@ HeldOutEvaluation EvaluateHeldOut(std::span<const KernelRow> rows, HeldOut held_
   return evaluation;
 }
 
-void MeasureNoise(Evaluation& evaluation) {
-  const ClockStep step = PublicClockStep(evaluation.rows);
-  std::vector<double> ratios;
-  for (const KernelRow& row : evaluation.rows) {
-    if (!row.IsOverlapped() && !step.Affects(row)) {
-      ratios.push_back(row.together_ns / row.alone_ns);
-    }
-  }
-  evaluation.noise_low = Quantile(ratios, 0.1);
-  evaluation.noise_high = Quantile(ratios, 0.9);
-}
-
-/// Of the rows that are evaluated.
-std::size_t NumSegments(std::span<const KernelRow> rows) {
-  const std::vector<Position> positions = PositionsOf(rows);
-  const ClockStep step = PublicClockStep(rows);
-  std::set<std::uint32_t> slowdowns;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (!step.Affects(rows[row])) {
-      slowdowns.insert(positions[row].segment);
-    }
-  }
-  return slowdowns.size();
-}
-
-double MeanOfRepeats(const HeldOutPredictions& predictions, std::size_t position) {
-  std::vector<double> values;
-  for (const std::vector<double>& repeat : predictions.durations_ns) {
-    values.push_back(repeat[position]);
-  }
-  return Mean(values);
-}
-
-std::string ColumnName(std::string_view predictor) {
-  std::string name(predictor);
-  std::ranges::replace(name, ' ', '_');
-  std::erase(name, ',');
-  return name + "_ns";
-}
-
 }  // namespace
 
 std::vector<PredictorSummary> Summarise(std::span<const KernelRow> rows,
                                         const CrossValidation& validation) {
   const std::vector<Position> positions = PositionsOf(rows);
-  const std::vector<std::size_t> overlapped = Overlapped(rows, validation);
+  // Positions in CrossValidation::rows.
+  std::vector<std::size_t> overlapped;
+  for (std::size_t position = 0; position < validation.rows.size(); ++position) {
+    if (rows[validation.rows[position]].IsOverlapped()) {
+      overlapped.push_back(position);
+    }
+  }
   std::vector<double> measured;
   for (const std::uint32_t row : validation.rows) {
     measured.push_back(rows[row].together_ns);
@@ -324,7 +246,17 @@ std::vector<PredictorSummary> Summarise(std::span<const KernelRow> rows,
   for (const HeldOutPredictions& predictions : validation.predictors) {
     reference = predictions.predictor == kReference ? summaries.size() : reference;
     summaries.push_back(MeansOf(predictions, overlapped, measured));
-    errors.push_back(Pick(RowErrors(predictions, measured), overlapped));
+    // |error| of each row in percent, mean over the repeats.
+    std::vector<double> row_errors(measured.size(), 0.0);
+    for (const std::vector<double>& repeat : predictions.durations_ns) {
+      for (std::size_t row = 0; row < measured.size(); ++row) {
+        row_errors[row] += std::abs(repeat[row] / measured[row] - 1) * 100;
+      }
+    }
+    for (double& error : row_errors) {
+      error /= static_cast<double>(predictions.durations_ns.size());
+    }
+    errors.push_back(Pick(row_errors, overlapped));
   }
   for (std::size_t predictor = 0; predictor < summaries.size(); ++predictor) {
     std::vector<double> differences = errors[predictor];
@@ -343,14 +275,37 @@ Result<Evaluation> EvaluateFolder(const std::string& folder, const EvaluationOpt
   evaluation.num_trees = model.num_trees();
   evaluation.num_nodes = model.num_nodes();
   evaluation.gain_shares = {model.gain_shares().begin(), model.gain_shares().end()};
-  EvaluateModel(model, evaluation);
+  const LegacySplit split = SplitAsScikitLearn(evaluation.rows.size(), kTestShare, kSplitSeed);
+  const Standardisation standard = Standardisation::Of(evaluation.rows, split.train);
+  for (const KernelRow& row : evaluation.rows) {
+    evaluation.shipped_slowdowns.push_back(model.Predict(row.features));
+    evaluation.standardised_slowdowns.push_back(model.Predict(standard.Apply(row.features)));
+  }
+  evaluation.train_rows = split.train.size();
+  evaluation.fed = {
+      Evaluate("as shipped", evaluation.rows, evaluation.shipped_slowdowns, split),
+      Evaluate("standardised", evaluation.rows, evaluation.standardised_slowdowns, split)};
   ORRERY_TRY_STATUS(ComparePublished(folder, evaluation));
+  const ClockStep step = PublicClockStep(evaluation.rows);
   std::ranges::copy_if(evaluation.rows, std::back_inserter(evaluation.left_out),
-                       [step = PublicClockStep(evaluation.rows)](const KernelRow& row) {
-                         return step.Affects(row);
-                       });
-  MeasureNoise(evaluation);
-  evaluation.num_segments = NumSegments(evaluation.rows);
+                       [&](const KernelRow& row) { return step.Affects(row); });
+  std::vector<double> ratios;
+  for (const KernelRow& row : evaluation.rows) {
+    if (!row.IsOverlapped() && !step.Affects(row)) {
+      ratios.push_back(row.together_ns / row.alone_ns);
+    }
+  }
+  evaluation.noise_low = Quantile(ratios, 0.1);
+  evaluation.noise_high = Quantile(ratios, 0.9);
+  // Of the rows that are evaluated.
+  const std::vector<Position> positions = PositionsOf(evaluation.rows);
+  std::set<std::uint32_t> segments;
+  for (std::size_t row = 0; row < evaluation.rows.size(); ++row) {
+    if (!step.Affects(evaluation.rows[row])) {
+      segments.insert(positions[row].segment);
+    }
+  }
+  evaluation.num_segments = segments.size();
   evaluation.by_segment = EvaluateHeldOut(evaluation.rows, HeldOut::kSegments, options);
   evaluation.by_row = EvaluateHeldOut(evaluation.rows, HeldOut::kRows, options);
   return evaluation;
@@ -366,7 +321,10 @@ Table PredictionTable(const Evaluation& evaluation) {
   }
   const CrossValidation& validation = evaluation.by_segment.validation;
   for (const HeldOutPredictions& predictions : validation.predictors) {
-    table.AddColumn(ColumnName(predictions.predictor), Table::Type::kNumber);
+    std::string name(predictions.predictor);
+    std::ranges::replace(name, ' ', '_');
+    std::erase(name, ',');
+    table.AddColumn(name + "_ns", Table::Type::kNumber);
   }
   for (std::size_t row = 0; row < evaluation.rows.size(); ++row) {
     const KernelRow& kernel = evaluation.rows[row];
@@ -381,8 +339,11 @@ Table PredictionTable(const Evaluation& evaluation) {
   }
   for (std::size_t position = 0; position < validation.rows.size(); ++position) {
     for (std::size_t predictor = 0; predictor < validation.predictors.size(); ++predictor) {
-      table.Set(validation.rows[position], 7 + predictor,
-                MeanOfRepeats(validation.predictors[predictor], position));
+      std::vector<double> values;
+      for (const std::vector<double>& repeat : validation.predictors[predictor].durations_ns) {
+        values.push_back(repeat[position]);
+      }
+      table.Set(validation.rows[position], 7 + predictor, Mean(values));
     }
   }
   return table;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,11 +48,10 @@ struct ModelEvaluation {
   learn::Evaluation held_out;             // the test rows of Echo's split
   learn::Evaluation held_out_overlapped;  // … that overlap
   double r2_of_slowdown = 0;              // over the overlapped rows
-  double r2_trained = 0;   // … over the training rows: 1 with inputs as in training
-  double r2_held_out = 0;  // … over the test rows
+  double r2_trained = 0;                  // … over the training rows: 1 with inputs as in training
+  double r2_held_out = 0;                 // … over the test rows
 };
 
-/// Predictors evaluated on held-out rows.
 struct HeldOutEvaluation {
   HeldOut held_out = HeldOut::kSegments;
   CrossValidation validation;

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <numeric>
 #include <string>
 
@@ -15,8 +14,6 @@
 #include "orrery/compat/echo/cross_validation.h"
 #include "orrery/compat/echo/published.h"
 #include "orrery/compat/echo/rows.h"
-#include "orrery/compat/echo/shrunken_medians.h"
-#include "orrery/compat/echo/slowdown_model.h"
 
 namespace orrery::compat::echo {
 namespace {

@@ -1,23 +1,28 @@
 #include "orrery/compat/echo/program.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/base/json_value.h"
 #include "orrery/base/text.h"
-#include "orrery/workload/import/inputs_first.h"
+#include "orrery/workload/input.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::compat::echo {
+namespace {
 
 using workload::CommunicationId, workload::FirstMissing, workload::InputsFirst, workload::LaneId;
 using workload::LaneKind, workload::PartId, workload::Phase, workload::Program, workload::TaskId;
 using workload::TaskKind, workload::kNone;
-
-namespace {
 
 constexpr std::string_view kOptimizer = "optimizer_step";
 constexpr std::int64_t kBytesOfElement = 4;  // Echo traces in 32-bit floats
@@ -55,25 +60,6 @@ struct InputLinks {
   std::vector<std::string> unknown;              // inputs that are not nodes
 };
 
-InputLinks LinksOf(std::span<const GraphNode> graph) {
-  std::map<std::string_view, std::size_t> number_of_name;
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    number_of_name.emplace(graph[i].name, i);
-  }
-  InputLinks links{.inputs = std::vector<std::vector<std::size_t>>(graph.size()), .unknown = {}};
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    for (const std::string& input : graph[i].inputs) {
-      const auto found = number_of_name.find(input);
-      if (found == number_of_name.end()) {
-        links.unknown.push_back(input);
-        continue;
-      }
-      links.inputs[i].push_back(found->second);
-    }
-  }
-  return links;
-}
-
 class ProgramBuilder {
  public:
   ProgramBuilder(std::span<const GraphNode> graph, const OperatorTimes& times)
@@ -82,11 +68,25 @@ class ProgramBuilder {
     is_backward_.resize(graph.size());
     compute_ = program_.lanes.Append({.kind = LaneKind::kStream, .number = 0});
     communication_ = program_.lanes.Append({.kind = LaneKind::kStream, .number = 1});
-    program_.roles.push_back(program_.strings.Intern("dp"));
+    program_.AddRole("dp", "dp");
   }
 
   Result<TracedProgram> Build() {
-    InputLinks links = LinksOf(graph_);
+    std::map<std::string_view, std::size_t> number_of_name;
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      number_of_name.emplace(graph_[i].name, i);
+    }
+    InputLinks links{.inputs = std::vector<std::vector<std::size_t>>(graph_.size()), .unknown = {}};
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      for (const std::string& input : graph_[i].inputs) {
+        const auto found = number_of_name.find(input);
+        if (found == number_of_name.end()) {
+          links.unknown.push_back(input);
+          continue;
+        }
+        links.inputs[i].push_back(found->second);
+      }
+    }
     const std::vector<std::size_t> order = InputsFirst(links.inputs);
     if (order.size() < graph_.size()) {
       return Fail(Error::Kind::kInvalidInput,
@@ -103,7 +103,15 @@ class ProgramBuilder {
       }
     }
     AddOptimizer();
-    CollectUnused();
+    std::set<std::string_view> names{kOptimizer};
+    for (const GraphNode& node : graph_) {
+      names.insert(node.name);
+    }
+    for (const auto& [name, milliseconds] : times_) {
+      if (!names.contains(name)) {
+        result_.times_without_node.push_back(name);
+      }
+    }
     result_.inputs_without_node = std::move(links.unknown);
     result_.program = std::move(program_);
     return std::move(result_);
@@ -150,9 +158,9 @@ class ProgramBuilder {
       }
       communication =
           program_.communications.Append({.role = 0,
-                                          .kind = collective::CollectiveKind::kAllReduce,
+                                          .kind = CollectiveKind::kAllReduce,
                                           .bytes = node.bucket_elements * kBytesOfElement,
-                                          .element = collective::Element::kFloat});
+                                          .element = DataType::kFp32});
       ++result_.num_buckets;
     }
     const TaskId task =
@@ -185,18 +193,6 @@ class ProgramBuilder {
     }
   }
 
-  void CollectUnused() {
-    std::set<std::string_view> names{kOptimizer};
-    for (const GraphNode& node : graph_) {
-      names.insert(node.name);
-    }
-    for (const auto& [name, milliseconds] : times_) {
-      if (!names.contains(name)) {
-        result_.times_without_node.push_back(name);
-      }
-    }
-  }
-
   std::span<const GraphNode> graph_;
   const OperatorTimes& times_;
   TracedProgram result_;
@@ -208,6 +204,56 @@ class ProgramBuilder {
   std::vector<bool> is_backward_;
 };
 
+constexpr double kMaxMilliseconds = 86'400'000;  // a day
+
+Result<GraphNode> NodeOf(const JsonElement& element, std::size_t index) {
+  const std::optional<std::string_view> name = Text(Field(element, "name"));
+  if (!name || name->empty()) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("node {} has no name", index));
+  }
+  GraphNode node{.name = std::string(*name)};
+  node.op = Text(Field(element, "op")).value_or("");
+  ForEachElement(Field(element, "input_nodes"), [&](const JsonElement& input) {
+    if (const auto input_name = Text(input)) {
+      node.inputs.emplace_back(*input_name);
+    }
+  });
+  const auto attributes = Field(element, "attrs");
+  node.bucket_elements = Integer(Field(attributes, "bucket_size")).value_or(-1);
+  return node;
+}
+
+template <typename T, typename Parse>
+Result<T> ParseFile(const std::string& path, const Parse& parse) {
+  ORRERY_TRY(const std::string text, workload::ReadUnpackedFile(path));
+  Result<T> parsed = parse(text);
+  if (!parsed) {
+    return FailWithin(path, parsed);
+  }
+  return parsed;
+}
+
+namespace fs = std::filesystem;
+
+// The only file whose name starts with `prefix`, or nothing.
+Result<std::optional<std::string>> FindOne(const std::string& folder,
+                                           const std::vector<fs::path>& files,
+                                           std::string_view prefix) {
+  std::optional<std::string> found;
+  for (const fs::path& file : files) {
+    if (!file.filename().string().starts_with(prefix)) {
+      continue;
+    }
+    if (found) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("{}: several files {}*: {} and {}; keep the files of one job", folder,
+                              prefix, *found, file.string()));
+    }
+    found = file.string();
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<TracedProgram> MakeProgram(std::span<const GraphNode> graph, const OperatorTimes& times) {
@@ -215,6 +261,101 @@ Result<TracedProgram> MakeProgram(std::span<const GraphNode> graph, const Operat
     return Fail(Error::Kind::kInvalidInput, "the graph has no nodes");
   }
   return ProgramBuilder(graph, times).Build();
+}
+
+Result<std::vector<GraphNode>> ParseGraph(std::string_view json) {
+  JsonText text;
+  const std::optional<JsonElement> document = text.Parse(json);
+  if (!document || !document->is_array()) {
+    return Fail(Error::Kind::kInvalidInput, "an Echo graph is a JSON list of nodes");
+  }
+  std::vector<GraphNode> nodes;
+  for (const JsonElement element : simdjson::dom::array(*document)) {
+    ORRERY_TRY(GraphNode node, NodeOf(element, nodes.size()));
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+Result<OperatorTimes> ParseTimes(std::string_view json) {
+  JsonText text;
+  const std::optional<JsonElement> document = text.Parse(json);
+  if (!document || !document->is_object()) {
+    return Fail(Error::Kind::kInvalidInput, "Echo's times are a JSON object of milliseconds");
+  }
+  OperatorTimes times;
+  double sum = 0;
+  for (const auto field : simdjson::dom::object(*document)) {
+    const std::optional<double> milliseconds = Number(field.value);
+    sum += milliseconds.value_or(0);
+    if (!milliseconds || *milliseconds < 0 || sum > kMaxMilliseconds) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("the time of '{}' is not a number of milliseconds, or their sum "
+                              "exceeds a day",
+                              field.key));
+    }
+    times.emplace(field.key, *milliseconds);
+  }
+  return times;
+}
+
+Result<std::vector<GraphNode>> ReadGraphs(std::span<const std::string> paths) {
+  std::vector<GraphNode> all;
+  std::set<std::string, std::less<>> names;
+  for (const std::string& path : paths) {
+    ORRERY_TRY(std::vector<GraphNode> nodes, ParseFile<std::vector<GraphNode>>(path, ParseGraph));
+    for (GraphNode& node : nodes) {
+      if (names.insert(node.name).second) {
+        all.push_back(std::move(node));
+      }
+    }
+  }
+  return all;
+}
+
+Result<OperatorTimes> ReadTimes(std::span<const std::string> paths) {
+  OperatorTimes all;
+  for (const std::string& path : paths) {
+    ORRERY_TRY(OperatorTimes times, ParseFile<OperatorTimes>(path, ParseTimes));
+    all.merge(times);
+  }
+  return all;
+}
+
+Result<TracerFiles> FindTracerFiles(const std::string& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error)) {
+    if (file->is_regular_file(error)) {
+      files.push_back(file->path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  const auto add = [&](std::string_view prefix, std::vector<std::string>& paths) -> Status {
+    ORRERY_TRY(const std::optional<std::string> path, FindOne(folder, files, prefix));
+    if (path) {
+      paths.push_back(*path);
+    }
+    return {};
+  };
+  TracerFiles found;
+  for (const std::string_view prefix : {"forward_graph", "backward_graph", "ddp_graph"}) {
+    ORRERY_TRY_STATUS(add(prefix, found.graphs));
+  }
+  ORRERY_TRY_STATUS(add("global_ops", found.times));
+  const bool has_all_times = !found.times.empty();
+  if (!has_all_times) {
+    ORRERY_TRY_STATUS(add("forward_ops", found.times));
+    ORRERY_TRY_STATUS(add("backward_ops", found.times));
+  }
+  if (found.graphs.size() < 2 || (!has_all_times && found.times.size() < 2)) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: has neither the trace.json of a traced job nor the graphs and "
+                            "times of Echo's tracer (docs/formats/echo.md)",
+                            folder));
+  }
+  return found;
 }
 
 }  // namespace orrery::compat::echo

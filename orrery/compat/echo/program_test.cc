@@ -60,7 +60,7 @@ TEST(EchoGraphTest, ABucketIsReducedBetweenItsGradientsAndTheOptimizer) {
   const Program program = SmallProgram().program;
   ASSERT_EQ(program.communications.size(), 1U);
   EXPECT_EQ(program.communications.bytes[0], 40);
-  EXPECT_EQ(program.strings.View(program.roles[0]), "dp");
+  EXPECT_EQ(program.RoleName(0), "dp");
   ASSERT_EQ(program.edges.size(), 2U);
   EXPECT_EQ(program.edges.from[0], 4U);  // AccumulateGrad0
   EXPECT_EQ(program.edges.to[0], 5U);    // ddp_pre_0

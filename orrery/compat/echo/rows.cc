@@ -82,28 +82,6 @@ constexpr double kSameClock = 0.02;
 // The least overlap ratio of a kernel that is overlapped all the time.
 constexpr double kWhole = 0.99;
 
-/// Fills the positions of one span, rows [begin, end).
-void FillSpan(std::span<const KernelRow> rows, std::size_t begin, std::size_t end,
-              std::vector<Position>& positions) {
-  double since_ns = 0;
-  for (std::size_t row = begin; row < end; ++row) {
-    positions[row].since_ns = since_ns;
-    since_ns += rows[row].overlap_ratio * rows[row].alone_ns;
-  }
-  for (std::size_t row = begin; row < end; ++row) {
-    positions[row].rows_of_span = static_cast<std::uint32_t>(end - begin);
-    positions[row].span_ns = since_ns;
-  }
-}
-
-void CountWholeRows(std::span<const KernelRow> rows, std::vector<Position>& positions) {
-  std::uint32_t whole = 0;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    whole = rows[row].overlap_ratio >= kWhole ? whole + 1 : 0;
-    positions[row].whole_so_far = whole;
-  }
-}
-
 }  // namespace
 
 ClockStep PublicClockStep(std::span<const KernelRow> rows) {
@@ -140,13 +118,25 @@ std::vector<Position> PositionsOf(std::span<const KernelRow> rows) {
       ++end;
     }
     segment += end > row ? 1 : 0;
-    FillSpan(rows, row, end, positions);
+    double since_ns = 0;
+    for (std::size_t i = row; i < end; ++i) {
+      positions[i].since_ns = since_ns;
+      since_ns += rows[i].overlap_ratio * rows[i].alone_ns;
+    }
+    for (std::size_t i = row; i < end; ++i) {
+      positions[i].rows_of_span = static_cast<std::uint32_t>(end - row);
+      positions[i].span_ns = since_ns;
+    }
     end += end == row ? 1 : 0;
     for (; row < end; ++row) {
       positions[row].segment = segment;
     }
   }
-  CountWholeRows(rows, positions);
+  std::uint32_t whole = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    whole = rows[i].overlap_ratio >= kWhole ? whole + 1 : 0;
+    positions[i].whole_so_far = whole;
+  }
   return positions;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,7 +19,6 @@ inline constexpr std::array<std::string_view, 8> kFeatures = {
 
 using Features = std::array<double, kFeatures.size()>;
 
-/// A kernel of Echo's merged table.
 struct KernelRow {
   std::int64_t id = 0;
   std::string name;          // short

@@ -55,12 +55,6 @@ const Ratios& EmbeddedRatios() {
   return ratios;
 }
 
-const Column& ColumnFor(const Ratios& ratios, RatioTable table, int nodes) {
-  const std::map<int, Column>& columns = ratios.columns.at(table);
-  const auto found = columns.find(nodes);
-  return found == columns.end() ? columns.at(kNodesWithoutColumn) : found->second;
-}
-
 double Interpolated(const std::vector<double>& sizes, const Column& column, double size) {
   if (size <= sizes.front()) {
     return column.front();
@@ -238,7 +232,9 @@ Result<double> EfficiencyRatio(RatioTable table, int nodes, Bytes size) {
     return Fail(Error::Kind::kUnsupported,
                 fmt::format("SimAI has no efficiency above 16 GiB: {} bytes", size.count));
   }
-  const Column& column = ColumnFor(ratios, table, nodes);
+  const std::map<int, Column>& columns = ratios.columns.at(table);
+  const auto found = columns.find(nodes);
+  const Column& column = found == columns.end() ? columns.at(kNodesWithoutColumn) : found->second;
   if (column.empty() || size.count == 0) {
     return 1.0;
   }

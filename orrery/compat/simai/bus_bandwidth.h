@@ -8,8 +8,6 @@
 /// efficiency from tables. For comparison with results of SimAI, not for prediction.
 namespace orrery::compat::simai {
 
-using collective::CollectiveKind;
-
 /// The parallel group of a collective. A suffix in the workload text gives it; without one, forward
 /// and input-gradient columns mean kTensor and the weight-gradient column kData.
 enum class Group {
@@ -27,7 +25,6 @@ struct Machine {
   int gpus_per_server = 8;
 };
 
-/// Parallel degrees.
 struct Plan {
   int gpus = 1;
   int tensor = 1;
@@ -68,7 +65,7 @@ struct Collective {
 
 /// Whether SimAI models this kind: all-reduce, all-gather, reduce-scatter and all-to-all.
 [[nodiscard]] constexpr bool IsModelled(CollectiveKind kind) {
-  return kind <= CollectiveKind::kAllToAll;
+  return kind >= CollectiveKind::kAllReduce && kind <= CollectiveKind::kAllToAll;
 }
 
 /// Returns the time of a collective of a modelled kind. Groups of one rank take no time.

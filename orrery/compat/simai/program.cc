@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -10,23 +11,31 @@
 
 #include <fmt/core.h>
 
-#include "orrery/compat/simai/groups.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 
 namespace orrery::compat::simai {
+namespace {
 
 using workload::CommunicationId, workload::GroupRole, workload::LaneId, workload::LaneKind;
-using workload::kNumGroupRoles;
+using workload::Ensemble, workload::GroupId, workload::kNoGroup, workload::kNumGroupRoles;
 using workload::Name, workload::PartId, workload::Phase, workload::Program, workload::Rank;
 using workload::PipelinePass, workload::PipelineSchedule, workload::PipelineShape;
 using workload::PipelineStep, workload::PositionOf, workload::ScheduleOf;
 using workload::TaskId, workload::TaskKind, workload::Tasks, workload::kNone;
 
-namespace {
-
-using collective::CollectiveKind;
 using Layers = std::vector<const Layer*>;
+
+struct Degrees {
+  Rank tensor = 1;
+  Rank expert = 1;
+  Rank data = 1;
+  Rank stages = 1;
+
+  [[nodiscard]] Rank RankAt(Rank tensor_index, Rank data_index, Rank stage) const {
+    return tensor_index + tensor * (data_index + data * stage);
+  }
+};
 
 constexpr std::int64_t kMaxStepPs = std::int64_t{1} << 60;  // 13 days
 constexpr std::int64_t kMaxTasks = 1 << 28;
@@ -89,9 +98,7 @@ class StageWriter {
   StageWriter() {
     compute_ = program_.lanes.Append({.kind = LaneKind::kStream, .number = kComputeStream});
     lane_of_role_.fill(kNone);
-    for (std::uint32_t role = 0; role < kNumGroupRoles; ++role) {
-      program_.roles.push_back(program_.strings.Intern(Name(static_cast<GroupRole>(role))));
-    }
+    AddGroupRoles(program_);
   }
 
   void SetPlace(int microbatch, int chunk) {
@@ -337,6 +344,82 @@ Status CheckSize(const Workload& workload, const StepRows& rows) {
   return {};
 }
 
+// Adds the groups of all roles (generate/step.h): tensor, expert, data, expert data, and pairs of
+// pipeline neighbours (the stages form a ring). Groups of one rank are left out.
+class GroupWriter {
+ public:
+  GroupWriter(const Degrees& degrees, Ensemble& ensemble)
+      : degrees_(degrees), ensemble_(ensemble) {}
+
+  void Write() {
+    for (Rank stage = 0; stage < degrees_.stages; ++stage) {
+      for (Rank data = 0; data < degrees_.data; ++data) {
+        Join(GroupRole::kTensor, degrees_.tensor,
+             [&](Rank i) { return degrees_.RankAt(i, data, stage); });
+      }
+      for (Rank tensor = 0; tensor < degrees_.tensor; ++tensor) {
+        WriteData(tensor, stage);
+      }
+    }
+    if (degrees_.stages > 1) {
+      WriteNeighbours();
+    }
+  }
+
+ private:
+  template <typename RankOf>
+  void Join(GroupRole role, Rank size, const RankOf& rank_of) {
+    if (size < 2) {
+      return;
+    }
+    std::vector<Rank> members(size);
+    for (Rank i = 0; i < size; ++i) {
+      members[i] = rank_of(i);
+    }
+    const GroupId group = ensemble_.AddGroup(members);
+    for (const Rank rank : members) {
+      SetGroup(rank, role, group);
+    }
+  }
+
+  void SetGroup(Rank rank, GroupRole role, GroupId group) {
+    ensemble_.group_of_role[static_cast<std::size_t>(rank) * kNumGroupRoles +
+                            static_cast<std::size_t>(role)] = group;
+  }
+
+  void WriteData(Rank tensor, Rank stage) {
+    const Rank replicas = degrees_.data / degrees_.expert;
+    Join(GroupRole::kData, degrees_.data,
+         [&](Rank i) { return degrees_.RankAt(tensor, i, stage); });
+    for (Rank replica = 0; replica < replicas; ++replica) {
+      Join(GroupRole::kExperts, degrees_.expert,
+           [&](Rank i) { return degrees_.RankAt(tensor, replica * degrees_.expert + i, stage); });
+    }
+    for (Rank expert = 0; expert < degrees_.expert; ++expert) {
+      Join(GroupRole::kExpertData, replicas,
+           [&](Rank i) { return degrees_.RankAt(tensor, i * degrees_.expert + expert, stage); });
+    }
+  }
+
+  void WriteNeighbours() {
+    for (Rank stage = 0; stage < degrees_.stages; ++stage) {
+      for (Rank place = 0; place < degrees_.tensor * degrees_.data; ++place) {
+        const Rank here = degrees_.RankAt(place, 0, stage);
+        const Rank next = degrees_.RankAt(place, 0, (stage + 1) % degrees_.stages);
+        const GroupId forward = ensemble_.AddGroup(std::vector<Rank>{here, next});
+        SetGroup(here, GroupRole::kNextForwardOut, forward);
+        SetGroup(next, GroupRole::kPreviousForwardIn, forward);
+        const GroupId backward = ensemble_.AddGroup(std::vector<Rank>{next, here});
+        SetGroup(next, GroupRole::kPreviousBackwardOut, backward);
+        SetGroup(here, GroupRole::kNextBackwardIn, backward);
+      }
+    }
+  }
+
+  Degrees degrees_;
+  Ensemble& ensemble_;
+};
+
 }  // namespace
 
 Result<WorkloadEnsemble> MakeEnsemble(const Workload& workload) {
@@ -353,7 +436,7 @@ Result<WorkloadEnsemble> MakeEnsemble(const Workload& workload) {
       .stages = workload.pipeline,
       .chunks = chunks,
       .microbatches = result.microbatches};
-  workload::Ensemble& ensemble = result.ensemble;
+  Ensemble& ensemble = result.ensemble;
   for (int stage = 0; stage < workload.pipeline; ++stage) {
     ORRERY_TRY(Program program, StageProgram(workload, rows, shape, stage).Write());
     ensemble.programs.push_back(std::move(program));
@@ -364,7 +447,10 @@ Result<WorkloadEnsemble> MakeEnsemble(const Workload& workload) {
     ensemble.gpu_of_rank.push_back(rank);
     ensemble.slowness_of_rank.push_back(1);
   }
-  AddGroups(degrees, ensemble);
+  ensemble.num_roles = kNumGroupRoles;
+  ensemble.group_of_role.assign(static_cast<std::size_t>(ensemble.num_ranks()) * kNumGroupRoles,
+                                kNoGroup);
+  GroupWriter(degrees, ensemble).Write();
   return result;
 }
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "orrery/base/error.h"
 #include "orrery/compat/simai/workload.h"
 #include "orrery/trace/problems.h"

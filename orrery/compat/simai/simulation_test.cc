@@ -1,10 +1,10 @@
-#include "orrery/compat/simai/simulation.h"
-
 #include <array>
 #include <cmath>
 #include <filesystem>
 
 #include <gtest/gtest.h>
+
+#include "orrery/compat/simai/workload.h"
 
 namespace orrery::compat::simai {
 namespace {

@@ -2,21 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <map>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "orrery/base/decimal.h"
-#include "orrery/workload/import/unpacked_file.h"
+#include "orrery/workload/input.h"
 
 namespace orrery::compat::simai {
-
-using workload::ReadUnpackedFile;
-
 namespace {
 
-using collective::CollectiveKind;
+using workload::ReadUnpackedFile;
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::size_t kFieldsOfLayer = 12;
@@ -96,10 +97,6 @@ int* DegreeNamed(std::string_view key, Workload& workload) {
   return found == degrees.end() ? nullptr : found->second;
 }
 
-std::string_view WithoutColon(std::string_view key) {
-  return key.ends_with(':') ? key.substr(0, key.size() - 1) : key;
-}
-
 Status ReadPair(const Lines& lines, std::string_view key, std::string_view value,
                 Workload& workload) {
   if (int* const degree = DegreeNamed(key, workload)) {
@@ -139,25 +136,15 @@ Status ReadHeader(const Lines& lines, const std::vector<std::string_view>& words
     if (i + 1 == words.size()) {
       return FailAt(lines, fmt::format("'{}' has no number behind it", words[i]));
     }
-    ORRERY_TRY_STATUS(ReadPair(lines, WithoutColon(words[i]), words[i + 1], workload));
+    ORRERY_TRY_STATUS(ReadPair(
+        lines, words[i].ends_with(':') ? words[i].substr(0, words[i].size() - 1) : words[i],
+        words[i + 1], workload));
     i += 2;
   }
   return {};
 }
 
 // A layer: name, dependency, three passes of three fields, and one time more.
-
-std::optional<CollectiveKind> KindNamed(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kKinds = {
-      {{"ALLREDUCE", CollectiveKind::kAllReduce},
-       {"ALLGATHER", CollectiveKind::kAllGather},
-       {"REDUCESCATTER", CollectiveKind::kReduceScatter},
-       {"ALLTOALL", CollectiveKind::kAllToAll},
-       {"BROADCAST", CollectiveKind::kBroadcast}}};
-  const auto* const found =
-      std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) { return k.first == name; });
-  return found == kKinds.end() ? std::nullopt : std::optional(found->second);
-}
 
 Group TakeGroup(std::string_view& name, Group fallback) {
   constexpr std::array<std::pair<std::string_view, Group>, 2> kSuffixes = {
@@ -174,7 +161,7 @@ Group TakeGroup(std::string_view& name, Group fallback) {
 struct PassColumns {
   std::string_view name;
   Group default_group;
-  Pass Layer::*pass;
+  Pass Layer::* pass;
 };
 
 constexpr std::array<PassColumns, 3> kPasses = {
@@ -193,7 +180,16 @@ Result<Pass> PassOf(const Lines& lines, const PassColumns& columns, const std::s
     return pass;
   }
   const Group group = TakeGroup(name, columns.default_group);
-  const std::optional<CollectiveKind> kind = KindNamed(name);
+  constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kKinds = {
+      {{"ALLREDUCE", CollectiveKind::kAllReduce},
+       {"ALLGATHER", CollectiveKind::kAllGather},
+       {"REDUCESCATTER", CollectiveKind::kReduceScatter},
+       {"ALLTOALL", CollectiveKind::kAllToAll},
+       {"BROADCAST", CollectiveKind::kBroadcast}}};
+  const auto* const found =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) { return k.first == name; });
+  const std::optional<CollectiveKind> kind =
+      found == kKinds.end() ? std::nullopt : std::optional(found->second);
   if (!kind) {
     return FailAt(lines,
                   fmt::format("'{}' is no collective: NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, "
@@ -253,6 +249,60 @@ Status CheckPlan(const Workload& workload) {
                           workload.gpus, workload.tensor, workload.pipeline));
 }
 
+constexpr std::int64_t kLeastForwardBytes = 4096;
+
+// Fields by Group, in the order of its enumerators.
+constexpr std::array kHiddenShareOf = {&HiddenShares::tensor, &HiddenShares::expert,
+                                       &HiddenShares::data, &HiddenShares::expert_data};
+constexpr std::array kPartOf = {&StepTimes::tensor_ns, &StepTimes::expert_ns, &StepTimes::data_ns,
+                                &StepTimes::expert_data_ns};
+
+/// Adds the collectives of a step; layers repeat, so their times are cached.
+class CollectiveTimes {
+ public:
+  CollectiveTimes(const Plan& plan, const Settings& settings) : plan_(plan), settings_(settings) {}
+
+  /// Adds the exposed time to its part of the step and returns the whole time.
+  Result<std::int64_t> Add(const Pass& pass, StepTimes& step) {
+    if (!pass.collective) {
+      return 0;
+    }
+    const Collective& collective = *pass.collective;
+    if (!IsModelled(collective.kind)) {
+      ++step.num_free_calls;
+      return 0;
+    }
+    ORRERY_TRY(const std::int64_t total_ns, TimeOf(collective));
+    const auto group = static_cast<std::size_t>(collective.group);
+    step.*kPartOf[group] +=
+        static_cast<double>(total_ns) * (1 - settings_.overlap.*kHiddenShareOf[group]);
+    return total_ns;
+  }
+
+ private:
+  Result<std::int64_t> TimeOf(const Collective& collective) {
+    const auto [found, is_new] =
+        times_ns_.try_emplace({collective.kind, collective.group, collective.size.count});
+    if (is_new) {
+      ORRERY_TRY(const Duration time, CollectiveTime(collective, plan_, settings_.machine));
+      found->second = time.nanoseconds;
+    }
+    return found->second;
+  }
+
+  Plan plan_;
+  const Settings& settings_;
+  std::map<std::tuple<CollectiveKind, Group, std::int64_t>, std::int64_t> times_ns_;
+};
+
+/// SimAI rounds the size of the forward pass up to a page, and only that.
+Pass WithWholePage(Pass pass) {
+  if (pass.collective && pass.collective->size.count > 0) {
+    pass.collective->size.count = std::max(pass.collective->size.count, kLeastForwardBytes);
+  }
+  return pass;
+}
+
 }  // namespace
 
 bool LooksLikeWorkload(std::string_view head) {
@@ -287,6 +337,49 @@ Result<Workload> ReadWorkload(const std::string& path) {
     return FailWithin(path, workload);
   }
   return workload;
+}
+
+Result<StepTimes> SimulateStep(const Workload& workload, const Settings& settings) {
+  StepTimes step;
+  const int least = workload.tensor * workload.pipeline * workload.expert;
+  CollectiveTimes times({.gpus = workload.gpus == 0 ? least : workload.gpus,
+                         .tensor = workload.tensor,
+                         .expert = workload.expert,
+                         .pipeline = workload.pipeline},
+                        settings);
+  double pipelined_ns = 0;
+  for (const Layer& layer : workload.layers) {
+    ORRERY_TRY(const std::int64_t forward_ns, times.Add(WithWholePage(layer.forward), step));
+    ORRERY_TRY(const std::int64_t backward_ns, times.Add(layer.input_gradient, step));
+    ORRERY_TRY_STATUS(times.Add(layer.weight_gradient, step));
+    const auto compute_ns =
+        static_cast<double>(layer.forward.compute_ns + layer.input_gradient.compute_ns +
+                            layer.weight_gradient.compute_ns);
+    step.compute_ns += compute_ns;
+    if (layer.name != "embedding_layer") {  // only on the first stage
+      pipelined_ns += static_cast<double>(forward_ns + backward_ns) + compute_ns;
+    }
+  }
+  step.bubble_ns = pipelined_ns * (workload.pipeline - 1) / workload.accumulation / workload.chunks;
+  return step;
+}
+
+std::string StepText(const StepTimes& step) {
+  const std::array<std::pair<std::string_view, double>, 8> parts = {
+      {{"exposed DP", step.data_ns},
+       {"exposed DP_EP", step.expert_data_ns},
+       {"exposed TP", step.tensor_ns},
+       {"exposed EP", step.expert_ns},
+       {"exposed PP", step.pipeline_ns},
+       {"bubble", step.bubble_ns},
+       {"compute", step.compute_ns},
+       {"total", step.total_ns()}}};
+  std::string text;
+  for (const auto& [name, part_ns] : parts) {
+    const double share = step.total_ns() > 0 ? part_ns / step.total_ns() : 0;
+    text += fmt::format("{:<13} {:>12.0f} us {:>6.2f}%\n", name, part_ns / 1e3, 100 * share);
+  }
+  return text;
 }
 
 }  // namespace orrery::compat::simai

@@ -7,8 +7,6 @@
 namespace orrery::compat::simai {
 namespace {
 
-using collective::CollectiveKind;
-
 const std::string kWorkloads = ORRERY_SHARED "/workloads/";
 
 constexpr std::string_view kTwoLayers =

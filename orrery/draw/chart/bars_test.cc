@@ -1,11 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/draw/chart/chart_size.h"
-#include "orrery/draw/chart/count_elements.h"
-#include "orrery/draw/chart/row_layout.h"
-#include "orrery/draw/chart/spread_chart.h"
-#include "orrery/draw/chart/stacked_bars.h"
+#include "orrery/draw/chart/canvas.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/chart/count_elements_test.h"
 
 namespace orrery::draw {
 namespace {
@@ -18,7 +16,7 @@ const std::vector<Series> kTwoSeries{{.name = "work", .style = "compute"},
 
 StackedBars ChartOf(std::size_t num_bars) {
   StackedBars chart{
-      .series = kTwoSeries, .bars = {}, .quantity = Quantity::kNanoseconds, .description = "bars"};
+      .series = kTwoSeries, .quantity = Quantity::kNanoseconds, .description = "bars"};
   for (std::size_t bar = 0; bar < num_bars; ++bar) {
     chart.bars.push_back({.label = "rank " + std::to_string(bar), .values = {3e6, 1e6}});
   }

@@ -1,5 +1,3 @@
-#include "orrery/draw/chart/heat_map.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,11 +5,8 @@
 #include <fmt/core.h>
 
 #include "orrery/base/check.h"
-#include "orrery/draw/chart/axis.h"
-#include "orrery/draw/chart/chart_size.h"
-#include "orrery/draw/chart/row_layout.h"
-#include "orrery/draw/chart/svg_writer.h"
-#include "orrery/draw/chart/tile_layer.h"
+#include "orrery/draw/chart/canvas.h"
+#include "orrery/draw/chart/charts.h"
 
 namespace orrery::draw {
 namespace {
@@ -118,11 +113,7 @@ void DrawTiles(const HeatMap& map, const Grid& grid, SvgWriter& svg) {
       first = end;
     }
   }
-  std::vector<Series> series;
-  for (const HeatLevel& level : map.levels) {
-    series.push_back(level.series);
-  }
-  layer.Draw(series, svg);
+  layer.Draw(HeatLegend(map), svg);
 }
 
 double LadderStepAbove(double value) {
@@ -155,6 +146,14 @@ std::vector<HeatLevel> LogLevels(double largest, std::size_t num_levels, const s
     limit = LadderStepBelow(limit);
   }
   return levels;
+}
+
+std::vector<Series> HeatLegend(const HeatMap& map) {
+  std::vector<Series> series;
+  for (const HeatLevel& level : map.levels) {
+    series.push_back(level.series);
+  }
+  return series;
 }
 
 std::string RenderHeatMap(const HeatMap& map) {

@@ -1,5 +1,3 @@
-#include "orrery/draw/chart/line_chart.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -7,7 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/draw/chart/count_elements.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/chart/count_elements_test.h"
 
 namespace orrery::draw {
 namespace {

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/draw/chart/count_elements.h"
-#include "orrery/draw/chart/heat_map.h"
-#include "orrery/draw/chart/marker.h"
-#include "orrery/draw/chart/scatter_chart.h"
+#include "orrery/draw/chart/canvas.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/chart/count_elements_test.h"
 
 namespace orrery::draw {
 namespace {

@@ -1,11 +1,10 @@
-#include "orrery/draw/chart/ranked_bars.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/draw/chart/count_elements.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/chart/count_elements_test.h"
 
 namespace orrery::draw {
 namespace {

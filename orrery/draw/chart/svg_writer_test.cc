@@ -1,8 +1,6 @@
-#include "orrery/draw/chart/svg_writer.h"
-
 #include <gtest/gtest.h>
 
-#include "orrery/draw/chart/markup.h"
+#include "orrery/draw/chart/canvas.h"
 
 namespace orrery::draw {
 namespace {

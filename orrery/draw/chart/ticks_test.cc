@@ -1,10 +1,8 @@
-#include "orrery/draw/chart/ticks.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/draw/chart/axis.h"
+#include "orrery/draw/chart/canvas.h"
 
 namespace orrery::draw {
 namespace {

@@ -1,11 +1,9 @@
-#include "orrery/draw/chart/timeline_chart.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/draw/chart/count_elements.h"
-#include "orrery/draw/chart/pixel_row.h"
-#include "orrery/draw/chart/row_layout.h"
+#include "orrery/draw/chart/canvas.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/draw/chart/count_elements_test.h"
 
 namespace orrery::draw {
 namespace {
@@ -16,7 +14,6 @@ using ::testing::HasSubstr;
 TimelineChart EmptyChart(std::int64_t end_ns) {
   return {.series = {{.name = "work", .style = "compute"}, {.name = "copy", .style = "memory"}},
           .background = {.name = "idle", .style = "idle"},
-          .rows = {},
           .end_ns = end_ns,
           .description = "timeline"};
 }

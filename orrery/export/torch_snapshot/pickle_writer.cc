@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "orrery/base/utf8.h"
+#include "orrery/base/json_text.h"
 
 namespace orrery::exporting {
 namespace {

@@ -14,7 +14,7 @@ namespace orrery::exporting {
 
 /// Writes plain values as a pickle of protocol 4: dictionaries, lists, pairs, texts, integers,
 /// booleans. No opcode that names or calls something is ever written, and only opcodes that
-/// PyTorch's viewer knows. A text that comes again is a reference to the first.
+/// PyTorch's viewer knows. A repeated text is a reference to the first.
 ///
 /// Values are written in order: BeginDict, then keys and values in turn, EndDict; BeginList, then
 /// values, EndList. The first error of the sink is kept and returned by Finish.

@@ -1,13 +1,128 @@
 #include "orrery/export/torch_snapshot/torch_snapshot.h"
 
 #include <algorithm>
-#include <string_view>
+#include <charconv>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "orrery/export/torch_snapshot/pickle_writer.h"
-#include "orrery/export/torch_snapshot/snapshot_plan.h"
 
 namespace orrery::exporting {
 namespace {
+
+using trace::MemoryClass;
+
+// Deeper than operators nest; parents of a damaged recording may form a circle.
+constexpr int kMaxOperators = 64;
+
+// Far more devices than a machine has.
+constexpr std::int32_t kMaxDevices = 4096;
+
+class Planner {
+ public:
+  explicit Planner(const trace::Trace& trace)
+      : objects_(trace.memory_objects), holds_tensors_(objects_.size(), false) {}
+
+  SnapshotPlan Plan() {
+    for (RowId row = 0; row < objects_.size(); ++row) {
+      if (IsTensor(row) && objects_.parent[row] != kNoRow) {
+        holds_tensors_[objects_.parent[row]] = true;
+      }
+    }
+    for (RowId row = 0; row < objects_.size(); ++row) {
+      AddObject(row);
+    }
+    for (auto& [segment, tensors] : tensors_at_end_) {
+      AddSegment(segment, tensors);
+    }
+    for (SnapshotDevice& device : plan_.devices) {
+      std::ranges::stable_sort(device.history, {}, [](const SnapshotStep& step) {
+        return std::pair(step.order, step.action);
+      });
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] bool IsTensor(RowId row) const {
+    return objects_.memory_class[row] == MemoryClass::kTensor;
+  }
+
+  [[nodiscard]] bool IsSegment(RowId row) const {
+    return holds_tensors_[row] || objects_.memory_class[row] == MemoryClass::kSegment;
+  }
+
+  [[nodiscard]] bool IsAliveAtEnd(RowId row) const { return objects_.death_order[row] < 0; }
+
+  SnapshotDevice& DeviceOf(RowId row) {
+    const std::int32_t number = std::clamp(objects_.device[row], 0, kMaxDevices - 1);
+    const auto place = static_cast<std::size_t>(number);
+    plan_.devices.resize(std::max(plan_.devices.size(), place + 1));
+    return plan_.devices[place];
+  }
+
+  void AddObject(RowId row) {
+    const bool is_tensor = IsTensor(row);
+    const bool is_orphan = is_tensor && objects_.parent[row] == kNoRow;
+    if (!is_tensor && !IsSegment(row)) {
+      ++plan_.num_outside;
+      return;
+    }
+    if (!is_tensor || is_orphan) {
+      AddLife(row, SnapshotAction::kSegmentAlloc, SnapshotAction::kSegmentFree);
+      if (IsAliveAtEnd(row)) {
+        tensors_at_end_.try_emplace(row);
+      }
+    }
+    if (is_tensor) {
+      AddLife(row, SnapshotAction::kAlloc, SnapshotAction::kFree);
+      if (IsAliveAtEnd(row)) {
+        tensors_at_end_[is_orphan ? row : objects_.parent[row]].push_back(row);
+      }
+    }
+  }
+
+  // Objects that are older than the recording have no allocation in the history.
+  void AddLife(RowId row, SnapshotAction begin, SnapshotAction end) {
+    std::vector<SnapshotStep>& history = DeviceOf(row).history;
+    if (objects_.birth_order[row] >= 0) {
+      history.push_back({.order = objects_.birth_order[row], .action = begin, .object = row});
+    }
+    if (!IsAliveAtEnd(row)) {
+      history.push_back({.order = objects_.death_order[row], .action = end, .object = row});
+    }
+  }
+
+  void AddSegment(RowId row, std::vector<RowId>& tensors) {
+    std::ranges::stable_sort(tensors, {}, [&](RowId tensor) { return objects_.address[tensor]; });
+    SnapshotSegment segment{.object = row};
+    std::uint64_t free_from = objects_.address[row];
+    std::uint64_t free_bytes =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(objects_.bytes[row], 0));
+    for (const RowId tensor : tensors) {
+      const std::uint64_t address = objects_.address[tensor];
+      const auto bytes =
+          static_cast<std::uint64_t>(std::max<std::int64_t>(objects_.bytes[tensor], 0));
+      const bool fits = address >= free_from && address - free_from <= free_bytes &&
+                        bytes <= free_bytes - (address - free_from);
+      if (!fits) {
+        ++plan_.num_misplaced;
+        continue;
+      }
+      free_bytes -= address - free_from + bytes;
+      free_from = address + bytes;
+      segment.tensors.push_back(tensor);
+    }
+    DeviceOf(row).segments.push_back(std::move(segment));
+  }
+
+  const trace::MemoryObjects& objects_;
+  std::vector<bool> holds_tensors_;
+  std::map<RowId, std::vector<RowId>> tensors_at_end_;  // by segment
+  SnapshotPlan plan_;
+};
 
 // PyTorch's allocator keeps requests of up to 1 MiB in segments of 2 MiB.
 constexpr std::int64_t kSmallSegmentBytes = 2 << 20;
@@ -15,7 +130,7 @@ constexpr std::int64_t kSmallSegmentBytes = 2 << 20;
 class SnapshotWriter {
  public:
   SnapshotWriter(const trace::Trace& trace, ByteSink& sink)
-      : trace_(trace), objects_(trace.memory_objects), pickle_(sink), frames_(trace, pickle_) {}
+      : trace_(trace), objects_(trace.memory_objects), pickle_(sink) {}
 
   Status Write(const SnapshotPlan& plan) {
     pickle_.BeginDict();
@@ -165,18 +280,71 @@ class SnapshotWriter {
     }
   }
 
+  // Where an object was allocated, the innermost frame first: the call stack, then the operators of
+  // the framework, whose file is "operator". Equal lists are written once.
   void WriteFrames(RowId object) {
     pickle_.Text("frames");
-    frames_.Write(object);
+    const StringId stack = objects_.call_stack[object];
+    RowId op = objects_.host_op[object];
+    const auto [known, is_new] = frame_lists_.try_emplace({stack, op}, 0);
+    if (!is_new) {
+      pickle_.Again(known->second);
+      return;
+    }
+    known->second = pickle_.BeginSharedList();
+    std::string_view lines = trace_.Text(stack);
+    while (!lines.empty()) {
+      const std::size_t end = std::min(lines.find('\n'), lines.size());
+      WriteFrame(FrameOf(lines.substr(0, end)));
+      lines.remove_prefix(std::min(end + 1, lines.size()));
+    }
+    for (int depth = 0; op != kNoRow && depth < kMaxOperators; ++depth) {
+      WriteFrame({.name = std::string(trace_.Text(trace_.host_ops.name[op])), .file = "operator"});
+      op = trace_.host_ops.parent[op];
+    }
+    pickle_.EndList();
+  }
+
+  void WriteFrame(const Frame& frame) {
+    pickle_.BeginDict();
+    pickle_.Text("filename", frame.file);
+    pickle_.Integer("line", frame.line);
+    pickle_.Text("name", frame.name);
+    pickle_.EndDict();
   }
 
   const trace::Trace& trace_;
   const trace::MemoryObjects& objects_;
   PickleWriter pickle_;
-  SnapshotFrames frames_;
+  std::map<std::pair<StringId, RowId>, PickleWriter::Reference> frame_lists_;
 };
 
 }  // namespace
+
+Frame FrameOf(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  std::int64_t line = 0;
+  if (colon == std::string_view::npos) {
+    return {.name = std::string(text)};
+  }
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, line);
+  if (error != std::errc() || rest != end || line < 0) {
+    return {.name = std::string(text)};
+  }
+  const std::string_view place = text.substr(0, colon);
+  const std::size_t blank = place.rfind(' ');
+  if (blank == std::string_view::npos) {
+    return {.file = std::string(place), .line = line};
+  }
+  return {.name = std::string(place.substr(0, blank)),
+          .file = std::string(place.substr(blank + 1)),
+          .line = line};
+}
+
+SnapshotPlan PlanSnapshot(const trace::Trace& trace) {
+  return Planner(trace).Plan();
+}
 
 Result<SnapshotLeftOut> WriteTorchSnapshot(const trace::Trace& trace, ByteSink& sink) {
   const SnapshotPlan plan = PlanSnapshot(trace);
@@ -185,7 +353,7 @@ Result<SnapshotLeftOut> WriteTorchSnapshot(const trace::Trace& trace, ByteSink& 
                 "the recording has no segments and tensors, which a memory snapshot consists of");
   }
   ORRERY_TRY_STATUS(SnapshotWriter(trace, sink).Write(plan));
-  return SnapshotLeftOut{.num_outside = plan.num_outside, .num_misplaced = plan.num_misplaced};
+  return SnapshotLeftOut(plan);
 }
 
 }  // namespace orrery::exporting

@@ -6,8 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/export/torch_snapshot/snapshot_plan.h"
-
 namespace orrery::exporting {
 namespace {
 

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::int64_t kMaxBytes = 1 << 20;
 
-constexpr std::array<std::string_view, 2> kMarkers{"workload", "metric_source"};
-
 // A key without indentation; the text need not be valid YAML.
 bool NamesCard(std::string_view line) {
   const std::size_t colon = line.find(':');
@@ -22,8 +20,7 @@ bool NamesCard(std::string_view line) {
     return false;
   }
   const std::string_view key = Trimmed(line.substr(0, colon), " \t\r\"'");
-  return std::any_of(kMarkers.begin(), kMarkers.end(),
-                     [&](std::string_view marker) { return SameIgnoringCase(key, marker); });
+  return SameIgnoringCase(key, "workload") || SameIgnoringCase(key, "metric_source");
 }
 
 bool Matches(const InputFile& file) {

@@ -2,27 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "orrery/base/data_type.h"
 #include "orrery/base/text.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/data_types.h"
-#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
 
 using trace::Trace;
 
-/// A collective or point-to-point call as one graph node describes it.
+// A collective or point-to-point call as one graph node describes it.
 struct CollectiveCall {
   std::string name;
-  trace::CollectiveKind kind = trace::CollectiveKind::kUnknown;
-  trace::DataType data_type = trace::DataType::kUnknown;
+  CollectiveKind kind = CollectiveKind::kUnknown;
+  DataType data_type = DataType::kUnknown;
   TensorSize in;
   TensorSize out;
   std::string in_splits;  // JSON arrays; empty when there are none
@@ -32,33 +27,19 @@ struct CollectiveCall {
                            // broadcast and its kin, else of this process
   bool is_async = false;
   GroupReference group;
-
-  /// Whether `rank` is this process.
-  [[nodiscard]] bool rank_is_own() const;
-
-  [[nodiscard]] bool is_point_to_point() const;
 };
-
-using trace::CollectiveKind;
-using trace::DataType;
 
 // "[]" and everything that is no list say that there are no splits.
 std::string SplitList(const std::optional<JsonElement>& value) {
   return ArraySize(value) > 0 ? simdjson::minify(*value) : std::string();
 }
 
-std::string SplitText(std::string_view text) {
-  return text == "[]" ? std::string() : std::string(text);
-}
-
 DataType FirstTensorType(const std::optional<JsonElement>& types) {
-  for (std::size_t i = 0; i < ArraySize(types); ++i) {
-    const DataType type = TensorElementType(Text(ElementAt(types, i)).value_or(""));
-    if (type != DataType::kUnknown) {
-      return type;
-    }
+  DataType type = DataType::kUnknown;
+  for (std::size_t i = 0; i < ArraySize(types) && type == DataType::kUnknown; ++i) {
+    type = TensorElementType(Text(ElementAt(types, i)).value_or(""));
   }
-  return DataType::kUnknown;
+  return type;
 }
 
 DataType TypeOfTensors(const Trace& trace, RowId node) {
@@ -88,25 +69,18 @@ std::optional<std::size_t> FindName(const std::optional<JsonElement>& inputs) {
   return std::nullopt;
 }
 
-// A number, or a pair of number and point-to-point flag.
-std::int64_t ReadSequence(const std::optional<JsonElement>& value) {
-  const auto number = Integer(value);
-  return number ? *number : Integer(ElementAt(value, 0)).value_or(-1);
-}
-
-// A pointer in old files, later a pair of name and description.
-void ReadGroup(const std::optional<JsonElement>& value, GroupReference& group) {
-  group.communicator = static_cast<std::uint64_t>(Integer(value).value_or(0));
-  group.name = Text(ElementAt(value, 0)).value_or("");
-  group.description = Text(ElementAt(value, 1)).value_or("");
-}
-
 void ReadInputs(const std::optional<JsonElement>& inputs, std::size_t name, CollectiveCall& call) {
   if (name > 3) {
     call.in = SumTensors(ElementAt(inputs, 0));
   }
-  call.sequence = ReadSequence(ElementAt(inputs, name - 3));
-  ReadGroup(ElementAt(inputs, name - 2), call.group);
+  // A number, or a pair of number and point-to-point flag.
+  const auto sequence = ElementAt(inputs, name - 3);
+  call.sequence = Integer(sequence).value_or(Integer(ElementAt(sequence, 0)).value_or(-1));
+  // A pointer in old files, later a pair of name and description.
+  const auto group = ElementAt(inputs, name - 2);
+  call.group.communicator = static_cast<std::uint64_t>(Integer(group).value_or(0));
+  call.group.name = Text(ElementAt(group, 0)).value_or("");
+  call.group.description = Text(ElementAt(group, 1)).value_or("");
   call.rank = SmallInteger(ElementAt(inputs, name - 1));
   call.name = *Text(ElementAt(inputs, name));
   call.in_splits = SplitList(ElementAt(inputs, name + 1));
@@ -139,7 +113,7 @@ void OverlaySize(const std::optional<JsonElement>& attributes, std::string_view 
                  TensorSize& size) {
   const auto elements = Integer(Field(attributes, key));
   if (elements && *elements >= 0 && *elements != size.elements) {
-    size = {.elements = *elements, .bytes = trace::SizeInBytes(*elements, type)};
+    size = {.elements = *elements, .bytes = SizeInBytes(*elements, type)};
   }
 }
 
@@ -150,27 +124,19 @@ void ReadAttributes(const std::optional<JsonElement>& attributes, CollectiveCall
   OverlayNumber(attributes, "pg_size", call.group.num_ranks);
   OverlayNumber(attributes, "global_rank_start", call.group.rank_start);
   OverlayNumber(attributes, "global_rank_stride", call.group.rank_stride);
-  const DataType type = trace::ParseDataType(Text(Field(attributes, "dtype")).value_or(""));
+  const DataType type = ParseDataType(Text(Field(attributes, "dtype")).value_or(""));
   call.data_type = type == DataType::kUnknown ? call.data_type : type;
   OverlaySize(attributes, "in_msg_nelems", call.data_type, call.in);
   OverlaySize(attributes, "out_msg_nelems", call.data_type, call.out);
-  if (const auto splits = Text(Field(attributes, "in_split_size"))) {
-    call.in_splits = SplitText(*splits);
-  }
-  if (const auto splits = Text(Field(attributes, "out_split_size"))) {
-    call.out_splits = SplitText(*splits);
+  OverlayText(attributes, "in_split_size", call.in_splits);
+  OverlayText(attributes, "out_split_size", call.out_splits);
+  for (std::string* splits : {&call.in_splits, &call.out_splits}) {
+    *splits = *splits == "[]" ? "" : *splits;
   }
   bool is_async = false;
   if (const auto flag = Field(attributes, "is_asynchronized_op"); flag && !flag->get(is_async)) {
     call.is_async = is_async;
   }
-}
-
-// "Tensor[] tensors", "bool async_op=True" -> "tensors", "async_op".
-std::string_view ParameterName(std::string_view parameter) {
-  parameter = Trimmed(parameter.substr(0, parameter.find('=')));
-  const std::size_t space = parameter.rfind(' ');
-  return space == std::string_view::npos ? parameter : parameter.substr(space + 1);
 }
 
 // Names of the parameters of "c10d::send(Tensor[] tensors, int dst) -> …", in order.
@@ -184,8 +150,10 @@ std::vector<std::string_view> ParameterNames(std::string_view schema) {
   std::string_view rest = schema.substr(opening + 1, closing - opening - 1);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
-    if (const std::string_view name = ParameterName(rest.substr(0, end)); name != "*") {
-      names.push_back(name);
+    // "Tensor[] tensors", "bool async_op=True" -> "tensors", "async_op".
+    const std::string_view parameter = Trimmed(rest.substr(0, std::min(end, rest.find('='))));
+    if (parameter != "*") {
+      names.push_back(parameter.substr(parameter.rfind(' ') + 1));
     }
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -212,16 +180,6 @@ void ReadParameter(std::string_view name, const std::optional<JsonElement>& valu
   } else if (const TensorSize size = SumTensors(value); size.elements >= 0) {
     call.in = size;
   }
-}
-
-bool CollectiveCall::is_point_to_point() const {
-  return kind == CollectiveKind::kSend || kind == CollectiveKind::kRecv;
-}
-
-bool CollectiveCall::rank_is_own() const {
-  using enum CollectiveKind;
-  constexpr std::array kOwn{kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBarrier};
-  return std::find(kOwn.begin(), kOwn.end(), kind) != kOwn.end();
 }
 
 // Reads a node `record_param_comms`: its inputs, whose layout depends on the generation, and the
@@ -276,17 +234,7 @@ struct CallOfNode {
   CollectiveCall call;
 };
 
-std::vector<CallOfNode> ReadRecordedCalls(const Trace& trace, const std::vector<RowId>& nodes) {
-  std::vector<CallOfNode> calls;
-  for (const RowId node : nodes) {
-    if (auto call = ReadRecordedCall(trace, node)) {
-      calls.push_back({node, *std::move(call)});
-    }
-  }
-  return calls;
-}
-
-std::vector<RowId> FindNodes(const Trace& trace, auto&& is_wanted) {
+std::vector<RowId> FindNodes(const Trace& trace, auto&& matches) {
   // Names repeat: ask once for each.
   std::vector<signed char> answers(trace.strings.size(), -1);
   std::vector<RowId> found;
@@ -294,7 +242,7 @@ std::vector<RowId> FindNodes(const Trace& trace, auto&& is_wanted) {
     const StringId name = trace.graph_nodes.name[node];
     signed char& answer = answers[static_cast<std::size_t>(name)];
     if (answer < 0) {
-      answer = is_wanted(trace.Text(name)) ? 1 : 0;
+      answer = matches(trace.Text(name)) ? 1 : 0;
     }
     if (answer == 1) {
       found.push_back(node);
@@ -331,6 +279,8 @@ std::vector<CallOfNode> ReadOperatorCalls(const Trace& trace, const std::vector<
 void AppendCall(Trace& trace, const CallOfNode& found, RowId group) {
   const CollectiveCall& call = found.call;
   const trace::GraphNodes& nodes = trace.graph_nodes;
+  const bool is_point_to_point =
+      call.kind == CollectiveKind::kSend || call.kind == CollectiveKind::kRecv;
   trace.collectives.Append({
       .begin_ns = std::max<std::int64_t>(nodes.begin_ns[found.node], 0),
       .duration_ns = std::max<std::int64_t>(nodes.duration_ns[found.node], 0),
@@ -345,22 +295,10 @@ void AppendCall(Trace& trace, const CallOfNode& found, RowId group) {
       .in_splits = trace.strings.Intern(call.in_splits),
       .out_splits = trace.strings.Intern(call.out_splits),
       .sequence = call.sequence,
-      .peer = call.is_point_to_point() ? call.rank : -1,
+      .peer = is_point_to_point ? call.rank : -1,
       .is_async = static_cast<std::uint8_t>(call.is_async ? 1 : 0),
       .graph_node = found.node,
   });
-}
-
-// Position of the members that are used.
-constexpr std::size_t kElements = 3;
-constexpr std::size_t kElementBytes = 4;
-constexpr std::size_t kDevice = 5;
-constexpr std::size_t kTensorMembers = 6;
-
-bool IsTensor(const JsonElement& value) {
-  return ArraySize(value) == kTensorMembers && Integer(ElementAt(value, 0)) &&
-         Integer(ElementAt(value, kElements)) && Integer(ElementAt(value, kElementBytes)) &&
-         Text(ElementAt(value, kDevice));
 }
 
 // Adds to a sum that is -1 before the first summand and after an overflow.
@@ -371,44 +309,47 @@ void AddTo(std::int64_t& sum, std::int64_t summand) {
   }
 }
 
-void AddTensor(const JsonElement& tensor, TensorSize& size) {
-  const std::int64_t elements = *Integer(ElementAt(tensor, kElements));
+void AddNested(const JsonElement& value, TensorSize& size) {
+  const auto elements = Integer(ElementAt(value, 3));
+  const auto element_bytes = Integer(ElementAt(value, 4));
+  const bool is_tensor = ArraySize(value) == 6 && Integer(ElementAt(value, 0)) && elements &&
+                         element_bytes && Text(ElementAt(value, 5));
+  if (!is_tensor) {
+    return ForEachElement(value, [&](const JsonElement& element) { AddNested(element, size); });
+  }
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(elements, *Integer(ElementAt(tensor, kElementBytes)), &bytes)) {
+  if (__builtin_mul_overflow(*elements, *element_bytes, &bytes)) {
     bytes = -1;
   }
-  AddTo(size.elements, elements);
+  AddTo(size.elements, *elements);
   AddTo(size.bytes, bytes);
-}
-
-void AddNested(const JsonElement& value, TensorSize& size) {
-  if (IsTensor(value)) {
-    return AddTensor(value, size);
-  }
-  simdjson::dom::array elements;
-  if (!value.get(elements)) {
-    for (const JsonElement element : elements) {
-      AddNested(element, size);
-    }
-  }
 }
 
 }  // namespace
 
 void ReadCollectives(Trace& trace) {
+  using enum CollectiveKind;
+  // In calls of these kinds, `rank` is this process.
+  constexpr std::array kOwnRank{kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBarrier};
   ReadDeclaredGroups(trace);
   const auto recorded =
       FindNodes(trace, [](std::string_view name) { return name == "record_param_comms"; });
-  const auto calls = recorded.empty()
-                         ? ReadOperatorCalls(trace, FindNodes(trace, IsCollectiveOperator))
-                         : ReadRecordedCalls(trace, recorded);
+  std::vector<CallOfNode> calls;
+  if (recorded.empty()) {
+    calls = ReadOperatorCalls(trace, FindNodes(trace, IsCollectiveOperator));
+  }
+  for (const RowId node : recorded) {
+    if (auto call = ReadRecordedCall(trace, node)) {
+      calls.push_back({node, *std::move(call)});
+    }
+  }
   std::vector<RowId> groups;
   for (const CallOfNode& found : calls) {
     groups.push_back(ResolveGroup(trace, found.call.group));
     AppendCall(trace, found, groups.back());
   }
   for (std::size_t i = 0; i < calls.size() && trace.info.rank < 0; ++i) {
-    if (calls[i].call.rank_is_own()) {
+    if (std::ranges::find(kOwnRank, calls[i].call.kind) != kOwnRank.end()) {
       trace.info.rank = GlobalRank(trace, groups[i], calls[i].call.rank);
     }
   }
@@ -422,14 +363,14 @@ TensorSize SumTensors(const std::optional<JsonElement>& value) {
   return size;
 }
 
-trace::DataType TensorElementType(std::string_view type) {
+DataType TensorElementType(std::string_view type) {
   constexpr std::string_view kOpening = "Tensor(";
   const std::size_t opening = type.find(kOpening);
   if (opening == std::string_view::npos) {
-    return trace::DataType::kUnknown;
+    return DataType::kUnknown;
   }
   type.remove_prefix(opening + kOpening.size());
-  return trace::ParseDataType(type.substr(0, type.find(')')));
+  return ParseDataType(type.substr(0, type.find(')')));
 }
 
 }  // namespace orrery::ingest::execution_trace

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/ingest/json_value.h"
+#include "orrery/base/json_value.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
@@ -30,7 +30,7 @@ struct TensorSize {
 
 /// Returns the element type of "Tensor(float)", and of the first tensor of
 /// "GenericList[Tensor(c10::Half),Int]".
-[[nodiscard]] trace::DataType TensorElementType(std::string_view type);
+[[nodiscard]] DataType TensorElementType(std::string_view type);
 
 /// The process group of a communication call.
 struct GroupReference {

@@ -5,13 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/execution_trace/reading_for_test.h"
+#include "orrery/ingest/execution_trace/reading_test.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
-
-using trace::CollectiveKind;
-using trace::DataType;
 using trace::Trace;
 
 std::string Flat(const std::string& nodes) {
@@ -35,7 +32,7 @@ TEST(ExecutionTraceCollectives, ReadsTheInputsOf2023) {
   const auto call = trace.collectives.At(0);
   EXPECT_EQ(trace.Text(call.name), "all_to_allv");
   EXPECT_EQ(call.kind, CollectiveKind::kAllToAll);
-  EXPECT_EQ(call.data_type, DataType::kFloat32);
+  EXPECT_EQ(call.data_type, DataType::kFp32);
   EXPECT_EQ(call.in_elements, 6144);
   EXPECT_EQ(call.in_bytes, 24576);
   EXPECT_EQ(call.out_bytes, 24576);
@@ -63,7 +60,7 @@ TEST(ExecutionTraceCollectives, ReadsTheGroupSizeOf2024AndKeepsPointersApart) {
   EXPECT_EQ(trace.collectives.group, (std::vector<RowId>{0, 1, 0}));
   EXPECT_EQ(trace.collectives.in_elements[0], 120) << "lists are summed";
   EXPECT_EQ(trace.collectives.in_bytes[0], 240);
-  EXPECT_EQ(trace.collectives.data_type[0], DataType::kFloat16);
+  EXPECT_EQ(trace.collectives.data_type[0], DataType::kFp16);
   EXPECT_EQ(trace.info.rank, -1) << "ranks in two groups of unknown members say nothing";
 }
 
@@ -124,7 +121,7 @@ TEST(ExecutionTraceCollectives, PrefersTheAttributes) {
          {"name": "is_asynchronized_op", "type": "bool", "value": true})json"));
   const auto call = trace.collectives.At(0);
   EXPECT_EQ(call.kind, CollectiveKind::kAllGather);
-  EXPECT_EQ(call.data_type, DataType::kBFloat16);
+  EXPECT_EQ(call.data_type, DataType::kBf16);
   EXPECT_EQ(call.in_bytes, 20);
   EXPECT_EQ(call.out_elements, 40);
   EXPECT_EQ(call.out_bytes, 80);
@@ -168,7 +165,7 @@ TEST(ExecutionTraceCollectives, ReadsOperatorsWhereNothingWasRecorded) {
   const auto reduce = trace.collectives.At(0);
   EXPECT_EQ(trace.Text(reduce.name), "_c10d_functional::all_reduce");
   EXPECT_EQ(reduce.graph_node, RowOf(trace, 3));
-  EXPECT_EQ(reduce.data_type, DataType::kBFloat16);
+  EXPECT_EQ(reduce.data_type, DataType::kBf16);
   EXPECT_EQ(reduce.in_bytes, 16);
   EXPECT_EQ(reduce.out_bytes, 16);
   ASSERT_NE(reduce.group, kNoRow);
@@ -190,7 +187,7 @@ TEST(Tensors, AreSummedThroughNestedLists) {
 
 TEST(Tensors, TellTheirElementType) {
   EXPECT_EQ(TensorElementType("Tensor(long int)"), DataType::kInt64);
-  EXPECT_EQ(TensorElementType("GenericList[GenericList[Tensor(c10::Half)]]"), DataType::kFloat16);
+  EXPECT_EQ(TensorElementType("GenericList[GenericList[Tensor(c10::Half)]]"), DataType::kFp16);
   EXPECT_EQ(TensorElementType("GenericList[Int]"), DataType::kUnknown);
 }
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/execution_trace/reading_for_test.h"
+#include "orrery/ingest/execution_trace/reading_test.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

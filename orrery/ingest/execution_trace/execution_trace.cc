@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -8,11 +9,13 @@
 #include <fmt/core.h>
 #include <simdjson.h>
 
+#include "orrery/base/json_value.h"
+#include "orrery/base/lookup.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/execution_trace/collectives.h"
 #include "orrery/ingest/execution_trace/node_reader.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_stream.h"
-#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/registry.h"
@@ -22,23 +25,8 @@
 namespace orrery::ingest::execution_trace {
 namespace {
 
-using trace::Trace;
-
 using trace::ActivityKind;
 using trace::Trace;
-
-ActivityKind KindOf(std::string_view category) {
-  switch (kineto::FindCategory(category)) {
-    case kineto::Category::kKernel:
-      return ActivityKind::kKernel;
-    case kineto::Category::kCopy:
-      return ActivityKind::kMemcpy;
-    case kineto::Category::kSet:
-      return ActivityKind::kMemset;
-    default:
-      return ActivityKind::kOther;
-  }
-}
 
 class ActivityBuilder {
  public:
@@ -51,7 +39,8 @@ class ActivityBuilder {
     row.begin_ns = trace_.graph_nodes.begin_ns[node];
     row.duration_ns = trace_.graph_nodes.duration_ns[node];
     row.name = trace_.graph_nodes.name[node];
-    row.kind = KindOf(Text(Field(keys, "cat")).value_or(""));
+    row.kind = kineto::ActivityKindOf(kineto::FindCategory(Text(Field(keys, "cat")).value_or("")))
+                   .value_or(ActivityKind::kOther);
     row.correlation = Integer(Field(args, "correlation")).value_or(-1);
     row.external_id = Integer(Field(args, "External id")).value_or(-1);
     row.bytes = Integer(Field(args, "bytes")).value_or(-1);
@@ -63,14 +52,12 @@ class ActivityBuilder {
 
  private:
   RowId TrackOf(std::int64_t process, std::int64_t stream, std::int32_t device) {
-    const auto [found, is_new] = tracks_.try_emplace({process, stream}, kNoRow);
-    if (is_new) {
-      found->second = trace_.tracks.Append({.kind = trace::TrackKind::kDevice,
-                                            .process = process,
-                                            .thread = stream,
-                                            .device = device});
-    }
-    return found->second;
+    return FindOrAdd(tracks_, std::pair(process, stream), [&] {
+      return trace_.tracks.Append({.kind = trace::TrackKind::kDevice,
+                                   .process = process,
+                                   .thread = stream,
+                                   .device = device});
+    });
   }
 
   RowId ShapeOf(const std::optional<JsonElement>& args) {
@@ -87,15 +74,10 @@ class ActivityBuilder {
         .shared_memory_bytes = Integer(Field(args, "shared memory")).value_or(-1),
         .occupancy_percent = SmallInteger(Field(args, "est. achieved occupancy %")),
     };
-    const auto [found, is_new] =
-        shapes_.try_emplace(std::tuple(shape.grid_x, shape.grid_y, shape.grid_z, shape.block_x,
-                                       shape.block_y, shape.block_z, shape.registers_per_thread,
-                                       shape.shared_memory_bytes, shape.occupancy_percent),
-                            kNoRow);
-    if (is_new) {
-      found->second = trace_.launch_shapes.Append(shape);
-    }
-    return found->second;
+    const std::tuple key(shape.grid_x, shape.grid_y, shape.grid_z, shape.block_x, shape.block_y,
+                         shape.block_z, shape.registers_per_thread, shape.shared_memory_bytes,
+                         shape.occupancy_percent);
+    return FindOrAdd(shapes_, key, [&] { return trace_.launch_shapes.Append(shape); });
   }
 
   using ShapeKey = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
@@ -130,12 +112,6 @@ constexpr std::string_view kFormatName = "PyTorch execution trace";
 // 2001-09-09 in nanoseconds since 1970; times of a steady clock are smaller.
 constexpr std::int64_t kEarliestEpochNs = 1'000'000'000'000'000'000;
 
-bool LooksLikeNode(std::string_view element) {
-  return element.find("\"id\"") != std::string_view::npos &&
-         (element.find("\"ctrl_deps\"") != std::string_view::npos ||
-          element.find("\"fw_parent\"") != std::string_view::npos);
-}
-
 // `schema` with `nodes`, or nodes of the right kind where the keys are sorted and `schema` comes
 // after them.
 Result<bool> MatchesHead(ByteSource& head) {
@@ -151,9 +127,7 @@ Result<bool> MatchesHead(ByteSource& head) {
     if (!key) {
       return false;
     }
-    if (*key == "schema") {
-      has_schema = true;
-    }
+    has_schema = has_schema || *key == "schema";
     if (*key == "nodes") {
       ORRERY_TRY(const char opening, stream.PeekValue());
       if (opening != '[' || has_schema) {
@@ -161,7 +135,8 @@ Result<bool> MatchesHead(ByteSource& head) {
       }
       ORRERY_TRY_STATUS(stream.EnterArray());
       ORRERY_TRY(const auto element, stream.NextElement());
-      return element && LooksLikeNode(*element);
+      return element && Contains(*element, "\"id\"") &&
+             (Contains(*element, "\"ctrl_deps\"") || Contains(*element, "\"fw_parent\""));
     }
   }
 }
@@ -181,16 +156,26 @@ class Reader {
 
   Result<Trace> Run() {
     // An error in the middle (a limit, a lost bracket) ends the walk like the end of the file.
-    if (const Status walked = WalkDocument(); !walked) {
-      if (trace_.graph_nodes.empty()) {
-        return tl::unexpected(walked.error());
-      }
-      trace_.problems.Loss(fmt::format("reading stopped: {}", walked.error().message()), 1,
-                           NodesKept());
+    const Status walked = WalkDocument();
+    const std::string kept = fmt::format("{} nodes kept", trace_.graph_nodes.size());
+    const std::string place = fmt::format("byte {}, {}", stream_.offset(), kept);
+    trace::ProblemLog& problems = trace_.problems;
+    if (!walked && trace_.graph_nodes.empty()) {
+      return tl::unexpected(walked.error());
     }
-    NoteTruncation();
-    LogRepairs(repairs_, AtByte(first_repair_), trace_.problems);
-    NoteCommas();
+    if (!walked) {
+      problems.Loss(fmt::format("reading stopped: {}", walked.error().message()), 1, kept);
+    }
+    if (stream_.end() == JsonEnd::kInsideValue) {
+      problems.Loss("truncated JSON", 1, place);
+    } else if (stream_.end() == JsonEnd::kBetweenValues) {
+      problems.Loss("closed early: the brackets at the end are missing", 1, place);
+    } else if (stream_.end() == JsonEnd::kComplete && !has_finish_) {
+      problems.Note("no finish_ts: the recording was not finished");
+    }
+    LogRepairs(repairs_, AtByte(first_repair_), problems);
+    problems.Note("stray comma between nodes", stream_.num_stray_commas());
+    problems.Note("missing comma between nodes", stream_.num_missing_commas());
     LinkNodes(trace_, std::move(parent_ids_));
     return std::move(trace_);
   }
@@ -285,27 +270,6 @@ class Reader {
     return repaired;
   }
 
-  [[nodiscard]] std::string NodesKept() const {
-    return fmt::format("{} nodes kept", trace_.graph_nodes.size());
-  }
-
-  void NoteTruncation() {
-    if (stream_.end() == JsonEnd::kInsideValue) {
-      trace_.problems.Loss("truncated JSON", 1,
-                           fmt::format("byte {}, {}", stream_.offset(), NodesKept()));
-    } else if (stream_.end() == JsonEnd::kBetweenValues) {
-      trace_.problems.Loss("closed early: the brackets at the end are missing", 1,
-                           fmt::format("byte {}, {}", stream_.offset(), NodesKept()));
-    } else if (stream_.end() == JsonEnd::kComplete && !has_finish_) {
-      trace_.problems.Note("no finish_ts: the recording was not finished");
-    }
-  }
-
-  void NoteCommas() {
-    trace_.problems.Note("stray comma between nodes", stream_.num_stray_commas());
-    trace_.problems.Note("missing comma between nodes", stream_.num_missing_commas());
-  }
-
   Trace trace_;
   JsonStream stream_;
   NodeReader nodes_;
@@ -317,17 +281,16 @@ class Reader {
 
 // Only traces that were merged with Kineto have times.
 trace::TimeOrigin OriginOfTimes(const Trace& trace) {
-  for (const std::int64_t begin_ns : trace.graph_nodes.begin_ns) {
-    if (begin_ns >= 0) {
-      return begin_ns >= kEarliestEpochNs ? trace::TimeOrigin::kEpoch : trace::TimeOrigin::kUnknown;
-    }
-  }
-  return trace::TimeOrigin::kUnknown;
+  const auto first = std::ranges::find_if(trace.graph_nodes.begin_ns,
+                                          [](std::int64_t begin_ns) { return begin_ns >= 0; });
+  const bool is_epoch = first != trace.graph_nodes.begin_ns.end() && *first >= kEarliestEpochNs;
+  return is_epoch ? trace::TimeOrigin::kEpoch : trace::TimeOrigin::kUnknown;
 }
 
-Result<Trace> ReadTrace(ByteSource& source, const ReadOptions& options) {
-  ORRERY_TRY(Trace trace, Reader(source).Run());
-  if (const std::string damage = source.damage(); !damage.empty()) {
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
+  ORRERY_TRY(const auto source, file.OpenContent());
+  ORRERY_TRY(Trace trace, Reader(*source).Run());
+  if (const std::string damage = source->damage(); !damage.empty()) {
     trace.problems.Loss("damaged compression", 1, damage);
   }
   if (trace.graph_nodes.empty()) {
@@ -335,16 +298,10 @@ Result<Trace> ReadTrace(ByteSource& source, const ReadOptions& options) {
   }
   trace.info.format = kFormatName;
   trace.info.time_origin = OriginOfTimes(trace);
+  trace.info.files = {file.path()};
   ReadCollectives(trace);
   AddActivities(trace);
   trace::FinishTrace(trace, {.step_marker = options.step_marker});
-  return trace;
-}
-
-Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
-  ORRERY_TRY(const auto content, file.OpenContent());
-  ORRERY_TRY(Trace trace, ReadTrace(*content, options));
-  trace.info.files.push_back(file.path());
   return ContentOf(std::move(trace));
 }
 

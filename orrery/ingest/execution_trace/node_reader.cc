@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <numeric>
 #include <optional>
-#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/json_text.h"
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/trace/row_index.h"
 
@@ -30,34 +31,26 @@ std::optional<std::int64_t> IntegerOf(std::string_view raw) {
   return ingest::IntegerOf(raw);
 }
 
-struct NumberColumn {
-  std::string_view key;
-  std::int64_t GraphNodes::Row::*member;
-};
+constexpr auto kNumberColumns =
+    std::to_array<std::pair<std::string_view, std::int64_t GraphNodes::Row::*>>({
+        {"rf_id", &GraphNodes::Row::record_function_id},
+        {"fw_parent", &GraphNodes::Row::forward_parent},
+        {"seq_id", &GraphNodes::Row::sequence},
+    });
 
-constexpr std::array kNumberColumns{
-    NumberColumn{"rf_id", &GraphNodes::Row::record_function_id},
-    NumberColumn{"fw_parent", &GraphNodes::Row::forward_parent},
-    NumberColumn{"seq_id", &GraphNodes::Row::sequence},
-};
-
-struct SmallNumberColumn {
-  std::string_view key;
-  std::int32_t GraphNodes::Row::*member;
-};
-
-constexpr std::array kSmallNumberColumns{
-    SmallNumberColumn{"scope", &GraphNodes::Row::scope},
-    SmallNumberColumn{"tid", &GraphNodes::Row::thread},
-    SmallNumberColumn{"fw_tid", &GraphNodes::Row::forward_thread},
-};
+constexpr auto kSmallNumberColumns =
+    std::to_array<std::pair<std::string_view, std::int32_t GraphNodes::Row::*>>({
+        {"scope", &GraphNodes::Row::scope},
+        {"tid", &GraphNodes::Row::thread},
+        {"fw_tid", &GraphNodes::Row::forward_thread},
+    });
 
 // JSON text. Nested nodes have "inputs": {"values": …}, flat ones "inputs" and "input_shapes".
 struct TextColumn {
   std::string_view nested_prefix;
   std::string_view nested_key;
   std::string_view flat_key;
-  StringId GraphNodes::Row::*member;
+  StringId GraphNodes::Row::* member;
 };
 
 constexpr std::array kTextColumns{
@@ -71,27 +64,16 @@ constexpr std::array kTextColumns{
     TextColumn{"outputs", "strides", "output_strides", &GraphNodes::Row::output_strides},
 };
 
-bool FitsSmall(std::int64_t number) {
-  return number >= std::numeric_limits<std::int32_t>::min() &&
-         number <= std::numeric_limits<std::int32_t>::max();
-}
-
 bool TakeNumber(std::string_view key, std::string_view raw, GraphNodes::Row& row) {
   const auto number = IntegerOf(raw);
-  if (!number) {
-    return false;
+  if (const auto member = LookUp(kNumberColumns, key); number && member) {
+    row.** member = *number;
+    return true;
   }
-  for (const NumberColumn& column : kNumberColumns) {
-    if (column.key == key) {
-      row.*column.member = *number;
-      return true;
-    }
-  }
-  for (const SmallNumberColumn& column : kSmallNumberColumns) {
-    if (column.key == key && FitsSmall(*number)) {
-      row.*column.member = static_cast<std::int32_t>(*number);
-      return true;
-    }
+  if (const auto member = LookUp(kSmallNumberColumns, key);
+      member && number && std::in_range<std::int32_t>(*number)) {
+    row.** member = static_cast<std::int32_t>(*number);
+    return true;
   }
   return false;
 }
@@ -115,8 +97,7 @@ using trace::Trace;
 void SortById(GraphNodes& nodes, std::vector<std::int64_t>& parent_ids) {
   std::vector<RowId> order(nodes.size());
   std::iota(order.begin(), order.end(), RowId{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](RowId lhs, RowId rhs) { return nodes.id[lhs] < nodes.id[rhs]; });
+  std::ranges::stable_sort(order, {}, [&](RowId row) { return nodes.id[row]; });
   std::vector<std::int64_t> sorted_ids;
   sorted_ids.reserve(order.size());
   for (const RowId row : order) {
@@ -148,12 +129,6 @@ RowId WalkUp(const GraphNodes& nodes, RowId row, std::vector<Visit>& visits) {
   return row != kNoRow && visits[row] == Visit::kOnPath ? last : kNoRow;
 }
 
-void MarkDone(const GraphNodes& nodes, RowId row, std::vector<Visit>& visits) {
-  for (; row != kNoRow && visits[row] == Visit::kOnPath; row = nodes.parent[row]) {
-    visits[row] = Visit::kDone;
-  }
-}
-
 std::int64_t BreakCycles(GraphNodes& nodes, RowId root) {
   std::vector<Visit> visits(nodes.size(), Visit::kNew);
   std::int64_t num_cycles = 0;
@@ -163,18 +138,12 @@ std::int64_t BreakCycles(GraphNodes& nodes, RowId root) {
       nodes.parent[closing] = root;
       ++num_cycles;
     }
-    MarkDone(nodes, row, visits);
-  }
-  return num_cycles;
-}
-
-void NoteDuplicates(Trace& trace) {
-  const auto& ids = trace.graph_nodes.id;
-  for (std::size_t row = 1; row < ids.size(); ++row) {
-    if (ids[row] == ids[row - 1]) {
-      trace.problems.Note("graph nodes that share an id", 1, fmt::format("node {}", ids[row]));
+    for (RowId done = row; done != kNoRow && visits[done] == Visit::kOnPath;
+         done = nodes.parent[done]) {
+      visits[done] = Visit::kDone;
     }
   }
+  return num_cycles;
 }
 
 }  // namespace
@@ -191,7 +160,10 @@ Result<Node> NodeReader::Read(std::string& text) {
   try {
     simdjson::ondemand::document document =
         parser_.iterate(simdjson::padded_string_view(text.data(), text.size(), text.capacity()));
-    ReadFields(document.get_object());
+    for (auto field : document.get_object()) {
+      node_.is_empty = false;
+      ReadField(field.unescaped_key(), field.value());
+    }
   } catch (const simdjson::simdjson_error& error) {
     return InvalidNode(error.what());
   }
@@ -201,13 +173,6 @@ Result<Node> NodeReader::Read(std::string& text) {
   }
   DecideKind();
   return node_;
-}
-
-void NodeReader::ReadFields(simdjson::ondemand::object object) {
-  for (auto field : object) {
-    node_.is_empty = false;
-    ReadField(field.unescaped_key(), field.value());
-  }
 }
 
 void NodeReader::ReadField(std::string_view key, simdjson::ondemand::value value) {
@@ -244,14 +209,12 @@ void NodeReader::ReadTensors(std::string_view prefix, simdjson::ondemand::object
   for (auto field : tensors) {
     const std::string_view key = field.unescaped_key();
     const std::string_view raw = ReadValue(field.value()).raw;
-    bool is_column = false;
-    for (const TextColumn& column : kTextColumns) {
-      if (column.nested_prefix == prefix && column.nested_key == key) {
-        node_.row.*column.member = strings_.Intern(raw);
-        is_column = true;
-      }
-    }
-    if (!is_column) {
+    const auto* const column = std::ranges::find_if(kTextColumns, [&](const TextColumn& each) {
+      return each.nested_prefix == prefix && each.nested_key == key;
+    });
+    if (column != kTextColumns.end()) {
+      node_.row.*column->member = strings_.Intern(raw);
+    } else {
       Keep(fmt::format("{}.{}", prefix, key), raw);
     }
   }
@@ -289,34 +252,20 @@ bool NodeReader::TakeColumn(std::string_view key, const Value& value) {
   if (key == "ts" || key == "dur") {
     return TakeTime(key, value.raw, node_.row);
   }
-  return TakeText(key, value) || TakeNumber(key, value.raw, node_.row);
-}
-
-bool NodeReader::TakeText(std::string_view key, const Value& value) {
-  if (key == "name" && value.is_string) {
-    node_.row.name = strings_.Intern(value.content);
+  if ((key == "name" || key == "op_schema") && value.is_string) {
+    (key == "name" ? node_.row.name : node_.row.op_schema) = strings_.Intern(value.content);
     return true;
   }
-  if (key == "op_schema" && value.is_string) {
-    node_.row.op_schema = strings_.Intern(value.content);
+  if (const auto* column = std::ranges::find(kTextColumns, key, &TextColumn::flat_key);
+      column != kTextColumns.end()) {
+    node_.row.*column->member = strings_.Intern(value.raw);
     return true;
   }
-  for (const TextColumn& column : kTextColumns) {
-    if (column.flat_key == key) {
-      node_.row.*column.member = strings_.Intern(value.raw);
-      return true;
-    }
-  }
-  return false;
+  return TakeNumber(key, value.raw, node_.row);
 }
 
 void NodeReader::Keep(std::string_view key, std::string_view raw) {
-  if (!attributes_.empty()) {
-    attributes_.push_back(',');
-  }
-  attributes_.append(Quoted(key));
-  attributes_.push_back(':');
-  attributes_.append(raw);
+  attributes_ += fmt::format("{}{}:{}", attributes_.empty() ? "" : ",", QuoteJson(key), raw);
 }
 
 void NodeReader::DecideKind() {
@@ -333,7 +282,11 @@ void NodeReader::DecideKind() {
 void LinkNodes(Trace& trace, std::vector<std::int64_t> parent_ids) {
   GraphNodes& nodes = trace.graph_nodes;
   SortById(nodes, parent_ids);
-  NoteDuplicates(trace);
+  for (std::size_t row = 1; row < nodes.size(); ++row) {
+    if (nodes.id[row] == nodes.id[row - 1]) {
+      trace.problems.Note("graph nodes that share an id", 1, fmt::format("node {}", nodes.id[row]));
+    }
+  }
   const trace::RowIndex by_id(nodes.id);
   const RowId root = FindProcessRoot(trace);
   for (RowId row = 0; row < nodes.size(); ++row) {

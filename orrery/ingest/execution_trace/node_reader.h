@@ -40,13 +40,11 @@ class NodeReader {
     bool is_string = false;
   };
 
-  void ReadFields(simdjson::ondemand::object object);
   void ReadField(std::string_view key, simdjson::ondemand::value value);
   void ReadAttributes(simdjson::ondemand::array attributes);
   void ReadTensors(std::string_view prefix, simdjson::ondemand::object tensors);
   void TakeOrKeep(std::string_view key, const Value& value);
   bool TakeColumn(std::string_view key, const Value& value);
-  bool TakeText(std::string_view key, const Value& value);
   void Keep(std::string_view key, std::string_view raw);
   void DecideKind();
 

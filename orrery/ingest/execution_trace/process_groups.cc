@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -18,35 +19,25 @@ constexpr std::string_view kDefaultGroup = "default_pg";
 // A world larger than this is damage, not a machine; its list of ranks would not fit in memory.
 constexpr std::int32_t kLargestListedWorld = 1 << 20;
 
-std::string ListOfFirst(std::int32_t num_ranks) {
-  std::string list = "[";
-  for (std::int32_t rank = 0; rank < num_ranks; ++rank) {
-    fmt::format_to(std::back_inserter(list), "{}{}", rank == 0 ? "" : ",", rank);
-  }
-  return list + "]";
-}
-
 void ReadRanks(Trace& trace, const std::optional<JsonElement>& ranks, ProcessGroups::Row& row) {
   if (ArraySize(ranks) > 0) {
     row.ranks = trace.strings.Intern(simdjson::minify(*ranks));
   } else if (ranks && row.num_ranks > 0 && row.num_ranks <= kLargestListedWorld) {
     // An empty list stands for all ranks of the world.
-    row.ranks = trace.strings.Intern(ListOfFirst(row.num_ranks));
+    row.ranks = trace.strings.Intern(
+        fmt::format("[{}]", fmt::join(std::views::iota(0, row.num_ranks), ",")));
     trace.info.world_size = row.num_ranks;
     trace.info.backend = trace.Text(row.backend);
   }
 }
 
-bool RefersTo(const Trace& trace, RowId group, const GroupReference& reference) {
-  if (reference.communicator != 0 && trace.process_groups.communicator[group] != 0) {
-    return trace.process_groups.communicator[group] == reference.communicator;
-  }
-  return !reference.name.empty() && trace.Text(trace.process_groups.name[group]) == reference.name;
-}
-
 RowId FindGroup(const Trace& trace, const GroupReference& reference) {
-  for (RowId group = 0; group < trace.process_groups.size(); ++group) {
-    if (RefersTo(trace, group, reference)) {
+  const ProcessGroups& groups = trace.process_groups;
+  for (RowId group = 0; group < groups.size(); ++group) {
+    const bool by_communicator = reference.communicator != 0 && groups.communicator[group] != 0;
+    if (by_communicator
+            ? groups.communicator[group] == reference.communicator
+            : !reference.name.empty() && trace.Text(groups.name[group]) == reference.name) {
       return group;
     }
   }
@@ -88,22 +79,6 @@ void ReadGroups(Trace& trace, RowId node) {
   }
 }
 
-void FillUnknown(Trace& trace, RowId group, const GroupReference& reference) {
-  ProcessGroups& groups = trace.process_groups;
-  const auto fill_number = [&](std::int32_t& target, std::int32_t number) {
-    target = target < 0 ? number : target;
-  };
-  fill_number(groups.num_ranks[group], reference.num_ranks);
-  fill_number(groups.rank_start[group], reference.rank_start);
-  fill_number(groups.rank_stride[group], reference.rank_stride);
-  if (groups.description[group] == StringId::kEmpty) {
-    groups.description[group] = trace.strings.Intern(reference.description);
-  }
-  if (reference.description == kDefaultGroup && trace.info.world_size < 0) {
-    trace.info.world_size = reference.num_ranks;
-  }
-}
-
 // Old files name neither members nor purpose: the only group with more than one rank is taken for
 // the world.
 bool IsWorld(const Trace& trace, RowId group) {
@@ -111,7 +86,7 @@ bool IsWorld(const Trace& trace, RowId group) {
   if (trace.Text(groups.description[group]) == kDefaultGroup) {
     return true;
   }
-  const auto num_alone = std::count(groups.num_ranks.begin(), groups.num_ranks.end(), 1);
+  const auto num_alone = std::ranges::count(groups.num_ranks, 1);
   return groups.num_ranks[group] != 1 && groups.size() - static_cast<std::size_t>(num_alone) == 1;
 }
 
@@ -135,7 +110,19 @@ RowId ResolveGroup(Trace& trace, const GroupReference& reference) {
     group = trace.process_groups.Append(
         {.name = trace.strings.Intern(reference.name), .communicator = reference.communicator});
   }
-  FillUnknown(trace, group, reference);
+  ProcessGroups& groups = trace.process_groups;
+  const auto fill = [](std::int32_t& known, std::int32_t number) {
+    known = known < 0 ? number : known;
+  };
+  fill(groups.num_ranks[group], reference.num_ranks);
+  fill(groups.rank_start[group], reference.rank_start);
+  fill(groups.rank_stride[group], reference.rank_stride);
+  if (groups.description[group] == StringId::kEmpty) {
+    groups.description[group] = trace.strings.Intern(reference.description);
+  }
+  if (reference.description == kDefaultGroup) {
+    fill(trace.info.world_size, reference.num_ranks);
+  }
   return group;
 }
 

@@ -9,7 +9,7 @@
 #include <simdjson.h>
 
 #include "orrery/base/byte_source.h"
-#include "orrery/ingest/execution_trace/reading_for_test.h"
+#include "orrery/ingest/execution_trace/reading_test.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
@@ -194,7 +194,7 @@ TEST(ExecutionTraceSamples, GiveFakeGroupsTheirSizes) {
   EXPECT_EQ(fsdp.info.world_size, 64);
   for (RowId row = 0; row < fsdp.collectives.size(); ++row) {
     EXPECT_EQ(fsdp.collectives.group[row], 0U);
-    const bool gathers = fsdp.collectives.kind[row] == trace::CollectiveKind::kAllGather;
+    const bool gathers = fsdp.collectives.kind[row] == CollectiveKind::kAllGather;
     const std::int64_t small =
         gathers ? fsdp.collectives.in_bytes[row] : fsdp.collectives.out_bytes[row];
     const std::int64_t large =

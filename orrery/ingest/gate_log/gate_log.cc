@@ -9,10 +9,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/json_value.h"
 #include "orrery/ingest/json_records.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_stream.h"
-#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::gate_log {
@@ -67,42 +67,36 @@ class Reader {
     }
   }
 
-  [[nodiscard]] std::string Place() const { return fmt::format("step {}", num_steps_); }
-
   void AddStep(const std::optional<JsonElement>& step) {
+    const std::string place = fmt::format("step {}", num_steps_);
     if (!step || !step->is_array()) {
-      problems_.Loss("step that is not a list", 1, Place());
+      problems_.Loss("step that is not a list", 1, place);
       return;
     }
+    const auto add_experts = [&](const JsonElement& experts, const Table::Cell& layer) {
+      std::int64_t expert = 0;
+      ForEachElement(experts, [&](const JsonElement& tokens) {
+        if (const auto count = Number(tokens)) {
+          rows_.AddRow({num_steps_, layer, expert, *count});
+        } else {
+          problems_.Loss("load of an expert that is not a number", 1, place);
+        }
+        ++expert;
+      });
+    };
     const auto first = ElementAt(step, 0);
     if (!first || !first->is_array()) {
-      AddExperts(*step, std::nullopt);
-      return;
+      return add_experts(*step, {});
     }
     std::int64_t layer = 0;
-    ForEachElement(step, [&](const JsonElement& experts) { AddLayer(experts, layer++); });
-  }
-
-  void AddLayer(const JsonElement& experts, std::int64_t layer) {
-    if (!experts.is_array()) {
-      problems_.Loss("layer that is not a list", 1, Place());
-      return;
-    }
-    AddExperts(experts, layer);
-  }
-
-  void AddExperts(const JsonElement& experts, std::optional<std::int64_t> layer) {
-    std::int64_t expert = 0;
-    ForEachElement(experts, [&](const JsonElement& tokens) { AddRow(layer, expert++, tokens); });
-  }
-
-  void AddRow(std::optional<std::int64_t> layer, std::int64_t expert, const JsonElement& tokens) {
-    const auto count = Number(tokens);
-    if (!count) {
-      problems_.Loss("load of an expert that is not a number", 1, Place());
-      return;
-    }
-    rows_.AddRow({num_steps_, Table::CellOf(layer), expert, *count});
+    ForEachElement(step, [&](const JsonElement& experts) {
+      if (experts.is_array()) {
+        add_experts(experts, layer);
+      } else {
+        problems_.Loss("layer that is not a list", 1, place);
+      }
+      ++layer;
+    });
   }
 
   JsonStream stream_;

@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <optional>
-#include <string_view>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/text.h"
+#include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/hlo.h"
-#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
-#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {
@@ -24,6 +19,16 @@ namespace {
 using trace::ActivityKind;
 using trace::CopyKind;
 using trace::Trace;
+
+// Calls `visit(table)` for each table whose rows have times of the recording.
+void ForEachTimedTable(auto& trace, auto visit) {
+  ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
+    if constexpr (requires { table.begin_ns; } &&
+                  !std::is_same_v<std::remove_const_t<Table>, trace::GraphNodes>) {
+      visit(table);
+    }
+  });
+}
 
 constexpr std::int64_t kDayNs = std::int64_t{86'400} * 1'000'000'000;
 
@@ -48,29 +53,16 @@ RecordingWindow FindWindow(const Trace& trace) {
     window.longest_ns = 2 * (window.end_ns - begin_ns) + 1'000'000'000;
     return window;
   }
-  ForEachTable(trace, [&]<typename Table>(const char*, const Table& table) {
-    if constexpr (requires { table.begin_ns; } && !std::is_same_v<Table, trace::GraphNodes>) {
-      for (const std::int64_t time_ns : table.begin_ns) {
-        window.end_ns = std::max(window.end_ns, time_ns);
-      }
+  ForEachTimedTable(trace, [&](const auto& table) {
+    for (const std::int64_t time_ns : table.begin_ns) {
+      window.end_ns = std::max(window.end_ns, time_ns);
     }
   });
   return window;
 }
 
 CopyKind CopyKindOf(std::string_view name) {
-  using Entry = std::pair<std::string_view, CopyKind>;
-  static constexpr auto kKinds = std::to_array<Entry>({
-      {"HtoD", CopyKind::kHostToDevice},
-      {"DtoH", CopyKind::kDeviceToHost},
-      {"HtoA", CopyKind::kHostToArray},
-      {"AtoH", CopyKind::kArrayToHost},
-      {"AtoA", CopyKind::kArrayToArray},
-      {"AtoD", CopyKind::kArrayToDevice},
-      {"DtoA", CopyKind::kDeviceToArray},
-      {"DtoD", CopyKind::kDeviceToDevice},
-      {"HtoH", CopyKind::kHostToHost},
-      {"PtoP", CopyKind::kPeerToPeer},
+  static constexpr auto kWords = std::to_array<std::pair<std::string_view, CopyKind>>({
       {"HOST_TO_DEVICE", CopyKind::kHostToDevice},
       {"DEVICE_TO_HOST", CopyKind::kDeviceToHost},
       {"DEVICE_TO_DEVICE", CopyKind::kDeviceToDevice},
@@ -83,12 +75,14 @@ CopyKind CopyKindOf(std::string_view name) {
       {"MemcpyH2H", CopyKind::kHostToHost},
       {"MemcpyP2P", CopyKind::kPeerToPeer},
   });
-  for (const auto& [word, kind] : kKinds) {
-    if (name.find(word) != std::string_view::npos) {
-      return kind;
+  for (std::size_t kind = 1; kind + 1 < kCopyDirections.size(); ++kind) {
+    if (Contains(name, kCopyDirections[kind])) {
+      return static_cast<CopyKind>(kind);
     }
   }
-  return CopyKind::kUnknown;
+  const auto word =
+      std::ranges::find_if(kWords, [&](const auto& entry) { return Contains(name, entry.first); });
+  return word == kWords.end() ? CopyKind::kUnknown : word->second;
 }
 
 // The activity behind a kernel of the ROCm runtime.
@@ -110,8 +104,8 @@ struct NameInfo {
 };
 
 RowId FindOperator(const trace::HostOps& ops, RowId track, std::int64_t begin_ns) {
-  auto row = static_cast<RowId>(
-      std::lower_bound(ops.begin_ns.begin(), ops.begin_ns.end(), begin_ns) - ops.begin_ns.begin());
+  auto row =
+      static_cast<RowId>(std::ranges::lower_bound(ops.begin_ns, begin_ns) - ops.begin_ns.begin());
   RowId found = kNoRow;
   // The innermost of those that begin there.
   for (; row < ops.size() && ops.begin_ns[row] == begin_ns; ++row) {
@@ -125,18 +119,14 @@ enum class XlaPlace { kNone, kDeviceOps, kAsyncOps, kDeviceOther, kSteps, kHost 
 XlaPlace PlaceOf(const Trace& trace, RowId track) {
   const std::string_view process = trace.Text(trace.tracks.process_name[track]);
   const std::string_view thread = trace.Text(trace.tracks.name[track]);
-  if (process.find("/device:") == std::string_view::npos) {
-    return process.find("/host:") == std::string_view::npos ? XlaPlace::kNone : XlaPlace::kHost;
+  if (!Contains(process, "/device:")) {
+    return Contains(process, "/host:") ? XlaPlace::kHost : XlaPlace::kNone;
   }
-  if (thread == "Steps") {
-    return XlaPlace::kSteps;
-  }
-  if (thread == "Async XLA Ops") {
-    return XlaPlace::kAsyncOps;
-  }
-  const bool runs_operators = thread.find("XLA Ops") != std::string_view::npos ||
-                              thread.find("Stream") != std::string_view::npos;
-  return runs_operators ? XlaPlace::kDeviceOps : XlaPlace::kDeviceOther;
+  const bool runs_operators = Contains(thread, "XLA Ops") || Contains(thread, "Stream");
+  return thread == "Steps"           ? XlaPlace::kSteps
+         : thread == "Async XLA Ops" ? XlaPlace::kAsyncOps
+         : runs_operators            ? XlaPlace::kDeviceOps
+                                     : XlaPlace::kDeviceOther;
 }
 
 // By the operation's category, which the export has as a string.
@@ -154,65 +144,40 @@ ActivityKind XlaActivityKind(std::string_view extra, XlaPlace place) {
                         place == XlaPlace::kAsyncOps);
 }
 
-// Returns whether the slice has a table of its own now.
-bool PlaceXlaSlice(Trace& trace, const trace::OtherSlices::Row& slice, XlaPlace place) {
-  switch (place) {
-    case XlaPlace::kDeviceOps:
-    case XlaPlace::kAsyncOps:
-    case XlaPlace::kDeviceOther:
-      trace.activities.Append({.begin_ns = slice.begin_ns,
-                               .duration_ns = slice.duration_ns,
-                               .name = slice.name,
-                               .track = slice.track,
-                               .kind = XlaActivityKind(trace.Text(slice.extra), place),
-                               .extra = slice.extra});
-      return true;
-    case XlaPlace::kSteps:
-    case XlaPlace::kHost:
-      trace.annotations.Append({.begin_ns = slice.begin_ns,
-                                .duration_ns = slice.duration_ns,
-                                .name = slice.name,
-                                .track = slice.track,
-                                .kind = place == XlaPlace::kSteps ? trace::AnnotationKind::kDevice
-                                                                  : trace::AnnotationKind::kHost,
-                                .extra = slice.extra});
-      return true;
-    case XlaPlace::kNone:
-      return false;
-  }
-  return false;
-}
-
-void MarkDeviceTracks(Trace& trace) {
-  trace::Tracks& tracks = trace.tracks;
-  for (RowId track = 0; track < tracks.size(); ++track) {
-    if (const auto device = DeviceInXlaName(trace.Text(tracks.process_name[track]))) {
-      tracks.kind[track] = trace::TrackKind::kDevice;
-      tracks.device[track] = *device;
-    }
+void PlaceXlaSlice(Trace& trace, const trace::OtherSlices::Row& slice, XlaPlace place) {
+  if (place == XlaPlace::kNone) {
+    trace.other_slices.Append(slice);
+  } else if (place == XlaPlace::kSteps || place == XlaPlace::kHost) {
+    trace.annotations.Append({.begin_ns = slice.begin_ns,
+                              .duration_ns = slice.duration_ns,
+                              .name = slice.name,
+                              .track = slice.track,
+                              .kind = place == XlaPlace::kSteps ? trace::AnnotationKind::kDevice
+                                                                : trace::AnnotationKind::kHost,
+                              .extra = slice.extra});
+  } else {
+    trace.activities.Append({.begin_ns = slice.begin_ns,
+                             .duration_ns = slice.duration_ns,
+                             .name = slice.name,
+                             .track = slice.track,
+                             .kind = XlaActivityKind(trace.Text(slice.extra), place),
+                             .extra = slice.extra});
   }
 }
 
 }  // namespace
 
 void ShiftTimes(Trace& trace, std::int64_t base_ns) {
-  ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
-    if constexpr (requires { table.begin_ns; } && !std::is_same_v<Table, trace::GraphNodes>) {
-      for (std::int64_t& time_ns : table.begin_ns) {
-        time_ns += base_ns;
-      }
-    }
-  });
-  for (std::int64_t& time_ns : trace.flows.end_ns) {
-    time_ns += base_ns;
-  }
+  const auto shift = [base_ns](std::int64_t& time_ns) { time_ns += base_ns; };
+  ForEachTimedTable(trace, [&](auto& table) { std::ranges::for_each(table.begin_ns, shift); });
+  std::ranges::for_each(trace.flows.end_ns, shift);
 }
 
 void ClipDurations(Trace& trace) {
   const RecordingWindow window = FindWindow(trace);
   std::int64_t clipped = 0;
-  ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
-    if constexpr (requires { table.duration_ns; } && !std::is_same_v<Table, trace::GraphNodes>) {
+  ForEachTimedTable(trace, [&](auto& table) {
+    if constexpr (requires { table.duration_ns; }) {
       for (RowId row = 0; row < table.size(); ++row) {
         if (table.duration_ns[row] > window.longest_ns) {
           table.duration_ns[row] = std::max<std::int64_t>(0, window.end_ns - table.begin_ns[row]);
@@ -270,15 +235,16 @@ bool ClassifyXlaSlices(Trace& trace) {
   if (!has_device) {
     return false;
   }
-  MarkDeviceTracks(trace);
-  const trace::OtherSlices slices = std::move(trace.other_slices);
-  trace.other_slices = {};
+  for (RowId track = 0; track < trace.tracks.size(); ++track) {
+    if (const auto device = DeviceInXlaName(trace.Text(trace.tracks.process_name[track]))) {
+      trace.tracks.kind[track] = trace::TrackKind::kDevice;
+      trace.tracks.device[track] = *device;
+    }
+  }
+  const trace::OtherSlices slices = std::exchange(trace.other_slices, {});
   for (RowId row = 0; row < slices.size(); ++row) {
     const trace::OtherSlices::Row slice = slices.At(row);
-    const XlaPlace place = slice.track == kNoRow ? XlaPlace::kNone : places[slice.track];
-    if (!PlaceXlaSlice(trace, slice, place)) {
-      trace.other_slices.Append(slice);
-    }
+    PlaceXlaSlice(trace, slice, slice.track == kNoRow ? XlaPlace::kNone : places[slice.track]);
   }
   return true;
 }

@@ -1,16 +1,12 @@
 #include "orrery/ingest/kineto/assembler.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <string>
+#include <numeric>
 #include <tuple>
-#include <utility>
-#include <vector>
-
-#include <tsl/robin_map.h>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/row_numbers.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/trace/tables.h"
@@ -50,18 +46,6 @@ std::vector<RowId> MergeDistinct(const Table& from, const std::vector<StringId>&
   return here;
 }
 
-void Renumber(std::vector<RowId>& column, std::size_t first, const std::vector<RowId>& here) {
-  for (std::size_t row = first; row < column.size(); ++row) {
-    column[row] = column[row] == kNoRow ? kNoRow : here[column[row]];
-  }
-}
-
-void Shift(std::vector<RowId>& column, std::size_t first, std::size_t by) {
-  for (std::size_t row = first; row < column.size(); ++row) {
-    column[row] = column[row] == kNoRow ? kNoRow : column[row] + static_cast<RowId>(by);
-  }
-}
-
 }  // namespace
 
 void Features::Merge(const Features& other) {
@@ -73,45 +57,44 @@ void Features::Merge(const Features& other) {
 }
 
 void Assembler::Add(const Chunk& chunk) {
-  num_events_ += chunk.num_events;
-  features_.Merge(chunk.features);
-  trace_.problems.Merge(chunk.rows.problems);
-  MergeRows(chunk, trace_.strings.Merge(chunk.rows.strings));
-}
-
-void Assembler::MergeRows(const Chunk& chunk, const std::vector<StringId>& strings) {
-  const auto track_here = MergeDistinct(chunk.rows.tracks, strings, trace_.tracks, tracks_);
+  num_events += chunk.num_events;
+  features.Merge(chunk.features);
+  trace.problems.Merge(chunk.rows.problems);
+  const std::vector<StringId> strings = trace.strings.Merge(chunk.rows.strings);
+  const auto track_here = MergeDistinct(chunk.rows.tracks, strings, trace.tracks, tracks_);
   const auto shape_here =
-      MergeDistinct(chunk.rows.launch_shapes, strings, trace_.launch_shapes, shapes_);
+      MergeDistinct(chunk.rows.launch_shapes, strings, trace.launch_shapes, shapes_);
   const auto group_here =
-      MergeDistinct(chunk.rows.process_groups, strings, trace_.process_groups, groups_);
-  const std::size_t first_op = trace_.host_ops.size();
-  const std::size_t first_activity = trace_.activities.size();
-  const std::size_t first_collective = trace_.collectives.size();
+      MergeDistinct(chunk.rows.process_groups, strings, trace.process_groups, groups_);
+  const std::size_t first_op = trace.host_ops.size();
+  const std::size_t first_activity = trace.activities.size();
+  const std::size_t first_collective = trace.collectives.size();
 
   const auto append = [&](auto& into, const auto& from) {
     const std::size_t first = into.size();
     AppendRows(into, from, strings);
     if constexpr (requires { into.track; }) {
-      Renumber(into.track, first, track_here);
+      Renumber(into.track, track_here, first);
     }
   };
-  append(trace_.activities, chunk.rows.activities);
-  append(trace_.host_ops, chunk.rows.host_ops);
-  append(trace_.runtime_calls, chunk.rows.runtime_calls);
-  append(trace_.annotations, chunk.rows.annotations);
-  append(trace_.collectives, chunk.rows.collectives);
-  append(trace_.syncs, chunk.rows.syncs);
-  append(trace_.memory_events, chunk.rows.memory_events);
-  append(trace_.counters, chunk.rows.counters);
-  append(trace_.python_calls, chunk.rows.python_calls);
-  append(trace_.instants, chunk.rows.instants);
-  append(trace_.other_slices, chunk.rows.other_slices);
+  append(trace.activities, chunk.rows.activities);
+  append(trace.host_ops, chunk.rows.host_ops);
+  append(trace.runtime_calls, chunk.rows.runtime_calls);
+  append(trace.annotations, chunk.rows.annotations);
+  append(trace.collectives, chunk.rows.collectives);
+  append(trace.syncs, chunk.rows.syncs);
+  append(trace.memory_events, chunk.rows.memory_events);
+  append(trace.counters, chunk.rows.counters);
+  append(trace.python_calls, chunk.rows.python_calls);
+  append(trace.instants, chunk.rows.instants);
+  append(trace.other_slices, chunk.rows.other_slices);
 
-  Renumber(trace_.activities.shape, first_activity, shape_here);
-  Renumber(trace_.collectives.group, first_collective, group_here);
-  Shift(trace_.activities.collective, first_activity, first_collective);
-  Shift(trace_.host_ops.collective, first_op, first_collective);
+  std::vector<RowId> collective_here(chunk.rows.collectives.size());
+  std::iota(collective_here.begin(), collective_here.end(), static_cast<RowId>(first_collective));
+  Renumber(trace.activities.shape, shape_here, first_activity);
+  Renumber(trace.collectives.group, group_here, first_collective);
+  Renumber(trace.activities.collective, collective_here, first_activity);
+  Renumber(trace.host_ops.collective, collective_here, first_op);
 
   const auto text = [&](StringId id) { return strings[static_cast<std::size_t>(id)]; };
   for (FlowEnd end : chunk.flow_ends) {
@@ -128,7 +111,7 @@ void Assembler::MergeRows(const Chunk& chunk, const std::vector<StringId>& strin
 }
 
 void Assembler::NameTracks() {
-  trace::Tracks& tracks = trace_.tracks;
+  trace::Tracks& tracks = trace.tracks;
   const auto text_process = tracks.process_name;
   for (const TrackName& name : track_names_) {
     for (RowId row = 0; row < tracks.size(); ++row) {
@@ -147,8 +130,7 @@ std::vector<std::pair<FlowEnd, FlowEnd>> Assembler::PairFlows() {
   const auto key = [](const FlowEnd& end) {
     return std::tuple(end.category, end.id, !end.is_start);
   };
-  std::stable_sort(flow_ends_.begin(), flow_ends_.end(),
-                   [&](const FlowEnd& a, const FlowEnd& b) { return key(a) < key(b); });
+  std::ranges::stable_sort(flow_ends_, {}, key);
   std::vector<std::pair<FlowEnd, FlowEnd>> forward_backward;
   std::int64_t unpaired = 0;
   std::size_t at = 0;
@@ -160,19 +142,19 @@ std::vector<std::pair<FlowEnd, FlowEnd>> Assembler::PairFlows() {
       continue;
     }
     const FlowEnd& end = flow_ends_[at++];
-    if (FindCategory(trace_.Text(start.category)) == Category::kForwardBackwardFlow) {
+    if (FindCategory(trace.Text(start.category)) == Category::kForwardBackwardFlow) {
       forward_backward.emplace_back(start, end);
       continue;
     }
-    trace_.flows.Append({.begin_ns = start.time_ns,
-                         .begin_track = start.track,
-                         .end_ns = end.time_ns,
-                         .end_track = end.track,
-                         .category = start.category,
-                         .name = start.name,
-                         .id = start.id});
+    trace.flows.Append({.begin_ns = start.time_ns,
+                        .begin_track = start.track,
+                        .end_ns = end.time_ns,
+                        .end_track = end.track,
+                        .category = start.category,
+                        .name = start.name,
+                        .id = start.id});
   }
-  trace_.problems.Note("flow event without its other end", unpaired);
+  trace.problems.Note("flow event without its other end", unpaired);
   flow_ends_.clear();
   return forward_backward;
 }

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,12 +12,16 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/lookup.h"
+#include "orrery/base/parse_number.h"
+#include "orrery/base/row_numbers.h"
 #include "orrery/base/string_table.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/shape_text.h"
 #include "orrery/trace/tables.h"
@@ -25,38 +31,13 @@ namespace orrery::ingest::kineto {
 namespace {
 
 using trace::ArrayItems;
-using trace::CollectiveKind;
 using trace::Collectives;
-using trace::DataType;
 using trace::NumElements;
 using trace::Trace;
 
-// Classifies each kernel name once.
-class KernelNames {
- public:
-  explicit KernelNames(const Trace& trace) : trace_(trace), known_(trace.strings.size()) {}
-
-  const std::optional<trace::CommunicationKernel>& Classify(StringId name) {
-    Known& known = known_[static_cast<std::size_t>(name)];
-    if (!known.asked) {
-      known = {.asked = true, .kernel = trace::ClassifyCommunicationKernel(trace_.Text(name))};
-    }
-    return known.kernel;
-  }
-
- private:
-  struct Known {
-    bool asked = false;
-    std::optional<trace::CommunicationKernel> kernel;
-  };
-
-  const Trace& trace_;
-  std::vector<Known> known_;
-};
-
 DataType TypeInList(std::string_view types) {
   for (const std::string_view item : ArrayItems(types)) {
-    const DataType type = trace::ParseDataType(Unquoted(item));
+    const DataType type = ParseDataType(Unquoted(item));
     if (type != DataType::kUnknown) {
       return type;
     }
@@ -95,7 +76,6 @@ class Builder {
   explicit Builder(Trace& trace)
       : trace_(trace),
         args_(std::move(trace.collectives)),
-        names_(trace),
         call_name_(trace.strings.Find("record_param_comms")) {
     trace_.collectives = {};
   }
@@ -133,7 +113,10 @@ class Builder {
       if (!may_communicate) {
         continue;
       }
-      const auto& kernel = names_.Classify(trace_.activities.name[row]);
+      const StringId name = trace_.activities.name[row];
+      const auto kernel = FindOrAdd(kernel_of_name_, static_cast<std::uint32_t>(name), [&] {
+        return trace::ClassifyCommunicationKernel(trace_.Text(name));
+      });
       if (kernel || own_args != kNoRow) {
         AddKernel(row, own_args, kernel.value_or(trace::CommunicationKernel{}));
       }
@@ -146,17 +129,14 @@ class Builder {
     const std::int64_t begin_ns = trace_.activities.begin_ns[row];
     const std::int64_t end_ns = begin_ns + trace_.activities.duration_ns[row];
     Collectives& all = trace_.collectives;
-    if (call != kNoRow) {
-      if (const auto known = of_call_.find(call); known != of_call_.end()) {
-        const RowId instance = known->second;
-        trace_.activities.collective[row] = instance;
-        ++all.num_kernels[instance];
-        const std::int64_t last_ns =
-            std::max(end_ns, all.begin_ns[instance] + all.duration_ns[instance]);
-        all.begin_ns[instance] = std::min(all.begin_ns[instance], begin_ns);
-        all.duration_ns[instance] = last_ns - all.begin_ns[instance];
-        return;
-      }
+    if (const RowId known = call == kNoRow ? kNoRow : FindOr(of_call_, call, kNoRow);
+        known != kNoRow) {
+      trace_.activities.collective[row] = known;
+      ++all.num_kernels[known];
+      const std::int64_t last_ns = std::max(end_ns, all.begin_ns[known] + all.duration_ns[known]);
+      all.begin_ns[known] = std::min(all.begin_ns[known], begin_ns);
+      all.duration_ns[known] = last_ns - all.begin_ns[known];
+      return;
     }
     Collectives::Row instance = Describe(call, own_args, kernel);
     instance.begin_ns = begin_ns;
@@ -168,10 +148,11 @@ class Builder {
 
   void AddCallsWithoutKernels() {
     for (RowId op = 0; op < trace_.host_ops.size(); ++op) {
-      if (!IsCall(op) || of_call_.contains(op) || IsWait(op)) {
-        if (!of_call_.contains(op)) {
-          trace_.host_ops.collective[op] = kNoRow;
-        }
+      if (of_call_.contains(op)) {
+        continue;
+      }
+      if (!IsCall(op) || IsWait(op)) {
+        trace_.host_ops.collective[op] = kNoRow;
         continue;
       }
       ++without_kernel_;
@@ -218,7 +199,7 @@ class Builder {
       return trace_.Text(args_.name[args]) == "wait";
     }
     const std::string_view values = trace_.Text(trace_.host_ops.concrete_inputs[op]);
-    if (values.find("\"wait\"") != std::string_view::npos) {
+    if (Contains(values, "\"wait\"")) {
       return true;
     }
     if (values.empty() && trace_.host_ops.input_types[op] == StringId::kEmpty) {
@@ -250,8 +231,8 @@ class Builder {
     if (row.data_type == DataType::kUnknown) {
       row.data_type = kernel.data_type;
     }
-    row.in_bytes = trace::SizeInBytes(row.in_elements, row.data_type);
-    row.out_bytes = trace::SizeInBytes(row.out_elements, row.data_type);
+    row.in_bytes = SizeInBytes(row.in_elements, row.data_type);
+    row.out_bytes = SizeInBytes(row.out_elements, row.data_type);
     return row;
   }
 
@@ -268,7 +249,10 @@ class Builder {
     const auto group_size =
         items.size() >= 8 ? ParseInteger(text_at(items.size() - 1)) : std::nullopt;
     if (group && *group != 0) {
-      row.group = GroupOf(*group, group_size.value_or(-1));
+      row.group = FindOrAdd(groups_, *group, [&] {
+        return trace_.process_groups.Append(
+            {.num_ranks = SmallOrUnknown(group_size.value_or(-1)), .communicator = *group});
+      });
     }
     const std::string_view dims = trace_.Text(trace_.host_ops.input_dims[call]);
     row.in_elements = NumElements(ItemAt(dims, 0)).value_or(-1);
@@ -277,27 +261,13 @@ class Builder {
     row.name = trace_.strings.Intern(std::string(text_at(4)));
   }
 
-  RowId GroupOf(std::uint64_t communicator, std::int64_t num_ranks) {
-    const auto known = groups_.find(communicator);
-    if (known != groups_.end()) {
-      return known->second;
-    }
-    const bool fits = num_ranks >= 0 && num_ranks <= INT32_MAX;
-    const RowId row =
-        trace_.process_groups.Append({.num_ranks = fits ? static_cast<std::int32_t>(num_ranks) : -1,
-                                      .communicator = communicator});
-    groups_.emplace(communicator, row);
-    return row;
-  }
-
   // The annotation "nccl:all_reduce" inside a call, or kNoRow.
   [[nodiscard]] RowId AnnotationIn(RowId call) const {
     const trace::Annotations& ranges = trace_.annotations;
     const std::int64_t begin_ns = trace_.host_ops.begin_ns[call];
     const std::int64_t end_ns = begin_ns + trace_.host_ops.duration_ns[call];
-    auto at = static_cast<RowId>(
-        std::lower_bound(ranges.begin_ns.begin(), ranges.begin_ns.end(), begin_ns) -
-        ranges.begin_ns.begin());
+    auto at = static_cast<RowId>(std::ranges::lower_bound(ranges.begin_ns, begin_ns) -
+                                 ranges.begin_ns.begin());
     for (; at < ranges.size() && ranges.begin_ns[at] <= end_ns; ++at) {
       if (ranges.track[at] == trace_.host_ops.track[call] &&
           trace_.Text(ranges.name[at]).starts_with("nccl:")) {
@@ -341,60 +311,39 @@ class Builder {
                        : IsGatherLike(kind) ? -1
                                             : row.in_elements;
     row.data_type = TypeInList(trace_.Text(trace_.host_ops.input_types[op]));
-    row.in_bytes = trace::SizeInBytes(row.in_elements, row.data_type);
-    row.out_bytes = trace::SizeInBytes(row.out_elements, row.data_type);
+    row.in_bytes = SizeInBytes(row.in_elements, row.data_type);
+    row.out_bytes = SizeInBytes(row.out_elements, row.data_type);
     return row;
   }
 
   // Calls and kernels were added alternately; links follow the rows to their place in time.
   void Sort() {
-    Collectives& all = trace_.collectives;
+    const Collectives& all = trace_.collectives;
     std::vector<RowId> order(all.size());
-    for (RowId row = 0; row < order.size(); ++row) {
-      order[row] = row;
-    }
-    std::stable_sort(order.begin(), order.end(), [&](RowId a, RowId b) {
-      return std::pair(all.begin_ns[a], -all.duration_ns[a]) <
-             std::pair(all.begin_ns[b], -all.duration_ns[b]);
-    });
-    std::vector<RowId> new_place(order.size());
-    for (RowId place = 0; place < order.size(); ++place) {
-      new_place[order[place]] = place;
-    }
-    PermuteRows(all, order);
-    for (std::vector<RowId>* links : {&trace_.activities.collective, &trace_.host_ops.collective}) {
-      for (RowId& link : *links) {
-        link = link == kNoRow ? kNoRow : new_place[link];
-      }
-    }
+    std::iota(order.begin(), order.end(), RowId{0});
+    std::ranges::stable_sort(
+        order, {}, [&](RowId row) { return std::pair(all.begin_ns[row], -all.duration_ns[row]); });
+    const std::vector<RowId> new_row = KeepRows(trace_.collectives, order);
+    Renumber(trace_.activities.collective, new_row);
+    Renumber(trace_.host_ops.collective, new_row);
   }
 
   // Waits name groups, too, among them one without a name that nobody communicates in.
   void DropUnusedGroups() {
     trace::ProcessGroups& groups = trace_.process_groups;
-    std::vector<bool> used(groups.size(), false);
-    for (const RowId group : trace_.collectives.group) {
-      if (group != kNoRow) {
-        used[group] = true;
-      }
-    }
-    std::vector<RowId> new_place(groups.size(), kNoRow);
+    const std::set<RowId> used(trace_.collectives.group.begin(), trace_.collectives.group.end());
     std::vector<RowId> kept;
     for (RowId row = 0; row < groups.size(); ++row) {
-      if (used[row] || groups.name[row] != StringId::kEmpty) {
-        new_place[row] = static_cast<RowId>(kept.size());
+      if (used.contains(row) || groups.name[row] != StringId::kEmpty) {
         kept.push_back(row);
       }
     }
-    PermuteRows(groups, kept);
-    for (RowId& group : trace_.collectives.group) {
-      group = group == kNoRow ? kNoRow : new_place[group];
-    }
+    Renumber(trace_.collectives.group, KeepRows(groups, kept));
   }
 
   Trace& trace_;
   Collectives args_;
-  KernelNames names_;
+  tsl::robin_map<std::uint32_t, std::optional<trace::CommunicationKernel>> kernel_of_name_;
   StringId call_name_;
   tsl::robin_map<RowId, RowId> of_call_;
   tsl::robin_map<std::uint64_t, RowId> groups_;

@@ -1,20 +1,11 @@
 #include "orrery/ingest/kineto/event_stream.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
-
-#include "orrery/base/byte_source.h"
-#include "orrery/base/error.h"
-#include "orrery/ingest/kineto/window_parser.h"
 
 namespace orrery::ingest::kineto {
 namespace {
@@ -22,15 +13,10 @@ namespace {
 constexpr std::size_t kMaxHeadBytes = 256 << 20;
 constexpr std::size_t kMaxEventBytes = 256 << 20;
 
-bool IsSpace(char c) {
-  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
+constexpr std::string_view kSpace = " \n\r\t";
 
 std::size_t SkipSpace(std::string_view text, std::size_t at) {
-  while (at < text.size() && IsSpace(text[at])) {
-    ++at;
-  }
-  return at;
+  return std::min(text.find_first_not_of(kSpace, at), text.size());
 }
 
 // The position after the string that begins at `at`; npos if it does not end.
@@ -45,33 +31,14 @@ std::size_t SkipString(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
-// Where the list begins if `at` is after the key "traceEvents".
-std::optional<std::size_t> ListAfterKey(std::string_view text, std::size_t at) {
-  at = SkipSpace(text, at);
-  if (at >= text.size() || text[at] != ':') {
-    return std::nullopt;
-  }
-  at = SkipSpace(text, at + 1);
-  if (at >= text.size() || text[at] != '[') {
-    return std::nullopt;
-  }
-  return at + 1;
-}
-
 // Is text[brace] == '{' after `},` with any space? Returns the position of the `}` or npos.
 std::size_t EndBefore(std::string_view text, std::size_t brace) {
-  std::size_t at = brace;
-  while (at > 0 && IsSpace(text[at - 1])) {
-    --at;
-  }
-  if (at == 0 || text[at - 1] != ',') {
+  const std::size_t comma = text.substr(0, brace).find_last_not_of(kSpace);
+  if (comma == std::string_view::npos || text[comma] != ',') {
     return std::string_view::npos;
   }
-  --at;
-  while (at > 0 && IsSpace(text[at - 1])) {
-    --at;
-  }
-  return at > 0 && text[at - 1] == '}' ? at - 1 : std::string_view::npos;
+  const std::size_t end = text.substr(0, comma).find_last_not_of(kSpace);
+  return end != std::string_view::npos && text[end] == '}' ? end : std::string_view::npos;
 }
 
 }  // namespace
@@ -91,8 +58,10 @@ std::optional<std::size_t> FindEventList(std::string_view text) {
         return std::nullopt;
       }
       if (depth == 1 && text.substr(at, end - at) == "\"traceEvents\"") {
-        if (const auto list = ListAfterKey(text, end)) {
-          return list;
+        const std::size_t colon = SkipSpace(text, end);
+        const std::size_t list = SkipSpace(text, std::min(colon + 1, text.size()));
+        if (text.substr(colon, 1) == ":" && text.substr(list, 1) == "[") {
+          return list + 1;
         }
       }
       at = end;

@@ -1,16 +1,12 @@
 #include "orrery/ingest/kineto/event_tokens.h"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 #include <utility>
+
+#include "orrery/base/lookup.h"
 
 namespace orrery::ingest::kineto {
 namespace {
-
-using Spelling = std::pair<std::string_view, ArgKey>;
 
 /// A fixed set of names and what they mean, sorted at compile time by length: names of one length
 /// are few, so a look-up is one or two comparisons.
@@ -20,8 +16,8 @@ class NameTable {
   using Entry = std::pair<std::string_view, Meaning>;
 
   constexpr explicit NameTable(const std::array<Entry, N>& entries) : sorted_(entries) {
-    std::sort(sorted_.begin(), sorted_.end(),
-              [](const Entry& a, const Entry& b) { return a.first.size() < b.first.size(); });
+    std::ranges::sort(
+        sorted_, [](const Entry& a, const Entry& b) { return a.first.size() < b.first.size(); });
     std::size_t next = 0;
     for (std::size_t length = 0; length < begin_.size(); ++length) {
       while (next < N && sorted_[next].first.size() < length) {
@@ -52,7 +48,7 @@ class NameTable {
 };
 
 // The current spelling first, then those of older files.
-constexpr auto kSpellings = std::to_array<Spelling>({
+constexpr auto kSpellings = std::to_array<std::pair<std::string_view, ArgKey>>({
 #define ORRERY_SPELLING(key, name) {name, ArgKey::key},
     ORRERY_ARG_KEYS(ORRERY_SPELLING)
 #undef ORRERY_SPELLING
@@ -64,9 +60,7 @@ constexpr NameTable<ArgKey, kSpellings.size()> kArgKeys(kSpellings);
 
 using enum Category;
 
-using Entry = std::pair<std::string_view, Category>;
-
-constexpr auto kNames = std::to_array<Entry>({
+constexpr auto kNames = std::to_array<std::pair<std::string_view, Category>>({
     {"cpu_op", kHostOp},
     {"Operator", kHostOp},
     {"user_annotation", kHostAnnotation},
@@ -133,6 +127,15 @@ void EventTokens::Clear() {
 
 Category FindCategory(std::string_view name) {
   return kCategories.Find(name, kOther);
+}
+
+std::optional<trace::ActivityKind> ActivityKindOf(Category category) {
+  constexpr auto kKinds = std::to_array<std::pair<Category, trace::ActivityKind>>(
+      {{kKernel, trace::ActivityKind::kKernel},
+       {kCopy, trace::ActivityKind::kMemcpy},
+       {kSet, trace::ActivityKind::kMemset},
+       {kOtherDeviceWork, trace::ActivityKind::kOther}});
+  return LookUp(kKinds, category);
 }
 
 bool IsCategoryOf2021(std::string_view name) {

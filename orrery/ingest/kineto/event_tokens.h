@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::kineto {
 
@@ -162,6 +165,9 @@ enum class Category : std::uint8_t {
 
 /// Recognizes the categories of the PyTorch profiler from 2021 to today.
 [[nodiscard]] Category FindCategory(std::string_view name);
+
+/// Returns the kind of device work of a category; nothing for others.
+[[nodiscard]] std::optional<trace::ActivityKind> ActivityKindOf(Category category);
 
 /// The capitalised names of 2021.
 [[nodiscard]] bool IsCategoryOf2021(std::string_view name);

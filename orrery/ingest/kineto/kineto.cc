@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,13 +9,14 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/base/json_value.h"
+#include "orrery/base/row_numbers.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
-#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/assembler.h"
-#include "orrery/ingest/kineto/pipeline.h"
+#include "orrery/ingest/kineto/event_stream.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
@@ -32,15 +34,6 @@ struct Lane {
   std::int64_t of_thread = 0;
 };
 
-std::string_view OwnMetadata(const Trace& trace) {
-  for (RowId row = 0; row < trace.metadata.size(); ++row) {
-    if (trace.Text(trace.metadata.key[row]) == "orrery" && trace.metadata.is_json[row] != 0) {
-      return trace.Text(trace.metadata.value[row]);
-    }
-  }
-  return {};
-}
-
 std::vector<Lane> ReadLanes(std::string_view metadata) {
   std::vector<Lane> lanes;
   JsonText json;
@@ -57,10 +50,9 @@ std::vector<Lane> ReadLanes(std::string_view metadata) {
   return lanes;
 }
 
-RowId FindTrack(const Trace& trace, trace::TrackKind kind, std::int64_t process,
-                std::int64_t thread) {
+RowId FindHostTrack(const Trace& trace, std::int64_t process, std::int64_t thread) {
   for (RowId row = 0; row < trace.tracks.size(); ++row) {
-    if (trace.tracks.kind[row] == kind && trace.tracks.process[row] == process &&
+    if (trace.tracks.kind[row] == trace::TrackKind::kHost && trace.tracks.process[row] == process &&
         trace.tracks.thread[row] == thread) {
       return row;
     }
@@ -71,13 +63,10 @@ RowId FindTrack(const Trace& trace, trace::TrackKind kind, std::int64_t process,
 // Where the rows of each track belong. Rows on devices name their stream and are right already.
 std::vector<RowId> HomeOfTracks(const Trace& trace, const std::vector<Lane>& lanes) {
   std::vector<RowId> home(trace.tracks.size());
-  for (RowId row = 0; row < home.size(); ++row) {
-    home[row] = row;
-  }
+  std::iota(home.begin(), home.end(), RowId{0});
   for (const Lane& lane : lanes) {
-    const auto kind = trace::TrackKind::kHost;
-    const RowId aside = FindTrack(trace, kind, lane.process, lane.thread);
-    const RowId track = FindTrack(trace, kind, lane.process, lane.of_thread);
+    const RowId aside = FindHostTrack(trace, lane.process, lane.thread);
+    const RowId track = FindHostTrack(trace, lane.process, lane.of_thread);
     // A lane of a lane would be a damaged file.
     if (aside != kNoRow && track != kNoRow && home[track] == track) {
       home[aside] = track;
@@ -86,58 +75,19 @@ std::vector<RowId> HomeOfTracks(const Trace& trace, const std::vector<Lane>& lan
   return home;
 }
 
-// Removes the tracks that lost their rows; `home` gets the new numbers.
-void DropEmptiedTracks(Trace& trace, std::vector<RowId>& home) {
-  std::vector<RowId> kept;
-  std::vector<RowId> number(home.size(), kNoRow);
-  for (RowId row = 0; row < home.size(); ++row) {
-    if (home[row] == row) {
-      number[row] = static_cast<RowId>(kept.size());
-      kept.push_back(row);
-    }
-  }
-  PermuteRows(trace.tracks, kept);
-  for (RowId& track : home) {
-    track = number[track];
-  }
-}
-
-void MoveColumn(std::vector<RowId>& column, const std::vector<RowId>& home) {
-  for (RowId& track : column) {
-    track = track == kNoRow ? kNoRow : home[track];
-  }
-}
-
-void MoveRows(Trace& trace, const std::vector<RowId>& home) {
-  trace::ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
-    if constexpr (requires { table.track; }) {
-      MoveColumn(table.track, home);
-    }
-  });
-  MoveColumn(trace.flows.begin_track, home);
-  MoveColumn(trace.flows.end_track, home);
-}
-
-template <typename Table, typename IsDerived>
-void Drop(Table& table, IsDerived&& is_derived) {
+// Drops the rows whose text in `column` begins with `prefix`.
+template <typename Table>
+void DropRows(const Trace& trace, Table& table, std::vector<StringId> Table::* column,
+              std::string_view prefix) {
   std::vector<RowId> kept;
   for (RowId row = 0; row < table.size(); ++row) {
-    if (!is_derived(row)) {
+    if (!trace.Text((table.*column)[row]).starts_with(prefix)) {
       kept.push_back(row);
     }
   }
   if (kept.size() < table.size()) {
     PermuteRows(table, kept);
   }
-}
-
-void DropDerivedRows(Trace& trace) {
-  Drop(trace.other_slices, [&](RowId row) {
-    return trace.Text(trace.other_slices.category[row]).starts_with("orrery_");
-  });
-  Drop(trace.counters, [&](RowId row) {
-    return trace.Text(trace.counters.name[row]).starts_with("orrery memory of ");
-  });
 }
 
 // Undoes what Orrery's own export adds to a file of the profiler: drops the rows that it derived
@@ -147,18 +97,36 @@ void DropDerivedRows(Trace& trace) {
 // Returns where each track's rows are now, for links that the trace does not hold yet; empty when
 // nothing moved.
 std::vector<RowId> UndoExport(Trace& trace) {
-  const std::string_view metadata = OwnMetadata(trace);
-  if (metadata.empty()) {
+  const StringId key = trace.strings.Find("orrery");
+  const auto& metadata = trace.metadata;
+  RowId own = 0;
+  while (own < metadata.size() && (metadata.key[own] != key || metadata.is_json[own] == 0)) {
+    ++own;
+  }
+  if (own == metadata.size() || key == StringId::kEmpty) {
     return {};
   }
-  DropDerivedRows(trace);
-  const std::vector<Lane> lanes = ReadLanes(metadata);
+  DropRows(trace, trace.other_slices, &trace::OtherSlices::category, "orrery_");
+  DropRows(trace, trace.counters, &trace::Counters::name, "orrery memory of ");
+  const std::vector<Lane> lanes = ReadLanes(trace.Text(metadata.value[own]));
   if (lanes.empty()) {
     return {};
   }
   std::vector<RowId> home = HomeOfTracks(trace, lanes);
-  DropEmptiedTracks(trace, home);
-  MoveRows(trace, home);
+  std::vector<RowId> kept;
+  for (RowId row = 0; row < home.size(); ++row) {
+    if (home[row] == row) {
+      kept.push_back(row);
+    }
+  }
+  Renumber(home, KeepRows(trace.tracks, kept));
+  trace::ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
+    if constexpr (requires { table.track; }) {
+      Renumber(table.track, home);
+    }
+  });
+  Renumber(trace.flows.begin_track, home);
+  Renumber(trace.flows.end_track, home);
   return home;
 }
 
@@ -185,19 +153,12 @@ bool Matches(const InputFile& file) {
 }
 
 std::string GenerationOf(const Features& features, bool has_base) {
-  if (features.capital_categories) {
-    return "2021";
-  }
-  if (features.async_flows) {
-    return "2022";
-  }
-  if (features.group_sequence) {
-    return "2026";
-  }
-  if (has_base) {
-    return "2024-2025";
-  }
-  return features.decimal_times ? "early 2024" : "2023";
+  return features.capital_categories ? "2021"
+         : features.async_flows      ? "2022"
+         : features.group_sequence   ? "2026"
+         : has_base                  ? "2024-2025"
+         : features.decimal_times    ? "early 2024"
+                                     : "2023";
 }
 
 void Describe(trace::Trace& trace, const Features& features, bool has_base, bool is_xla) {
@@ -229,16 +190,16 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   Assembler assembler;
   ORRERY_TRY(const Frame frame,
              ReadEvents(std::move(source), {.threads = options.threads}, assembler));
-  if (assembler.num_events() == 0 && !assembler.trace().problems.has_loss()) {
-    assembler.trace().problems.Note("the list of events is empty");
+  if (assembler.num_events == 0 && !assembler.trace.problems.has_loss()) {
+    assembler.trace.problems.Note("the list of events is empty");
   }
   auto arrows = assembler.PairFlows();
   assembler.NameTracks();
-  trace::Trace trace = std::move(assembler.trace());
+  trace::Trace trace = std::move(assembler.trace);
   const std::optional<std::int64_t> base_ns = ReadMetadata(frame.head, frame.tail, trace);
   const std::vector<RowId> home = UndoExport(trace);
   const bool is_xla = ClassifyXlaSlices(trace);
-  Describe(trace, assembler.features(), base_ns.has_value(), is_xla);
+  Describe(trace, assembler.features, base_ns.has_value(), is_xla);
   ClassifyCopies(trace);
   SetTimes(trace, base_ns);
   for (auto& [start, end] : arrows) {

@@ -12,7 +12,7 @@
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/assembler.h"
-#include "orrery/ingest/kineto/pipeline.h"
+#include "orrery/ingest/kineto/event_stream.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
@@ -154,7 +154,7 @@ TEST(KinetoTest, CollectiveArgumentsBecomeACollectiveWithItsKernel) {
 
   ASSERT_EQ(trace.collectives.size(), 1U);
   const auto collective = trace.collectives.At(0);
-  EXPECT_EQ(collective.kind, trace::CollectiveKind::kAllReduce);
+  EXPECT_EQ(collective.kind, CollectiveKind::kAllReduce);
   EXPECT_EQ(collective.in_bytes, 200);
   EXPECT_EQ(collective.sequence, 41);
   EXPECT_EQ(collective.comms_id, 18446744073709551615ULL);
@@ -181,7 +181,7 @@ TEST(KinetoTest, FakeProcessGroupsHaveCollectivesFromTheirOperators) {
 
   ASSERT_EQ(trace.collectives.size(), 2U);
   EXPECT_EQ(trace.collectives.in_bytes[0], 64);
-  EXPECT_EQ(trace.collectives.kind[1], trace::CollectiveKind::kAllGather);
+  EXPECT_EQ(trace.collectives.kind[1], CollectiveKind::kAllGather);
   EXPECT_EQ(trace.collectives.in_bytes[1], 64);
   EXPECT_EQ(trace.collectives.out_bytes[1], 256);
 }
@@ -437,8 +437,8 @@ TEST(KinetoTest, WindowsThatAreCutWronglyAreReadAllTheSame) {
     const auto frame =
         ReadEvents(OpenMemory(text), {.threads = 2, .window_bytes = window_bytes}, assembler);
     ASSERT_TRUE(frame);
-    EXPECT_EQ(assembler.trace().host_ops.size(), 3000U) << window_bytes;
-    EXPECT_FALSE(assembler.trace().problems.has_loss()) << window_bytes;
+    EXPECT_EQ(assembler.trace.host_ops.size(), 3000U) << window_bytes;
+    EXPECT_FALSE(assembler.trace.problems.has_loss()) << window_bytes;
     EXPECT_THAT(frame->tail, HasSubstr("traceName"));
   }
 }
@@ -458,7 +458,7 @@ TEST(KinetoTest, TheResultIsTheSameForAnyNumberOfThreads) {
     Assembler assembler;
     EXPECT_TRUE(
         ReadEvents(OpenMemory(text), {.threads = threads, .window_bytes = 10'000}, assembler));
-    return std::move(assembler.trace());
+    return std::move(assembler.trace);
   };
 
   EXPECT_EQ(read(1), read(2));

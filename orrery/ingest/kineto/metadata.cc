@@ -10,12 +10,13 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/json_text.h"
+#include "orrery/base/json_value.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_text.h"
-#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
@@ -45,10 +46,8 @@ std::int32_t SmallMember(const Json& object, std::string_view key) {
 // A string as it is, any other value as JSON text.
 std::string TextMember(const Json& object, std::string_view key) {
   const Json value = Field(object, key);
-  if (const auto text = Text(value)) {
-    return std::string(*text);
-  }
-  return value ? simdjson::to_string(*value) : std::string();
+  const auto text = Text(value);
+  return text ? std::string(*text) : value ? simdjson::to_string(*value) : std::string();
 }
 
 class MetadataReader {
@@ -84,7 +83,10 @@ class MetadataReader {
       return ForEachElement(value, [&](const JsonElement& device) { ReadDevice(device); });
     }
     if (const auto number = Integer(value); number && key == "baseTimeNanoseconds") {
-      return ReadBase(*number);
+      const bool fits = *number >= 0 && *number <= kLatestBaseNs;
+      trace_.problems.Note("baseTimeNanoseconds out of range, ignored", fits ? 0 : 1);
+      base_ns = fits ? number : base_ns;
+      return;
     }
     if (key == "distributedInfo" && value.is_object()) {
       ReadDistributed(value);
@@ -106,14 +108,6 @@ class MetadataReader {
     }
   }
 
-  void ReadBase(std::int64_t number) {
-    if (number < 0 || number > kLatestBaseNs) {
-      trace_.problems.Note("baseTimeNanoseconds out of range, ignored");
-      return;
-    }
-    base_ns = number;
-  }
-
   void ReadDevice(const JsonElement& device) {
     if (!device.is_object()) {
       trace_.problems.Note("device entry that is not an object");
@@ -132,7 +126,7 @@ class MetadataReader {
     std::string extra;
     for (const auto member : device) {
       if (std::ranges::find(kDeviceColumns, member.key) == kDeviceColumns.end()) {
-        extra += fmt::format("{}{}: {}", extra.empty() ? "" : ", ", Quoted(member.key),
+        extra += fmt::format("{}{}: {}", extra.empty() ? "" : ", ", QuoteJson(member.key),
                              simdjson::to_string(member.value));
       }
     }

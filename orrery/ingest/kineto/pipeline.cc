@@ -1,13 +1,8 @@
-#include "orrery/ingest/kineto/pipeline.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,45 +12,14 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
-#include "orrery/base/byte_source.h"
-#include "orrery/base/error.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/json_repair.h"
-#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/event_stream.h"
 #include "orrery/ingest/kineto/window_parser.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest::kineto {
 namespace {
-
-/// Reads events one by one from text that could not be parsed as a whole: keeps the valid ones,
-/// fixes what can be fixed (control characters, invalid UTF-8, NaN …), drops what cannot and goes
-/// on at the next place where an event seems to begin.
-class Salvager {
- public:
-  struct Outcome {
-    std::size_t used = 0;     // bytes consumed; the rest needs more text
-    bool list_ended = false;  // `used` is after the list's `]`
-  };
-
-  /// `offset` is where `text` stands in the file. Unless `is_last`, an event that does not end in
-  /// `text` is left for the next call.
-  Outcome Read(std::string_view text, std::int64_t offset, bool is_last);
-
-  /// The rows so far.
-  [[nodiscard]] Chunk& chunk() { return chunk_; }
-
-  /// Logs the repairs in the chunk.
-  void LogRepairs();
-
- private:
-  bool ReadEvent(std::string_view text);
-  void Drop(std::int64_t offset, std::size_t bytes);
-
-  Chunk chunk_;
-  WindowParser parser_;
-  JsonRepairs repairs_;
-};
 
 constexpr std::size_t kNone = std::string_view::npos;
 
@@ -88,75 +52,76 @@ std::size_t EndOfObject(std::string_view text, std::size_t at) {
   return kNone;
 }
 
-bool IsBetweenEvents(char c) {
-  return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
+// Reads events one by one from text that could not be parsed as a whole: keeps the valid ones,
+// fixes what can be fixed (control characters, invalid UTF-8, NaN …), drops what cannot and goes
+// on at the next place where an event seems to begin.
+class Salvager {
+ public:
+  struct Outcome {
+    std::size_t used = 0;     // bytes consumed; the rest needs more text
+    bool list_ended = false;  // `used` is after the list's `]`
+  };
 
-bool Salvager::ReadEvent(std::string_view text) {
-  Window window(text.size());
-  std::memcpy(window.text(), text.data(), text.size());
-  window.Close(text.size());
-  if (parser_.Parse(window, chunk_).outcome == WindowParser::Outcome::kWhole) {
+  // `offset` is where `text` stands in the file. Unless `is_last`, an event that does not end in
+  // `text` is left for the next call.
+  Outcome Read(std::string_view text, std::int64_t offset, bool is_last) {
+    std::size_t at = 0;
+    while (true) {
+      const std::size_t begin = std::min(text.find_first_not_of(", \n\r\t", at), text.size());
+      const bool has_comma = Contains(text.substr(at, begin - at), ",");
+      at = begin;
+      if (at == text.size()) {
+        return {.used = at};
+      }
+      if (text[at] == ']') {
+        chunk.rows.problems.Note("comma without a following event", has_comma ? 1 : 0);
+        return {.used = at + 1, .list_ended = true};
+      }
+      const std::size_t end = text[at] == '{' ? EndOfObject(text, at) : kNone;
+      if (end != kNone && ReadEvent(text.substr(at, end - at))) {
+        at = end;
+        continue;
+      }
+      if (end == kNone && !is_last && text.size() - at < kPatienceBytes) {
+        return {.used = at};
+      }
+      const std::size_t next = FindBoundary(text, at + 1);
+      if (next == kNone && end == kNone) {
+        // Nothing more to find: what is left is the cut-off end of the file.
+        return {.used = is_last ? at : text.size()};
+      }
+      const std::size_t resume = std::min(next, end);
+      chunk.rows.problems.Loss(
+          "event that is not valid JSON, skipped", 1,
+          fmt::format("byte {}, {} bytes", offset + static_cast<std::int64_t>(at), resume - at));
+      at = resume;
+    }
+  }
+
+  Chunk chunk;  // the rows so far
+  JsonRepairs repairs;
+
+ private:
+  bool Parse(std::string_view text) {
+    Window window(text);
+    return parser_.Parse(window, chunk).outcome == WindowParser::Outcome::kWhole;
+  }
+
+  bool ReadEvent(std::string_view text) {
+    if (Parse(text)) {
+      return true;
+    }
+    JsonRepairs made;
+    const std::string fixed = RepairJson(text, made);
+    if (!made.any() || !Parse(fixed)) {
+      return false;
+    }
+    repairs += made;
     return true;
   }
-  JsonRepairs repairs;
-  const std::string fixed = RepairJson(text, repairs);
-  if (!repairs.any()) {
-    return false;
-  }
-  Window second(fixed.size());
-  std::memcpy(second.text(), fixed.data(), fixed.size());
-  second.Close(fixed.size());
-  if (parser_.Parse(second, chunk_).outcome != WindowParser::Outcome::kWhole) {
-    return false;
-  }
-  repairs_ += repairs;
-  return true;
-}
 
-void Salvager::Drop(std::int64_t offset, std::size_t bytes) {
-  chunk_.rows.problems.Loss("event that is not valid JSON, skipped", 1,
-                            fmt::format("byte {}, {} bytes", offset, bytes));
-}
-
-Salvager::Outcome Salvager::Read(std::string_view text, std::int64_t offset, bool is_last) {
-  std::size_t at = 0;
-  while (true) {
-    std::size_t num_commas = 0;
-    for (; at < text.size() && IsBetweenEvents(text[at]); ++at) {
-      num_commas += text[at] == ',' ? 1 : 0;
-    }
-    if (at == text.size()) {
-      return {.used = at, .list_ended = false};
-    }
-    if (text[at] == ']') {
-      if (num_commas > 0) {
-        chunk_.rows.problems.Note("comma without a following event");
-      }
-      return {.used = at + 1, .list_ended = true};
-    }
-    const std::size_t end = text[at] == '{' ? EndOfObject(text, at) : kNone;
-    if (end != kNone && ReadEvent(text.substr(at, end - at))) {
-      at = end;
-      continue;
-    }
-    if (end == kNone && !is_last && text.size() - at < kPatienceBytes) {
-      return {.used = at, .list_ended = false};
-    }
-    const std::size_t next = FindBoundary(text, at + 1);
-    if (next == kNone && end == kNone) {
-      // Nothing more to find: what is left is the cut-off end of the file.
-      return {.used = is_last ? at : text.size(), .list_ended = false};
-    }
-    const std::size_t resume = std::min(next, end);
-    Drop(offset + static_cast<std::int64_t>(at), resume - at);
-    at = resume;
-  }
-}
-
-void Salvager::LogRepairs() {
-  ingest::LogRepairs(repairs_, "", chunk_.rows.problems);
-}
+  WindowParser parser_;
+};
 
 // A window on its way through the pipeline.
 struct Work {
@@ -200,8 +165,8 @@ class Collector {
   void Take(const Work& work) {
     const std::string_view text = work.window->view();
     if (list_ended_) {
-      tail_ += text;
-      tail_ += work.separator;
+      tail += text;
+      tail += work.separator;
       return;
     }
     if (pending_.empty() && work.parsed.outcome == WindowParser::Outcome::kWhole) {
@@ -210,7 +175,8 @@ class Collector {
     }
     if (pending_.empty() && work.parsed.outcome == WindowParser::Outcome::kListEnds) {
       assembler_.Add(work.chunk);
-      EndList(std::string(text.substr(work.parsed.list_end + 1)) + work.separator);
+      list_ended_ = true;
+      tail = std::string(text.substr(work.parsed.list_end + 1)) + work.separator;
       return;
     }
     if (pending_.empty()) {
@@ -226,8 +192,8 @@ class Collector {
     if (!pending_.empty()) {
       Salvage(true);
     }
-    trace::ProblemLog& problems = assembler_.trace().problems;
-    const std::string kept = fmt::format("byte {}, {} events kept", end, assembler_.num_events());
+    trace::ProblemLog& problems = assembler_.trace.problems;
+    const std::string kept = fmt::format("byte {}, {} events kept", end, assembler_.num_events);
     if (!damage.empty()) {
       problems.Loss("compressed file that ends early or is damaged", 1,
                     fmt::format("{}; {}", damage, kept));
@@ -239,90 +205,65 @@ class Collector {
     }
   }
 
-  std::string TakeTail() { return std::move(tail_); }
+  std::string tail;  // the text after the list
 
  private:
-  void EndList(std::string tail) {
-    list_ended_ = true;
-    tail_ = std::move(tail);
-  }
-
   void Salvage(bool is_last) {
     Salvager salvager;
     const Salvager::Outcome outcome = salvager.Read(pending_, pending_offset_, is_last);
-    salvager.LogRepairs();
-    assembler_.Add(salvager.chunk());
+    LogRepairs(salvager.repairs, "", salvager.chunk.rows.problems);
+    assembler_.Add(salvager.chunk);
     pending_offset_ += static_cast<std::int64_t>(outcome.used);
-    std::string rest = pending_.substr(outcome.used);
-    pending_.clear();
-    if (outcome.list_ended) {
-      EndList(std::move(rest));
-    } else {
-      pending_ = std::move(rest);
+    pending_.erase(0, outcome.used);
+    list_ended_ = outcome.list_ended;
+    if (list_ended_) {
+      tail = std::exchange(pending_, {});
     }
   }
 
   Assembler& assembler_;
   std::string pending_;  // text that waits for its continuation
   std::int64_t pending_offset_ = 0;
-  std::string tail_;
   bool list_ended_ = false;
 };
 
-class Pipeline {
- public:
-  Pipeline(EventStream& stream, std::size_t window_bytes, Collector& collector)
-      : stream_(stream), pool_(window_bytes), collector_(collector) {}
-
-  Status Run(int threads) {
-    tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
-    arena.execute([&] {
-      const auto tokens = static_cast<std::size_t>(arena.max_concurrency()) + 1;
-      tbb::parallel_pipeline(
-          tokens, tbb::make_filter<void, std::shared_ptr<Work>>(
-                      tbb::filter_mode::serial_in_order,
-                      [&](tbb::flow_control& control) { return Cut(control); }) &
-                      tbb::make_filter<std::shared_ptr<Work>, std::shared_ptr<Work>>(
-                          tbb::filter_mode::parallel,
-                          [&](std::shared_ptr<Work> work) { return Parse(std::move(work)); }) &
-                      tbb::make_filter<std::shared_ptr<Work>, void>(
-                          tbb::filter_mode::serial_in_order,
-                          [&](const std::shared_ptr<Work>& work) { Collect(*work); }));
-    });
-    return error_ ? Status(tl::unexpected(*error_)) : Status();
-  }
-
- private:
-  std::shared_ptr<Work> Cut(tbb::flow_control& control) {
+// One thread cuts windows, others parse them, and `collector` takes them in order.
+Status RunPipeline(EventStream& stream, const PipelineOptions& options, Collector& collector) {
+  WindowPool pool(options.window_bytes);
+  tbb::enumerable_thread_specific<WindowParser> parsers;
+  std::optional<Error> error;
+  const auto cut = [&](tbb::flow_control& control) -> std::shared_ptr<Work> {
     auto work = std::make_shared<Work>();
-    work->window = pool_.Take();
-    const auto more = stream_.Next(*work->window, work->separator);
+    work->window = pool.Take();
+    const auto more = stream.Next(*work->window, work->separator);
     if (!more) {
-      error_ = more.error();
+      error = more.error();
     }
     if (!more || !*more) {
       control.stop();
       return nullptr;
     }
     return work;
-  }
-
-  std::shared_ptr<Work> Parse(std::shared_ptr<Work> work) {
-    work->parsed = parsers_.local().Parse(*work->window, work->chunk);
+  };
+  const auto parse = [&](std::shared_ptr<Work> work) {
+    work->parsed = parsers.local().Parse(*work->window, work->chunk);
     return work;
-  }
-
-  void Collect(Work& work) {
-    collector_.Take(work);
-    pool_.Return(std::move(work.window));
-  }
-
-  EventStream& stream_;
-  WindowPool pool_;
-  Collector& collector_;
-  tbb::enumerable_thread_specific<WindowParser> parsers_;
-  std::optional<Error> error_;
-};
+  };
+  const auto collect = [&](const std::shared_ptr<Work>& work) {
+    collector.Take(*work);
+    pool.Return(std::move(work->window));
+  };
+  using Ptr = std::shared_ptr<Work>;
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  arena.execute([&] {
+    using enum tbb::filter_mode;
+    tbb::parallel_pipeline(static_cast<std::size_t>(arena.max_concurrency()) + 1,
+                           tbb::make_filter<void, Ptr>(serial_in_order, cut) &
+                               tbb::make_filter<Ptr, Ptr>(parallel, parse) &
+                               tbb::make_filter<Ptr, void>(serial_in_order, collect));
+  });
+  return error ? Status(tl::unexpected(*error)) : Status();
+}
 
 }  // namespace
 
@@ -331,17 +272,16 @@ Result<Frame> ReadEvents(std::unique_ptr<ByteSource> source, const PipelineOptio
   EventStream stream(std::move(source), options.window_bytes);
   ORRERY_TRY(const bool has_list, stream.FindList());
   if (!has_list) {
-    assembler.trace().problems.Loss(
+    assembler.trace.problems.Loss(
         "truncated JSON", 1,
         fmt::format("byte {}, before the list of events{}{}", stream.offset(),
                     stream.damage().empty() ? "" : "; ", stream.damage()));
     return Frame{.head = stream.head(), .tail = {}};
   }
   Collector collector(assembler);
-  Pipeline pipeline(stream, options.window_bytes, collector);
-  ORRERY_TRY_STATUS(pipeline.Run(options.threads));
+  ORRERY_TRY_STATUS(RunPipeline(stream, options, collector));
   collector.Finish(stream.offset(), stream.damage());
-  return Frame{.head = stream.head(), .tail = collector.TakeTail()};
+  return Frame{.head = stream.head(), .tail = std::move(collector.tail)};
 }
 
 }  // namespace orrery::ingest::kineto

@@ -1,27 +1,20 @@
 #include "orrery/ingest/kineto/row_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
-#include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest::kineto {
 namespace {
 
-trace::DeviceKind DeviceKindOf(std::int64_t device_type) {
-  return device_type == 0   ? trace::DeviceKind::kCpu
-         : device_type == 1 ? trace::DeviceKind::kGpu
-                            : trace::DeviceKind::kOther;
-}
+using enum ArgKey;
 
 // A thread or process that the file names by number, by a number as text, or as "stream 7".
 std::optional<std::int64_t> NumberOfTrack(std::string_view token) {
@@ -84,13 +77,10 @@ void RowBuilder::AddSlice(EventTokens& event) {
     case Category::kDeviceAnnotation:
       return AddAnnotation(event, *times, trace::AnnotationKind::kDevice);
     case Category::kKernel:
-      return AddActivity(event, *times, trace::ActivityKind::kKernel);
     case Category::kCopy:
-      return AddActivity(event, *times, trace::ActivityKind::kMemcpy);
     case Category::kSet:
-      return AddActivity(event, *times, trace::ActivityKind::kMemset);
     case Category::kOtherDeviceWork:
-      return AddActivity(event, *times, trace::ActivityKind::kOther);
+      return AddActivity(event, *times, *ActivityKindOf(category));
     case Category::kRuntime:
       return AddCall(event, *times, trace::ApiKind::kRuntime);
     case Category::kDriver:
@@ -110,34 +100,33 @@ void RowBuilder::AddSlice(EventTokens& event) {
 
 void RowBuilder::AddHostOp(EventTokens& event, Times times) {
   constexpr std::uint64_t kUsed = ArgKeySet(
-      {ArgKey::kExternalId, ArgKey::kRecordFunctionId, ArgKey::kEventIndex, ArgKey::kSequenceNumber,
-       ArgKey::kForwardThread, ArgKey::kInputDims, ArgKey::kInputType, ArgKey::kInputStrides,
-       ArgKey::kConcreteInputs, ArgKey::kCallStack, ArgKey::kModuleHierarchy});
-  const bool is_collective = event.Has(ArgKey::kCollectiveName);
+      {kExternalId, kRecordFunctionId, kEventIndex, kSequenceNumber, kForwardThread, kInputDims,
+       kInputType, kInputStrides, kConcreteInputs, kCallStack, kModuleHierarchy});
+  const bool is_collective = event.Has(kCollectiveName);
   chunk_.rows.host_ops.Append({
       .begin_ns = times.begin_ns,
       .duration_ns = times.duration_ns,
       .name = Text(event.name),
       .track = HostTrack(event),
-      .external_id = Integer(event, ArgKey::kExternalId, -1),
-      .record_function_id = Integer(event, ArgKey::kRecordFunctionId, 0),
-      .event_index = Integer(event, ArgKey::kEventIndex, -1),
-      .sequence = Integer(event, ArgKey::kSequenceNumber, -1),
-      .forward_thread = Integer(event, ArgKey::kForwardThread, -1),
-      .input_dims = Json(event.Arg(ArgKey::kInputDims)),
-      .input_types = Json(event.Arg(ArgKey::kInputType)),
-      .input_strides = Json(event.Arg(ArgKey::kInputStrides)),
-      .concrete_inputs = Json(event.Arg(ArgKey::kConcreteInputs)),
-      .call_stack = Text(event.Arg(ArgKey::kCallStack)),
-      .module_hierarchy = Text(event.Arg(ArgKey::kModuleHierarchy)),
+      .external_id = Integer(event, kExternalId, -1),
+      .record_function_id = Integer(event, kRecordFunctionId, 0),
+      .event_index = Integer(event, kEventIndex, -1),
+      .sequence = Integer(event, kSequenceNumber, -1),
+      .forward_thread = Integer(event, kForwardThread, -1),
+      .input_dims = Json(event.Arg(kInputDims)),
+      .input_types = Json(event.Arg(kInputType)),
+      .input_strides = Json(event.Arg(kInputStrides)),
+      .concrete_inputs = Json(event.Arg(kConcreteInputs)),
+      .call_stack = Text(event.Arg(kCallStack)),
+      .module_hierarchy = Text(event.Arg(kModuleHierarchy)),
       .extra = Extra(event, is_collective ? kUsed | kCollectiveKeys : kUsed),
       .collective = is_collective ? AddCollective(event) : kNoRow,
   });
 }
 
 void RowBuilder::AddAnnotation(EventTokens& event, Times times, trace::AnnotationKind kind) {
-  constexpr std::uint64_t kUsed = ArgKeySet({ArgKey::kExternalId, ArgKey::kRecordFunctionId});
-  constexpr std::uint64_t kPlace = ArgKeySet({ArgKey::kDevice, ArgKey::kStream});
+  constexpr std::uint64_t kUsed = ArgKeySet({kExternalId, kRecordFunctionId});
+  constexpr std::uint64_t kPlace = ArgKeySet({kDevice, kStream});
   const bool on_device = kind == trace::AnnotationKind::kDevice;
   chunk_.rows.annotations.Append({
       .begin_ns = times.begin_ns,
@@ -145,40 +134,39 @@ void RowBuilder::AddAnnotation(EventTokens& event, Times times, trace::Annotatio
       .name = Text(event.name),
       .track = on_device ? DeviceTrack(event) : HostTrack(event),
       .kind = kind,
-      .external_id = Integer(event, ArgKey::kExternalId, -1),
-      .record_function_id = Integer(event, ArgKey::kRecordFunctionId, 0),
+      .external_id = Integer(event, kExternalId, -1),
+      .record_function_id = Integer(event, kRecordFunctionId, 0),
       .extra = Extra(event, on_device ? kUsed | kPlace : kUsed),
   });
 }
 
 void RowBuilder::AddCall(EventTokens& event, Times times, trace::ApiKind api) {
-  constexpr std::uint64_t kUsed =
-      ArgKeySet({ArgKey::kExternalId, ArgKey::kCorrelation, ArgKey::kCallbackId});
+  constexpr std::uint64_t kUsed = ArgKeySet({kExternalId, kCorrelation, kCallbackId});
   chunk_.rows.runtime_calls.Append({
       .begin_ns = times.begin_ns,
       .duration_ns = times.duration_ns,
       .name = Text(event.name),
       .track = HostTrack(event),
       .api = api,
-      .correlation = Integer(event, ArgKey::kCorrelation, -1),
-      .external_id = Integer(event, ArgKey::kExternalId, -1),
-      .callback_id = Narrow(Integer(event, ArgKey::kCallbackId, -1)),
+      .correlation = Integer(event, kCorrelation, -1),
+      .external_id = Integer(event, kExternalId, -1),
+      .callback_id = Narrow(Integer(event, kCallbackId, -1)),
       .extra = Extra(event, kUsed),
   });
 }
 
 void RowBuilder::AddPythonCall(EventTokens& event, Times times) {
-  constexpr std::uint64_t kUsed = ArgKeySet(
-      {ArgKey::kPythonId, ArgKey::kPythonParentId, ArgKey::kPythonModuleId, ArgKey::kEventIndex});
+  constexpr std::uint64_t kUsed =
+      ArgKeySet({kPythonId, kPythonParentId, kPythonModuleId, kEventIndex});
   chunk_.rows.python_calls.Append({
       .begin_ns = times.begin_ns,
       .duration_ns = times.duration_ns,
       .name = Text(event.name),
       .track = HostTrack(event),
-      .python_id = Narrow(Integer(event, ArgKey::kPythonId, -1)),
-      .python_parent_id = Narrow(Integer(event, ArgKey::kPythonParentId, -1)),
-      .module_id = Narrow(Integer(event, ArgKey::kPythonModuleId, -1)),
-      .event_index = Narrow(Integer(event, ArgKey::kEventIndex, -1)),
+      .python_id = Narrow(Integer(event, kPythonId, -1)),
+      .python_parent_id = Narrow(Integer(event, kPythonParentId, -1)),
+      .module_id = Narrow(Integer(event, kPythonModuleId, -1)),
+      .event_index = Narrow(Integer(event, kEventIndex, -1)),
       .extra = Extra(event, kUsed),
   });
 }
@@ -213,17 +201,19 @@ void RowBuilder::AddInstant(EventTokens& event) {
 }
 
 void RowBuilder::AddMemoryEvent(EventTokens& event, std::int64_t time_ns) {
-  constexpr std::uint64_t kUsed =
-      ArgKeySet({ArgKey::kMemoryBytes, ArgKey::kAddress, ArgKey::kDeviceType, ArgKey::kDeviceId,
-                 ArgKey::kTotalAllocated, ArgKey::kTotalReserved, ArgKey::kEventIndex});
+  constexpr std::uint64_t kUsed = ArgKeySet({kMemoryBytes, kAddress, kDeviceType, kDeviceId,
+                                             kTotalAllocated, kTotalReserved, kEventIndex});
+  const std::int64_t type = Integer(event, kDeviceType, 0);
   chunk_.rows.memory_events.Append({
       .begin_ns = time_ns,
-      .bytes = Integer(event, ArgKey::kMemoryBytes, 0),
-      .address = UnsignedOf(event.Arg(ArgKey::kAddress)).value_or(0),
-      .device_kind = DeviceKindOf(Integer(event, ArgKey::kDeviceType, 0)),
-      .device = Narrow(Integer(event, ArgKey::kDeviceId, -1)),
-      .total_allocated_bytes = Integer(event, ArgKey::kTotalAllocated, -1),
-      .total_reserved_bytes = Integer(event, ArgKey::kTotalReserved, -1),
+      .bytes = Integer(event, kMemoryBytes, 0),
+      .address = UnsignedOf(event.Arg(kAddress)).value_or(0),
+      .device_kind = type == 0   ? trace::DeviceKind::kCpu
+                     : type == 1 ? trace::DeviceKind::kGpu
+                                 : trace::DeviceKind::kOther,
+      .device = Narrow(Integer(event, kDeviceId, -1)),
+      .total_allocated_bytes = Integer(event, kTotalAllocated, -1),
+      .total_reserved_bytes = Integer(event, kTotalReserved, -1),
       .track = HostTrack(event),
       .name = Text(event.name),
       .extra = Extra(event, kUsed),
@@ -249,7 +239,8 @@ void RowBuilder::AddCounters(EventTokens& event) {
     const std::string_view key = rest.substr(1, colon - 1);
     rest.remove_prefix(colon + 3);
     const std::size_t end = std::min(rest.find(", \""), rest.size());
-    if (const auto value = NumberOf(rest.substr(0, end))) {
+    const auto value = ParseWhole<double>(Unquoted(rest.substr(0, end)));
+    if (value && std::isfinite(*value)) {
       const std::string name = key.empty() ? base : base + " " + std::string(key);
       chunk_.rows.counters.Append({.begin_ns = *time_ns,
                                    .name = chunk_.rows.strings.Intern(name),
@@ -288,13 +279,13 @@ void RowBuilder::AddFlowEnd(EventTokens& event) {
 void RowBuilder::AddTrackName(EventTokens& event) {
   const std::string_view what = Unquoted(event.name);
   const bool is_thread = what == "thread_name";
-  if ((is_thread || what == "process_name") && event.Has(ArgKey::kMetadataName)) {
+  if ((is_thread || what == "process_name") && event.Has(kMetadataName)) {
     const auto process = NumberOfTrack(event.process);
     chunk_.track_names.push_back({.is_thread = is_thread,
                                   .process = process.value_or(-1),
                                   .thread = NumberOfTrack(event.thread).value_or(-1),
                                   .process_text = process ? StringId::kEmpty : Text(event.process),
-                                  .name = Text(event.Arg(ArgKey::kMetadataName))});
+                                  .name = Text(event.Arg(kMetadataName))});
   }
 }
 
@@ -326,10 +317,6 @@ std::optional<RowBuilder::Times> RowBuilder::TimesOf(const EventTokens& event) {
     duration_ns = 0;
   }
   return Times{*begin_ns, *duration_ns};
-}
-
-RowId RowBuilder::HostTrack(const EventTokens& event) {
-  return Track(trace::TrackKind::kHost, event.process, event.thread);
 }
 
 RowId RowBuilder::Track(trace::TrackKind kind, std::string_view process, std::string_view thread) {

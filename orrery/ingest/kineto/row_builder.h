@@ -57,9 +57,12 @@ class RowBuilder {
   std::optional<std::int64_t> TimeOf(const EventTokens& event);
   std::optional<Times> TimesOf(const EventTokens& event);
 
-  RowId HostTrack(const EventTokens& event);
-  RowId DeviceTrack(const EventTokens& event);
   RowId Track(trace::TrackKind kind, std::string_view process, std::string_view thread);
+  RowId DeviceTrack(const EventTokens& event);
+
+  RowId HostTrack(const EventTokens& event) {
+    return Track(trace::TrackKind::kHost, event.process, event.thread);
+  }
 
   std::int64_t Integer(const EventTokens& event, ArgKey key, std::int64_t otherwise);
   StringId Text(std::string_view token);

@@ -8,18 +8,22 @@
 #include <utility>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/lookup.h"
 #include "orrery/base/string_table.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/row_builder.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
 
 // The rows of the device, and of collectives, which both sides describe.
 
 namespace orrery::ingest::kineto {
 namespace {
+
+using enum ArgKey;
 
 // The three numbers of "[4, 1, 1]".
 std::array<std::int32_t, 3> TripleOf(std::string_view token) {
@@ -42,32 +46,27 @@ std::array<std::int32_t, 3> TripleOf(std::string_view token) {
 }
 
 trace::SyncKind SyncKindOf(std::string_view name) {
-  if (name == "Stream Sync") {
-    return trace::SyncKind::kStream;
-  }
-  if (name == "Context Sync" || name == "Context Synchronize") {
-    return trace::SyncKind::kContext;
-  }
-  if (name == "Event Sync") {
-    return trace::SyncKind::kEvent;
-  }
-  return name == "Stream Wait Event" ? trace::SyncKind::kStreamWaitEvent
-                                     : trace::SyncKind::kUnknown;
+  constexpr auto kKinds = std::to_array<std::pair<std::string_view, trace::SyncKind>>(
+      {{"Stream Sync", trace::SyncKind::kStream},
+       {"Context Sync", trace::SyncKind::kContext},
+       {"Context Synchronize", trace::SyncKind::kContext},
+       {"Event Sync", trace::SyncKind::kEvent},
+       {"Stream Wait Event", trace::SyncKind::kStreamWaitEvent}});
+  return LookUp(kKinds, name).value_or(trace::SyncKind::kUnknown);
 }
 
 }  // namespace
 
 void RowBuilder::AddActivity(EventTokens& event, Times times, trace::ActivityKind kind) {
-  constexpr std::uint64_t kShape = ArgKeySet({ArgKey::kGrid, ArgKey::kBlock, ArgKey::kRegisters,
-                                              ArgKey::kSharedMemory, ArgKey::kOccupancy});
+  constexpr std::uint64_t kShape =
+      ArgKeySet({kGrid, kBlock, kRegisters, kSharedMemory, kOccupancy});
   // The bandwidth of a copy is its bytes over its time: nothing to keep.
   constexpr std::uint64_t kUsed =
-      ArgKeySet({ArgKey::kExternalId, ArgKey::kCorrelation, ArgKey::kDevice, ArgKey::kStream,
-                 ArgKey::kBytes, ArgKey::kGraphNode, ArgKey::kBandwidth});
+      ArgKeySet({kExternalId, kCorrelation, kDevice, kStream, kBytes, kGraphNode, kBandwidth});
   if (times.begin_ns == 0) {
     chunk_.rows.problems.Note("GPU activity at time 0, where the profiler puts times it clamps");
   }
-  const bool is_collective = event.Has(ArgKey::kCollectiveName);
+  const bool is_collective = event.Has(kCollectiveName);
   const bool has_shape = (event.present & kShape) != 0;
   const RowId collective = is_collective ? AddCollective(event) : kNoRow;
   const StringId extra =
@@ -78,10 +77,10 @@ void RowBuilder::AddActivity(EventTokens& event, Times times, trace::ActivityKin
       .name = Text(event.name),
       .track = DeviceTrack(event),
       .kind = kind,
-      .correlation = Integer(event, ArgKey::kCorrelation, -1),
-      .external_id = Integer(event, ArgKey::kExternalId, -1),
-      .bytes = Integer(event, ArgKey::kBytes, -1),
-      .graph_node = Integer(event, ArgKey::kGraphNode, -1),
+      .correlation = Integer(event, kCorrelation, -1),
+      .external_id = Integer(event, kExternalId, -1),
+      .bytes = Integer(event, kBytes, -1),
+      .graph_node = Integer(event, kGraphNode, -1),
       .shape = has_shape ? LaunchShape(event) : kNoRow,
       .collective = collective,
       .extra = has_shape ? StringId::kEmpty : extra,
@@ -89,9 +88,8 @@ void RowBuilder::AddActivity(EventTokens& event, Times times, trace::ActivityKin
 }
 
 void RowBuilder::AddSync(EventTokens& event, Times times, bool is_record) {
-  constexpr std::uint64_t kUsed =
-      ArgKeySet({ArgKey::kCorrelation, ArgKey::kDevice, ArgKey::kStream, ArgKey::kWaitOnStream,
-                 ArgKey::kRecordCorrelation, ArgKey::kWaitOnEvent, ArgKey::kEventId});
+  constexpr std::uint64_t kUsed = ArgKeySet(
+      {kCorrelation, kDevice, kStream, kWaitOnStream, kRecordCorrelation, kWaitOnEvent, kEventId});
   const StringId name = Text(event.name);
   chunk_.rows.syncs.Append({
       .begin_ns = times.begin_ns,
@@ -99,108 +97,99 @@ void RowBuilder::AddSync(EventTokens& event, Times times, bool is_record) {
       .name = name,
       .track = DeviceTrack(event),
       .kind = is_record ? trace::SyncKind::kEventRecord : SyncKindOf(chunk_.rows.Text(name)),
-      .device = Narrow(Integer(event, ArgKey::kDevice, -1)),
-      .stream = Integer(event, ArgKey::kStream, -1),
-      .correlation = Integer(event, ArgKey::kCorrelation, -1),
-      .event_id = Integer(event, is_record ? ArgKey::kEventId : ArgKey::kWaitOnEvent, -1),
-      .wait_on_stream = Integer(event, ArgKey::kWaitOnStream, -1),
-      .record_correlation = Integer(event, ArgKey::kRecordCorrelation, -1),
+      .device = Narrow(Integer(event, kDevice, -1)),
+      .stream = Integer(event, kStream, -1),
+      .correlation = Integer(event, kCorrelation, -1),
+      .event_id = Integer(event, is_record ? kEventId : kWaitOnEvent, -1),
+      .wait_on_stream = Integer(event, kWaitOnStream, -1),
+      .record_correlation = Integer(event, kRecordCorrelation, -1),
       .extra = Extra(event, kUsed),
   });
 }
 
 RowId RowBuilder::AddCollective(const EventTokens& event) {
   const auto integer = [&](ArgKey key) { return IntegerOf(event.Arg(key)).value_or(-1); };
-  const StringId name = Text(event.Arg(ArgKey::kCollectiveName));
+  const StringId name = Text(event.Arg(kCollectiveName));
   const std::string_view name_text = chunk_.rows.Text(name);
-  const trace::DataType type = trace::ParseDataType(Unquoted(event.Arg(ArgKey::kDataType)));
-  std::int64_t peer = integer(ArgKey::kDestinationRank);
-  peer = peer < 0 ? integer(ArgKey::kSourceRank) : peer;
-  chunk_.features.group_sequence |= event.Has(ArgKey::kGroupSequence);
+  const DataType type = ParseDataType(Unquoted(event.Arg(kDataType)));
+  std::int64_t peer = integer(kDestinationRank);
+  peer = peer < 0 ? integer(kSourceRank) : peer;
+  chunk_.features.group_sequence |= event.Has(kGroupSequence);
   return chunk_.rows.collectives.Append({
       .name = name,
-      .kind = trace::ParseCollectiveName(name_text).value_or(trace::CollectiveKind::kUnknown),
+      .kind = trace::ParseCollectiveName(name_text).value_or(CollectiveKind::kUnknown),
       .group = AddProcessGroup(event),
       .data_type = type,
-      .in_elements = integer(ArgKey::kInElements),
-      .out_elements = integer(ArgKey::kOutElements),
-      .in_bytes = trace::SizeInBytes(integer(ArgKey::kInElements), type),
-      .out_bytes = trace::SizeInBytes(integer(ArgKey::kOutElements), type),
-      .in_splits = Text(event.Arg(ArgKey::kInSplits)),
-      .out_splits = Text(event.Arg(ArgKey::kOutSplits)),
-      .sequence = integer(ArgKey::kGroupSequence),
-      .comms_id = UnsignedOf(event.Arg(ArgKey::kCommsId)).value_or(0),
+      .in_elements = integer(kInElements),
+      .out_elements = integer(kOutElements),
+      .in_bytes = SizeInBytes(integer(kInElements), type),
+      .out_bytes = SizeInBytes(integer(kOutElements), type),
+      .in_splits = Text(event.Arg(kInSplits)),
+      .out_splits = Text(event.Arg(kOutSplits)),
+      .sequence = integer(kGroupSequence),
+      .comms_id = UnsignedOf(event.Arg(kCommsId)).value_or(0),
       .peer = Narrow(peer),
-      .is_async = static_cast<std::uint8_t>(event.Arg(ArgKey::kIsAsync) == "true" ||
-                                            event.Arg(ArgKey::kIsAsync) == "1"),
+      .is_async =
+          static_cast<std::uint8_t>(event.Arg(kIsAsync) == "true" || event.Arg(kIsAsync) == "1"),
   });
 }
 
 RowId RowBuilder::AddProcessGroup(const EventTokens& event) {
   std::string key;
-  for (const ArgKey part :
-       {ArgKey::kGroupName, ArgKey::kGroupDescription, ArgKey::kGroupRanks, ArgKey::kGroupSize}) {
+  for (const ArgKey part : {kGroupName, kGroupDescription, kGroupRanks, kGroupSize}) {
     key += event.Arg(part);
     key += '\n';
   }
   if (key.size() == 4) {
     return kNoRow;
   }
-  if (const auto known = groups_.find(key); known != groups_.end()) {
-    return known->second;
-  }
   const auto integer = [&](ArgKey part) { return Narrow(IntegerOf(event.Arg(part)).value_or(-1)); };
-  const StringId ranks =
-      chunk_.rows.strings.Intern(WithoutBlanks(TextOf(event.Arg(ArgKey::kGroupRanks), unescaped_)));
-  const bool is_cut = chunk_.rows.Text(ranks).find("...") != std::string_view::npos;
-  const RowId row = chunk_.rows.process_groups.Append({
-      .name = Text(event.Arg(ArgKey::kGroupName)),
-      .description = Text(event.Arg(ArgKey::kGroupDescription)),
-      .num_ranks = integer(ArgKey::kGroupSize),
-      .ranks = ranks,
-      .ranks_cut = static_cast<std::uint8_t>(is_cut),
-      .rank_start = integer(ArgKey::kRankStart),
-      .rank_stride = integer(ArgKey::kRankStride),
+  return FindOrAdd(groups_, key, [&] {
+    const std::string ranks =
+        WithoutBlanks(std::string(TextOf(event.Arg(kGroupRanks), unescaped_)));
+    const StringId ranks_id = chunk_.rows.strings.Intern(ranks);
+    return chunk_.rows.process_groups.Append({
+        .name = Text(event.Arg(kGroupName)),
+        .description = Text(event.Arg(kGroupDescription)),
+        .num_ranks = integer(kGroupSize),
+        .ranks = ranks_id,
+        .ranks_cut = static_cast<std::uint8_t>(Contains(ranks, "...")),
+        .rank_start = integer(kRankStart),
+        .rank_stride = integer(kRankStride),
+    });
   });
-  groups_.emplace(std::move(key), row);
-  return row;
 }
 
 RowId RowBuilder::LaunchShape(EventTokens& event) {
   std::string key;
-  for (const ArgKey part : {ArgKey::kGrid, ArgKey::kBlock, ArgKey::kRegisters,
-                            ArgKey::kSharedMemory, ArgKey::kOccupancy}) {
+  for (const ArgKey part : {kGrid, kBlock, kRegisters, kSharedMemory, kOccupancy}) {
     key += event.Arg(part);
     key += '\n';
   }
   key += event.extra;
-  if (const auto known = shapes_.find(key); known != shapes_.end()) {
-    return known->second;
-  }
-  const auto grid = TripleOf(event.Arg(ArgKey::kGrid));
-  const auto block = TripleOf(event.Arg(ArgKey::kBlock));
-  const RowId row = chunk_.rows.launch_shapes.Append({
-      .grid_x = grid[0],
-      .grid_y = grid[1],
-      .grid_z = grid[2],
-      .block_x = block[0],
-      .block_y = block[1],
-      .block_z = block[2],
-      .registers_per_thread = Narrow(Integer(event, ArgKey::kRegisters, -1)),
-      .shared_memory_bytes = Integer(event, ArgKey::kSharedMemory, -1),
-      .occupancy_percent = Narrow(Integer(event, ArgKey::kOccupancy, -1)),
-      .extra = Json(event.extra),
+  return FindOrAdd(shapes_, key, [&] {
+    const auto grid = TripleOf(event.Arg(kGrid));
+    const auto block = TripleOf(event.Arg(kBlock));
+    return chunk_.rows.launch_shapes.Append({
+        .grid_x = grid[0],
+        .grid_y = grid[1],
+        .grid_z = grid[2],
+        .block_x = block[0],
+        .block_y = block[1],
+        .block_z = block[2],
+        .registers_per_thread = Narrow(Integer(event, kRegisters, -1)),
+        .shared_memory_bytes = Integer(event, kSharedMemory, -1),
+        .occupancy_percent = Narrow(Integer(event, kOccupancy, -1)),
+        .extra = Json(event.extra),
+    });
   });
-  shapes_.emplace(std::move(key), row);
-  return row;
 }
 
 RowId RowBuilder::DeviceTrack(const EventTokens& event) {
-  const std::string_view device = event.Has(ArgKey::kDevice)     ? event.Arg(ArgKey::kDevice)
-                                  : event.Has(ArgKey::kInDevice) ? event.Arg(ArgKey::kInDevice)
-                                                                 : event.process;
-  const std::string_view stream =
-      event.Has(ArgKey::kStream) ? event.Arg(ArgKey::kStream) : event.thread;
+  const std::string_view device = event.Has(kDevice)     ? event.Arg(kDevice)
+                                  : event.Has(kInDevice) ? event.Arg(kInDevice)
+                                                         : event.process;
+  const std::string_view stream = event.Has(kStream) ? event.Arg(kStream) : event.thread;
   return Track(trace::TrackKind::kDevice, device, stream);
 }
 

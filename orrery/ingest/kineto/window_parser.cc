@@ -1,13 +1,10 @@
 #include "orrery/ingest/kineto/window_parser.h"
 
 #include <cstring>
-#include <memory>
-#include <string_view>
 #include <utility>
 
 #include <simdjson.h>
 
-#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/row_builder.h"
 
@@ -43,21 +40,10 @@ std::string_view Inside(std::string_view quoted) {
 std::string_view ValueText(ondemand::value& value) {
   const std::string_view token = value.raw_json_token();
   std::string_view text;
-  if (token.front() == '[') {
-    ondemand::array array;
-    if (value.get_array().get(array) != simdjson::SUCCESS ||
-        array.raw_json().get(text) != simdjson::SUCCESS) {
-      return {};
-    }
-    return WithoutTrailingSpace(text);
-  }
-  if (token.front() == '{') {
-    ondemand::object object;
-    if (value.get_object().get(object) != simdjson::SUCCESS ||
-        object.raw_json().get(text) != simdjson::SUCCESS) {
-      return {};
-    }
-    return WithoutTrailingSpace(text);
+  if (token.front() == '[' || token.front() == '{') {
+    return simdjson::to_json_string(value).get(text) == simdjson::SUCCESS
+               ? WithoutTrailingSpace(text)
+               : std::string_view();
   }
   // The on-demand parser takes any token for a value; a bracket or comma means there is none.
   const bool is_value = std::string_view("]},:").find(token.front()) == std::string_view::npos;
@@ -153,6 +139,11 @@ bool ReadEvent(ondemand::value& element, EventTokens& event) {
 Window::Window(std::size_t capacity)
     : buffer_(std::make_unique_for_overwrite<char[]>(capacity + kFrame)), capacity_(capacity) {
   buffer_[0] = '[';
+}
+
+Window::Window(std::string_view events) : Window(events.size()) {
+  events.copy(text(), events.size());
+  Close(events.size());
 }
 
 void Window::Grow(std::size_t capacity) {

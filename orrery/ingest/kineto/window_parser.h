@@ -15,6 +15,9 @@ class Window {
  public:
   explicit Window(std::size_t capacity);
 
+  /// Holds a copy of `events`, closed.
+  explicit Window(std::string_view events);
+
   /// Where events are written; at most `capacity` bytes.
   [[nodiscard]] char* text() { return buffer_.get() + 1; }
 

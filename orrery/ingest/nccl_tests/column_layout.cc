@@ -4,29 +4,25 @@
 #include <array>
 #include <cmath>
 
+#include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {
 
-struct NamedField {
-  std::string_view name;
-  TimingField field;
-};
-
-constexpr std::array kFields{
-    NamedField{"time", &Timing::time_us},
-    NamedField{"cputime", &Timing::cpu_time_us},
-    NamedField{"algbw", &Timing::algbw},
-    NamedField{"busbw", &Timing::busbw},
-    NamedField{"error", &Timing::wrong},
-    NamedField{"#wrong", &Timing::wrong},
-    NamedField{"#bitdiff", &Timing::bit_differences},
-    NamedField{"i_min", &Timing::iteration_min_us},
-    NamedField{"i_max", &Timing::iteration_max_us},
-    NamedField{"i_p99", &Timing::iteration_p99_us},
-    NamedField{"i_cv%", &Timing::iteration_cv_percent},
-};
+constexpr auto kFields = std::to_array<std::pair<std::string_view, TimingField>>({
+    {"time", &Timing::time_us},
+    {"cputime", &Timing::cpu_time_us},
+    {"algbw", &Timing::algbw},
+    {"busbw", &Timing::busbw},
+    {"error", &Timing::wrong},
+    {"#wrong", &Timing::wrong},
+    {"#bitdiff", &Timing::bit_differences},
+    {"i_min", &Timing::iteration_min_us},
+    {"i_max", &Timing::iteration_max_us},
+    {"i_p99", &Timing::iteration_p99_us},
+    {"i_cv%", &Timing::iteration_cv_percent},
+});
 
 // "N/A" and NaN are complete and say nothing.
 bool ParseTiming(std::string_view word, std::optional<double>& value) {
@@ -75,8 +71,7 @@ bool BeginsRow(std::span<const Word> words) {
 
 bool IsColumnHeader(std::span<const Word> words) {
   const auto has = [&](std::string_view name) {
-    return std::any_of(words.begin(), words.end(),
-                       [&](const Word& word) { return word.text == name; });
+    return std::ranges::find(words, name, &Word::text) != words.end();
   };
   return has("size") && has("count") && has("type") && has("algbw") && has("busbw");
 }
@@ -96,41 +91,31 @@ std::optional<ColumnLayout> ColumnLayout::FromHeader(std::string_view line) {
 }
 
 std::optional<ColumnLayout> ColumnLayout::Assumed(std::size_t num_words) {
-  switch (num_words) {
-    case 12:
-      return FromHeader("size count type redop time algbw busbw error time algbw busbw error");
-    case 13:
-      return FromHeader(
-          "size count type redop root time algbw busbw #wrong time algbw busbw #wrong");
-    default:
-      return std::nullopt;
-  }
+  return FromHeader(
+      num_words == 12 ? "size count type redop time algbw busbw error time algbw busbw error"
+      : num_words == 13
+          ? "size count type redop root time algbw busbw #wrong time algbw busbw #wrong"
+          : "");
 }
 
 void ColumnLayout::AddColumn(const Word& name) {
-  const auto known = std::find_if(kFields.begin(), kFields.end(),
-                                  [&](const NamedField& field) { return field.name == name.text; });
-  if (known != kFields.end()) {
-    const bool is_second = std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
-      return column.field == known->field;
-    });
-    if (!is_second) {
-      out_of_place_end_ = name.end();
-    }
-    columns_.push_back({.kind = Kind::kTiming,
-                        .placement = is_second ? kInPlace : kOutOfPlace,
-                        .field = known->field});
+  if (const auto field = LookUp(kFields, name.text)) {
+    const bool is_second = std::ranges::find(columns_, *field, &Column::field) != columns_.end();
+    out_of_place_end_ = is_second ? out_of_place_end_ : name.end();
+    columns_.push_back(
+        {.kind = Kind::kTiming, .placement = is_second ? kInPlace : kOutOfPlace, .field = *field});
     return;
   }
-  using NamedKind = std::pair<std::string_view, Kind>;
-  constexpr std::array kNamedKinds{
-      NamedKind{"size", Kind::kSize}, NamedKind{"count", Kind::kCount},
-      NamedKind{"type", Kind::kType}, NamedKind{"redop", Kind::kRedop},
-      NamedKind{"root", Kind::kRoot}, NamedKind{"timestamp", Kind::kTimestamp},
-  };
-  const auto* const named = std::ranges::find(kNamedKinds, name.text, &NamedKind::first);
-  columns_.push_back({.kind = named == kNamedKinds.end() ? Kind::kUnknown : named->second});
-  if (named == kNamedKinds.end()) {
+  constexpr auto kKinds =
+      std::to_array<std::pair<std::string_view, Kind>>({{"size", Kind::kSize},
+                                                        {"count", Kind::kCount},
+                                                        {"type", Kind::kType},
+                                                        {"redop", Kind::kRedop},
+                                                        {"root", Kind::kRoot},
+                                                        {"timestamp", Kind::kTimestamp}});
+  const auto kind = LookUp(kKinds, name.text);
+  columns_.push_back({.kind = kind.value_or(Kind::kUnknown)});
+  if (!kind) {
     unknown_.push_back(name.text);
   }
 }
@@ -161,10 +146,8 @@ bool ColumnLayout::Store(const Column& column, std::string_view word, Row& row) 
 }
 
 std::optional<ColumnLayout::ParsedRow> ColumnLayout::ParseRow(std::span<const Word> words) const {
-  if (auto row = ParseColumns(words, /*has_out_of_place=*/true)) {
-    return row;
-  }
-  return ParseColumns(words, /*has_out_of_place=*/false);
+  const auto row = ParseColumns(words, /*has_out_of_place=*/true);
+  return row ? row : ParseColumns(words, /*has_out_of_place=*/false);
 }
 
 std::optional<ColumnLayout::ParsedRow> ColumnLayout::ParseColumns(std::span<const Word> words,

@@ -12,9 +12,9 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/json_value.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
-#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
 #include "orrery/ingest/nccl_tests/run.h"
 #include "orrery/ingest/nccl_tests/run_header.h"
@@ -26,23 +26,19 @@ namespace {
 
 using Json = std::optional<JsonElement>;
 
-struct TimingKey {
-  std::string_view key;
-  TimingField field;
-};
+using TimingKey = std::pair<std::string_view, TimingField>;
 
-constexpr std::array kTimingKeys{
-    TimingKey{"time", &Timing::time_us}, TimingKey{"cpu_time", &Timing::cpu_time_us},
-    TimingKey{"alg_bw", &Timing::algbw}, TimingKey{"bus_bw", &Timing::busbw},
-    TimingKey{"nwrong", &Timing::wrong},
-};
+constexpr auto kTimingKeys = std::to_array<TimingKey>({{"time", &Timing::time_us},
+                                                       {"cpu_time", &Timing::cpu_time_us},
+                                                       {"alg_bw", &Timing::algbw},
+                                                       {"bus_bw", &Timing::busbw},
+                                                       {"nwrong", &Timing::wrong}});
 
-constexpr std::array kIterationKeys{
-    TimingKey{"min_us", &Timing::iteration_min_us},
-    TimingKey{"max_us", &Timing::iteration_max_us},
-    TimingKey{"p99_us", &Timing::iteration_p99_us},
-    TimingKey{"cv_pct", &Timing::iteration_cv_percent},
-};
+constexpr auto kIterationKeys =
+    std::to_array<TimingKey>({{"min_us", &Timing::iteration_min_us},
+                              {"max_us", &Timing::iteration_max_us},
+                              {"p99_us", &Timing::iteration_p99_us},
+                              {"cv_pct", &Timing::iteration_cv_percent}});
 
 std::string TextField(const Json& object, std::string_view key) {
   return std::string(Text(Field(object, key)).value_or(""));
@@ -59,10 +55,6 @@ std::optional<T> NumberField(const Json& object, std::string_view key) {
   return ParsePrefix<T>(Trimmed(Text(value).value_or("")));
 }
 
-std::optional<std::int64_t> IntegerField(const Json& object, std::string_view key) {
-  return NumberField<std::int64_t>(object, key);
-}
-
 void ReadTimings(const Json& object, std::span<const TimingKey> keys, Timing& timing) {
   for (const auto& [key, field] : keys) {
     const auto number = NumberField<double>(object, key);
@@ -74,9 +66,8 @@ void ReadTimings(const Json& object, std::span<const TimingKey> keys, Timing& ti
 std::optional<std::int64_t> RanksOfProcesses(const Run& run) {
   const std::int64_t in_process =
       std::max<std::int64_t>(run.threads.value_or(1) * run.gpus_per_thread.value_or(1), 1);
-  const bool has_only_first =
-      std::all_of(run.devices.begin(), run.devices.end(),
-                  [&](const Device& device) { return device.rank % in_process == 0; });
+  const bool has_only_first = std::ranges::all_of(
+      run.devices, [&](const Device& device) { return device.rank % in_process == 0; });
   if (run.devices.empty() || in_process == 1 || !has_only_first) {
     return std::nullopt;  // one device line a rank, counted later
   }
@@ -84,15 +75,15 @@ std::optional<std::int64_t> RanksOfProcesses(const Run& run) {
 }
 
 void ReadConfig(const Json& config, Run& run) {
-  run.threads = IntegerField(config, "nthreads");
-  run.gpus_per_thread = IntegerField(config, "ngpus");
-  run.warmup_iters = IntegerField(config, "warmup_iters");
-  run.iters = IntegerField(config, "iterations");
-  run.aggregated_iters = IntegerField(config, "aggregated_iterations");
-  run.graph_launches = IntegerField(config, "graph");
+  run.threads = NumberField<std::int64_t>(config, "nthreads");
+  run.gpus_per_thread = NumberField<std::int64_t>(config, "ngpus");
+  run.warmup_iters = NumberField<std::int64_t>(config, "warmup_iters");
+  run.iters = NumberField<std::int64_t>(config, "iterations");
+  run.aggregated_iters = NumberField<std::int64_t>(config, "aggregated_iterations");
+  run.graph_launches = NumberField<std::int64_t>(config, "graph");
   ForEachElement(Field(config, "devices"), [&](const JsonElement& device) {
-    run.devices.push_back({.rank = IntegerField(device, "rank").value_or(0),
-                           .group = IntegerField(device, "group").value_or(0),
+    run.devices.push_back({.rank = NumberField<std::int64_t>(device, "rank").value_or(0),
+                           .group = NumberField<std::int64_t>(device, "group").value_or(0),
                            .host = TextField(device, "hostname"),
                            .gpu = TextField(device, "device_info")});
   });
@@ -111,8 +102,8 @@ Timing ReadTiming(const Json& result, std::string_view key) {
 }
 
 std::optional<Row> ReadRow(const Json& result) {
-  const auto size = IntegerField(result, "size");
-  const auto count = IntegerField(result, "count");
+  const auto size = NumberField<std::int64_t>(result, "size");
+  const auto count = NumberField<std::int64_t>(result, "count");
   if (!size || !count) {
     return std::nullopt;
   }
@@ -120,7 +111,7 @@ std::optional<Row> ReadRow(const Json& result) {
              .count = *count,
              .data_type = TextField(result, "type"),
              .redop = TextField(result, "redop"),
-             .root = IntegerField(result, "root"),
+             .root = NumberField<std::int64_t>(result, "root"),
              .timing = {ReadTiming(result, "out_of_place"), ReadTiming(result, "in_place")},
              .timestamp = {}};
 }
@@ -130,7 +121,7 @@ Run ReadDocument(const Json& document, trace::ProblemLog& problems) {
   ForEachElement(Field(document, "args"), [&](const JsonElement& argument) {
     run.test = run.test.empty() ? TestOfCommand(Text(argument).value_or("")) : run.test;
   });
-  if (const auto code = IntegerField(document, "nccl_version"); code > 0) {
+  if (const auto code = NumberField<std::int64_t>(document, "nccl_version"); code > 0) {
     run.nccl_version = VersionOfCode(*code);
   }
   ReadConfig(Field(document, "config"), run);
@@ -191,16 +182,32 @@ Result<std::vector<Run>> ParseJsonLog(std::string_view text, trace::ProblemLog& 
 
 // The end of a incomplete row: numbers and nothing else.
 bool IsRestOfRow(std::span<const Word> words) {
-  return words.size() >= 3 && std::all_of(words.begin(), words.end(), [](const Word& word) {
+  return words.size() >= 3 && std::ranges::all_of(words, [](const Word& word) {
            return word.text.find_first_not_of("0123456789.e+-") == std::string_view::npos ||
                   word.text == "N/A";
          });
 }
 
+// Reads what the programs print, of any version and with any launcher prefix. One run for each
+// execution that printed rows; incomplete rows are counted.
 class TextLogParser {
  public:
   explicit TextLogParser(trace::ProblemLog& problems) : problems_(problems) {}
 
+  std::vector<Run> Read(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      AddLine(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    std::erase_if(runs_, [](const Run& run) { return run.rows.empty(); });
+    for (Run& run : runs_) {
+      CompleteRun(run, problems_);
+    }
+    return std::move(runs_);
+  }
+
+ private:
   void AddLine(std::string_view line) {
     ++line_number_;
     const PrefixedLine parts = SplitPrefix(line);
@@ -215,18 +222,6 @@ class TextLogParser {
     }
   }
 
-  std::vector<Run> Finish() {
-    std::vector<Run> with_rows;
-    for (Run& run : runs_) {
-      if (!run.rows.empty()) {
-        CompleteRun(run, problems_);
-        with_rows.push_back(std::move(run));
-      }
-    }
-    return with_rows;
-  }
-
- private:
   // Lines of several processes may alternate; each process prints its own runs.
   struct Process {
     std::optional<std::size_t> run;  // into runs_
@@ -254,7 +249,9 @@ class TextLogParser {
       process.is_closed = false;
     }
     if (layout) {
-      NoteUnknownColumns(*layout);
+      for (const std::string_view name : layout->unknown()) {
+        problems_.Loss(fmt::format("unknown column: {}", name), 1, Place());
+      }
       process.layout = layout;
       last_layout_ = std::move(layout);
     }
@@ -262,12 +259,6 @@ class TextLogParser {
       ReadHeaderLine(text, CurrentRun(process), problems_);
     }
     process.is_closed = process.is_closed || (kind == HeaderLine::kClosing && has_rows);
-  }
-
-  void NoteUnknownColumns(const ColumnLayout& layout) {
-    for (const std::string_view name : layout.unknown()) {
-      problems_.Loss(fmt::format("unknown column: {}", name), 1, Place());
-    }
   }
 
   // Returns false if no row begins in this line. More than one can: a line end may be missing.
@@ -353,27 +344,10 @@ class TextLogParser {
   std::int64_t command_line_ = 0;
 };
 
-// Reads what the programs print, of any version and with any launcher prefix. One run for each
-// execution that printed rows; incomplete rows are counted.
-std::vector<Run> ParseTextLog(std::string_view text, trace::ProblemLog& problems) {
-  TextLogParser parser(problems);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    parser.AddLine(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parser.Finish();
-}
-
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 
 bool IsJson(std::string_view head) {
   return head.substr(std::min(head.find_first_not_of(" \t\r\n"), head.size())).starts_with('{');
-}
-
-bool IsReport(std::string_view head) {
-  return Contains(head, "\"nccl_version\"") && Contains(head, "\"nthreads\"") &&
-         Contains(head, "\"ngpus\"");
 }
 
 // Looks for the line of names around each "algbw".
@@ -393,7 +367,8 @@ bool HasColumnHeader(std::string_view head) {
 bool Matches(const InputFile& file) {
   const std::string_view head = file.head();
   if (IsJson(head)) {
-    return IsReport(head);
+    return Contains(head, "\"nccl_version\"") && Contains(head, "\"nthreads\"") &&
+           Contains(head, "\"ngpus\"");
   }
   const bool is_binary = head.find('\0') != std::string_view::npos;
   return !is_binary && (Contains(head, "# nccl-tests version") || Contains(head, "# nThread") ||
@@ -404,7 +379,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
   MeasurementTable table{.format = "nccl-tests", .file = file.path()};
   ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, table.problems));
   ORRERY_TRY(const std::vector<Run> runs, IsJson(text) ? ParseJsonLog(text, table.problems)
-                                                       : ParseTextLog(text, table.problems));
+                                                       : TextLogParser(table.problems).Read(text));
   table.rows = ToTable(runs);
   return ContentOf(std::move(table), "an nccl-tests log without a complete row of results");
 }

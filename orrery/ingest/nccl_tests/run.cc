@@ -1,32 +1,19 @@
 #include "orrery/ingest/nccl_tests/run.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/lookup.h"
 #include "orrery/trace/collective_names.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {
-
-struct NamedType {
-  std::string_view name;
-  std::int64_t bytes;
-};
-
-constexpr std::array kTypes{
-    NamedType{"int8", 1},    NamedType{"uint8", 1},  NamedType{"char", 1},
-    NamedType{"int32", 4},   NamedType{"uint32", 4}, NamedType{"int", 4},
-    NamedType{"int64", 8},   NamedType{"uint64", 8}, NamedType{"half", 2},
-    NamedType{"float", 4},   NamedType{"double", 8}, NamedType{"bfloat16", 2},
-    NamedType{"f8e4m3", 1},  NamedType{"f8e5m2", 1}, NamedType{"fp8_e4m3", 1},
-    NamedType{"fp8_e5m2", 1}};
 
 struct NamedTiming {
   std::string_view name;
@@ -59,25 +46,19 @@ Table::Cell CellOf(const std::string& text) {
 std::string GpuOf(const Run& run) {
   std::set<std::string> names;
   for (const Device& device : run.devices) {
-    if (!device.gpu.empty()) {
-      names.insert(device.gpu);
-    }
+    names.insert(device.gpu);
   }
-  std::string all;
-  for (const std::string& name : names) {
-    all += (all.empty() ? "" : ", ") + name;
-  }
-  return all;
+  names.erase("");
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::optional<std::int64_t> NumNodesOf(const Run& run) {
   std::set<std::string_view> hosts;
   for (const Device& device : run.devices) {
-    if (!device.host.empty()) {
-      hosts.insert(device.host);
-    }
+    hosts.insert(device.host);
   }
-  return hosts.empty() ? std::nullopt : std::optional(static_cast<std::int64_t>(hosts.size()));
+  hosts.erase("");
+  return hosts.empty() ? std::nullopt : std::optional<std::int64_t>(std::ssize(hosts));
 }
 
 // With several groups each runs the collective by itself.
@@ -99,83 +80,33 @@ std::optional<std::int64_t> RanksOfDevices(const Run& run, trace::ProblemLog& pr
   return highest + 1;
 }
 
-// Adds columns to a table and fills them row by row.
-class TableBuilder {
- public:
-  template <typename Get>
-  void AddColumn(std::string name, Table::Type type, const std::vector<Run>& runs, Get get) {
-    const std::size_t column = table_.AddColumn(std::move(name), type);
-    std::size_t index = 0;
-    for (const Run& run : runs) {
-      for (const Row& row : run.rows) {
-        table_.Set(index++, column, CellOf(get(run, row)));
-      }
+// Adds a column and fills it row by row.
+void AddColumn(Table& table, const std::vector<Run>& runs, std::string name, Table::Type type,
+               auto get) {
+  const std::size_t column = table.AddColumn(std::move(name), type);
+  std::size_t index = 0;
+  for (const Run& run : runs) {
+    for (const Row& row : run.rows) {
+      table.Set(index++, column, CellOf(get(run, row)));
     }
   }
-
-  void AddRows(const std::vector<Run>& runs) {
-    for (const Run& run : runs) {
-      for (std::size_t row = 0; row < run.rows.size(); ++row) {
-        table_.AddRow();
-      }
-    }
-  }
-
-  [[nodiscard]] Table Take() { return std::move(table_); }
-
- private:
-  Table table_;
-};
+}
 
 bool AnyRow(const std::vector<Run>& runs, auto holds) {
-  return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
-    return std::any_of(run.rows.begin(), run.rows.end(), holds);
-  });
+  return std::ranges::any_of(runs,
+                             [&](const Run& run) { return std::ranges::any_of(run.rows, holds); });
 }
 
 void AddTimingColumns(const std::vector<Run>& runs, Placement placement, std::string_view prefix,
-                      TableBuilder& table) {
+                      Table& table) {
   for (const NamedTiming& timing : kTimings) {
     const auto value = [&](const Row& row) { return row.timing[placement].*timing.field; };
     if (timing.is_always_shown ||
         AnyRow(runs, [&](const Row& row) { return value(row).has_value(); })) {
-      table.AddColumn(fmt::format("{}_{}", prefix, timing.name), Table::Type::kNumber, runs,
-                      [&](const Run&, const Row& row) { return value(row); });
+      AddColumn(table, runs, fmt::format("{}_{}", prefix, timing.name), Table::Type::kNumber,
+                [&](const Run&, const Row& row) { return value(row); });
     }
   }
-}
-
-void AddRowColumns(const std::vector<Run>& runs, TableBuilder& table) {
-  using enum Table::Type;
-  table.AddColumn("test", kText, runs, [](const Run& run, const Row&) { return run.test; });
-  table.AddColumn("nranks", kInteger, runs,
-                  [](const Run& run, const Row&) { return run.num_ranks; });
-  table.AddColumn("size_bytes", kInteger, runs,
-                  [](const Run&, const Row& row) { return std::optional(row.size_bytes); });
-  table.AddColumn("count", kInteger, runs,
-                  [](const Run&, const Row& row) { return std::optional(row.count); });
-  table.AddColumn("data_type", kText, runs,
-                  [](const Run&, const Row& row) { return row.data_type; });
-  table.AddColumn("redop", kText, runs, [](const Run&, const Row& row) { return row.redop; });
-  table.AddColumn("root", kInteger, runs, [](const Run&, const Row& row) { return row.root; });
-}
-
-void AddRunColumns(const std::vector<Run>& runs, TableBuilder& table) {
-  using enum Table::Type;
-  const auto add = [&](const char* name, Table::Type type, auto get) {
-    table.AddColumn(name, type, runs, [get](const Run& run, const Row&) { return get(run); });
-  };
-  add("nodes", kInteger, NumNodesOf);
-  add("gpu", kText, GpuOf);
-  add("threads", kInteger, [](const Run& run) { return run.threads; });
-  add("gpus_per_thread", kInteger, [](const Run& run) { return run.gpus_per_thread; });
-  add("warmup_iters", kInteger, [](const Run& run) { return run.warmup_iters; });
-  add("iters", kInteger, [](const Run& run) { return run.iters; });
-  add("aggregated_iters", kInteger, [](const Run& run) { return run.aggregated_iters; });
-  add("graph_launches", kInteger, [](const Run& run) { return run.graph_launches; });
-  add("tests_version", kText, [](const Run& run) { return run.tests_version; });
-  add("nccl_version", kText, [](const Run& run) { return run.nccl_version; });
-  add("run_mean_busbw_GBps", kNumber, [](const Run& run) { return run.mean_busbw; });
 }
 
 constexpr std::int64_t kMaxRanks = 16'384;
@@ -206,10 +137,7 @@ struct Bounds {
 
 // Bandwidths are printed in six characters, so large ones have fewer decimals.
 double RoundingError(double printed) {
-  if (printed < 1'000) {
-    return 0.0051;
-  }
-  return printed < 10'000 ? 0.051 : 0.51;
+  return printed < 1'000 ? 0.0051 : printed < 10'000 ? 0.051 : 0.51;
 }
 
 struct Sample {
@@ -265,12 +193,8 @@ std::vector<std::int64_t> RanksThatFit(const Family& family, const Run& run, con
 }  // namespace
 
 std::optional<std::int64_t> ElementBytes(std::string_view type) {
-  for (const NamedType& known : kTypes) {
-    if (known.name == type) {
-      return known.bytes;
-    }
-  }
-  return std::nullopt;
+  const std::int64_t bytes = SizeInBytes(1, ParseDataType(type));
+  return bytes < 0 ? std::nullopt : std::optional(bytes);
 }
 
 std::string TestOfProgram(std::string_view program) {
@@ -279,11 +203,11 @@ std::string TestOfProgram(std::string_view program) {
     program.remove_suffix(5);
   }
   if (program == "sendrecv") {
-    return std::string(trace::CollectiveKindName(trace::CollectiveKind::kSendRecv));
+    return std::string(CollectiveKindName(CollectiveKind::kSendRecv));
   }
   const auto kind = trace::ParseCollectiveName(program);
   // Sizes of alltoallv mean something else than those of alltoall.
-  return std::string(kind && program != "alltoallv" ? trace::CollectiveKindName(*kind) : program);
+  return std::string(kind && program != "alltoallv" ? CollectiveKindName(*kind) : program);
 }
 
 std::string VersionOfCode(std::int64_t code) {
@@ -312,22 +236,49 @@ void CompleteRun(Run& run, trace::ProblemLog& problems) {
 }
 
 Table ToTable(const std::vector<Run>& runs) {
-  TableBuilder table;
-  table.AddRows(runs);
-  AddRowColumns(runs, table);
+  using enum Table::Type;
+  Table table;
+  for (const Run& run : runs) {
+    for (std::size_t row = 0; row < run.rows.size(); ++row) {
+      table.AddRow();
+    }
+  }
+  const auto of_run = [&](const char* name, Table::Type type, auto get) {
+    AddColumn(table, runs, name, type,
+              [&](const Run& run, const Row&) { return std::invoke(get, run); });
+  };
+  const auto of_row = [&](const char* name, Table::Type type, auto get) {
+    AddColumn(table, runs, name, type,
+              [&](const Run&, const Row& row) { return std::invoke(get, row); });
+  };
+  of_run("test", kText, &Run::test);
+  of_run("nranks", kInteger, &Run::num_ranks);
+  of_row("size_bytes", kInteger, [](const Row& row) { return std::optional(row.size_bytes); });
+  of_row("count", kInteger, [](const Row& row) { return std::optional(row.count); });
+  of_row("data_type", kText, &Row::data_type);
+  of_row("redop", kText, &Row::redop);
+  of_row("root", kInteger, &Row::root);
   AddTimingColumns(runs, kOutOfPlace, "oop", table);
   AddTimingColumns(runs, kInPlace, "ip", table);
   if (AnyRow(runs, [](const Row& row) { return !row.timestamp.empty(); })) {
-    table.AddColumn("timestamp", Table::Type::kText, runs,
-                    [](const Run&, const Row& row) { return row.timestamp; });
+    of_row("timestamp", kText, &Row::timestamp);
   }
-  AddRunColumns(runs, table);
-  return table.Take();
+  of_run("nodes", kInteger, NumNodesOf);
+  of_run("gpu", kText, GpuOf);
+  of_run("threads", kInteger, &Run::threads);
+  of_run("gpus_per_thread", kInteger, &Run::gpus_per_thread);
+  of_run("warmup_iters", kInteger, &Run::warmup_iters);
+  of_run("iters", kInteger, &Run::iters);
+  of_run("aggregated_iters", kInteger, &Run::aggregated_iters);
+  of_run("graph_launches", kInteger, &Run::graph_launches);
+  of_run("tests_version", kText, &Run::tests_version);
+  of_run("nccl_version", kText, &Run::nccl_version);
+  of_run("run_mean_busbw_GBps", kNumber, &Run::mean_busbw);
+  return table;
 }
 
 bool IsKnownTest(std::string_view test) {
-  return std::any_of(kFamilies.begin(), kFamilies.end(),
-                     [&](const Family& family) { return family.test == test; });
+  return std::ranges::find(kFamilies, test, &Family::test) != kFamilies.end();
 }
 
 Inferred InferRun(const Run& run) {
@@ -352,8 +303,7 @@ Inferred InferRun(const Run& run) {
     inferred.test = tests.front();
   }
   if (!all_ranks.empty() &&
-      std::all_of(all_ranks.begin(), all_ranks.end(),
-                  [&](std::int64_t ranks) { return ranks == all_ranks.front(); })) {
+      std::ranges::count(all_ranks, all_ranks.front()) == std::ssize(all_ranks)) {
     inferred.num_ranks = all_ranks.front();
   }
   return inferred;

@@ -7,7 +7,6 @@
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
-#include "orrery/ingest/nccl_tests/run.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {
@@ -62,24 +61,8 @@ void ReadDevice(std::string_view text, Run& run, trace::ProblemLog& problems) {
   });
 }
 
-void ReadVersions(std::string_view text, Run& run) {
-  run.tests_version = FirstWord(TextAfter(text, "nccl-tests version"));
-  if (const auto code = ParsePrefix<std::int64_t>(TextAfter(text, "nccl-library=")); code > 0) {
-    run.nccl_version = VersionOfCode(*code);
-  }
-}
-
-bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || c == '_';
-}
-
 std::string_view WithoutLeadingBlanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
-}
-
-PrefixedLine CutAfter(std::string_view line, std::string_view prefix) {
-  const auto end = static_cast<std::size_t>(prefix.data() + prefix.size() - line.data());
-  return {prefix, line.substr(end)};
 }
 
 // "[1,0]<stdout>:"; a time stamp may stand before it.
@@ -93,11 +76,6 @@ std::string_view MpiTag(std::string_view line) {
     }
   }
   return {};
-}
-
-// "2026-01-31T12:00:00.123Z"
-bool IsTimestamp(std::string_view word) {
-  return word.size() >= 19 && word[4] == '-' && word[7] == '-' && word[10] == 'T';
 }
 
 bool IsProcessName(std::string_view word) {
@@ -119,23 +97,26 @@ std::string_view FromHash(std::string_view line) {
     return {};
   }
   const std::string_view text = WithoutLeadingBlanks(line.substr(hash + 1));
-  const bool is_header = std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                                     [&](std::string_view word) { return text.starts_with(word); });
+  const bool is_header = std::ranges::any_of(
+      kBeginnings, [&](std::string_view word) { return text.starts_with(word); });
   return is_header ? line.substr(hash) : std::string_view();
 }
 
 PrefixedLine SplitProcessName(std::string_view line) {
+  const auto cut_after = [&](std::string_view prefix) -> PrefixedLine {
+    return {prefix, line.substr(static_cast<std::size_t>(prefix.end() - line.begin()))};
+  };
   const std::string_view text = WithoutLeadingBlanks(line);
   if (text.starts_with('#')) {
     return {{}, line};
   }
   if (const std::string_view tag = MpiTag(line); !tag.empty()) {
-    return CutAfter(line, tag);
+    return cut_after(tag);
   }
   const std::string_view word = FirstWord(text);
   const std::string_view after = WithoutLeadingBlanks(text.substr(word.size()));
   if (IsProcessName(word)) {
-    return CutAfter(line, word);
+    return cut_after(word);
   }
   if (after.starts_with("| ")) {
     return {word, after.substr(1)};
@@ -149,25 +130,26 @@ PrefixedLine SplitProcessName(std::string_view line) {
 }  // namespace
 
 HeaderLine ClassifyHeaderLine(std::string_view text) {
-  for (const std::string_view start :
-       {"nccl-tests version", "Collective test starting", "nThread"}) {
-    if (text.starts_with(start)) {
-      return HeaderLine::kStart;
-    }
-  }
-  for (const std::string_view closing :
-       {"Out of bounds", "Avg bus bandwidth", "Collective test concluded"}) {
-    if (text.starts_with(closing)) {
-      return HeaderLine::kClosing;
-    }
-  }
-  return text.starts_with("Rank") || text.starts_with("Using devices") ? HeaderLine::kDetail
-                                                                       : HeaderLine::kOther;
+  constexpr auto kBeginnings = std::to_array<std::pair<std::string_view, HeaderLine>>(
+      {{"nccl-tests version", HeaderLine::kStart},
+       {"Collective test starting", HeaderLine::kStart},
+       {"nThread", HeaderLine::kStart},
+       {"Out of bounds", HeaderLine::kClosing},
+       {"Avg bus bandwidth", HeaderLine::kClosing},
+       {"Collective test concluded", HeaderLine::kClosing},
+       {"Rank", HeaderLine::kDetail},
+       {"Using devices", HeaderLine::kDetail}});
+  const auto* const known = std::ranges::find_if(
+      kBeginnings, [&](const auto& entry) { return text.starts_with(entry.first); });
+  return known == kBeginnings.end() ? HeaderLine::kOther : known->second;
 }
 
 void ReadHeaderLine(std::string_view text, Run& run, trace::ProblemLog& problems) {
   if (text.starts_with("nccl-tests version")) {
-    ReadVersions(text, run);
+    run.tests_version = FirstWord(TextAfter(text, "nccl-tests version"));
+    if (const auto code = ParsePrefix<std::int64_t>(TextAfter(text, "nccl-library=")); code > 0) {
+      run.nccl_version = VersionOfCode(*code);
+    }
   } else if (text.starts_with("Collective test starting")) {
     run.test = TestOfProgram(FirstWord(TextAfter(text, ":")));
   } else if (text.starts_with("nThread")) {
@@ -201,7 +183,8 @@ std::string TestOfCommand(std::string_view line) {
   for (std::size_t at = line.find("_perf"); at != std::string_view::npos;
        at = line.find("_perf", at + 1)) {
     std::size_t begin = at;
-    while (begin > 0 && IsNameCharacter(line[begin - 1])) {
+    while (begin > 0 &&
+           ((line[begin - 1] >= 'a' && line[begin - 1] <= 'z') || line[begin - 1] == '_')) {
       --begin;
     }
     std::string test = TestOfProgram(line.substr(begin, at - begin));
@@ -215,7 +198,10 @@ std::string TestOfCommand(std::string_view line) {
 PrefixedLine SplitPrefix(std::string_view line) {
   const std::string_view text = WithoutLeadingBlanks(line);
   const std::string_view word = FirstWord(text);
-  return SplitProcessName(IsTimestamp(word) ? text.substr(word.size()) : line);
+  // "2026-01-31T12:00:00.123Z"
+  const bool is_timestamp =
+      word.size() >= 19 && word[4] == '-' && word[7] == '-' && word[10] == 'T';
+  return SplitProcessName(is_timestamp ? text.substr(word.size()) : line);
 }
 
 }  // namespace orrery::ingest::nccl_tests

@@ -1,5 +1,3 @@
-#include "orrery/ingest/nsys/collectives.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -11,14 +9,13 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/nsys/nccl_operations.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/data_types.h"
 
 namespace orrery::ingest::nsys {
 namespace {
-
-using trace::CollectiveKind;
 using trace::CommunicationKernel;
 using trace::Trace;
 
@@ -33,31 +30,18 @@ struct Bundle {
   std::vector<Kernel> kernels;
 };
 
-class KernelClassifier {
- public:
-  explicit KernelClassifier(const Trace& trace) : trace_(trace) {}
-
-  const std::optional<CommunicationKernel>& Of(StringId name) {
-    const auto [entry, is_new] = known_.try_emplace(static_cast<std::uint32_t>(name));
-    if (is_new) {
-      entry.value() = trace::ClassifyCommunicationKernel(trace_.Text(name));
-    }
-    return entry->second;
-  }
-
- private:
-  const Trace& trace_;
-  tsl::robin_map<std::uint32_t, std::optional<CommunicationKernel>> known_;
-};
-
 std::vector<Kernel> FindKernels(const Trace& trace) {
-  KernelClassifier classifier(trace);
+  tsl::robin_map<std::uint32_t, std::optional<CommunicationKernel>> known;
   std::vector<Kernel> kernels;
   for (RowId row = 0; row < trace.activities.size(); ++row) {
     if (trace.activities.kind[row] != trace::ActivityKind::kKernel) {
       continue;
     }
-    if (const auto& what = classifier.Of(trace.activities.name[row])) {
+    const StringId name = trace.activities.name[row];
+    const auto what = FindOrAdd(known, static_cast<std::uint32_t>(name), [&] {
+      return trace::ClassifyCommunicationKernel(trace.Text(name));
+    });
+    if (what) {
       kernels.push_back({.activity = row, .what = *what});
     }
   }
@@ -125,9 +109,7 @@ std::vector<Kernel> AssignKernels(std::vector<Bundle>& bundles,
   for (const auto& [kind, same_kind] : by_kind) {
     std::vector<Bundle*> served;
     for (Bundle& bundle : bundles) {
-      const bool fits =
-          kind == CollectiveKind::kUnknown || ServedBy(bundle.calls[0].kind) == ServedBy(kind);
-      if (fits) {
+      if (kind == CollectiveKind::kUnknown || ServedBy(bundle.calls[0].kind) == ServedBy(kind)) {
         served.push_back(&bundle);
       }
     }
@@ -177,10 +159,8 @@ Interval SpanOf(const Trace& trace, const Bundle& bundle) {
     extend(trace.activities.begin_ns[kernel.activity],
            trace.activities.duration_ns[kernel.activity]);
   }
-  if (bundle.kernels.empty()) {
-    for (const NcclCall& call : bundle.calls) {
-      extend(call.time.begin_ns, call.time.duration_ns);
-    }
+  for (std::size_t i = 0; bundle.kernels.empty() && i < bundle.calls.size(); ++i) {
+    extend(bundle.calls[i].time.begin_ns, bundle.calls[i].time.duration_ns);
   }
   return {.begin_ns = begin_ns, .duration_ns = end_ns - begin_ns};
 }
@@ -189,14 +169,13 @@ class CollectiveWriter {
  public:
   CollectiveWriter(Trace& trace, const NcclRecord& record) : trace_(trace), record_(record) {}
 
-  void Write(std::vector<Bundle> bundles) {
+  void Write(const std::vector<Bundle>& bundles) {
     std::vector<std::pair<Interval, const Bundle*>> order;
     for (const Bundle& bundle : bundles) {
       order.emplace_back(SpanOf(trace_, bundle), &bundle);
     }
-    std::stable_sort(order.begin(), order.end(), [](const auto& lhs, const auto& rhs) {
-      return std::tuple(lhs.first.begin_ns, -lhs.first.duration_ns) <
-             std::tuple(rhs.first.begin_ns, -rhs.first.duration_ns);
+    std::ranges::stable_sort(order, {}, [](const auto& entry) {
+      return std::pair(entry.first.begin_ns, -entry.first.duration_ns);
     });
     for (const auto& [time, bundle] : order) {
       Append(time, *bundle);
@@ -227,48 +206,34 @@ class CollectiveWriter {
   void AddCalls(trace::Collectives::Row& row, const Bundle& bundle) {
     const std::vector<NcclCall>& calls = bundle.calls;
     row.name = calls[0].name;
-    row.kind = CommonKind(calls);
-    row.peer = CommonPeer(calls);
+    const auto differs = [&](auto member) {
+      return std::ranges::any_of(
+          calls, [&](const NcclCall& call) { return call.*member != calls[0].*member; });
+    };
+    row.kind = differs(&NcclCall::kind) ? CollectiveKind::kSendRecv : calls[0].kind;
+    row.peer = differs(&NcclCall::peer) ? -1 : calls[0].peer;
     const std::uint64_t communicator = calls[0].communicator;
     row.group = communicator == 0 ? kNoRow : GroupOf(communicator);
-    const auto known = record_.communicators.find(communicator);
     const MessageSizes sizes =
-        SumMessageSizes(calls, known == record_.communicators.end() ? -1 : known->second.num_ranks);
+        SumMessageSizes(calls, FindOr(record_.communicators, communicator).num_ranks);
     row.in_bytes = sizes.in_bytes;
     row.out_bytes = sizes.out_bytes;
-    const std::int64_t element_bytes = trace::ElementBytes(row.data_type);
+    const std::int64_t element_bytes = SizeInBytes(1, row.data_type);
     if (element_bytes > 0) {
       row.in_elements = row.in_bytes < 0 ? -1 : row.in_bytes / element_bytes;
       row.out_elements = row.out_bytes < 0 ? -1 : row.out_bytes / element_bytes;
     }
   }
 
-  static CollectiveKind CommonKind(const std::vector<NcclCall>& calls) {
-    const bool is_one_kind = std::all_of(calls.begin(), calls.end(), [&](const NcclCall& call) {
-      return call.kind == calls[0].kind;
-    });
-    return is_one_kind ? calls[0].kind : CollectiveKind::kSendRecv;
-  }
-
-  static std::int32_t CommonPeer(const std::vector<NcclCall>& calls) {
-    const bool is_one_peer = std::all_of(calls.begin(), calls.end(), [&](const NcclCall& call) {
-      return call.peer == calls[0].peer;
-    });
-    return is_one_peer ? calls[0].peer : -1;
-  }
-
   RowId GroupOf(std::uint64_t communicator) {
-    const auto [entry, is_new] = groups_.try_emplace(communicator, kNoRow);
-    if (is_new) {
-      const auto known = record_.communicators.find(communicator);
-      entry->second = trace_.process_groups.Append(
+    return FindOrAdd(groups_, communicator, [&] {
+      return trace_.process_groups.Append(
           {.name = trace_.strings.Intern(fmt::format("{:#x}", communicator)),
            .description = trace_.strings.Intern("NCCL communicator"),
            .backend = trace_.strings.Intern("nccl"),
-           .num_ranks = known == record_.communicators.end() ? -1 : known->second.num_ranks,
+           .num_ranks = FindOr(record_.communicators, communicator).num_ranks,
            .communicator = communicator});
-    }
-    return entry->second;
+    });
   }
 
   Trace& trace_;
@@ -280,8 +245,7 @@ class CollectiveWriter {
 
 void FillCollectives(Trace& trace, const NcclRecord& record) {
   std::int64_t num_unclear = 0;
-  std::vector<Bundle> bundles = MakeBundles(trace, record, num_unclear);
-  CollectiveWriter(trace, record).Write(std::move(bundles));
+  CollectiveWriter(trace, record).Write(MakeBundles(trace, record, num_unclear));
   trace.problems.Note("communication kernel that several calls of its group could have launched",
                       num_unclear);
 }

@@ -15,25 +15,17 @@ bool IsPlausible(std::int64_t time_ns) {
 
 }  // namespace
 
-void ExportContext::Load() {
-  LoadStrings();
-  LoadNames();
-  LoadTimeBase();
-}
-
-void ExportContext::LoadStrings() {
+ExportContext::ExportContext(const SqliteDatabase& opened) : database(opened) {
   ForEachRow("StringIds", {"id", "value"}, [&](TableScan& row) {
     const std::string_view text = row.Text(1);
     strings_[row.Integer(0, -1)] = {characters_.size(), text.size()};
     characters_ += text;
   });
-}
-
-void ExportContext::LoadNames() {
   ForEachRow("PROCESSES", {"globalPid", "name"},
              [&](TableScan& row) { process_names_[ProcessOf(row.Integer(0))] = row.Text(1); });
   ForEachRow("ThreadNames", {"globalTid", "nameId"},
              [&](TableScan& row) { thread_name_ids_[row.Integer(0)] = row.Integer(1, -1); });
+  LoadTimeBase();
 }
 
 void ExportContext::LoadTimeBase() {
@@ -56,29 +48,17 @@ void ExportContext::LoadTimeBase() {
     return;
   }
   if (is_normalized) {
-    time_base_ = {.offset_ns = 0, .origin = trace::TimeOrigin::kEpoch};
+    time_base = {.offset_ns = 0, .origin = trace::TimeOrigin::kEpoch};
   } else if (epoch_ns > 0) {
-    time_base_ = {.offset_ns = epoch_ns - shift_ns, .origin = trace::TimeOrigin::kEpoch};
+    time_base = {.offset_ns = epoch_ns - shift_ns, .origin = trace::TimeOrigin::kEpoch};
   } else {
-    time_base_.offset_ns = -shift_ns;
+    time_base.offset_ns = -shift_ns;
   }
 }
 
 std::string_view ExportContext::String(std::int64_t id) const {
-  const auto found = strings_.find(id);
-  return found == strings_.end()
-             ? std::string_view()
-             : std::string_view(characters_).substr(found->second.begin, found->second.size);
-}
-
-std::string_view ExportContext::ProcessName(ProcessKey process) const {
-  const auto found = process_names_.find(process);
-  return found == process_names_.end() ? std::string_view() : found->second;
-}
-
-std::string_view ExportContext::ThreadName(std::int64_t global_tid) const {
-  const auto found = thread_name_ids_.find(global_tid);
-  return found == thread_name_ids_.end() ? std::string_view() : String(found->second);
+  const Slice slice = FindOr(strings_, id);
+  return std::string_view(characters_).substr(slice.begin, slice.size);
 }
 
 EnumTable ExportContext::ReadEnum(std::string_view table) {
@@ -96,7 +76,7 @@ std::optional<std::int64_t> ExportContext::ReadTime(const TableScan& row, std::s
     problems.Loss("row without a usable time", 1, table);
     return std::nullopt;
   }
-  return time_ns + time_base_.offset_ns;
+  return time_ns + time_base.offset_ns;
 }
 
 std::optional<Interval> ExportContext::ReadInterval(const TableScan& row, std::size_t start,
@@ -110,7 +90,7 @@ std::optional<Interval> ExportContext::ReadInterval(const TableScan& row, std::s
     problems.Note("row without an end; taken as an instant", 1, table);
     return Interval{.begin_ns = *begin_ns, .duration_ns = 0};
   }
-  const std::int64_t duration_ns = stored_end_ns + time_base_.offset_ns - *begin_ns;
+  const std::int64_t duration_ns = stored_end_ns + time_base.offset_ns - *begin_ns;
   if (duration_ns < 0) {
     problems.Note("row that ends before it begins; taken as an instant", 1, table);
   }
@@ -118,7 +98,7 @@ std::optional<Interval> ExportContext::ReadInterval(const TableScan& row, std::s
 }
 
 void ExportContext::FinishScan(std::string_view table, const TableScan& scan) {
-  tables_read_.emplace(table);
+  tables_read.emplace(table);
   if (!scan.damage().empty()) {
     damage.Loss(fmt::format("table {} is damaged; the rows before the damage are kept", table), 1,
                 scan.damage());

@@ -5,12 +5,13 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tsl/robin_map.h>
 
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
@@ -65,20 +66,19 @@ struct TimeBase {
 /// problems.
 class ExportContext {
  public:
-  explicit ExportContext(const SqliteDatabase& database) : database_(database) {}
-
   /// Reads StringIds, the names of processes and threads, and the time base.
-  void Load();
-
-  [[nodiscard]] const SqliteDatabase& database() const { return database_; }
-
-  [[nodiscard]] const TimeBase& time_base() const { return time_base_; }
+  explicit ExportContext(const SqliteDatabase& opened);
 
   /// The text of a row of StringIds; empty if there is none.
   [[nodiscard]] std::string_view String(std::int64_t id) const;
 
-  [[nodiscard]] std::string_view ProcessName(ProcessKey process) const;
-  [[nodiscard]] std::string_view ThreadName(std::int64_t global_tid) const;
+  [[nodiscard]] std::string ProcessName(ProcessKey process) const {
+    return FindOr(process_names_, process);
+  }
+
+  [[nodiscard]] std::string_view ThreadName(std::int64_t global_tid) const {
+    return String(FindOr(thread_name_ids_, global_tid, std::int64_t{-1}));
+  }
 
   [[nodiscard]] EnumTable ReadEnum(std::string_view table);
 
@@ -93,37 +93,25 @@ class ExportContext {
 
   /// Calls `visit(row)` for each row of `table` and notes damage.
   template <typename Visit>
-  void ForEachRow(std::string_view table, std::span<const std::string_view> columns,
+  void ForEachRow(std::string_view table, const std::vector<std::string_view>& columns,
                   Visit&& visit) {
-    TableScan scan = database_.Scan(table, columns);
+    TableScan scan = database.Scan(table, columns);
     while (scan.Next()) {
       visit(scan);
     }
     FinishScan(table, scan);
   }
 
-  template <typename Visit>
-  void ForEachRow(std::string_view table, std::initializer_list<std::string_view> columns,
-                  Visit&& visit) {
-    ForEachRow(table, std::span(columns.begin(), columns.size()), visit);
-  }
-
-  /// Tables that have been read so far.
-  [[nodiscard]] const std::set<std::string, std::less<>>& tables_read() const {
-    return tables_read_;
-  }
-
+  const SqliteDatabase& database;
+  TimeBase time_base;
+  std::set<std::string, std::less<>> tables_read;
   trace::ProblemLog damage;    // concerns every rank
   trace::ProblemLog problems;  // of rows whose rank is not known
 
  private:
   void FinishScan(std::string_view table, const TableScan& scan);
-  void LoadStrings();
-  void LoadNames();
   void LoadTimeBase();
 
-  const SqliteDatabase& database_;
-  TimeBase time_base_;
   std::string characters_;
 
   struct Slice {
@@ -134,7 +122,6 @@ class ExportContext {
   tsl::robin_map<std::int64_t, Slice> strings_;
   std::map<ProcessKey, std::string> process_names_;
   tsl::robin_map<std::int64_t, std::int64_t> thread_name_ids_;
-  std::set<std::string, std::less<>> tables_read_;
 };
 
 }  // namespace orrery::ingest::nsys

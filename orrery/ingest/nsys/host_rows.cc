@@ -1,9 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <map>
+#include <span>
+#include <string_view>
 #include <vector>
 
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/row_readers.h"
 
@@ -13,17 +15,6 @@ namespace {
 using trace::ApiKind;
 
 constexpr std::string_view kRuntimeTable = "CUPTI_ACTIVITY_KIND_RUNTIME";
-
-ApiKind ApiOf(std::int64_t event_class, std::string_view call) {
-  switch (event_class) {
-    case 0:
-      return ApiKind::kRuntime;
-    case 1:
-      return ApiKind::kDriver;
-    default:
-      return ApiOfName(call);
-  }
-}
 
 // What one StringIds row means as a call, for one rank.
 struct CallName {
@@ -35,18 +26,16 @@ class CallNames {
  public:
   explicit CallNames(const ExportContext& context) : context_(context) {}
 
-  const CallName& Of(RankBuilder& rank, std::int64_t string_id) {
-    const auto [entry, is_new] = names_[&rank].try_emplace(string_id);
-    if (is_new) {
+  CallName Of(RankBuilder& rank, std::int64_t string_id) {
+    return FindOrAdd(names_[&rank], string_id, [&]() -> CallName {
       const std::string_view symbol = context_.String(string_id);
       const std::string_view name = WithoutInterfaceVersion(symbol);
       JsonFields extra;
       if (name != symbol) {
         extra.Add("symbol", symbol);
       }
-      entry.value() = {.name = rank.Intern(name), .extra = rank.Intern(extra.text())};
-    }
-    return entry->second;
+      return {.name = rank.Intern(name), .extra = rank.Intern(extra.text())};
+    });
   }
 
  private:
@@ -64,19 +53,14 @@ StringId ExtraWithCorrelation(RankBuilder& rank, StringId extra, std::int64_t co
   return rank.Intern(text);
 }
 
-constexpr std::array<std::string_view, 5> kSliceColumns{"start", "end", "globalTid", "nameId",
-                                                        "overheadType"};
+const std::vector<std::string_view> kSliceColumns{"start", "end", "globalTid", "nameId",
+                                                  "overheadType"};
 
 bool IsSliceTable(const SqliteDatabase& database, std::string_view table) {
   const std::vector<std::string> columns = database.Columns(table);
-  return std::all_of(kSliceColumns.begin(), kSliceColumns.begin() + 4, [&](std::string_view name) {
-    return std::find(columns.begin(), columns.end(), name) != columns.end();
+  return std::ranges::all_of(std::span(kSliceColumns).first(4), [&](std::string_view name) {
+    return std::ranges::find(columns, name) != columns.end();
   });
-}
-
-// Overhead of the profiler has Kineto's category; other slices are named after their table.
-std::string_view CategoryOf(std::string_view table) {
-  return table.ends_with("OVERHEAD") ? "overhead" : table;
 }
 
 void ReadSliceTable(ExportContext& context, RankSet& ranks, std::string_view table,
@@ -88,6 +72,8 @@ void ReadSliceTable(ExportContext& context, RankSet& ranks, std::string_view tab
     }
     const std::int64_t thread = row.Integer(2);
     RankBuilder& rank = ranks.ForRange(thread, *time);
+    // Overhead of the profiler has Kineto's category; other slices are named after their table.
+    const std::string_view category = table.ends_with("OVERHEAD") ? "overhead" : table;
     JsonFields extra;
     if (const auto type = overhead_types.find(row.Integer(4, -1)); type != overhead_types.end()) {
       extra.Add("overhead type", type->second.label);
@@ -95,7 +81,7 @@ void ReadSliceTable(ExportContext& context, RankSet& ranks, std::string_view tab
     rank.trace.other_slices.Append({.begin_ns = time->begin_ns,
                                     .duration_ns = time->duration_ns,
                                     .name = rank.Name(row.Integer(3, -1)),
-                                    .category = rank.Intern(CategoryOf(table)),
+                                    .category = rank.Intern(category),
                                     .track = rank.HostTrack(thread),
                                     .extra = rank.Intern(extra.text())});
   });
@@ -118,40 +104,18 @@ enum MemoryColumn : std::size_t {
   kMemoryPoolUsed,
 };
 
-constexpr std::array<std::string_view, 12> kMemoryColumns{"start",
-                                                          "globalPid",
-                                                          "deviceId",
-                                                          "contextId",
-                                                          "address",
-                                                          "bytes",
-                                                          "memKind",
-                                                          "memoryOperationType",
-                                                          "name",
-                                                          "correlationId",
-                                                          "localMemoryPoolSize",
-                                                          "localMemoryPoolUtilizedSize"};
-
-// Pageable and pinned memory is the host's.
-trace::DeviceKind DeviceKindOf(std::int64_t memory_kind) {
-  return memory_kind == 0 || memory_kind == 1 ? trace::DeviceKind::kCpu : trace::DeviceKind::kGpu;
-}
-
-StringId MemoryExtra(RankBuilder& rank, const TableScan& row) {
-  JsonFields extra;
-  if (!row.IsMissing(kMemoryContext)) {
-    extra.Add("context", row.Integer(kMemoryContext));
-  }
-  if (!row.IsMissing(kMemoryCorrelation)) {
-    extra.Add("correlation", row.Integer(kMemoryCorrelation));
-  }
-  return rank.Intern(extra.text());
-}
-
-// Sizes are positive in the table; damage must not flip the sign or overflow it.
-std::int64_t SignedBytes(std::int64_t bytes, bool is_free) {
-  const std::int64_t size = std::max<std::int64_t>(bytes, 0);
-  return is_free ? -size : size;
-}
+const std::vector<std::string_view> kMemoryColumns{"start",
+                                                   "globalPid",
+                                                   "deviceId",
+                                                   "contextId",
+                                                   "address",
+                                                   "bytes",
+                                                   "memKind",
+                                                   "memoryOperationType",
+                                                   "name",
+                                                   "correlationId",
+                                                   "localMemoryPoolSize",
+                                                   "localMemoryPoolUtilizedSize"};
 
 }  // namespace
 
@@ -192,13 +156,16 @@ void ReadRuntimeCalls(ExportContext& context, RankSet& ranks) {
         if (home.found_by_work) {
           ranks.NoteLaunch(thread, time->begin_ns, rank);
         }
-        const CallName& name = names.Of(rank, row.Integer(kName, -1));
+        const std::int64_t event_class = row.Integer(kClass, -1);
+        const CallName name = names.Of(rank, row.Integer(kName, -1));
         rank.trace.runtime_calls.Append(
             {.begin_ns = time->begin_ns,
              .duration_ns = time->duration_ns,
              .name = name.name,
              .track = rank.HostTrack(thread),
-             .api = ApiOf(row.Integer(kClass, -1), rank.trace.Text(name.name)),
+             .api = event_class == 0   ? ApiKind::kRuntime
+                    : event_class == 1 ? ApiKind::kDriver
+                                       : ApiOfName(rank.trace.Text(name.name)),
              .correlation = home.is_own ? correlation : -1,
              .return_value = row.SmallInteger(kReturn),
              .extra =
@@ -209,8 +176,8 @@ void ReadRuntimeCalls(ExportContext& context, RankSet& ranks) {
 
 void ReadOtherSlices(ExportContext& context, RankSet& ranks) {
   const EnumTable overhead_types = context.ReadEnum("ENUM_CUPTI_OVERHEAD_TYPE");
-  for (const std::string& table : context.database().tables()) {
-    if (!context.tables_read().contains(table) && IsSliceTable(context.database(), table)) {
+  for (const std::string& table : context.database.tables()) {
+    if (!context.tables_read.contains(table) && IsSliceTable(context.database, table)) {
       ReadSliceTable(context, ranks, table, overhead_types);
     }
   }
@@ -224,16 +191,22 @@ void ReadMemoryEvents(ExportContext& context, RankSet& ranks) {
     }
     const std::int32_t device = row.SmallInteger(kMemoryDevice, -1);
     RankBuilder& rank = ranks.ForProcessDevice(ProcessOf(row.Integer(kMemoryProcess)), device);
+    // Sizes are positive in the table; damage must not flip the sign or overflow it.
+    const auto bytes = std::max<std::int64_t>(row.Integer(kMemoryBytes), 0);
+    const std::int64_t kind = row.Integer(kMemoryKind, -1);
+    const bool is_host = kind == 0 || kind == 1;  // pageable or pinned
+    JsonFields extra;
+    AddIntegers(row, {{"context", kMemoryContext}, {"correlation", kMemoryCorrelation}}, extra);
     rank.trace.memory_events.Append(
         {.begin_ns = *time,
-         .bytes = SignedBytes(row.Integer(kMemoryBytes), row.Integer(kMemoryOperation) == 1),
+         .bytes = row.Integer(kMemoryOperation) == 1 ? -bytes : bytes,
          .address = static_cast<std::uint64_t>(row.Integer(kMemoryAddress)),
-         .device_kind = DeviceKindOf(row.Integer(kMemoryKind, -1)),
+         .device_kind = is_host ? trace::DeviceKind::kCpu : trace::DeviceKind::kGpu,
          .device = device,
          .total_allocated_bytes = row.Integer(kMemoryPoolUsed, -1),
          .total_reserved_bytes = row.Integer(kMemoryPoolSize, -1),
          .name = rank.Intern(row.Text(kMemoryName)),
-         .extra = MemoryExtra(rank, row)});
+         .extra = rank.Intern(extra.text())});
   });
 }
 

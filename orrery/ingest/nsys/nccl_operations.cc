@@ -2,83 +2,17 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
+#include <utility>
 
 namespace orrery::ingest::nsys {
 namespace {
 
 using Role = NcclCall::Role;
 
-NcclOperation SingleCall(const NcclCall& call) {
-  return {.track = call.track,
-          .begin_ns = call.time.begin_ns,
-          .end_ns = call.time.end_ns(),
-          .calls = {call}};
-}
-
-// Follows the calls of one track in time.
-class GroupTracker {
- public:
-  explicit GroupTracker(std::vector<NcclOperation>& operations) : operations_(operations) {}
-
-  void Take(const NcclCall& call) {
-    if (call.role == Role::kGroupStart) {
-      Open(call);
-    } else if (call.role == Role::kGroupEnd) {
-      Close(call);
-    } else if (depth_ > 0) {
-      group_.calls.push_back(call);
-    } else {
-      operations_.push_back(SingleCall(call));
-    }
-  }
-
-  void Finish() {
-    for (const NcclCall& call : group_.calls) {
-      operations_.push_back(SingleCall(call));
-    }
-    group_ = {};
-    depth_ = 0;
-  }
-
- private:
-  void Open(const NcclCall& call) {
-    if (depth_++ == 0) {
-      group_ = {.track = call.track, .begin_ns = call.time.begin_ns, .end_ns = 0, .calls = {}};
-    }
-  }
-
-  void Close(const NcclCall& call) {
-    // An end without a start: the group began before the recording.
-    if (depth_ == 0 || --depth_ > 0) {
-      return;
-    }
-    group_.end_ns = call.time.end_ns();
-    if (!group_.calls.empty()) {
-      operations_.push_back(std::move(group_));
-    }
-    group_ = {};
-  }
-
-  std::vector<NcclOperation>& operations_;
-  NcclOperation group_;
-  int depth_ = 0;
-};
-
-using trace::CollectiveKind;
-
 // Sizes stop growing here, far above any real sum and far below overflow.
 constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max() / 4;
 
-bool IsExchange(const std::vector<NcclCall>& calls) {
-  const auto has = [&](CollectiveKind kind) {
-    return std::any_of(calls.begin(), calls.end(),
-                       [&](const NcclCall& call) { return call.kind == kind; });
-  };
-  return has(CollectiveKind::kSend) && has(CollectiveKind::kRecv);
-}
-
-MessageSizes SizesOf(const NcclCall& call, std::int32_t num_ranks, bool is_exchange) {
+MessageSizes SizesOf(const NcclCall& call, std::int32_t num_ranks, bool sends_and_receives) {
   const std::int64_t part = call.bytes;
   std::int64_t whole = -1;
   if (part >= 0 && num_ranks > 0 && part <= kMaxBytes / num_ranks) {
@@ -94,9 +28,9 @@ MessageSizes SizesOf(const NcclCall& call, std::int32_t num_ranks, bool is_excha
     case CollectiveKind::kAllToAll:
       return {whole, whole};
     case CollectiveKind::kSend:
-      return {part, is_exchange ? 0 : part};
+      return {part, sends_and_receives ? 0 : part};
     case CollectiveKind::kRecv:
-      return {is_exchange ? 0 : part, part};
+      return {sends_and_receives ? 0 : part, part};
     default:
       return {part, part};
   }
@@ -109,30 +43,54 @@ std::int64_t Sum(std::int64_t lhs, std::int64_t rhs) {
 }  // namespace
 
 std::vector<NcclOperation> GroupNcclCalls(std::vector<NcclCall> calls) {
-  std::stable_sort(calls.begin(), calls.end(), [](const NcclCall& lhs, const NcclCall& rhs) {
-    return std::tie(lhs.track, lhs.time.begin_ns) < std::tie(rhs.track, rhs.time.begin_ns);
-  });
+  std::ranges::stable_sort(
+      calls, {}, [](const NcclCall& call) { return std::pair(call.track, call.time.begin_ns); });
   std::vector<NcclOperation> operations;
-  GroupTracker tracker(operations);
+  NcclOperation group;
+  int depth = 0;
+  const auto add_single = [&](const NcclCall& call) {
+    operations.push_back({call.track, call.time.begin_ns, call.time.end_ns(), {call}});
+  };
+  const auto end_track = [&] {
+    std::ranges::for_each(group.calls, add_single);
+    group = {};
+    depth = 0;
+  };
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (i > 0 && calls[i].track != calls[i - 1].track) {
-      tracker.Finish();
+    const NcclCall& call = calls[i];
+    if (i > 0 && call.track != calls[i - 1].track) {
+      end_track();
     }
-    tracker.Take(calls[i]);
+    if (call.role == Role::kGroupStart && depth++ == 0) {
+      group = {.track = call.track, .begin_ns = call.time.begin_ns};
+    } else if (call.role == Role::kGroupEnd && depth > 0 && --depth == 0) {
+      // An end without a start is of a group that began before the recording.
+      group.end_ns = call.time.end_ns();
+      if (!group.calls.empty()) {
+        operations.push_back(std::move(group));
+      }
+      group = {};
+    } else if (call.role == Role::kData && depth > 0) {
+      group.calls.push_back(call);
+    } else if (call.role == Role::kData) {
+      add_single(call);
+    }
   }
-  tracker.Finish();
-  std::stable_sort(operations.begin(), operations.end(),
-                   [](const NcclOperation& lhs, const NcclOperation& rhs) {
-                     return std::tie(lhs.track, lhs.begin_ns) < std::tie(rhs.track, rhs.begin_ns);
-                   });
+  end_track();
+  std::ranges::stable_sort(operations, {}, [](const NcclOperation& operation) {
+    return std::pair(operation.track, operation.begin_ns);
+  });
   return operations;
 }
 
 MessageSizes SumMessageSizes(const std::vector<NcclCall>& calls, std::int32_t num_ranks) {
-  const bool is_exchange = IsExchange(calls);
+  const auto has = [&](CollectiveKind kind) {
+    return std::ranges::find(calls, kind, &NcclCall::kind) != calls.end();
+  };
+  const bool sends_and_receives = has(CollectiveKind::kSend) && has(CollectiveKind::kRecv);
   MessageSizes total{0, 0};
   for (const NcclCall& call : calls) {
-    const MessageSizes sizes = SizesOf(call, num_ranks, is_exchange);
+    const MessageSizes sizes = SizesOf(call, num_ranks, sends_and_receives);
     total.in_bytes = Sum(total.in_bytes, sizes.in_bytes);
     total.out_bytes = Sum(total.out_bytes, sizes.out_bytes);
   }

@@ -4,9 +4,8 @@
 #include <map>
 #include <vector>
 
-#include "orrery/base/columns.h"
 #include "orrery/ingest/nsys/export_context.h"
-#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nsys {
 
@@ -15,7 +14,7 @@ struct NcclCall {
   enum class Role { kData, kGroupStart, kGroupEnd };
 
   Role role = Role::kData;
-  trace::CollectiveKind kind = trace::CollectiveKind::kUnknown;
+  CollectiveKind kind = CollectiveKind::kUnknown;
   RowId track = kNoRow;
   Interval time = {};
   StringId name = StringId::kEmpty;
@@ -62,5 +61,15 @@ struct MessageSizes {
 /// makes the sum unknown.
 [[nodiscard]] MessageSizes SumMessageSizes(const std::vector<NcclCall>& calls,
                                            std::int32_t num_ranks);
+
+/// Fills the collectives and process groups of a finished trace, and links activities to them.
+///
+/// A row is what was launched together: the kernels of one call, or of one group of calls. Where
+/// the export holds NCCL's NVTX ranges, a kernel belongs to the range (or group) around its launch
+/// on the same thread; payloads then give communicator, bytes and peer. Calls of one kind and
+/// communicator inside a group add up their bytes, sends (in) and receives (out) become one
+/// send-receive. Kernels without a range are rows of their own, ranges without kernels are rows
+/// with the time of the call. A process group is a communicator.
+void FillCollectives(trace::Trace& trace, const NcclRecord& record);
 
 }  // namespace orrery::ingest::nsys

@@ -6,7 +6,6 @@ namespace orrery::ingest::nsys {
 namespace {
 
 using Role = NcclCall::Role;
-using trace::CollectiveKind;
 
 NcclCall CallAt(std::int64_t begin_ns, Role role = Role::kData, RowId track = 0) {
   return {.role = role, .track = track, .time = {.begin_ns = begin_ns, .duration_ns = 2}};

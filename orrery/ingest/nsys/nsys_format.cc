@@ -7,10 +7,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/nsys/collectives.h"
-#include "orrery/ingest/nsys/export_context.h"
-#include "orrery/ingest/nsys/gpu_map.h"
-#include "orrery/ingest/nsys/rank_set.h"
+#include "orrery/base/lookup.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/nsys/row_readers.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/sqlite_database.h"
@@ -37,29 +35,16 @@ Pairs ReadPairs(ExportContext& context, std::string_view table) {
 }
 
 std::string ValueOf(const Pairs& pairs, std::string_view name) {
-  const auto found = std::find_if(pairs.begin(), pairs.end(),
-                                  [&](const auto& pair) { return pair.first == name; });
-  return found == pairs.end() ? std::string() : found->second;
-}
-
-void AppendMetadata(RankBuilder& rank, const Pairs& pairs) {
-  for (const auto& [name, value] : pairs) {
-    rank.trace.metadata.Append({.key = rank.Intern(name), .value = rank.Intern(value)});
-  }
-}
-
-// Warnings and errors; 4 is informational.
-bool IsWorthShowing(std::int64_t severity) {
-  return severity == 2 || severity == 3;
+  return LookUp(pairs, name).value_or("");
 }
 
 void NoteDiagnostics(ExportContext& context, RankSet& ranks) {
   context.ForEachRow("DIAGNOSTIC_EVENT", {"severity", "text", "globalPid"}, [&](TableScan& row) {
-    if (!IsWorthShowing(row.Integer(0))) {
-      return;
+    // Warnings and errors; 4 is informational.
+    if (row.Integer(0) == 2 || row.Integer(0) == 3) {
+      RankBuilder& rank = *ranks.ForCall(ProcessOf(row.Integer(2)), -1).rank;
+      rank.trace.problems.Note(fmt::format("Nsight Systems reported: {}", row.Text(1)));
     }
-    RankBuilder& rank = *ranks.ForCall(ProcessOf(row.Integer(2)), -1).rank;
-    rank.trace.problems.Note(fmt::format("Nsight Systems reported: {}", row.Text(1)));
   });
 }
 
@@ -67,7 +52,7 @@ void NoteDiagnostics(ExportContext& context, RankSet& ranks) {
 const NcclCommunicator* LargestCommunicator(const RankBuilder& rank) {
   const NcclCommunicator* largest = nullptr;
   for (const auto& [id, communicator] : rank.nccl.communicators) {
-    const bool is_here = communicator.device < 0 || communicator.device == rank.device();
+    const bool is_here = communicator.device < 0 || communicator.device == rank.device;
     if (is_here && communicator.rank >= 0 &&
         (largest == nullptr || communicator.num_ranks > largest->num_ranks)) {
       largest = &communicator;
@@ -97,8 +82,8 @@ bool IsAboutTheExport(std::string_view table) {
   constexpr std::array<std::string_view, 9> kPrefixes{
       "ENUM_",   "TARGET_INFO_",         "META_DATA_",         "ANALYSIS_",     "sqlite_",
       "EXPORT_", "NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_ENUMS", "ProcessStreams"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [&](std::string_view prefix) { return table.starts_with(prefix); });
+  return std::ranges::any_of(kPrefixes,
+                             [&](std::string_view prefix) { return table.starts_with(prefix); });
 }
 
 // Adds properties of the export to each rank: tool and schema, host, metadata, and the profiler's
@@ -117,11 +102,13 @@ void FillExportInfo(ExportContext& context, RankSet& ranks, const std::string& f
     info.producer += version.empty() ? "" : " " + version;
     info.host_name = ValueOf(about_system, "Hostname");
     info.backend = rank->nccl.calls.empty() ? "" : "nccl";
-    info.time_origin = context.time_base().origin;
+    info.time_origin = context.time_base.origin;
     info.files = {file};
-    AppendMetadata(*rank, about_export);
-    AppendMetadata(*rank, about_capture);
-    AppendMetadata(*rank, about_system);
+    for (const Pairs* pairs : {&about_export, &about_capture, &about_system}) {
+      for (const auto& [name, value] : *pairs) {
+        rank->trace.metadata.Append({.key = rank->Intern(name), .value = rank->Intern(value)});
+      }
+    }
   }
   NoteDiagnostics(context, ranks);
 }
@@ -141,51 +128,32 @@ void NumberRanks(RankSet& ranks) {
 
 // Notes tables that hold rows and were not read.
 void NoteTablesLeftOut(ExportContext& context) {
-  for (const std::string& table : context.database().tables()) {
-    if (!context.tables_read().contains(table) && !IsAboutTheExport(table) &&
-        !context.database().IsEmpty(table)) {
+  for (const std::string& table : context.database.tables()) {
+    if (!context.tables_read.contains(table) && !IsAboutTheExport(table) &&
+        !context.database.IsEmpty(table)) {
       context.problems.Note("table without an equivalent in a trace", 1, table);
     }
   }
-}
-
-bool IsExportTable(std::string_view table) {
-  return table == "META_DATA_EXPORT" || table.starts_with("CUPTI_ACTIVITY_KIND_");
-}
-
-bool IsRocpdTable(std::string_view table) {
-  return table.starts_with("rocpd_");
-}
-
-bool IsExport(const SqliteDatabase& database) {
-  const auto& tables = database.tables();
-  return std::any_of(tables.begin(), tables.end(), IsExportTable) &&
-         std::none_of(tables.begin(), tables.end(), IsRocpdTable);
-}
-
-// The statement that made one of our tables, as the schema keeps it.
-bool ShowsExportTable(std::string_view head) {
-  const auto has = [&](std::string_view text) { return head.find(text) != std::string_view::npos; };
-  return (has("CREATE TABLE META_DATA_EXPORT") || has("CREATE TABLE CUPTI_ACTIVITY_KIND_")) &&
-         !has("rocpd_");
 }
 
 bool Matches(const InputFile& file) {
   if (!LooksLikeSqlite(file.head())) {
     return false;
   }
-  // Compressed content would have to be decompressed entirely; its head usually shows the schema.
-  if (!file.is_plain_file() && ShowsExportTable(file.head())) {
+  // Compressed content would have to be decompressed entirely; its head usually has the statement
+  // that made one of the tables.
+  const auto has = [&](std::string_view text) { return Contains(file.head(), text); };
+  if (!file.is_plain_file() && !has("rocpd_") &&
+      (has("CREATE TABLE META_DATA_EXPORT") || has("CREATE TABLE CUPTI_ACTIVITY_KIND_"))) {
     return true;
   }
   const auto database = SqliteDatabase::Open(file);
-  return database && IsExport(*database);
-}
-
-void FinishRank(RankBuilder& rank, const ExportContext& context, const ReadOptions& options) {
-  rank.trace.problems.Merge(context.damage);
-  trace::FinishTrace(rank.trace, {.step_marker = options.step_marker});
-  FillCollectives(rank.trace, rank.nccl);
+  const auto any_starts = [&](std::string_view prefix) {
+    return std::ranges::any_of(database->tables(),
+                               [&](const std::string& table) { return table.starts_with(prefix); });
+  };
+  return database && !any_starts("rocpd_") &&
+         (database->HasTable("META_DATA_EXPORT") || any_starts("CUPTI_ACTIVITY_KIND_"));
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
@@ -194,7 +162,6 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   if (!database.damage().empty()) {
     context.damage.Loss("the SQLite database is incomplete", 1, database.damage());
   }
-  context.Load();
   RankSet ranks(context);
   ReadDeviceRows(context, ranks);
   ranks.Seal();
@@ -214,7 +181,9 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   FileContent content;
   for (const auto& rank : ranks.all()) {
     gpus.FillDevices(*rank);
-    FinishRank(*rank, context, options);
+    rank->trace.problems.Merge(context.damage);
+    trace::FinishTrace(rank->trace, {.step_marker = options.step_marker});
+    FillCollectives(rank->trace, rank->nccl);
     content.traces.push_back(std::move(rank->trace));
   }
   return content;

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/nsys/database_test.h"
 #include "orrery/ingest/nsys/row_readers.h"
-#include "orrery/ingest/nsys/test_database.h"
 
 namespace orrery::ingest::nsys {
 namespace {

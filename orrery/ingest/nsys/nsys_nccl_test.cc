@@ -6,12 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/nsys/test_database.h"
+#include "orrery/ingest/nsys/database_test.h"
 
 namespace orrery::ingest::nsys {
 namespace {
-
-using trace::CollectiveKind;
 using trace::Trace;
 
 // Schemas as NCCL registers them.
@@ -118,7 +116,7 @@ TEST_F(NsysNcclTest, AKernelBelongsToTheRangeAroundItsLaunch) {
   EXPECT_EQ(row.begin_ns, 100);
   EXPECT_EQ(row.duration_ns, 50);
   EXPECT_EQ(row.num_kernels, 1);
-  EXPECT_EQ(row.data_type, trace::DataType::kBFloat16);
+  EXPECT_EQ(row.data_type, DataType::kBf16);
   EXPECT_EQ(row.in_bytes, 4096);
   EXPECT_EQ(row.in_elements, 2048);
   ASSERT_EQ(trace.process_groups.size(), 1U);

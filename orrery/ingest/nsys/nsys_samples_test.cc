@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/nsys/test_database.h"
+#include "orrery/ingest/nsys/database_test.h"
 
 // Public recordings; the counts are those of an independent query (the check counts of the format
 // notes).
@@ -132,7 +132,7 @@ TEST_F(NsysSampleTest, EachSendRecvKernelIsACollectiveOfItsGroupCall) {
     for (RowId row = 0; row < trace.collectives.size(); ++row) {
       if (trace.collectives.num_kernels[row] > 0) {
         ++with_kernels;
-        EXPECT_EQ(trace.collectives.kind[row], trace::CollectiveKind::kSendRecv);
+        EXPECT_EQ(trace.collectives.kind[row], CollectiveKind::kSendRecv);
         EXPECT_EQ(trace.collectives.num_kernels[row], 1);
         // Named after the first call of the group around the launch.
         with_call += trace.Text(trace.collectives.name[row]) == "ncclSend" ? 1 : 0;

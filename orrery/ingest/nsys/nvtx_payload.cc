@@ -30,47 +30,26 @@ struct FieldType {
 
 // NVTX_PAYLOAD_ENTRY_TYPE_* of the NVTX extension for payloads, for a 64-bit Linux program.
 FieldType TypeOf(std::int64_t type) {
-  constexpr std::array kTypes{
-      FieldType{},  // invalid
-      FieldType{1, true},
-      FieldType{1},  // char
-      FieldType{2, true},
-      FieldType{2},  // short
-      FieldType{4, true},
-      FieldType{4},  // int
-      FieldType{8, true},
-      FieldType{8},  // long
-      FieldType{8, true},
-      FieldType{8},  // long long
-      FieldType{1, true},
-      FieldType{1},  // int8
-      FieldType{2, true},
-      FieldType{2},  // int16
-      FieldType{4, true},
-      FieldType{4},  // int32
-      FieldType{8, true},
-      FieldType{8},              // int64
-      FieldType{4, true, true},  // float
-      FieldType{8, true, true},  // double
-      FieldType{},               // long double
-      FieldType{8},              // size_t
-      FieldType{8},              // address
-  };
+  // Pairs of a signed and an unsigned type, of these many bytes: char, short, int, long, long long,
+  // int8, int16, int32, int64. 0 is invalid, 21 is long double.
+  constexpr std::array<std::uint64_t, 9> kPairBytes{1, 2, 4, 8, 8, 1, 2, 4, 8};
   if (type >= kFirstRegistered) {
     return {4};  // NCCL's enumerations
   }
-  const bool is_known = type >= 0 && type < static_cast<std::int64_t>(kTypes.size());
-  return is_known ? kTypes[static_cast<std::size_t>(type)] : FieldType{};
-}
-
-std::uint64_t SignExtended(std::uint64_t bits, std::uint64_t bytes) {
-  const auto shift = static_cast<int>(64 - 8 * bytes);
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
-}
-
-double FloatValue(std::uint64_t bits, std::uint64_t bytes) {
-  return bytes == 4 ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
-                    : std::bit_cast<double>(bits);
+  if (type >= 1 && type <= 18) {
+    return {kPairBytes[static_cast<std::size_t>(type - 1) / 2], type % 2 == 1};
+  }
+  switch (type) {
+    case 19:  // float
+      return {4, true, true};
+    case 20:  // double
+      return {8, true, true};
+    case 22:  // size_t
+    case 23:  // address
+      return {8};
+    default:
+      return {};
+  }
 }
 
 // The data of a payload. The fourth word has been seen as the place of the data and as the size of
@@ -107,17 +86,12 @@ Parts CutParts(std::string_view& text) {
 bool IsListOfNumbers(std::string_view text) {
   return text.starts_with('[') && text.ends_with(']') &&
          text.find_first_not_of("[]0123456789-, ") == std::string_view::npos &&
-         std::count(text.begin(), text.end(), '[') == std::count(text.begin(), text.end(), ']');
+         std::ranges::count(text, '[') == std::ranges::count(text, ']');
 }
 
 }  // namespace
 
 PayloadDecoder::PayloadDecoder(ExportContext& context) {
-  ReadFields(context);
-  ReadEnums(context);
-}
-
-void PayloadDecoder::ReadFields(ExportContext& context) {
   context.ForEachRow("NVTX_PAYLOAD_SCHEMA_ENTRIES",
                      {"domainId", "schemaId", "idx", "type", "name", "offset"},
                      [&](TableScan& row) {
@@ -129,9 +103,6 @@ void PayloadDecoder::ReadFields(ExportContext& context) {
                              .offset = static_cast<std::uint64_t>(offset)};
                        }
                      });
-}
-
-void PayloadDecoder::ReadEnums(ExportContext& context) {
   context.ForEachRow("NVTX_PAYLOAD_ENUM_ENTRIES", {"domainId", "schemaId", "value", "name"},
                      [&](TableScan& row) {
                        enums_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = row.Text(3);
@@ -148,9 +119,11 @@ std::optional<PayloadValue> PayloadDecoder::DecodeField(const Field& field, std:
   PayloadValue value{.name = field.name, .bits = bits, .is_signed = type.is_signed};
   if (type.is_float) {
     value.is_float = true;
-    value.number = FloatValue(bits, type.bytes);
+    value.number = type.bytes == 4 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits))
+                                   : std::bit_cast<double>(bits);
   } else if (type.is_signed) {
-    value.bits = SignExtended(bits, type.bytes);
+    const std::uint64_t shift = 64 - 8 * type.bytes;
+    value.bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
   }
   if (const auto names = enums_.find({domain, field.type}); names != enums_.end()) {
     const auto name = names->second.find(static_cast<std::int64_t>(bits));

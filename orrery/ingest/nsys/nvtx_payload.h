@@ -44,8 +44,6 @@ class PayloadDecoder {
     std::uint64_t offset = 0;
   };
 
-  void ReadFields(ExportContext& context);
-  void ReadEnums(ExportContext& context);
   [[nodiscard]] std::optional<PayloadValue> DecodeField(const Field& field, std::int64_t domain,
                                                         std::string_view data) const;
 

@@ -1,15 +1,16 @@
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/nvtx_payload.h"
@@ -20,18 +21,11 @@
 namespace orrery::ingest::nsys {
 namespace {
 
-inline constexpr std::string_view kNcclDomain = "NCCL";
-
-const PayloadValue* Find(const std::vector<PayloadValue>& payload, std::string_view name) {
-  const auto found = std::find_if(payload.begin(), payload.end(),
-                                  [&](const PayloadValue& value) { return value.name == name; });
-  return found == payload.end() ? nullptr : &*found;
-}
-
+// An integer of a payload from 0 to `max`, else -1.
 std::int64_t Integer(const std::vector<PayloadValue>& payload, std::string_view name,
                      std::int64_t max) {
-  const PayloadValue* value = Find(payload, name);
-  const auto number = value == nullptr ? -1 : static_cast<std::int64_t>(value->bits);
+  const auto value = std::ranges::find(payload, name, &PayloadValue::name);
+  const auto number = value == payload.end() ? -1 : static_cast<std::int64_t>(value->bits);
   return number < 0 || number > max ? -1 : number;
 }
 
@@ -44,9 +38,8 @@ std::int32_t SmallInteger(const std::vector<PayloadValue>& payload, std::string_
 constexpr std::int64_t kMaxMessageBytes = std::int64_t{1} << 50;
 
 void ReadPayload(NcclRecord& record, NcclCall& call, const std::vector<PayloadValue>& payload) {
-  if (const PayloadValue* id = Find(payload, "NCCL communicator ID")) {
-    call.communicator = id->bits;
-  }
+  const auto id = std::ranges::find(payload, "NCCL communicator ID", &PayloadValue::name);
+  call.communicator = id == payload.end() ? 0 : id->bits;
   call.bytes = Integer(payload, "Message size [bytes]", kMaxMessageBytes);
   call.peer = SmallInteger(payload, "Peer rank");
   const std::int32_t num_ranks = SmallInteger(payload, "No. of ranks");
@@ -56,12 +49,6 @@ void ReadPayload(NcclRecord& record, NcclCall& call, const std::vector<PayloadVa
                                             .rank = SmallInteger(payload, "Rank"),
                                             .device = SmallInteger(payload, "CUDA device")});
   }
-}
-
-// NCCL marks its calls in a domain of its own; the row that names the domain may be missing, the
-// names of the calls are not.
-bool IsNcclRange(std::int64_t domain, std::string_view name) {
-  return domain != 0 && name.starts_with("nccl");
 }
 
 // Keeps a range of NCCL for the collectives: a call that moves data, the bounds of a group, or the
@@ -107,38 +94,10 @@ enum Column : std::size_t {
   kBinary,
 };
 
-constexpr std::array<std::string_view, 17> kColumns{
+const std::vector<std::string_view> kColumns{
     "start",      "end",        "eventType",   "text",       "textId",      "globalTid",
     "domainId",   "category",   "uint64Value", "int64Value", "doubleValue", "uint32Value",
     "int32Value", "floatValue", "jsonText",    "jsonTextId", "binaryData"};
-
-// ENUM_NSYS_EVENT_TYPE; the second of each pair comes from imported NVTXT files.
-enum class EventType { kRange, kMark, kCategory, kThreadName, kDomain, kDomainEnd, kOther };
-
-EventType TypeOf(std::int64_t type) {
-  switch (type) {
-    case 59:
-    case 60:
-    case 70:
-    case 71:
-      return EventType::kRange;
-    case 34:
-    case 65:
-      return EventType::kMark;
-    case 33:
-    case 64:
-      return EventType::kCategory;
-    case 39:
-    case 72:
-      return EventType::kThreadName;
-    case 75:
-      return EventType::kDomain;
-    case 76:
-      return EventType::kDomainEnd;
-    default:
-      return EventType::kOther;
-  }
-}
 
 class NvtxReader {
  public:
@@ -160,14 +119,6 @@ class NvtxReader {
     std::string extra = {};
   };
 
-  // A domain that was mentioned before its name was known stands under a name of its own.
-  struct Mention {
-    RankBuilder* rank = nullptr;
-    StringId placeholder = StringId::kEmpty;
-    ProcessKey process = kUnknownProcess;
-    std::int64_t domain = 0;
-  };
-
   static std::int64_t LastTime(RankSet& ranks) {
     std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
     for (const auto& rank : ranks.all()) {
@@ -176,33 +127,35 @@ class NvtxReader {
     return last_ns;
   }
 
+  // By the numbers of ENUM_NSYS_EVENT_TYPE; the later ones come from imported NVTXT files.
   void ReadRow(TableScan& row) {
     // Exports of others leave the type out: then all rows are ranges.
-    const EventType type = TypeOf(row.Integer(kType, 59));
+    const std::int64_t type = row.Integer(kType, 59);
     switch (type) {
-      case EventType::kRange:
+      case 59:
+      case 60:
+      case 70:
+      case 71:
         return ReadRange(row);
-      case EventType::kMark:
+      case 34:
+      case 65:
         return ReadMark(row);
-      case EventType::kDomain:
+      case 75:
         domains_[{ProcessOf(row.Integer(kThread)), row.Integer(kDomain)}] = NameOf(row);
         return;
-      case EventType::kThreadName:
-        RankBuilderOf(row).RenameThread(row.Integer(kThread), NameOf(row));
+      case 39:
+      case 72:
+        ranks_.ForRange(row.Integer(kThread), {}).RenameThread(row.Integer(kThread), NameOf(row));
         return;
-      case EventType::kCategory:
+      case 33:
+      case 64:
         return ReadCategory(row);
-      case EventType::kDomainEnd:
+      case 76:  // the end of a domain
         return;
-      case EventType::kOther:
+      default:
         context_.problems.Note("NVTX event type without an equivalent in a trace", 1,
-                               fmt::format("event type {}", row.Integer(kType)));
-        return;
+                               fmt::format("event type {}", type));
     }
-  }
-
-  RankBuilder& RankBuilderOf(const TableScan& row) {
-    return ranks_.ForRange(row.Integer(kThread), {});
   }
 
   std::string_view NameOf(TableScan& row) const {
@@ -236,7 +189,8 @@ class NvtxReader {
                 .domain = domain,
                 .extra = Extra(row, payload ? &*payload : nullptr)};
     RankBuilder& rank = AppendRange(range, text);
-    if (IsNcclRange(domain, text)) {
+    // NCCL marks its calls in a domain of its own; the row that names it may be missing.
+    if (domain != 0 && text.starts_with("nccl")) {
       AddNcclRange(rank, text, rank.HostTrack(range.thread), range.time, payload);
     }
   }
@@ -321,8 +275,8 @@ class NvtxReader {
     if (!time_ns) {
       return;
     }
-    RankBuilder& rank = RankBuilderOf(row);
     const std::int64_t thread = row.Integer(kThread);
+    RankBuilder& rank = ranks_.ForRange(thread, {});
     rank.trace.instants.Append({.begin_ns = *time_ns,
                                 .name = rank.Intern(NameOf(row)),
                                 .category = DomainName(rank, thread, row.Integer(kDomain)),
@@ -331,26 +285,20 @@ class NvtxReader {
   }
 
   void ReadCategory(TableScan& row) {
-    RankBuilder& rank = RankBuilderOf(row);
+    RankBuilder& rank = ranks_.ForRange(row.Integer(kThread), {});
     const std::string key =
         fmt::format("NVTX category {} of domain {}", row.Integer(kCategory), row.Integer(kDomain));
     rank.trace.metadata.Append({.key = rank.Intern(key), .value = rank.Intern(NameOf(row))});
   }
 
+  // A domain whose name is not known yet has one of its own until the end.
   StringId DomainName(RankBuilder& rank, std::int64_t thread, std::int64_t domain) {
-    if (domain == 0) {
-      return StringId::kEmpty;
-    }
     const ProcessKey process = ProcessOf(thread);
-    const auto [mention, is_new] = mentions_.try_emplace({&rank, {process, domain}});
-    if (is_new) {
-      mention->second = {.rank = &rank,
-                         .placeholder = rank.Intern(fmt::format("domain {} of process {}", domain,
-                                                                ProcessNumber(process))),
-                         .process = process,
-                         .domain = domain};
-    }
-    return mention->second.placeholder;
+    return domain == 0 ? StringId::kEmpty
+                       : FindOrAdd(placeholders_, std::tuple(&rank, process, domain), [&] {
+                           return rank.Intern(fmt::format("domain {} of process {}", domain,
+                                                          ProcessNumber(process)));
+                         });
   }
 
   void AppendOpenRanges() {
@@ -363,22 +311,17 @@ class NvtxReader {
 
   // Puts the names of domains in the place of their stand-ins.
   void ResolveDomains() {
-    for (const auto& [key, mention] : mentions_) {
-      const auto named = domains_.find({mention.process, mention.domain});
-      const bool has_nccl_calls = !mention.rank->nccl.calls.empty();
+    for (const auto& [key, placeholder] : placeholders_) {
+      const auto& [rank, process, domain] = key;
       // Windows cut out of an export lose the row that names the domain; NCCL's is the first.
-      const std::string_view name = named != domains_.end()                 ? named->second
-                                    : has_nccl_calls && mention.domain == 1 ? kNcclDomain
-                                                                            : std::string_view();
-      if (name.empty()) {
-        continue;
+      const bool is_nccl = !rank->nccl.calls.empty() && domain == 1;
+      const std::string name =
+          FindOr(domains_, std::pair(process, domain), std::string(is_nccl ? "NCCL" : ""));
+      if (!name.empty()) {
+        const StringId resolved = rank->Intern(name);
+        std::ranges::replace(rank->trace.annotations.domain, placeholder, resolved);
+        std::ranges::replace(rank->trace.instants.category, placeholder, resolved);
       }
-      const StringId resolved = mention.rank->Intern(name);
-      auto& trace = mention.rank->trace;
-      std::replace(trace.annotations.domain.begin(), trace.annotations.domain.end(),
-                   mention.placeholder, resolved);
-      std::replace(trace.instants.category.begin(), trace.instants.category.end(),
-                   mention.placeholder, resolved);
     }
   }
 
@@ -388,7 +331,7 @@ class NvtxReader {
   std::int64_t last_ns_;
   std::vector<Range> open_ranges_;
   std::map<std::pair<ProcessKey, std::int64_t>, std::string> domains_;
-  std::map<std::pair<RankBuilder*, std::pair<ProcessKey, std::int64_t>>, Mention> mentions_;
+  std::map<std::tuple<RankBuilder*, ProcessKey, std::int64_t>, StringId> placeholders_;
 };
 
 }  // namespace

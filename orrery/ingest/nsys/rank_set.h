@@ -20,35 +20,18 @@ namespace orrery::ingest::nsys {
 using LaunchKey = std::array<std::int64_t, 18>;
 
 /// The columns of the kernel table that a LaunchKey is read from.
-inline constexpr std::array<std::string_view, 18> kLaunchColumns{"gridX",
-                                                                 "gridY",
-                                                                 "gridZ",
-                                                                 "blockX",
-                                                                 "blockY",
-                                                                 "blockZ",
-                                                                 "registersPerThread",
-                                                                 "staticSharedMemory",
-                                                                 "dynamicSharedMemory",
-                                                                 "sharedMemoryExecuted",
-                                                                 "localMemoryPerThread",
-                                                                 "localMemoryTotal",
-                                                                 "launchType",
-                                                                 "cacheConfig",
-                                                                 "clusterX",
-                                                                 "clusterY",
-                                                                 "clusterZ",
-                                                                 "clusterSchedulingPolicy"};
+inline constexpr auto kLaunchColumns = std::to_array<std::string_view>(
+    {"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread",
+     "staticSharedMemory", "dynamicSharedMemory", "sharedMemoryExecuted", "localMemoryPerThread",
+     "localMemoryTotal", "launchType", "cacheConfig", "clusterX", "clusterY", "clusterZ",
+     "clusterSchedulingPolicy"});
 
 /// Collects the rows of one rank: its trace, and what finds tracks, names and launch shapes that
 /// the trace already has.
 class RankBuilder {
  public:
-  RankBuilder(const ExportContext& context, ProcessKey process, std::int32_t device)
-      : context_(context), process_(process), device_(device) {}
-
-  [[nodiscard]] ProcessKey process() const { return process_; }
-
-  [[nodiscard]] std::int32_t device() const { return device_; }
+  RankBuilder(const ExportContext& context, ProcessKey of_process, std::int32_t of_device)
+      : process(of_process), device(of_device), context_(context) {}
 
   /// The text of a row of StringIds, interned here.
   StringId Name(std::int64_t string_id);
@@ -68,6 +51,8 @@ class RankBuilder {
   /// Gives the thread the name that the program itself chose.
   void RenameThread(std::int64_t global_tid, std::string_view name);
 
+  const ProcessKey process;
+  const std::int32_t device;
   trace::Trace trace;
   NcclRecord nccl;
 
@@ -77,8 +62,6 @@ class RankBuilder {
   };
 
   const ExportContext& context_;
-  ProcessKey process_;
-  std::int32_t device_;
   tsl::robin_map<std::int64_t, StringId> names_;
   tsl::robin_map<std::int64_t, RowId> host_tracks_;
   tsl::robin_map<std::int64_t, RowId> stream_tracks_;
@@ -129,7 +112,7 @@ class RankSet {
 
   /// The rank's process is known to be another one, so that correlation ids mean nothing there.
   [[nodiscard]] static bool IsOtherProcess(const RankBuilder& rank, ProcessKey process) {
-    return rank.process() != kUnknownProcess && rank.process() != process;
+    return rank.process != kUnknownProcess && rank.process != process;
   }
 
   RankBuilder& ForRange(std::int64_t global_tid, const Interval& time);
@@ -158,8 +141,6 @@ class RankSet {
     std::int64_t begin_ns = 0;
     RankBuilder* rank = nullptr;
   };
-
-  Group* FindGroup(ProcessKey process);
 
   ExportContext& context_;
   std::vector<std::unique_ptr<RankBuilder>> ranks_;

@@ -1,14 +1,62 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/rank_set.h"
-#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::nsys {
+
+/// The GPUs of the machine and their numbers in each process. Activities number devices as their
+/// process sees them (CUDA_VISIBLE_DEVICES), target information and metrics as the machine does;
+/// TARGET_INFO_CUDA_DEVICE translates where the export has it.
+class GpuMap {
+ public:
+  explicit GpuMap(ExportContext& context);
+
+  /// Writes the devices that the rank's process can use, under its own numbers.
+  void FillDevices(RankBuilder& rank) const;
+
+  /// Returns the rank that works on a GPU of the machine, or null.
+  [[nodiscard]] RankBuilder* FindRank(const RankSet& ranks, std::int64_t gpu) const;
+
+ private:
+  struct Gpu {
+    std::int64_t cuda_device = -1;  // its number when all devices are visible
+    trace::Devices::Row device = {};
+    std::string name = {};
+    std::string extra = {};
+  };
+
+  static void AppendDevice(RankBuilder& rank, const Gpu& gpu, std::int32_t id);
+  [[nodiscard]] std::int64_t GpuOf(const RankBuilder& rank) const;
+
+  std::map<std::int64_t, Gpu> gpus_;
+  // By process number and the process's own device number.
+  std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t> gpu_of_device_;
+};
+
+/// Reads the samples of GPU_METRICS as counters. Their names come from TARGET_INFO_GPU_METRICS by
+/// (typeId, metricId), because a metric's number differs between GPUs and versions. The lowest
+/// eight bits of typeId are the GPU; samples of a GPU that no rank works on go to the first rank.
+void ReadGpuMetrics(ExportContext& context, RankSet& ranks, const GpuMap& gpus);
+
+/// Adds the columns of a row that are not missing, under these names.
+inline void AddIntegers(const TableScan& row,
+                        std::initializer_list<std::pair<std::string_view, std::size_t>> columns,
+                        JsonFields& extra) {
+  for (const auto& [name, column] : columns) {
+    if (!row.IsMissing(column)) {
+      extra.Add(name, row.Integer(column, -1));
+    }
+  }
+}
 
 /// The name of a call without its ABI version: "cudaLaunchKernel_v7000" is
 /// "cudaLaunchKernel".

@@ -1,7 +1,7 @@
-#include <array>
 #include <map>
 #include <vector>
 
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/row_readers.h"
@@ -20,12 +20,6 @@ constexpr std::int64_t kNone = 0xFFFFFFFF;
 std::int64_t ReadId(const TableScan& row, std::size_t column) {
   const std::int64_t id = row.Integer(column, -1);
   return id == kNone ? -1 : id;
-}
-
-// `syncType` has the numbers of SyncKind, up to kContext.
-SyncKind KindOf(std::int64_t type) {
-  const bool is_known = type >= 0 && type <= static_cast<std::int64_t>(SyncKind::kContext);
-  return is_known ? static_cast<SyncKind>(type) : SyncKind::kUnknown;
 }
 
 std::vector<EventRecord> ReadRecords(ExportContext& context) {
@@ -65,16 +59,6 @@ CallTimes BeginOfCalls(const trace::RuntimeCalls& calls) {
 
 using RecordIndex = std::map<std::pair<ProcessKey, std::int64_t>, const EventRecord*>;
 
-RecordIndex IndexBySyncId(const std::vector<EventRecord>& records) {
-  RecordIndex index;
-  for (const EventRecord& record : records) {
-    if (record.sync_id >= 0) {
-      index.try_emplace({record.process, record.sync_id}, &record);
-    }
-  }
-  return index;
-}
-
 enum SyncColumn : std::size_t {
   kStart,
   kEnd,
@@ -87,12 +71,15 @@ enum SyncColumn : std::size_t {
   kSyncId,
 };
 
-constexpr std::array<std::string_view, 9> kSyncColumns{"start",     "end",      "globalPid",
-                                                       "contextId", "streamId", "correlationId",
-                                                       "syncType",  "eventId",  "eventSyncId"};
+const std::vector<std::string_view> kSyncColumns{"start",     "end",      "globalPid",
+                                                 "contextId", "streamId", "correlationId",
+                                                 "syncType",  "eventId",  "eventSyncId"};
 
 SyncKind ReadKind(ExportContext& context, const TableScan& row) {
-  const SyncKind kind = KindOf(row.Integer(kType));
+  // `syncType` has the numbers of SyncKind, up to kContext.
+  const std::int64_t type = row.Integer(kType);
+  const bool is_known = type >= 0 && type <= static_cast<std::int64_t>(SyncKind::kContext);
+  const SyncKind kind = is_known ? static_cast<SyncKind>(type) : SyncKind::kUnknown;
   // Nsight Systems 2026.1 writes waits for a stream under this number too; they name no event.
   if (kind == SyncKind::kStreamWaitEvent && ReadId(row, kEvent) < 0 && ReadId(row, kStream) >= 0) {
     context.problems.Note("stream wait without an event; taken as a wait for the stream", 1,
@@ -116,8 +103,7 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
   ranks.NoteCorrelation(rank, correlation);
   const SyncKind kind = ReadKind(context, row);
   const std::int64_t stream = ReadId(row, kStream);
-  const auto record = records.find({process, ReadId(row, kSyncId)});
-  const bool has_record = record != records.end();
+  const EventRecord* const record = FindOr(records, std::pair(process, ReadId(row, kSyncId)));
   JsonFields extra;
   extra.Add("context", cuda_context);
   rank.trace.syncs.Append({.begin_ns = time->begin_ns,
@@ -125,12 +111,12 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
                            .name = rank.Intern(SyncName(kind)),
                            .track = rank.StreamTrack(stream),
                            .kind = kind,
-                           .device = rank.device(),
+                           .device = rank.device,
                            .stream = stream,
                            .correlation = RankSet::IsOtherProcess(rank, process) ? -1 : correlation,
                            .event_id = ReadId(row, kEvent),
-                           .wait_on_stream = has_record ? record->second->stream : -1,
-                           .record_correlation = has_record ? record->second->correlation : -1,
+                           .wait_on_stream = record != nullptr ? record->stream : -1,
+                           .record_correlation = record != nullptr ? record->correlation : -1,
                            .extra = rank.Intern(extra.text())});
 }
 
@@ -138,11 +124,14 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
 
 std::vector<EventRecord> ReadSyncRows(ExportContext& context, RankSet& ranks) {
   std::vector<EventRecord> records = ReadRecords(context);
+  RecordIndex by_sync_id;
   for (const EventRecord& record : records) {
     ranks.NoteCorrelation(ranks.ForContext(record.process, record.context, record.correlation),
                           record.correlation);
+    if (record.sync_id >= 0) {
+      by_sync_id.try_emplace({record.process, record.sync_id}, &record);
+    }
   }
-  const RecordIndex by_sync_id = IndexBySyncId(records);
   context.ForEachRow(kSyncTable, kSyncColumns,
                      [&](const TableScan& row) { AppendSync(context, ranks, by_sync_id, row); });
   return records;
@@ -170,7 +159,7 @@ void AppendEventRecords(ExportContext& context, RankSet& ranks, std::vector<Even
          .name = rank.Intern(SyncName(SyncKind::kEventRecord)),
          .track = rank.StreamTrack(record.stream),
          .kind = SyncKind::kEventRecord,
-         .device = rank.device(),
+         .device = rank.device,
          .stream = record.stream,
          .correlation = RankSet::IsOtherProcess(rank, record.process) ? -1 : record.correlation,
          .event_id = record.event});

@@ -20,8 +20,6 @@ extern char** environ;
 namespace orrery::ingest::nsys_report {
 namespace {
 
-constexpr std::string_view kMagic = "NVIDIA Tegra Profiler Report ";
-
 constexpr const char* kHowToExport =
     "export it where Nsight Systems is installed, with \"nsys export --type sqlite "
     "--include-blobs=true FILE\", and give the SQLite file to orrery";
@@ -141,22 +139,14 @@ class TemporaryFolder {
   std::string path_;
 };
 
-bool Matches(const InputFile& file) {
-  return file.head().starts_with(kMagic);
-}
-
-Result<FileContent> ReadExport(const std::string& exported, const ReadOptions& options) {
-  ORRERY_TRY(const InputFile file, InputFile::Open(exported, options.unpack));
-  return nsys::kFormat.Read(file, options);
-}
-
 Result<FileContent> Read(const InputFile& report, const ReadOptions& options) {
   const TemporaryFolder folder;
   if (folder.path().empty()) {
     return Fail(Error::Kind::kSystem, "cannot make a temporary folder for its export; set TMPDIR");
   }
   ORRERY_TRY(const std::string exported, ExportReport(report, folder.path()));
-  ORRERY_TRY(FileContent content, ReadExport(exported, options));
+  ORRERY_TRY(const InputFile file, InputFile::Open(exported, options.unpack));
+  ORRERY_TRY(FileContent content, nsys::kFormat.Read(file, options));
   for (trace::Trace& trace : content.traces) {
     trace.info.files = {report.path()};
   }
@@ -166,6 +156,12 @@ Result<FileContent> Read(const InputFile& report, const ReadOptions& options) {
 }  // namespace
 
 // Reports of Nsight Systems (.nsys-rep), which `nsys export` converts.
-constinit const Format kFormat{.name = "nsys report", .matches = Matches, .read = Read};
+constinit const Format kFormat{
+    .name = "nsys report",
+    .matches =
+        [](const InputFile& file) {
+          return file.head().starts_with("NVIDIA Tegra Profiler Report ");
+        },
+    .read = Read};
 
 }  // namespace orrery::ingest::nsys_report

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/database_test.h"
 #include "orrery/ingest/registry.h"
-#include "orrery/ingest/test_database.h"
 
 namespace orrery::ingest::nsys_report {
 

@@ -116,17 +116,16 @@ bool IsToolLine(std::string_view line) {
   return line.find(kTool) != std::string_view::npos;
 }
 
-std::variant<std::monostate, LaunchLine, AccessLine> ReadLine(std::string_view line) {
+Line ReadLine(std::string_view line) {
   if (!IsToolLine(line)) {
-    return std::monostate();
+    return {};
   }
   if (line.find("LAUNCH") != std::string_view::npos) {
     const auto launch = ReadLaunch(line);
-    return launch ? std::variant<std::monostate, LaunchLine, AccessLine>(*launch)
-                  : std::monostate();
+    return launch ? Line(*launch) : Line();
   }
   const auto access = ReadAccess(line);
-  return access ? std::variant<std::monostate, LaunchLine, AccessLine>(*access) : std::monostate();
+  return access ? Line(*access) : Line();
 }
 
 Operation OperationOf(std::string_view opcode) {

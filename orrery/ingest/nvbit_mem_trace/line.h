@@ -41,9 +41,11 @@ struct Operation {
   std::int32_t bytes = 4;  // of one lane
 };
 
+using Line = std::variant<std::monostate, LaunchLine, AccessLine>;
+
 /// Reads a line by its labels, since forks of the tool change the rest; monostate for lines of
 /// others and for those that cannot be understood. A lane with address 0 is not active.
-[[nodiscard]] std::variant<std::monostate, LaunchLine, AccessLine> ReadLine(std::string_view line);
+[[nodiscard]] Line ReadLine(std::string_view line);
 
 /// Returns whether a line was printed by the tool.
 [[nodiscard]] bool IsToolLine(std::string_view line);

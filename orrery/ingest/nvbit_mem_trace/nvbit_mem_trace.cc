@@ -3,7 +3,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +18,8 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/lookup.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/ingest/nvbit_mem_trace/line.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/finish.h"
@@ -29,26 +30,6 @@ namespace {
 
 /// Pages that accesses are counted by.
 inline constexpr std::int64_t kPageBytes = 4096;
-
-/// Memory accesses of one launch; objects are unknown.
-class LaunchTouches {
- public:
-  void Add(const AccessLine& access, const Operation& operation);
-
-  [[nodiscard]] bool empty() const { return warps_ == 0; }
-
-  /// Appends a touch without an object, and the pages.
-  void AppendTo(RowId activity, trace::Trace& trace) const;
-
- private:
-  std::int64_t read_bytes_ = 0;
-  std::int64_t write_bytes_ = 0;
-  std::int64_t atomic_bytes_ = 0;
-  std::int64_t sectors_ = 0;
-  std::int64_t lanes_ = 0;
-  std::int64_t warps_ = 0;
-  std::map<std::uint64_t, std::int64_t> lanes_on_page_;
-};
 
 constexpr std::uint64_t kSectorBytes = 32;
 
@@ -91,47 +72,63 @@ std::optional<std::int64_t> StrideOf(const AccessLine& access) {
   return stride;
 }
 
-void LaunchTouches::Add(const AccessLine& access, const Operation& operation) {
-  const int num_lanes = std::popcount(access.lane_mask);
-  const std::int64_t bytes = std::int64_t{num_lanes} * operation.bytes;
-  atomic_bytes_ += operation.is_atomic ? bytes : 0;
-  read_bytes_ += operation.is_read && !operation.is_atomic ? bytes : 0;
-  write_bytes_ += operation.is_write && !operation.is_atomic ? bytes : 0;
-  lanes_ += num_lanes;
-  ++warps_;
-  std::set<std::uint64_t> sectors;
-  ForEachLane(access, [&](std::uint64_t address) {
-    sectors.insert(address / kSectorBytes);
-    ++lanes_on_page_[address / kPageBytes];
-  });
-  sectors_ += static_cast<std::int64_t>(sectors.size());
-}
-
-void LaunchTouches::AppendTo(RowId activity, trace::Trace& trace) const {
-  trace.touches.Append({.activity = activity,
-                        .read_bytes = read_bytes_,
-                        .write_bytes = write_bytes_,
-                        .atomic_bytes = atomic_bytes_,
-                        .sectors = sectors_,
-                        .lanes = lanes_,
-                        .warps = warps_});
-  trace::PageRuns& runs = trace.page_runs;
-  std::uint64_t next_page = 0;
-  bool has_run = false;
-  for (const auto& [page, accesses] : lanes_on_page_) {
-    if (has_run && page == next_page && runs.accesses.back() == accesses) {
-      ++runs.num_pages.back();
-    } else {
-      runs.Append({.activity = activity,
-                   .address = page * kPageBytes,
-                   .num_pages = 1,
-                   .page_bytes = kPageBytes,
-                   .accesses = accesses});
-      has_run = true;
-    }
-    next_page = page + 1;
+// Memory accesses of one launch; objects are unknown.
+class LaunchTouches {
+ public:
+  void Add(const AccessLine& access, const Operation& operation) {
+    const int num_lanes = std::popcount(access.lane_mask);
+    const std::int64_t bytes = std::int64_t{num_lanes} * operation.bytes;
+    atomic_bytes_ += operation.is_atomic ? bytes : 0;
+    read_bytes_ += operation.is_read && !operation.is_atomic ? bytes : 0;
+    write_bytes_ += operation.is_write && !operation.is_atomic ? bytes : 0;
+    lanes_ += num_lanes;
+    ++warps_;
+    std::set<std::uint64_t> sectors;
+    ForEachLane(access, [&](std::uint64_t address) {
+      sectors.insert(address / kSectorBytes);
+      ++lanes_on_page_[address / kPageBytes];
+    });
+    sectors_ += static_cast<std::int64_t>(sectors.size());
   }
-}
+
+  // Appends a touch without an object, and the pages.
+  void AppendTo(RowId activity, trace::Trace& trace) const {
+    trace.touches.Append({.activity = activity,
+                          .read_bytes = read_bytes_,
+                          .write_bytes = write_bytes_,
+                          .atomic_bytes = atomic_bytes_,
+                          .sectors = sectors_,
+                          .lanes = lanes_,
+                          .warps = warps_});
+    trace::PageRuns& runs = trace.page_runs;
+    std::uint64_t next_page = 0;
+    bool has_run = false;
+    for (const auto& [page, accesses] : lanes_on_page_) {
+      if (has_run && page == next_page && runs.accesses.back() == accesses) {
+        ++runs.num_pages.back();
+      } else {
+        runs.Append({.activity = activity,
+                     .address = page * kPageBytes,
+                     .num_pages = 1,
+                     .page_bytes = kPageBytes,
+                     .accesses = accesses});
+        has_run = true;
+      }
+      next_page = page + 1;
+    }
+  }
+
+  [[nodiscard]] bool empty() const { return warps_ == 0; }
+
+ private:
+  std::int64_t read_bytes_ = 0;
+  std::int64_t write_bytes_ = 0;
+  std::int64_t atomic_bytes_ = 0;
+  std::int64_t sectors_ = 0;
+  std::int64_t lanes_ = 0;
+  std::int64_t warps_ = 0;
+  std::map<std::uint64_t, std::int64_t> lanes_on_page_;
+};
 
 // Appends a single access: by a rule if all active lanes follow one, else lane by lane.
 void AppendAccess(const AccessLine& access, const Operation& operation, trace::Accesses::Row row,
@@ -165,11 +162,8 @@ Status ForEachLine(ByteSource& source, Visit visit) {
   while (true) {
     const std::size_t kept = window.size();
     window.resize(std::max(kWindowBytes, kept + 1));
-    auto count = ReadFully(source, std::span(window).subspan(kept));
-    if (!count) {
-      return tl::unexpected(std::move(count).error());
-    }
-    window.resize(kept + *count);
+    ORRERY_TRY(const std::size_t count, ReadFully(source, std::span(window).subspan(kept)));
+    window.resize(kept + count);
     std::size_t begin = 0;
     for (std::size_t end = window.find('\n'); end != std::string::npos;
          end = window.find('\n', begin)) {
@@ -177,7 +171,7 @@ Status ForEachLine(ByteSource& source, Visit visit) {
       begin = end + 1;
     }
     window.erase(0, begin);
-    const bool is_end = *count == 0;
+    const bool is_end = count == 0;
     if (!window.empty() && (is_end || window.size() >= kWindowBytes)) {
       visit(std::string_view(window), ++number);
       window.clear();
@@ -190,10 +184,6 @@ Status ForEachLine(ByteSource& source, Visit visit) {
 
 constexpr std::string_view kMarker = "MEMTRACE: CTX ";
 
-std::int32_t Small(std::int64_t value) {
-  return value <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::int32_t>(value) : -1;
-}
-
 // A launch with an access is seen; access lines name launches, so they come in any order.
 class Recording {
  public:
@@ -202,7 +192,8 @@ class Recording {
   void Add(std::string_view line, std::int64_t number) {
     const auto read = ReadLine(line);
     if (const auto* const launch = std::get_if<LaunchLine>(&read)) {
-      AddLaunch(*launch);
+      last_id_ = launch->id;
+      launch_of_id_[launch->id] = Append(*launch);
     } else if (const auto* const access = std::get_if<AccessLine>(&read)) {
       AddAccess(*access);
     } else if (IsToolLine(line)) {
@@ -231,22 +222,17 @@ class Recording {
   [[nodiscard]] bool empty() const { return touches_.empty(); }
 
  private:
-  void AddLaunch(const LaunchLine& launch) {
-    last_id_ = launch.id;
-    launch_of_id_[launch.id] = Append(launch);
-  }
-
   RowId Append(const LaunchLine& launch) {
     const auto [x, y, z] = launch.grid;
     const auto [block_x, block_y, block_z] = launch.block;
     const RowId shape =
-        trace_.launch_shapes.Append({.grid_x = Small(x),
-                                     .grid_y = Small(y),
-                                     .grid_z = Small(z),
-                                     .block_x = Small(block_x),
-                                     .block_y = Small(block_y),
-                                     .block_z = Small(block_z),
-                                     .registers_per_thread = Small(launch.registers),
+        trace_.launch_shapes.Append({.grid_x = SmallOrUnknown(x),
+                                     .grid_y = SmallOrUnknown(y),
+                                     .grid_z = SmallOrUnknown(z),
+                                     .block_x = SmallOrUnknown(block_x),
+                                     .block_y = SmallOrUnknown(block_y),
+                                     .block_z = SmallOrUnknown(block_z),
+                                     .registers_per_thread = SmallOrUnknown(launch.registers),
                                      .shared_memory_bytes = launch.shared_bytes});
     touches_.emplace_back();
     grids_.push_back(launch.grid);
@@ -260,26 +246,21 @@ class Recording {
   RowId TrackOf(std::uint64_t context, std::int64_t stream) {
     const auto device = device_of_context_.try_emplace(
         context, static_cast<std::int32_t>(device_of_context_.size()));
-    const auto [track, is_new] = track_of_stream_.try_emplace(std::pair(context, stream), kNoRow);
-    if (is_new) {
-      track->second =
-          trace_.tracks.Append({.kind = trace::TrackKind::kDevice,
-                                .process = device.first->second,
-                                .thread = stream,
-                                .device = device.first->second,
-                                .name = trace_.strings.Intern(fmt::format("stream {}", stream))});
-    }
-    return track->second;
+    return FindOrAdd(track_of_stream_, std::pair(context, stream), [&] {
+      return trace_.tracks.Append(
+          {.kind = trace::TrackKind::kDevice,
+           .process = device.first->second,
+           .thread = stream,
+           .device = device.first->second,
+           .name = trace_.strings.Intern(fmt::format("stream {}", stream))});
+    });
   }
 
   void AddAccess(const AccessLine& access) {
     const RowId launch = LaunchOf(access);
     const Operation operation = OperationOf(access.opcode);
-    if (!operation.is_global) {
-      ++num_not_global_;
-      return;
-    }
-    if (access.lane_mask == 0) {
+    if (!operation.is_global || access.lane_mask == 0) {
+      num_not_global_ += operation.is_global ? 0 : 1;
       return;
     }
     touches_[launch].Add(access, operation);

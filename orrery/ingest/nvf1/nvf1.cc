@@ -1,8 +1,8 @@
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -19,29 +19,7 @@
 namespace orrery::ingest::nvf1 {
 namespace {
 
-inline constexpr std::string_view kMagic = "NVF1";
-inline constexpr std::size_t kHeaderBytes = 12;
-
-/// How the records of a file are laid out.
-struct Layout {
-  std::size_t field_bytes = 0;  // of NVML's nvmlFieldValue_t
-
-  [[nodiscard]] std::size_t record_bytes() const { return sizeof(std::uint64_t) + field_bytes; }
-};
-
-enum class Direction { kTransmitted, kReceived };
-
-/// One counter at one time.
-struct Sample {
-  std::uint64_t host_time_ns = 0;
-  std::int64_t time_us = 0;
-  Direction direction = Direction::kTransmitted;
-  bool is_raw = false;
-  std::optional<std::int64_t> link;  // nothing: the sum over all
-  std::uint32_t return_code = 0;     // of NVML; 0: the value holds
-  std::uint64_t kib = 0;
-};
-
+constexpr std::size_t kHeaderBytes = 12;
 constexpr std::uint16_t kVersion = 1;
 constexpr std::uint16_t kSmallestField = 40;
 constexpr std::uint32_t kAllLinks = 0xFFFFFFFF;
@@ -65,21 +43,14 @@ T IntegerAt(std::string_view bytes, std::size_t offset) {
   return static_cast<T>(value);
 }
 
-// Invalid counts become one that no counter reaches.
-std::uint64_t FromDouble(std::uint64_t bits) {
-  double number = 0;
-  std::memcpy(&number, &bits, sizeof(number));
-  constexpr double kBeyond = 9.2e18;
-  return std::isfinite(number) && number >= 0 && number < kBeyond
-             ? static_cast<std::uint64_t>(std::llround(number))
-             : std::numeric_limits<std::uint64_t>::max();
-}
-
 std::uint64_t ValueOf(std::string_view field) {
   const auto bits = IntegerAt<std::uint64_t>(field, 32);
+  const auto number = std::bit_cast<double>(bits);
   switch (IntegerAt<std::uint32_t>(field, 24)) {
     case kDoubleValue:
-      return FromDouble(bits);
+      // Invalid counts become one that no counter reaches.
+      return number >= 0 && number < 9.2e18 ? static_cast<std::uint64_t>(std::llround(number))
+                                            : std::numeric_limits<std::uint64_t>::max();
     case kUnsignedIntValue:
       return bits & 0xFFFFFFFF;
     default:
@@ -87,8 +58,8 @@ std::uint64_t ValueOf(std::string_view field) {
   }
 }
 
-// Reads the header; fails when records of this layout cannot hold a sample.
-Result<Layout> ReadHeader(std::string_view header, trace::ProblemLog& problems) {
+// Returns the bytes of a record; fails when one cannot hold a sample.
+Result<std::size_t> ReadHeader(std::string_view header, trace::ProblemLog& problems) {
   if (header.size() < kHeaderBytes) {
     return Fail(Error::Kind::kInvalidInput, "the file ends inside its header of 12 bytes");
   }
@@ -105,26 +76,7 @@ Result<Layout> ReadHeader(std::string_view header, trace::ProblemLog& problems) 
     problems.Note("unknown version of NVF1, read as version 1", 1,
                   fmt::format("version {}", version));
   }
-  return Layout{.field_bytes = field_bytes};
-}
-
-// Reads one record; nothing if it is of a field that is no NVLink counter.
-std::optional<Sample> ReadSample(std::string_view record) {
-  const std::string_view field = record.substr(sizeof(std::uint64_t));
-  const auto id = IntegerAt<std::uint32_t>(field, 0);
-  if (id < kFirstField || id > kLastField) {
-    return std::nullopt;
-  }
-  const auto link = IntegerAt<std::uint32_t>(field, 4);
-  return Sample{
-      .host_time_ns = IntegerAt<std::uint64_t>(record, 0),
-      .time_us = IntegerAt<std::int64_t>(field, 8),
-      .direction = id % 2 == 0 ? Direction::kTransmitted : Direction::kReceived,
-      .is_raw = id >= kFirstRawField,
-      .link = link == kAllLinks ? std::nullopt : std::optional<std::int64_t>(link),
-      .return_code = IntegerAt<std::uint32_t>(field, 28),
-      .kib = ValueOf(field),
-  };
+  return sizeof(std::uint64_t) + field_bytes;
 }
 
 constexpr std::size_t kRecordsInWindow = 4096;
@@ -136,94 +88,78 @@ class Recording {
   explicit Recording(std::optional<std::int64_t> gpu) : gpu_(gpu) {}
 
   void Add(std::string_view record) {
-    const auto sample = ReadSample(record);
-    if (!sample) {
-      problems_.Loss("record of a field that is not an NVLink counter", 1, Place());
-    } else if (sample->host_time_ns > kLargest) {
-      problems_.Loss("record with an impossible time", 1, Place());
+    const std::string place = fmt::format("record {}", num_records_++);
+    const std::string_view field = record.substr(sizeof(std::uint64_t));
+    const auto host_time_ns = IntegerAt<std::uint64_t>(record, 0);
+    const auto id = IntegerAt<std::uint32_t>(field, 0);
+    const auto link = IntegerAt<std::uint32_t>(field, 4);
+    if (id < kFirstField || id > kLastField) {
+      problems.Loss("record of a field that is not an NVLink counter", 1, place);
+    } else if (host_time_ns > kLargest) {
+      problems.Loss("record with an impossible time", 1, place);
     } else {
-      AddRow(*sample);
+      rows.AddRow({Table::CellOf(gpu_), static_cast<std::int64_t>(host_time_ns),
+                   IntegerAt<std::int64_t>(field, 8), id % 2 == 0 ? "tx" : "rx",
+                   std::int64_t{id >= kFirstRawField ? 1 : 0},
+                   link == kAllLinks ? Table::Cell() : Table::Cell(std::int64_t{link}),
+                   Value(field, place)});
     }
-    ++num_records_;
   }
 
-  Table Take() { return std::move(rows_); }
-
-  trace::ProblemLog& problems() { return problems_; }
+  Table rows{{"gpu", Table::Type::kInteger},     {"host_time_ns", Table::Type::kInteger},
+             {"time_us", Table::Type::kInteger}, {"direction", Table::Type::kText},
+             {"raw", Table::Type::kInteger},     {"link", Table::Type::kInteger},
+             {"kib", Table::Type::kInteger}};
+  trace::ProblemLog problems;
 
  private:
-  [[nodiscard]] std::string Place() const { return fmt::format("record {}", num_records_); }
-
-  void AddRow(const Sample& sample) {
-    rows_.AddRow({Table::CellOf(gpu_), static_cast<std::int64_t>(sample.host_time_ns),
-                  sample.time_us, sample.direction == Direction::kTransmitted ? "tx" : "rx",
-                  std::int64_t{sample.is_raw ? 1 : 0}, Table::CellOf(sample.link), Value(sample)});
-  }
-
   // The recorder had no value to write, so nothing of the file is lost without one.
-  Table::Cell Value(const Sample& sample) {
-    if (sample.return_code != 0) {
-      problems_.Note("sample that NVML refused", 1,
-                     fmt::format("{}, return code {}", Place(), sample.return_code));
+  Table::Cell Value(std::string_view field, const std::string& place) {
+    const auto return_code = IntegerAt<std::uint32_t>(field, 28);
+    const std::uint64_t kib = ValueOf(field);
+    if (return_code != 0) {
+      problems.Note("sample that NVML refused", 1,
+                    fmt::format("{}, return code {}", place, return_code));
       return {};
     }
-    if (sample.kib > kLargest) {
-      problems_.Loss("counter beyond 63 bits", 1, Place());
+    if (kib > kLargest) {
+      problems.Loss("counter beyond 63 bits", 1, place);
       return {};
     }
-    return static_cast<std::int64_t>(sample.kib);
+    return static_cast<std::int64_t>(kib);
   }
 
   std::optional<std::int64_t> gpu_;
-  Table rows_{{"gpu", Table::Type::kInteger},     {"host_time_ns", Table::Type::kInteger},
-              {"time_us", Table::Type::kInteger}, {"direction", Table::Type::kText},
-              {"raw", Table::Type::kInteger},     {"link", Table::Type::kInteger},
-              {"kib", Table::Type::kInteger}};
-  trace::ProblemLog problems_;
   std::int64_t num_records_ = 0;
 };
 
 bool Matches(const InputFile& file) {
-  return file.head().starts_with(kMagic);
-}
-
-Status ReadRecords(ByteSource& source, const Layout& layout, Recording& recording) {
-  std::string window(layout.record_bytes() * kRecordsInWindow, '\0');
-  while (true) {
-    ORRERY_TRY(const std::size_t count, ReadFully(source, window));
-    std::string_view rest(window.data(), count);
-    for (; rest.size() >= layout.record_bytes(); rest.remove_prefix(layout.record_bytes())) {
-      recording.Add(rest.substr(0, layout.record_bytes()));
-    }
-    if (!rest.empty()) {
-      recording.problems().Loss("record truncated at the end of the file");
-    }
-    if (count < window.size()) {
-      return {};
-    }
-  }
-}
-
-Status ReadRecording(ByteSource& source, Recording& recording) {
-  std::string header(kHeaderBytes, '\0');
-  ORRERY_TRY(const std::size_t count, ReadFully(source, header));
-  header.resize(count);
-  ORRERY_TRY(const Layout layout, ReadHeader(header, recording.problems()));
-  ORRERY_TRY_STATUS(ReadRecords(source, layout, recording));
-  if (const std::string damage = source.damage(); !damage.empty()) {
-    recording.problems().Loss(damage);
-  }
-  return {};
+  return file.head().starts_with("NVF1");
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
   ORRERY_TRY(const auto source, file.OpenContent());
   Recording recording(GpuInFileName(file.path()));
-  ORRERY_TRY_STATUS(ReadRecording(*source, recording));
+  std::string window(kHeaderBytes, '\0');
+  ORRERY_TRY(const std::size_t header_bytes, ReadFully(*source, window));
+  window.resize(header_bytes);
+  ORRERY_TRY(const std::size_t record_bytes, ReadHeader(window, recording.problems));
+  window.resize(record_bytes * kRecordsInWindow);
+  for (std::size_t count = window.size(); count == window.size();) {
+    ORRERY_TRY(count, ReadFully(*source, window));
+    std::string_view rest(window.data(), count);
+    for (; rest.size() >= record_bytes; rest.remove_prefix(record_bytes)) {
+      recording.Add(rest.substr(0, record_bytes));
+    }
+    recording.problems.Loss("record truncated at the end of the file", rest.empty() ? 0 : 1);
+  }
+  if (const std::string damage = source->damage(); !damage.empty()) {
+    recording.problems.Loss(damage);
+  }
   return ContentOf({.format = "NVF1",
                     .file = file.path(),
-                    .rows = recording.Take(),
-                    .problems = recording.problems()},
+                    .rows = std::move(recording.rows),
+                    .problems = std::move(recording.problems)},
                    "a recording of NVLink counters without a complete sample");
 }
 

@@ -7,7 +7,7 @@
 
 #include <xxhash.h>
 
-#include "orrery/trace/orr/directory.h"
+#include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
 
 // Reads the bytes as a container, then once more with all checksums corrected: changes of the

@@ -30,6 +30,11 @@ trace::TraceSet SmallSet() {
   return set;
 }
 
+// Tests run in parallel processes, so each has a file of its own.
+std::string TestName() {
+  return ::testing::UnitTest::GetInstance()->current_test_info()->name();
+}
+
 class OrrFormatTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(trace::WriteOrr(SmallSet(), path_)); }
@@ -41,7 +46,7 @@ class OrrFormatTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  std::string path_ = ::testing::TempDir() + "orr_format_test.orr";
+  std::string path_ = ::testing::TempDir() + TestName() + "_orr_format_test.orr";
 };
 
 void ExpectSmallSet(const Result<FileContent>& content) {

@@ -1,31 +1,20 @@
 #include "orrery/ingest/orrs/assemble.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <string_view>
-#include <vector>
 
 #include <fmt/core.h>
-#include <tsl/robin_map.h>
 
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/orrs/numbers.h"
-#include "orrery/ingest/orrs/recording.h"
 #include "orrery/stream/codes.h"
 #include "orrery/trace/finish.h"
-#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::orrs {
 namespace {
 
 namespace codes = stream::codes;
-
-trace::SyncKind SyncKindOf(std::uint64_t code) {
-  static_assert(static_cast<std::uint64_t>(trace::SyncKind::kEventRecord) == codes::kEventRecord);
-  return code <= codes::kEventRecord ? static_cast<trace::SyncKind>(code)
-                                     : trace::SyncKind::kUnknown;
-}
 
 std::string_view ActionName(std::uint64_t action) {
   constexpr std::string_view kNames[] = {
@@ -34,42 +23,45 @@ std::string_view ActionName(std::uint64_t action) {
   return action < std::size(kNames) ? kNames[action] : "other";
 }
 
-template <typename Record>
-std::int64_t LastTime(Recording& recording, std::int64_t last_ns) {
-  for (const Record& record : recording.All<Record>()) {
-    last_ns = std::max(last_ns, record.time_ns);
-  }
+// The latest time of these records.
+template <typename... Records>
+std::int64_t LastTime(Recording& recording) {
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  const auto include = [&](const auto& records) {
+    for (const auto& record : records) {
+      last_ns = std::max(last_ns, record.time_ns);
+    }
+  };
+  (include(recording.All<Records>()), ...);
   return last_ns;
 }
 
-// The latest time of the events that end what is open.
-std::int64_t EndOfRecording(Recording& recording) {
-  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
-  last_ns = LastTime<stream::OperatorBegin>(recording, last_ns);
-  last_ns = LastTime<stream::OperatorEnd>(recording, last_ns);
-  last_ns = LastTime<stream::RegionBegin>(recording, last_ns);
-  last_ns = LastTime<stream::RegionEnd>(recording, last_ns);
-  last_ns = LastTime<stream::Step>(recording, last_ns);
-  last_ns = LastTime<stream::Launch>(recording, last_ns);
-  last_ns = LastTime<stream::Synchronization>(recording, last_ns);
-  return LastTime<stream::Free>(recording, last_ns);
-}
-
+// Appends what the host did: operators (their `external_id` is the number of their event),
+// regions, steps, calls, waits, and marks for what has no table of its own.
 class HostRows {
  public:
   explicit HostRows(Recording& recording)
-      : recording_(recording), trace_(*recording.trace), end_ns_(EndOfRecording(recording)) {}
+      : recording_(recording),
+        trace_(*recording.trace),
+        end_ns_(LastTime<stream::OperatorBegin, stream::OperatorEnd, stream::RegionBegin,
+                         stream::RegionEnd, stream::Step, stream::Launch, stream::Synchronization,
+                         stream::Free>(recording)) {}
 
   void AppendAll() {
     AppendPairs<stream::OperatorBegin, stream::OperatorEnd>("operator");
     AppendPairs<stream::RegionBegin, stream::RegionEnd>("region");
     AppendSteps();
-    AppendEach<stream::ApiCall>();
-    AppendEach<stream::Synchronization>();
-    AppendEach<stream::ManagedMemory>();
-    AppendEach<stream::OutOfMemory>();
-    AppendEach<stream::ContextChange>();
-    AppendEach<stream::StreamChange>();
+    const auto append = [this](const auto& records) {
+      for (const auto& record : records) {
+        Append(record);
+      }
+    };
+    append(recording_.All<stream::ApiCall>());
+    append(recording_.All<stream::Synchronization>());
+    append(recording_.All<stream::ManagedMemory>());
+    append(recording_.All<stream::OutOfMemory>());
+    append(recording_.All<stream::ContextChange>());
+    append(recording_.All<stream::StreamChange>());
     for (const stream::SourceLine& line : recording_.All<stream::SourceLine>()) {
       trace_.metadata.Append(
           {.key = Intern(fmt::format("function {} at {}", line.function, line.pc)),
@@ -79,13 +71,6 @@ class HostRows {
   }
 
  private:
-  template <typename Record>
-  void AppendEach() {
-    for (const Record& record : recording_.All<Record>()) {
-      Append(record);
-    }
-  }
-
   // Ends name their begin; what was never ended lasts until the end of the recording.
   template <typename Begin, typename End>
   void AppendPairs(std::string_view what) {
@@ -135,12 +120,10 @@ class HostRows {
   // A step lasts until the next one of its thread.
   void AppendSteps() {
     std::vector<stream::Step> steps = recording_.All<stream::Step>();
-    std::sort(steps.begin(), steps.end(),
-              [](const stream::Step& a, const stream::Step& b) { return a.sequence < b.sequence; });
+    std::ranges::sort(steps, {}, &stream::Step::sequence);
     for (auto step = steps.begin(); step != steps.end(); ++step) {
-      const auto next = std::find_if(step + 1, steps.end(), [&](const stream::Step& later) {
-        return later.thread == step->thread;
-      });
+      const auto next =
+          std::ranges::find(step + 1, steps.end(), step->thread, &stream::Step::thread);
       AppendAnnotation(*step, Intern(fmt::format("step {}", step->number)),
                        Elapsed(step->time_ns, next == steps.end() ? end_ns_ : next->time_ns));
     }
@@ -158,7 +141,9 @@ class HostRows {
   }
 
   void Append(const stream::Synchronization& sync) {
-    const trace::SyncKind kind = SyncKindOf(sync.kind);
+    static_assert(static_cast<std::uint64_t>(trace::SyncKind::kEventRecord) == codes::kEventRecord);
+    const auto kind = sync.kind <= codes::kEventRecord ? static_cast<trace::SyncKind>(sync.kind)
+                                                       : trace::SyncKind::kUnknown;
     trace_.syncs.Append({.begin_ns = sync.time_ns,
                          .duration_ns = std::max<std::int64_t>(sync.duration_ns, 0),
                          .name = Intern(SyncName(kind)),
@@ -212,12 +197,6 @@ class HostRows {
   std::int64_t end_ns_;
 };
 
-// Appends what the host did: operators (their `external_id` is the number of their event),
-// regions, steps, calls, waits, and marks for what has no table of its own.
-void AppendHostRows(Recording& recording) {
-  HostRows(recording).AppendAll();
-}
-
 }  // namespace
 
 void DescribeFile(const std::string& path, std::uint16_t minor_version, trace::TraceInfo& info) {
@@ -244,7 +223,7 @@ void NoteLosses(const stream::StreamLosses& losses, const std::string& damage,
 
 void Assemble(Recording& recording, Replay& replay, const ReadOptions& options) {
   trace::Trace& trace = *recording.trace;
-  AppendHostRows(recording);
+  HostRows(recording).AppendAll();
   const DeviceRows device_rows = AppendDeviceRows(recording);
   trace::FinishTrace(trace, {.step_marker = options.step_marker});
   LinkMemory(recording, replay, device_rows);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/orrs/test_stream.h"
+#include "orrery/ingest/orrs/stream_test.h"
 
 // Whatever happens to the bytes of a stream: no harm, nothing unsaid.
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/orrs/test_stream.h"
+#include "orrery/ingest/orrs/stream_test.h"
 #include "orrery/ingest/registry.h"
 
 // Mistakes that a public tool of this kind makes, by their numbers in the reference on memory

@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <array>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/numbers.h"
@@ -23,52 +27,35 @@ struct Work {
   trace::Observations::Row seen;
 };
 
-trace::CopyKind CopyKindOf(std::uint64_t code) {
-  switch (code) {
-    case codes::kHostToDevice:
-      return trace::CopyKind::kHostToDevice;
-    case codes::kDeviceToHost:
-      return trace::CopyKind::kDeviceToHost;
-    case codes::kDeviceToDevice:
-      return trace::CopyKind::kDeviceToDevice;
-    case codes::kHostToHost:
-      return trace::CopyKind::kHostToHost;
-    case codes::kPeerToPeer:
-      return trace::CopyKind::kPeerToPeer;
-    default:
-      return trace::CopyKind::kUnknown;
-  }
-}
+constexpr auto kCopyKinds = std::to_array<std::pair<std::uint64_t, trace::CopyKind>>(
+    {{codes::kHostToDevice, trace::CopyKind::kHostToDevice},
+     {codes::kDeviceToHost, trace::CopyKind::kDeviceToHost},
+     {codes::kDeviceToDevice, trace::CopyKind::kDeviceToDevice},
+     {codes::kHostToHost, trace::CopyKind::kHostToHost},
+     {codes::kPeerToPeer, trace::CopyKind::kPeerToPeer}});
 
 class WorkList {
  public:
   explicit WorkList(Recording& recording) : recording_(recording) {}
 
-  void AddAll() {
-    for (const stream::Launch& launch : recording_.All<stream::Launch>()) {
-      Add(launch);
-    }
-    for (const stream::Copy& copy : recording_.All<stream::Copy>()) {
-      Add(copy);
-    }
-    for (const stream::Set& set : recording_.All<stream::Set>()) {
-      Add(set);
-    }
-    for (const stream::GraphLaunch& graph : recording_.All<stream::GraphLaunch>()) {
-      Add(graph);
-    }
-  }
-
-  /// Adds what is recorded after a launch: device times and results.
-  void Complete() {
-    std::sort(all_.begin(), all_.end(),
-              [](const Work& a, const Work& b) { return a.sequence < b.sequence; });
+  // Takes all device work, in order of events, with what is recorded after a launch: device times
+  // and results.
+  std::vector<Work> Take() {
+    const auto add = [this](const auto& records) {
+      for (const auto& record : records) {
+        Add(record);
+      }
+    };
+    add(recording_.All<stream::Launch>());
+    add(recording_.All<stream::Copy>());
+    add(recording_.All<stream::Set>());
+    add(recording_.All<stream::GraphLaunch>());
+    std::ranges::sort(all_, {}, &Work::sequence);
     ApplyTimes();
     ApplyEnds();
     CountWithoutTime();
+    return std::move(all_);
   }
-
-  std::vector<Work>& all() { return all_; }
 
  private:
   Work& New(const auto& event) {
@@ -98,7 +85,7 @@ class WorkList {
   void Add(const stream::Copy& copy) {
     Work& work = New(copy);
     work.activity.kind = ActivityKind::kMemcpy;
-    work.activity.copy_kind = CopyKindOf(copy.kind);
+    work.activity.copy_kind = LookUp(kCopyKinds, copy.kind).value_or(trace::CopyKind::kUnknown);
     work.activity.name = recording_.trace->strings.Intern(MemcpyName(work.activity.copy_kind));
     work.activity.bytes = Signed(MovedBytes(copy));
   }
@@ -118,6 +105,10 @@ class WorkList {
   }
 
   RowId ShapeOf(const stream::Launch& launch) {
+    const std::string cluster = launch.cluster_x == 0
+                                    ? ""
+                                    : fmt::format(R"("cluster":[{},{},{}])", launch.cluster_x,
+                                                  launch.cluster_y, launch.cluster_z);
     const trace::LaunchShapes::Row row{
         .grid_x = Small(launch.grid_x),
         .grid_y = Small(launch.grid_y),
@@ -127,29 +118,15 @@ class WorkList {
         .block_z = Small(launch.block_z),
         .registers_per_thread = launch.registers == 0 ? -1 : Small(launch.registers),
         .shared_memory_bytes = Signed(launch.shared_bytes),
-        .extra = ClusterText(launch)};
+        .extra = recording_.trace->strings.Intern(cluster)};
     const auto key =
         std::tuple(row.grid_x, row.grid_y, row.grid_z, row.block_x, row.block_y, row.block_z,
                    row.registers_per_thread, row.shared_memory_bytes, row.extra);
-    const auto [shape, is_new] = shapes_.try_emplace(key, kNoRow);
-    if (is_new) {
-      shape->second = recording_.trace->launch_shapes.Append(row);
-    }
-    return shape->second;
-  }
-
-  StringId ClusterText(const stream::Launch& launch) {
-    if (launch.cluster_x == 0) {
-      return StringId::kEmpty;
-    }
-    return recording_.trace->strings.Intern(fmt::format(R"("cluster":[{},{},{}])", launch.cluster_x,
-                                                        launch.cluster_y, launch.cluster_z));
+    return FindOrAdd(shapes_, key, [&] { return recording_.trace->launch_shapes.Append(row); });
   }
 
   Work* Find(std::uint64_t sequence) {
-    const auto found = std::lower_bound(
-        all_.begin(), all_.end(), sequence,
-        [](const Work& work, std::uint64_t wanted) { return work.sequence < wanted; });
+    const auto found = std::ranges::lower_bound(all_, sequence, {}, &Work::sequence);
     return found != all_.end() && found->sequence == sequence ? &*found : nullptr;
   }
 
@@ -209,28 +186,21 @@ class WorkList {
   std::map<ShapeKey, RowId> shapes_;
 };
 
-// The order of SortRows, so that rows stay where they are appended.
-bool ComesBefore(const Work& a, const Work& b) {
-  return std::tie(a.activity.begin_ns, b.activity.duration_ns, a.sequence) <
-         std::tie(b.activity.begin_ns, a.activity.duration_ns, b.sequence);
-}
-
 }  // namespace
 
 DeviceRows AppendDeviceRows(Recording& recording) {
-  WorkList list(recording);
-  list.AddAll();
-  list.Complete();
-  std::vector<Work>& all = list.all();
-  std::sort(all.begin(), all.end(), ComesBefore);
+  std::vector<Work> all = WorkList(recording).Take();
+  // The order of SortRows, so that rows stay where they are appended.
+  std::ranges::sort(all, {}, [](const Work& work) {
+    return std::tuple(work.activity.begin_ns, -work.activity.duration_ns, work.sequence);
+  });
   DeviceRows rows;
   for (Work& work : all) {
     work.seen.activity = recording.trace->activities.Append(work.activity);
     rows.activity_of_event[work.sequence] = work.seen.activity;
     rows.event_of_activity.push_back(work.sequence);
   }
-  std::sort(all.begin(), all.end(),
-            [](const Work& a, const Work& b) { return a.sequence < b.sequence; });
+  std::ranges::sort(all, {}, &Work::sequence);
   for (const Work& work : all) {
     recording.trace->observations.Append(work.seen);
   }

@@ -11,14 +11,12 @@
 namespace orrery::ingest::orrs {
 namespace {
 
-bool Matches(const InputFile& file) {
-  return stream::IsStream(file.head());
-}
-
-Status ReadChunks(ByteSource& source, const std::string& path, Recording& recording) {
-  ORRERY_TRY(stream::StreamReader reader, stream::StreamReader::Open(source));
-  trace::Trace& trace = *recording.trace;
-  DescribeFile(path, reader.minor_version(), trace.info);
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
+  ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
+  FileContent content;
+  Recording recording(content.traces.emplace_back());
+  ORRERY_TRY(stream::StreamReader reader, stream::StreamReader::Open(*source));
+  DescribeFile(file.path(), reader.minor_version(), recording.trace->info);
   while (true) {
     ORRERY_TRY(const stream::Chunk* const chunk, reader.Next());
     if (chunk == nullptr) {
@@ -26,15 +24,7 @@ Status ReadChunks(ByteSource& source, const std::string& path, Recording& record
     }
     recording.Add(*chunk);
   }
-  NoteLosses(reader.losses(), source.damage(), trace.problems);
-  return {};
-}
-
-Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
-  ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
-  FileContent content;
-  Recording recording(content.traces.emplace_back());
-  ORRERY_TRY_STATUS(ReadChunks(*source, file.path(), recording));
+  NoteLosses(reader.losses(), source->damage(), recording.trace->problems);
   if (!recording.has_end) {
     recording.trace->problems.Note(
         "recording without an end: the process was killed or is still recording");
@@ -49,6 +39,9 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
 
 // Recorded event streams (docs/formats/orrs.md): one process, with what its launches did to memory
 // and how much of that was seen.
-constinit const Format kFormat{.name = "Orrery event stream", .matches = Matches, .read = Read};
+constinit const Format kFormat{
+    .name = "Orrery event stream",
+    .matches = [](const InputFile& file) { return stream::IsStream(file.head()); },
+    .read = Read};
 
 }  // namespace orrery::ingest::orrs

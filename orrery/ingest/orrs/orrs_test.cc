@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/orrs/test_stream.h"
+#include "orrery/ingest/orrs/stream_test.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/orr/orr.h"
 

@@ -7,10 +7,9 @@
 
 #include <tsl/robin_map.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/ingest/orrs/assemble.h"
+#include "orrery/stream/chunk_file.h"
 #include "orrery/stream/codes.h"
-#include "orrery/stream/record_order.h"
 #include "orrery/stream/visit.h"
 
 namespace orrery::ingest::orrs {
@@ -121,10 +120,6 @@ stream::ChunkPlace PlaceOfEvents(const stream::Chunk& chunk, OpenFrees& frees) {
   return place;
 }
 
-bool IsOfTouches(ChunkType type) {
-  return type == ChunkType::kTouches || type == ChunkType::kAccesses;
-}
-
 // Names are read for each piece; a piece is some times larger, so that they do not count.
 constexpr std::uint64_t kPieceByDefinitions = 4;
 
@@ -139,24 +134,6 @@ std::uint64_t PieceBytes(const StreamIndex& index, const PiecesOptions& options)
   }
   const std::uint64_t usual = options.with_touches ? kPieceBytes : kPieceBytesOfEvents;
   return std::max(options.piece_bytes.value_or(usual), kPieceByDefinitions * definitions);
-}
-
-// A free that is requested and never complete is one from then on.
-void CompleteLastFrees(const tsl::robin_set<std::uint64_t>& last_frees, Recording& recording) {
-  for (stream::Free& free : recording.All<stream::Free>()) {
-    if (last_frees.contains(free.sequence)) {
-      free.phase = stream::codes::kFreed;
-    }
-  }
-}
-
-void ReserveTouches(const Piece& piece, const StreamIndex& index, trace::Touches& touches) {
-  std::size_t num_records = 0;
-  for (const std::size_t i : piece.chunks) {
-    const stream::ChunkHeader& header = index.chunks[i].header;
-    num_records += header.type == ChunkType::kTouches ? header.num_records : 0;
-  }
-  ForEachColumn(touches, [&](const char*, auto& column) { column.reserve(num_records); });
 }
 
 // Keeps the memory of the tables: pieces are alike, and giving it back and asking for it again
@@ -198,7 +175,7 @@ Result<StreamIndex> IndexStream(ByteSource& source, bool with_touches) {
       break;
     }
     const ChunkType type = chunk->header.type;
-    if (with_touches || !IsOfTouches(type)) {
+    if (with_touches || (type != ChunkType::kTouches && type != ChunkType::kAccesses)) {
       index.chunks.push_back(type == ChunkType::kEvents ? PlaceOfEvents(*chunk, frees)
                                                         : stream::PlaceOf(*chunk));
     }
@@ -227,15 +204,6 @@ Result<PieceReader> PieceReader::Open(const std::string& path, const PiecesOptio
   return PieceReader(path, options, *std::move(index), std::move(file));
 }
 
-Result<bool> PieceReader::Next(trace::Trace& into) {
-  ORRERY_TRY(const std::unique_ptr<Recording> recording, ReadNext(into));
-  if (recording == nullptr) {
-    return false;
-  }
-  Complete(*recording);
-  return true;
-}
-
 Result<std::unique_ptr<Recording>> PieceReader::ReadNext(trace::Trace& into) {
   if (next_ == pieces_.size()) {
     return nullptr;
@@ -249,7 +217,10 @@ Result<std::unique_ptr<Recording>> PieceReader::ReadNext(trace::Trace& into) {
   if (auto status = AddChunks(pieces_[next_], *recording); !status) {
     return FailWithin(path_, status);
   }
-  CompleteLastFrees(index_.last_frees, *recording);
+  // A free that is requested and never complete is one from then on.
+  for (stream::Free& free : recording->All<stream::Free>()) {
+    free.phase = index_.last_frees.contains(free.sequence) ? codes::kFreed : free.phase;
+  }
   ++next_;
   return recording;
 }
@@ -258,13 +229,19 @@ void PieceReader::Complete(Recording& recording) {
   auto& begins = recording.All<stream::OperatorBegin>();
   begins.insert(begins.begin(), open_operators_.begin(), open_operators_.end());
   recording.maps.insert(recording.maps.begin(), maps_.begin(), maps_.end());
-  Replay replay = ReplayEvents(recording, std::move(lives_));
+  Replay replay = ReplayEvents(recording, std::move(memory_));
   Assemble(recording, replay, options_.read);
   Carry(pieces_[completed_++], recording, replay);
 }
 
 Status PieceReader::AddChunks(const Piece& piece, Recording& recording) {
-  ReserveTouches(piece, index_, recording.trace->touches);
+  std::size_t num_touches = 0;
+  for (const std::size_t i : piece.chunks) {
+    const stream::ChunkHeader& header = index_.chunks[i].header;
+    num_touches += header.type == ChunkType::kTouches ? header.num_records : 0;
+  }
+  ForEachColumn(recording.trace->touches,
+                [&](const char*, auto& column) { column.reserve(num_touches); });
   for (const ChunkPlace& place : index_.chunks) {
     const bool is_once = place.header.type == ChunkType::kCalibration;
     if (!place.is_ordered && (next_ == 0 || !is_once)) {
@@ -281,7 +258,7 @@ Status PieceReader::AddChunks(const Piece& piece, Recording& recording) {
 
 // Keeps the state that the next piece begins with.
 void PieceReader::Carry(const Piece& piece, Recording& recording, const Replay& replay) {
-  lives_ = replay.memory.Survivors(piece.range.begin, piece.range.end);
+  memory_ = replay.memory.Survivors(piece.range.begin, piece.range.end);
   maps_ = std::move(recording.maps);
   open_operators_.clear();
   for (const stream::OperatorBegin& begin : recording.All<stream::OperatorBegin>()) {

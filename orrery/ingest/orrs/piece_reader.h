@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,16 +12,21 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/ingest/orrs/replay.h"
-#include "orrery/ingest/pieces.h"
-#include "orrery/stream/chunk_file.h"
 #include "orrery/stream/chunk_file.h"
 #include "orrery/stream/reader.h"
-#include "orrery/stream/record_order.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::orrs {
+
+struct PiecesOptions {
+  ReadOptions read = {};
+  std::optional<std::uint64_t> piece_bytes =
+      {};                    // of the file, uncompressed; none: chosen by the reader
+  bool with_touches = true;  // also what launches did to memory
+};
 
 /// A part of a recording, by numbers of events, and the chunks that have something of it.
 struct Piece {
@@ -60,13 +66,9 @@ class PieceReader {
 
   [[nodiscard]] std::size_t num_pieces() const { return pieces_.size(); }
 
-  /// Makes `into` the next piece; false after the last one. Give the same trace again: its memory
-  /// is used again. What cannot be used of the file as a whole is among the problems of the first
-  /// piece.
-  [[nodiscard]] Result<bool> Next(trace::Trace& into);
-
-  /// The two halves of Next. Reads the records of the next piece into a trace that is not looked at
-  /// now; null after the last one.
+  /// Reads the records of the next piece into a trace that is not looked at now; null after the
+  /// last one. Give the same trace again: its memory is used again. What cannot be used of the file
+  /// as a whole is among the problems of the first piece.
   [[nodiscard]] Result<std::unique_ptr<Recording>> ReadNext(trace::Trace& into);
 
   /// Makes a piece of its records, with what the one before left. May run while the next is read.
@@ -85,7 +87,7 @@ class PieceReader {
   std::vector<Piece> pieces_;
   std::size_t next_ = 0;       // to be read
   std::size_t completed_ = 0;  // up to here
-  LiveMemory lives_;
+  LiveMemory memory_;
   std::vector<stream::OperatorBegin> open_operators_;
   std::vector<MapExtent> maps_;
 };

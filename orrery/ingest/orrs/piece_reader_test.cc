@@ -11,10 +11,19 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/ingest/orrs/test_stream.h"
+#include "orrery/ingest/orrs/stream_test.h"
 
 namespace orrery::ingest::orrs {
 namespace {
+
+// Makes `into` the next piece; false after the last one.
+Result<bool> NextPiece(PieceReader& reader, trace::Trace& into) {
+  ORRERY_TRY(const std::unique_ptr<Recording> recording, reader.ReadNext(into));
+  if (recording != nullptr) {
+    reader.Complete(*recording);
+  }
+  return recording != nullptr;
+}
 
 namespace codes = stream::codes;
 using trace::Trace;
@@ -142,7 +151,7 @@ PiecesRead ReadPieces(const std::string& path, std::uint64_t piece_bytes) {
   auto reader = PieceReader::Open(path, {.piece_bytes = piece_bytes});
   EXPECT_TRUE(reader) << reader.error().message();
   Trace piece;
-  for (auto has_more = reader->Next(piece); *has_more; has_more = reader->Next(piece)) {
+  for (auto has_more = NextPiece(*reader, piece); *has_more; has_more = NextPiece(*reader, piece)) {
     AddFacts(piece, read.facts);
     ++read.num_pieces;
     read.most_objects = std::max(read.most_objects, piece.memory_objects.size());
@@ -261,7 +270,7 @@ TEST(PieceReaderTest, APieceKnowsWhatIsSaidElsewhere) {
   ASSERT_GT(reader->num_pieces(), 5U);
   Trace piece;
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(*reader->Next(piece));
+    ASSERT_TRUE(*NextPiece(*reader, piece));
   }
 
   ASSERT_GT(piece.activities.size(), 0U);
@@ -284,7 +293,7 @@ TEST(PieceReaderTest, WithoutTouchesLaunchesAreThere) {
   auto reader = PieceReader::Open(path, {.with_touches = false});
   ASSERT_TRUE(reader);
   Trace piece;
-  ASSERT_TRUE(*reader->Next(piece));
+  ASSERT_TRUE(*NextPiece(*reader, piece));
 
   EXPECT_EQ(piece.activities.size(), 100U);
   EXPECT_TRUE(piece.touches.empty());
@@ -296,7 +305,7 @@ TEST(PieceReaderTest, DamageIsALossOfTheFirstPiece) {
   auto reader = PieceReader::Open(Written(bytes), {.piece_bytes = 1'000});
   ASSERT_TRUE(reader);
   Trace piece;
-  ASSERT_TRUE(*reader->Next(piece));
+  ASSERT_TRUE(*NextPiece(*reader, piece));
 
   EXPECT_TRUE(piece.problems.has_loss());
 }

@@ -1,131 +1,85 @@
 #include "orrery/ingest/orrs/recording.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 #include <fmt/core.h>
 
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/stream/codes.h"
-#include "orrery/stream/schema.h"
-#include "orrery/stream/varint.h"
-#include "orrery/trace/memory_tables.h"
+#include "orrery/stream/record_codec.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::orrs {
 namespace {
 
-// Joins neighbouring pages with equal counts.
-class RunBuilder {
- public:
-  RunBuilder(const stream::PageTouch& pages, const trace::PageRuns::Row& row, trace::PageRuns& runs)
-      : first_page_(pages.first_page), row_(row), runs_(runs) {
-    row_.page_bytes = Signed(pages.page_bytes);
-  }
+namespace codes = stream::codes;
 
-  // Pages come in ascending order.
-  void Add(std::uint64_t page, std::uint64_t num_pages, std::int64_t accesses) {
-    if (row_.num_pages == 0 || page != end_ || accesses != row_.accesses) {
-      Flush();
-      row_.address = (first_page_ + page) * static_cast<std::uint64_t>(row_.page_bytes);
-      row_.accesses = accesses;
-    }
-    row_.num_pages = Signed(Plus(static_cast<std::uint64_t>(row_.num_pages), num_pages));
-    end_ = page + num_pages;
-  }
-
-  void Flush() {
-    if (row_.num_pages > 0) {
-      runs_.Append(row_);
-      row_.num_pages = 0;
-    }
-  }
-
- private:
-  std::uint64_t first_page_;
-  trace::PageRuns::Row row_;
-  trace::PageRuns& runs_;
-  std::uint64_t end_ = 0;
-};
-
-void AddBitmap(const stream::PageTouch& pages, RunBuilder& builder) {
-  for (std::size_t page = 0; page < 8 * pages.bitmap.size(); ++page) {
-    if ((static_cast<unsigned char>(pages.bitmap[page / 8]) >> (page % 8) & 1) != 0) {
-      builder.Add(page, 1, -1);
-    }
-  }
-}
-
-void AddRuns(const stream::PageTouch& pages, RunBuilder& builder) {
-  std::uint64_t page = 0;
-  for (std::size_t pair = 0; pair + 1 < pages.numbers.size(); pair += 2) {
-    page += pages.numbers[pair];
-    if (pages.numbers[pair + 1] > 0) {
-      builder.Add(page, pages.numbers[pair + 1], -1);
-    }
-    page += pages.numbers[pair + 1];
-  }
-}
-
-void AddCounts(const stream::PageTouch& pages, RunBuilder& builder) {
-  for (std::size_t page = 0; page < pages.numbers.size(); ++page) {
-    if (pages.numbers[page] > 0) {
-      builder.Add(page, 1, Signed(pages.numbers[page]));
-    }
-  }
-}
-
-// Appends a row for each run of touched pages; `row` has activity and object. False, and nothing
-// appended, if the record is invalid.
+// Appends a row for each run of neighbouring pages with equal counts; `row` has activity and
+// object. False, and nothing appended, if the record is invalid.
 bool AppendPages(const stream::PageTouch& pages, trace::PageRuns::Row row, trace::PageRuns& runs) {
-  if (pages.page_bytes == 0 || pages.form > stream::codes::kCounts ||
-      (pages.form == stream::codes::kRuns && pages.numbers.size() % 2 != 0)) {
+  const auto& numbers = pages.numbers;
+  if (pages.page_bytes == 0 || pages.form > codes::kCounts ||
+      (pages.form == codes::kRuns && numbers.size() % 2 != 0)) {
     return false;
   }
-  RunBuilder builder(pages, row, runs);
-  if (pages.form == stream::codes::kBitmap) {
-    AddBitmap(pages, builder);
-  } else if (pages.form == stream::codes::kRuns) {
-    AddRuns(pages, builder);
+  row.page_bytes = Signed(pages.page_bytes);
+  std::uint64_t end = 0;
+  const auto flush = [&] {
+    if (row.num_pages > 0) {
+      runs.Append(row);
+      row.num_pages = 0;
+    }
+  };
+  // Pages come in ascending order.
+  const auto add = [&](std::uint64_t page, std::uint64_t num_pages, std::int64_t accesses) {
+    if (num_pages == 0) {
+      return;
+    }
+    if (row.num_pages == 0 || page != end || accesses != row.accesses) {
+      flush();
+      row.address = (pages.first_page + page) * static_cast<std::uint64_t>(row.page_bytes);
+      row.accesses = accesses;
+    }
+    row.num_pages = Signed(Plus(static_cast<std::uint64_t>(row.num_pages), num_pages));
+    end = page + num_pages;
+  };
+  if (pages.form == codes::kBitmap) {
+    for (std::size_t page = 0; page < 8 * pages.bitmap.size(); ++page) {
+      add(page, static_cast<unsigned char>(pages.bitmap[page / 8]) >> (page % 8) & 1, -1);
+    }
+  } else if (pages.form == codes::kRuns) {
+    std::uint64_t page = 0;
+    for (std::size_t pair = 0; pair + 1 < numbers.size(); pair += 2) {
+      page += numbers[pair];
+      add(page, numbers[pair + 1], -1);
+      page += numbers[pair + 1];
+    }
   } else {
-    AddCounts(pages, builder);
+    for (std::size_t page = 0; page < numbers.size(); ++page) {
+      add(page, numbers[page] > 0 ? 1 : 0, Signed(numbers[page]));
+    }
   }
-  builder.Flush();
+  flush();
   return true;
 }
-
-namespace codes = stream::codes;
 
 constexpr std::uint64_t kAllLanes = 0xFFFFFFFF;
 
 template <typename Record>
 concept Listed =
     std::is_same_v<Record, stream::LaunchMap> || std::is_same_v<Record, stream::LaunchArgument> ||
-        std::is_same_v<Record, stream::SourceLine> ||
-        Record::kChunk == stream::ChunkType::kEvents ||
+    std::is_same_v<Record, stream::SourceLine> || Record::kChunk == stream::ChunkType::kEvents ||
     Record::kChunk == stream::ChunkType::kObjects;
 
 template <typename Record>
 concept Named = std::is_same_v<Record, stream::String> || std::is_same_v<Record, stream::Stack> ||
-    std::is_same_v<Record, stream::Function>;
-
-std::string PlaceOf(const stream::Chunk& chunk) {
-  return fmt::format("byte {}", chunk.offset);
-}
-
-trace::TimeOrigin OriginOf(std::uint64_t code) {
-  switch (code) {
-    case codes::kEpoch:
-      return trace::TimeOrigin::kEpoch;
-    case codes::kRecordingStart:
-      return trace::TimeOrigin::kRecordingStart;
-    default:
-      return trace::TimeOrigin::kUnknown;
-  }
-}
+                std::is_same_v<Record, stream::Function>;
 
 // From the first byte of the map to the end of its last element. Strides are those of the second
 // dimension and up; elements of the first lie side by side.
@@ -142,65 +96,33 @@ std::uint64_t ExtentOf(const stream::TensorMap& map) {
   return extent;
 }
 
-trace::CoverageKind KindOf(std::uint64_t code) {
-  return code <= codes::kLaunchesMerged ? static_cast<trace::CoverageKind>(code)
-                                        : trace::CoverageKind::kOther;
-}
-
-trace::OverheadPhase PhaseOf(std::uint64_t code) {
-  return static_cast<trace::OverheadPhase>(code < codes::kTotal ? code : codes::kTotal);
-}
-
 static_assert(static_cast<std::uint64_t>(trace::CoverageKind::kLaunchesMerged) ==
               codes::kLaunchesMerged);
 static_assert(static_cast<std::uint64_t>(trace::OverheadPhase::kTotal) == codes::kTotal);
 
 }  // namespace
 
-void Names::Add(const stream::String& string) {
-  text_of_string_[string.id] = strings_->Intern(string.text);
-}
-
-void Names::Add(const stream::Stack& stack) {
-  frames_of_stack_[stack.id].assign(stack.frames.begin(), stack.frames.end());
-}
-
-void Names::Add(const stream::Function& function) {
-  name_of_function_[function.id] = function.name;
-}
-
 StringId Names::Text(std::uint64_t id) {
-  if (id == 0) {
-    return StringId::kEmpty;
-  }
-  const auto known = text_of_string_.find(id);
-  if (known != text_of_string_.end()) {
-    return known->second;
-  }
-  ++num_missing_;
-  const StringId text = strings_->Intern(fmt::format("string {}", id));
-  text_of_string_[id] = text;
-  return text;
+  return id == 0 ? StringId::kEmpty : FindOrAdd(text_of_string_, id, [&] {
+    ++num_missing_;
+    return strings_->Intern(fmt::format("string {}", id));
+  });
 }
 
 StringId Names::Stack(std::uint64_t id) {
-  if (id == 0) {
-    return StringId::kEmpty;
-  }
-  if (const auto known = text_of_stack_.find(id); known != text_of_stack_.end()) {
-    return known->second;
-  }
-  std::string text;
-  if (const auto frames = frames_of_stack_.find(id); frames != frames_of_stack_.end()) {
+  return id == 0 ? StringId::kEmpty : FindOrAdd(text_of_stack_, id, [&] {
+    const auto frames = frames_of_stack_.find(id);
+    if (frames == frames_of_stack_.end()) {
+      ++num_missing_;
+      return strings_->Intern(fmt::format("stack {}", id));
+    }
+    std::string text;
     for (const std::uint64_t frame : frames->second) {
       text += text.empty() ? "" : "\n";
       text += strings_->View(Text(frame));
     }
-  } else {
-    ++num_missing_;
-    text = fmt::format("stack {}", id);
-  }
-  return text_of_stack_[id] = strings_->Intern(text);
+    return strings_->Intern(text);
+  });
 }
 
 StringId Names::Function(std::uint64_t id) {
@@ -227,37 +149,29 @@ void Recording::Add(const stream::Chunk& chunk, const stream::OrderRange& range)
     }
   };
   const stream::RecordLosses losses = stream::ForEachRecord(chunk, take);
-  if (losses.num_unreadable > 0) {
-    trace->problems.Loss("invalid record", Signed(losses.num_unreadable), PlaceOf(chunk));
-  }
-  if (losses.num_unknown_kinds > 0) {
-    trace->problems.Loss("record of a kind that a newer Orrery writes, skipped",
-                         Signed(losses.num_unknown_kinds), PlaceOf(chunk));
-  }
+  const std::string place = fmt::format("byte {}", chunk.offset);
+  trace->problems.Loss("invalid record", Signed(losses.num_unreadable), place);
+  trace->problems.Loss("record of a kind that a newer Orrery writes, skipped",
+                       Signed(losses.num_unknown_kinds), place);
 }
 
 RowId Recording::HostTrack(std::uint64_t thread) {
-  const auto [track, is_new] = track_of_thread_.try_emplace(thread, kNoRow);
-  if (is_new) {
-    track->second = trace->tracks.Append(
+  return FindOrAdd(track_of_thread_, thread, [&] {
+    return trace->tracks.Append(
         {.kind = trace::TrackKind::kHost, .process = process_, .thread = Signed(thread)});
-  }
-  return track->second;
+  });
 }
 
 RowId Recording::DeviceTrack(std::uint64_t device, std::uint64_t context, std::uint64_t stream) {
-  const auto [track, is_new] =
-      track_of_stream_.try_emplace(std::array{device, context, stream}, kNoRow);
-  if (is_new) {
+  return FindOrAdd(track_of_stream_, std::array{device, context, stream}, [&] {
     const std::string name = context == 0 ? fmt::format("stream {}", stream)
                                           : fmt::format("context {} stream {}", context, stream);
-    track->second = trace->tracks.Append({.kind = trace::TrackKind::kDevice,
-                                          .process = Small(device),
-                                          .thread = Signed(stream),
-                                          .device = Small(device),
-                                          .name = trace->strings.Intern(name)});
-  }
-  return track->second;
+    return trace->tracks.Append({.kind = trace::TrackKind::kDevice,
+                                 .process = Small(device),
+                                 .thread = Signed(stream),
+                                 .device = Small(device),
+                                 .name = trace->strings.Intern(name)});
+  });
 }
 
 void Recording::Take(const stream::Process& process) {
@@ -266,7 +180,10 @@ void Recording::Take(const stream::Process& process) {
   trace->info.host_name = process.host;
   trace->info.rank = SmallOrNone(process.rank);
   trace->info.world_size = SmallOrNone(process.world_size);
-  trace->info.time_origin = OriginOf(process.time_origin);
+  trace->info.time_origin = process.time_origin == codes::kEpoch ? trace::TimeOrigin::kEpoch
+                            : process.time_origin == codes::kRecordingStart
+                                ? trace::TimeOrigin::kRecordingStart
+                                : trace::TimeOrigin::kUnknown;
   const auto add = [this](std::string_view key, std::string_view value) {
     if (!value.empty()) {
       Take(stream::Setting{.key = key, .value = value});
@@ -368,7 +285,9 @@ void Recording::Take(const stream::CoverageCount& count) {
   if (count.kind == codes::kRecordsDropped) {
     trace->problems.Loss("record dropped by the recorder", Signed(count.count), count.name);
   }
-  trace->coverage_counts.Append({.kind = KindOf(count.kind),
+  trace->coverage_counts.Append({.kind = count.kind <= codes::kLaunchesMerged
+                                             ? static_cast<trace::CoverageKind>(count.kind)
+                                             : trace::CoverageKind::kOther,
                                  .name = trace->strings.Intern(count.name),
                                  .count = Signed(count.count),
                                  .device = SmallOrNone(count.device),
@@ -377,7 +296,8 @@ void Recording::Take(const stream::CoverageCount& count) {
 }
 
 void Recording::Take(const stream::Overhead& overhead) {
-  trace->overheads.Append({.phase = PhaseOf(overhead.phase),
+  trace->overheads.Append({.phase = static_cast<trace::OverheadPhase>(
+                               std::min<std::uint64_t>(overhead.phase, codes::kTotal)),
                            .total_ns = Signed(overhead.total_ns),
                            .count = Signed(overhead.count),
                            .bytes = Signed(overhead.bytes),

@@ -9,7 +9,7 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/base/string_table.h"
-#include "orrery/stream/record_order.h"
+#include "orrery/stream/chunk_file.h"
 #include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"
 #include "orrery/trace/trace.h"
@@ -48,9 +48,15 @@ class Names {
  public:
   explicit Names(StringTable& strings) : strings_(&strings) {}
 
-  void Add(const stream::String& string);
-  void Add(const stream::Stack& stack);
-  void Add(const stream::Function& function);
+  void Add(const stream::String& string) {
+    text_of_string_[string.id] = strings_->Intern(string.text);
+  }
+
+  void Add(const stream::Stack& stack) {
+    frames_of_stack_[stack.id].assign(stack.frames.begin(), stack.frames.end());
+  }
+
+  void Add(const stream::Function& function) { name_of_function_[function.id] = function.name; }
 
   /// Texts of the trace; kEmpty for number 0. Call them when all chunks are read.
   StringId Text(std::uint64_t id);
@@ -116,17 +122,15 @@ class Recording {
   void Take(const stream::Overhead& overhead);
 
   // Events keep no text and no list, so copies of them stay valid.
-  std::tuple<std::vector<stream::ContextChange>, std::vector<stream::StreamChange>,
-             std::vector<stream::Allocation>, std::vector<stream::Free>, std::vector<stream::Copy>,
-             std::vector<stream::Set>, std::vector<stream::Launch>, std::vector<stream::LaunchEnd>,
-             std::vector<stream::DeviceTime>, std::vector<stream::Synchronization>,
-             std::vector<stream::OperatorBegin>, std::vector<stream::OperatorEnd>,
-             std::vector<stream::RegionBegin>, std::vector<stream::RegionEnd>,
-             std::vector<stream::Step>, std::vector<stream::ManagedMemory>,
-             std::vector<stream::OutOfMemory>, std::vector<stream::GraphLaunch>,
-             std::vector<stream::ApiCall>, std::vector<stream::Object>,
-             std::vector<stream::LaunchMap>, std::vector<stream::LaunchArgument>,
-             std::vector<stream::SourceLine>>
+  template <typename... Records>
+  using Lists = std::tuple<std::vector<Records>...>;
+
+  Lists<stream::ContextChange, stream::StreamChange, stream::Allocation, stream::Free, stream::Copy,
+        stream::Set, stream::Launch, stream::LaunchEnd, stream::DeviceTime, stream::Synchronization,
+        stream::OperatorBegin, stream::OperatorEnd, stream::RegionBegin, stream::RegionEnd,
+        stream::Step, stream::ManagedMemory, stream::OutOfMemory, stream::GraphLaunch,
+        stream::ApiCall, stream::Object, stream::LaunchMap, stream::LaunchArgument,
+        stream::SourceLine>
       lists_;
   std::int64_t process_ = 0;
   std::map<std::uint64_t, RowId> track_of_thread_;

@@ -1,10 +1,13 @@
 #include "orrery/ingest/orrs/replay.h"
 
 #include <algorithm>
+#include <compare>
 #include <iterator>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/stream/codes.h"
 
@@ -13,62 +16,43 @@ namespace {
 
 namespace codes = stream::codes;
 
-bool Holds(const MemoryLifetime& life, std::uint64_t address) {
-  return address >= life.address && address - life.address < life.bytes;
-}
-
 std::size_t LevelIndex(std::uint64_t level) {
   return static_cast<std::size_t>(std::min<std::uint64_t>(level, codes::kTensor));
 }
 
-// An event in the order of the process. Objects without an event come when they are born.
+// An event in the order of the process.
 struct OrderedEvent {
-  enum class Kind : std::uint8_t {
-    kObject,
-    kOperatorEnd,
-    kOperatorBegin,
-    kAllocation,
-    kFree,
-    kCopy,
-    kSet,
-    kLaunch,
-  };
-
   std::uint64_t sequence = 0;
-  Kind kind = Kind::kObject;
+  std::uint8_t kind = 0;
   std::uint32_t index = 0;
 
-  bool operator<(const OrderedEvent& other) const {
-    return std::tie(sequence, kind, index) < std::tie(other.sequence, other.kind, other.index);
-  }
+  auto operator<=>(const OrderedEvent&) const = default;
 };
 
-using Kind = OrderedEvent::Kind;
-
+// Objects without an event come when they are born.
 template <typename Record>
-void AddEvents(Recording& recording, Kind kind, std::vector<OrderedEvent>& events) {
+void AddEvents(Recording& recording, std::uint8_t kind, std::vector<OrderedEvent>& events) {
   std::uint32_t index = 0;
   for (const Record& record : recording.All<Record>()) {
-    events.push_back({record.sequence, kind, index++});
+    if constexpr (std::is_same_v<Record, stream::Object>) {
+      const auto birth = static_cast<std::uint64_t>(std::max<std::int64_t>(record.birth, 0));
+      events.push_back({birth, kind, index++});
+    } else {
+      events.push_back({record.sequence, kind, index++});
+    }
   }
 }
 
-std::vector<OrderedEvent> EventsInOrder(Recording& recording) {
-  std::vector<OrderedEvent> events;
-  std::uint32_t index = 0;
-  for (const stream::Object& object : recording.All<stream::Object>()) {
-    const auto birth = static_cast<std::uint64_t>(std::max<std::int64_t>(object.birth, 0));
-    events.push_back({birth, Kind::kObject, index++});
+// The flags are bits: managed memory is often host-mapped too.
+trace::MemoryClass ClassOfFlags(std::uint64_t flags) {
+  if ((flags & codes::kManagedFlag) != 0) {
+    return trace::MemoryClass::kManaged;
   }
-  AddEvents<stream::OperatorBegin>(recording, Kind::kOperatorBegin, events);
-  AddEvents<stream::OperatorEnd>(recording, Kind::kOperatorEnd, events);
-  AddEvents<stream::Allocation>(recording, Kind::kAllocation, events);
-  AddEvents<stream::Free>(recording, Kind::kFree, events);
-  AddEvents<stream::Copy>(recording, Kind::kCopy, events);
-  AddEvents<stream::Set>(recording, Kind::kSet, events);
-  AddEvents<stream::Launch>(recording, Kind::kLaunch, events);
-  std::sort(events.begin(), events.end());
-  return events;
+  if ((flags & (codes::kHostMappedFlag | codes::kPinnedFlag)) != 0) {
+    return trace::MemoryClass::kPinned;
+  }
+  return (flags & codes::kModuleFlag) != 0 ? trace::MemoryClass::kStatic
+                                           : trace::MemoryClass::kDevice;
 }
 
 trace::MemoryClass ClassOf(const stream::Allocation& allocation) {
@@ -84,45 +68,12 @@ trace::MemoryClass ClassOf(const stream::Allocation& allocation) {
   }
 }
 
-trace::MemoryClass ClassOfCode(std::uint64_t code) {
-  static_assert(static_cast<std::uint64_t>(trace::MemoryClass::kStatic) == codes::kStaticClass);
-  return code <= codes::kStaticClass ? static_cast<trace::MemoryClass>(code)
-                                     : trace::MemoryClass::kUnknown;
-}
-
-std::uint64_t LevelOf(trace::MemoryClass memory_class) {
-  return memory_class == trace::MemoryClass::kTensor    ? codes::kTensor
-         : memory_class == trace::MemoryClass::kSegment ? codes::kSegment
-                                                        : codes::kDriver;
-}
-
 class Replayer {
  public:
   Replayer(Recording& recording, LiveMemory before) : recording_(recording) {
     replay_.memory = std::move(before);
     replay_.of_copy.resize(recording.All<stream::Copy>().size());
     replay_.of_set.resize(recording.All<stream::Set>().size());
-  }
-
-  void Apply(const OrderedEvent& event) {
-    switch (event.kind) {
-      case Kind::kObject:
-        return Enter(recording_.All<stream::Object>()[event.index]);
-      case Kind::kOperatorBegin:
-        return Open(recording_.All<stream::OperatorBegin>()[event.index]);
-      case Kind::kOperatorEnd:
-        return Close(recording_.All<stream::OperatorEnd>()[event.index]);
-      case Kind::kAllocation:
-        return Allocate(recording_.All<stream::Allocation>()[event.index]);
-      case Kind::kFree:
-        return Release(recording_.All<stream::Free>()[event.index]);
-      case Kind::kCopy:
-        return Copy(recording_.All<stream::Copy>()[event.index], event.index);
-      case Kind::kSet:
-        return Set(recording_.All<stream::Set>()[event.index], event.index);
-      case Kind::kLaunch:
-        return NoteOperator(recording_.All<stream::Launch>()[event.index]);
-    }
   }
 
   Replay Finish() {
@@ -137,13 +88,19 @@ class Replayer {
     return std::move(replay_);
   }
 
- private:
-  void Enter(const stream::Object& object) {
-    const trace::MemoryClass memory_class = ClassOfCode(object.memory_class);
+  void Apply(const stream::Object& object, std::uint32_t /*index*/) {
+    using enum trace::MemoryClass;
+    static_assert(static_cast<std::uint64_t>(kStatic) == codes::kStaticClass);
+    const auto memory_class = object.memory_class <= codes::kStaticClass
+                                  ? static_cast<trace::MemoryClass>(object.memory_class)
+                                  : kUnknown;
+    const auto level = memory_class == kTensor    ? codes::kTensor
+                       : memory_class == kSegment ? codes::kSegment
+                                                  : codes::kDriver;
     replay_.memory.Begin({.id = object.id,
                           .address = object.address,
                           .bytes = object.bytes,
-                          .level = LevelOf(memory_class),
+                          .level = level,
                           .memory_class = memory_class,
                           .birth_order = object.birth,
                           .birth_ns = last_ns_,
@@ -155,21 +112,21 @@ class Replayer {
                           .name = object.name});
   }
 
-  void Open(const stream::OperatorBegin& begin) {
-    Pass(begin);
+  void Apply(const stream::OperatorBegin& begin, std::uint32_t /*index*/) {
+    last_ns_ = begin.time_ns;
     open_operators_[begin.thread].push_back(begin.sequence);
   }
 
   // Operators that were left open inside are closed with it.
-  void Close(const stream::OperatorEnd& end) {
-    Pass(end);
+  void Apply(const stream::OperatorEnd& end, std::uint32_t /*index*/) {
+    last_ns_ = end.time_ns;
     auto& open = open_operators_[end.thread];
-    const auto begin = std::find(open.begin(), open.end(), end.begin);
+    const auto begin = std::ranges::find(open, end.begin);
     open.erase(begin, open.end());
   }
 
-  void Allocate(const stream::Allocation& allocation) {
-    Pass(allocation);
+  void Apply(const stream::Allocation& allocation, std::uint32_t /*index*/) {
+    last_ns_ = allocation.time_ns;
     replay_.memory.Begin({.id = allocation.object,
                           .address = allocation.address,
                           .bytes = allocation.bytes,
@@ -188,8 +145,8 @@ class Replayer {
   }
 
   // The framework's counters go down when a free is requested, so the first record counts.
-  void Release(const stream::Free& free) {
-    Pass(free);
+  void Apply(const stream::Free& free, std::uint32_t /*index*/) {
+    last_ns_ = free.time_ns;
     const std::size_t index = replay_.memory.End(free);
     if (index == kNoLifetime) {
       return;
@@ -204,25 +161,26 @@ class Replayer {
     }
   }
 
-  void Copy(const stream::Copy& copy, std::uint32_t index) {
+  void Apply(const stream::Copy& copy, std::uint32_t index) {
     NoteOperator(copy);
     replay_.of_copy[index] = {.source = replay_.memory.Find(copy.source),
                               .destination = replay_.memory.Find(copy.destination)};
   }
 
-  void Set(const stream::Set& set, std::uint32_t index) {
+  void Apply(const stream::Set& set, std::uint32_t index) {
     NoteOperator(set);
     replay_.of_set[index].destination = replay_.memory.Find(set.address);
   }
 
+  void Apply(const stream::Launch& launch, std::uint32_t /*index*/) { NoteOperator(launch); }
+
+ private:
   void NoteOperator(const auto& event) {
-    Pass(event);
+    last_ns_ = event.time_ns;
     if (const std::uint64_t begin = OperatorOn(event.thread); begin != 0) {
       replay_.operator_of_event[event.sequence] = begin;
     }
   }
-
-  void Pass(const auto& event) { last_ns_ = event.time_ns; }
 
   [[nodiscard]] std::uint64_t OperatorOn(std::uint64_t thread) const {
     const auto open = open_operators_.find(thread);
@@ -246,18 +204,24 @@ class Replayer {
   std::int64_t last_ns_ = 0;
 };
 
-}  // namespace
-
-trace::MemoryClass ClassOfFlags(std::uint64_t flags) {
-  if ((flags & codes::kManagedFlag) != 0) {
-    return trace::MemoryClass::kManaged;
+// Records of equal number are applied in the order of the types.
+template <typename... Records>
+void ApplyInOrder(Recording& recording, Replayer& player) {
+  std::vector<OrderedEvent> events;
+  std::uint8_t kind = 0;
+  (AddEvents<Records>(recording, kind++, events), ...);
+  std::ranges::sort(events);
+  using Apply = void (*)(Recording&, Replayer&, std::uint32_t);
+  constexpr std::array<Apply, sizeof...(Records)> kApply{
+      [](Recording& records, Replayer& replayer, std::uint32_t index) {
+        replayer.Apply(records.All<Records>()[index], index);
+      }...};
+  for (const OrderedEvent& event : events) {
+    kApply[event.kind](recording, player, event.index);
   }
-  if ((flags & (codes::kHostMappedFlag | codes::kPinnedFlag)) != 0) {
-    return trace::MemoryClass::kPinned;
-  }
-  return (flags & codes::kModuleFlag) != 0 ? trace::MemoryClass::kStatic
-                                           : trace::MemoryClass::kDevice;
 }
+
+}  // namespace
 
 std::size_t LiveMemory::Begin(MemoryLifetime life) {
   auto& alive = alive_at_address_[LevelIndex(life.level)];
@@ -268,7 +232,7 @@ std::size_t LiveMemory::Begin(MemoryLifetime life) {
     ended.death_ns = life.birth_ns;
     num_overwritten_ += ended.request_order < 0 ? 1 : 0;
   }
-  life.parent = FindParent(life);
+  life.parent = FindBelow(LevelIndex(life.level), life.address);
   alive[life.address] = index;
   alive_by_id_[life.id] = index;
   all_.push_back(std::move(life));
@@ -292,16 +256,6 @@ std::size_t LiveMemory::End(const stream::Free& free) {
   alive_at_address_[LevelIndex(life.level)].erase(life.address);
   alive_by_id_.erase(life.id);
   return index;
-}
-
-std::size_t LiveMemory::Find(std::uint64_t address) const {
-  for (std::size_t level = kNumLevels; level > 0; --level) {
-    const std::size_t found = FindOnLevel(level - 1, address);
-    if (found != kNoLifetime) {
-      return found;
-    }
-  }
-  return kNoLifetime;
 }
 
 LiveMemory LiveMemory::Survivors(std::uint64_t begin, std::uint64_t end) const {
@@ -346,42 +300,31 @@ bool LiveMemory::IsAliveAtAddress(std::size_t index) const {
   return found != alive.end() && found->second == index;
 }
 
-std::size_t LiveMemory::FindOnLevel(std::size_t level, std::uint64_t address) const {
-  const auto& alive = alive_at_address_[level];
-  const auto after = alive.upper_bound(address);
-  if (after == alive.begin()) {
-    return kNoLifetime;
-  }
-  const std::size_t index = std::prev(after)->second;
-  return Holds(all_[index], address) ? index : kNoLifetime;
-}
-
-// The next level down that holds it.
-std::size_t LiveMemory::FindParent(const MemoryLifetime& life) const {
-  for (std::size_t level = LevelIndex(life.level); level > 0; --level) {
-    const std::size_t found = FindOnLevel(level - 1, life.address);
-    if (found != kNoLifetime) {
-      return found;
+// The innermost lifetime of a level below `level` that holds the address.
+std::size_t LiveMemory::FindBelow(std::size_t level, std::uint64_t address) const {
+  while (level-- > 0) {
+    const auto& alive = alive_at_address_[level];
+    const auto after = alive.upper_bound(address);
+    if (after != alive.begin()) {
+      const std::size_t index = std::prev(after)->second;
+      if (address - all_[index].address < all_[index].bytes) {
+        return index;
+      }
     }
   }
   return kNoLifetime;
 }
 
 std::size_t LiveMemory::FindFreed(const stream::Free& free) const {
-  if (free.object != 0) {
-    const auto found = alive_by_id_.find(free.object);
-    return found == alive_by_id_.end() ? kNoLifetime : found->second;
-  }
-  const auto& alive = alive_at_address_[LevelIndex(free.level)];
-  const auto found = alive.find(free.address);
-  return found == alive.end() ? kNoLifetime : found->second;
+  return free.object != 0
+             ? FindOr(alive_by_id_, free.object, kNoLifetime)
+             : FindOr(alive_at_address_[LevelIndex(free.level)], free.address, kNoLifetime);
 }
 
 Replay ReplayEvents(Recording& recording, LiveMemory before) {
   Replayer player(recording, std::move(before));
-  for (const OrderedEvent& event : EventsInOrder(recording)) {
-    player.Apply(event);
-  }
+  ApplyInOrder<stream::Object, stream::OperatorEnd, stream::OperatorBegin, stream::Allocation,
+               stream::Free, stream::Copy, stream::Set, stream::Launch>(recording, player);
   return player.Finish();
 }
 

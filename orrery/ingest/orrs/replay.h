@@ -39,10 +39,6 @@ struct MemoryLifetime {
   std::size_t parent = kNoLifetime;
 };
 
-/// Returns the kind of memory of a driver allocation. The flags are bits: managed memory is often
-/// host-mapped too.
-[[nodiscard]] trace::MemoryClass ClassOfFlags(std::uint64_t flags);
-
 /// The memory that is allocated at each address, as events come in order. Memory of several levels
 /// (driver, segment, tensor) may share addresses.
 class LiveMemory {
@@ -55,7 +51,9 @@ class LiveMemory {
   std::size_t End(const stream::Free& free);
 
   /// Returns the innermost lifetime that holds `address`, or kNoLifetime.
-  [[nodiscard]] std::size_t Find(std::uint64_t address) const;
+  [[nodiscard]] std::size_t Find(std::uint64_t address) const {
+    return FindBelow(kNumLevels, address);
+  }
 
   /// Returns what a later part of the recording has to know when all events before `end` were
   /// replayed: memory that is allocated, and memory freed since `begin`, which records may still
@@ -75,8 +73,7 @@ class LiveMemory {
   static constexpr std::size_t kNumLevels = 3;
 
   [[nodiscard]] bool IsAliveAtAddress(std::size_t index) const;
-  [[nodiscard]] std::size_t FindOnLevel(std::size_t level, std::uint64_t address) const;
-  [[nodiscard]] std::size_t FindParent(const MemoryLifetime& life) const;
+  [[nodiscard]] std::size_t FindBelow(std::size_t level, std::uint64_t address) const;
   [[nodiscard]] std::size_t FindFreed(const stream::Free& free) const;
 
   std::vector<MemoryLifetime> all_;

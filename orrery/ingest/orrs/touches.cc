@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
-#include <span>
-#include <tuple>
 #include <vector>
 
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/lookup.h"
+#include "orrery/base/row_numbers.h"
+#include "orrery/ingest/object_rows.h"
 #include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/trace/row_index.h"
@@ -29,7 +29,7 @@ class Linker {
         operator_of_event_(trace_.host_ops.external_id) {}
 
   void Link() {
-    AppendObjects();
+    AppendLifetimes();
     ResolveKeys();
     InheritCoverage();
     AppendMoves();
@@ -38,45 +38,30 @@ class Linker {
   }
 
  private:
-  // In the order of SortRows, so that containers and readers agree.
-  void AppendObjects() {
-    std::vector<std::size_t> order(lifetimes_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return std::tuple(lifetimes_[a].birth_ns, DurationOf(lifetimes_[b]), a) <
-             std::tuple(lifetimes_[b].birth_ns, DurationOf(lifetimes_[a]), b);
-    });
-    row_of_lifetime_.resize(lifetimes_.size());
-    for (std::size_t row = 0; row < order.size(); ++row) {
-      row_of_lifetime_[order[row]] = static_cast<RowId>(row);
+  void AppendLifetimes() {
+    std::vector<trace::MemoryObjects::Row> rows;
+    for (const MemoryLifetime& life : lifetimes_) {
+      rows.push_back(
+          {.begin_ns = life.birth_ns,
+           .duration_ns = life.death_order < 0 ? -1 : Elapsed(life.birth_ns, life.death_ns),
+           .id = Signed(life.id),
+           .address = life.address,
+           .bytes = Signed(life.bytes),
+           .requested_bytes = life.requested_bytes,
+           .memory_class = life.memory_class,
+           .device = Small(life.device),
+           .stream = Signed(life.stream),
+           .birth_order = life.birth_order,
+           .death_order = life.death_order,
+           .name = recording_.names.Text(life.name),
+           .call_stack = recording_.names.Stack(life.stack),
+           .host_op = OperatorRow(life.operator_begin),
+           .parent = life.parent == kNoLifetime ? kNoRow : static_cast<RowId>(life.parent)});
     }
-    for (const std::size_t life : order) {
-      AppendObject(lifetimes_[life]);
+    row_of_lifetime_ = AppendObjects(rows, trace_.memory_objects);
+    for (RowId row = 0; row < trace_.memory_objects.size(); ++row) {
+      row_of_object_[static_cast<std::uint64_t>(trace_.memory_objects.id[row])] = row;
     }
-  }
-
-  static std::int64_t DurationOf(const MemoryLifetime& life) {
-    return life.death_order < 0 ? -1 : Elapsed(life.birth_ns, life.death_ns);
-  }
-
-  void AppendObject(const MemoryLifetime& life) {
-    const RowId row = trace_.memory_objects.Append(
-        {.begin_ns = life.birth_ns,
-         .duration_ns = DurationOf(life),
-         .id = Signed(life.id),
-         .address = life.address,
-         .bytes = Signed(life.bytes),
-         .requested_bytes = life.requested_bytes,
-         .memory_class = life.memory_class,
-         .device = Small(life.device),
-         .stream = Signed(life.stream),
-         .birth_order = life.birth_order,
-         .death_order = life.death_order,
-         .name = recording_.names.Text(life.name),
-         .call_stack = recording_.names.Stack(life.stack),
-         .host_op = OperatorRow(life.operator_begin),
-         .parent = life.parent == kNoLifetime ? kNoRow : row_of_lifetime_[life.parent]});
-    row_of_object_[life.id] = row;
   }
 
   RowId OperatorRow(std::uint64_t begin) const {
@@ -85,19 +70,16 @@ class Linker {
 
   void ResolveKeys() {
     const std::vector<RowId> activities = RowsOfLaunches();
-    const std::vector<RowId> objects = RowsOfObjects();
-    Resolve(trace_.touches.activity, activities);
-    Resolve(trace_.touches.object, objects);
-    Resolve(trace_.page_runs.activity, activities);
-    Resolve(trace_.page_runs.object, objects);
-    Resolve(trace_.accesses.activity, activities);
-    Resolve(trace_.coverage_counts.activity, activities);
-  }
-
-  static void Resolve(std::vector<RowId>& column, std::span<const RowId> row_of_number) {
-    for (RowId& value : column) {
-      value = row_of_number[value];
+    std::vector<RowId> objects;
+    for (const std::uint64_t object : recording_.objects.keys()) {
+      objects.push_back(ObjectRow(object));
     }
+    Renumber(trace_.touches.activity, activities);
+    Renumber(trace_.touches.object, objects);
+    Renumber(trace_.page_runs.activity, activities);
+    Renumber(trace_.page_runs.object, objects);
+    Renumber(trace_.accesses.activity, activities);
+    Renumber(trace_.coverage_counts.activity, activities);
   }
 
   // Number 0 is no launch.
@@ -113,16 +95,7 @@ class Linker {
   }
 
   RowId ActivityRow(std::uint64_t event) const {
-    const auto found = device_rows_.activity_of_event.find(event);
-    return found == device_rows_.activity_of_event.end() ? kNoRow : found->second;
-  }
-
-  std::vector<RowId> RowsOfObjects() {
-    std::vector<RowId> rows;
-    for (const std::uint64_t object : recording_.objects.keys()) {
-      rows.push_back(ObjectRow(object));
-    }
-    return rows;
+    return FindOr(device_rows_.activity_of_event, event, kNoRow);
   }
 
   // Number 0 is no object. One that a lost chunk defined is a row with its number and nothing else.
@@ -182,44 +155,31 @@ class Linker {
   }
 
   void AppendMoves() {
+    const auto append = [&](std::uint64_t event, std::size_t life, std::uint64_t address,
+                            std::uint64_t extent, std::int64_t read, std::int64_t written) {
+      trace_.touches.Append({.activity = ActivityRow(event),
+                             .object = life == kNoLifetime ? kNoRow : row_of_lifetime_[life],
+                             .read_bytes = read,
+                             .write_bytes = written,
+                             .atomic_bytes = 0,
+                             .address = address,
+                             .extent_bytes = Signed(extent)});
+    };
     const auto& copies = recording_.All<stream::Copy>();
     for (std::size_t i = 0; i < copies.size(); ++i) {
       const stream::Copy& copy = copies[i];
       const std::int64_t bytes = Signed(MovedBytes(copy));
-      AppendMove(
-          {.activity = ActivityRow(copy.sequence),
-           .object = LifetimeRow(replay_.of_copy[i].source),
-           .read_bytes = bytes,
-           .write_bytes = 0,
-           .address = copy.source,
-           .extent_bytes = Signed(ExtentOf(copy.width_bytes, NumRows(copy), copy.source_pitch))});
-      AppendMove({.activity = ActivityRow(copy.sequence),
-                  .object = LifetimeRow(replay_.of_copy[i].destination),
-                  .read_bytes = 0,
-                  .write_bytes = bytes,
-                  .address = copy.destination,
-                  .extent_bytes =
-                      Signed(ExtentOf(copy.width_bytes, NumRows(copy), copy.destination_pitch))});
+      append(copy.sequence, replay_.of_copy[i].source, copy.source,
+             ExtentOf(copy.width_bytes, NumRows(copy), copy.source_pitch), bytes, 0);
+      append(copy.sequence, replay_.of_copy[i].destination, copy.destination,
+             ExtentOf(copy.width_bytes, NumRows(copy), copy.destination_pitch), 0, bytes);
     }
     const auto& sets = recording_.All<stream::Set>();
     for (std::size_t i = 0; i < sets.size(); ++i) {
-      AppendMove(
-          {.activity = ActivityRow(sets[i].sequence),
-           .object = LifetimeRow(replay_.of_set[i].destination),
-           .read_bytes = 0,
-           .write_bytes = Signed(MovedBytes(sets[i])),
-           .address = sets[i].address,
-           .extent_bytes = Signed(ExtentOf(sets[i].width_bytes, sets[i].height, sets[i].pitch))});
+      append(sets[i].sequence, replay_.of_set[i].destination, sets[i].address,
+             ExtentOf(sets[i].width_bytes, sets[i].height, sets[i].pitch), 0,
+             Signed(MovedBytes(sets[i])));
     }
-  }
-
-  void AppendMove(trace::Touches::Row row) {
-    row.atomic_bytes = 0;
-    trace_.touches.Append(row);
-  }
-
-  [[nodiscard]] RowId LifetimeRow(std::size_t life) const {
-    return life == kNoLifetime ? kNoRow : row_of_lifetime_[life];
   }
 
   // What launches can reach by their arguments, never mixed with what was counted.

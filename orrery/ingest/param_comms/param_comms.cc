@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/run.h"
@@ -101,24 +102,13 @@ void RunInfo::ReadLine(std::string_view line) {
   }
 }
 
-struct TypeName {
-  std::string_view torch;
-  std::string_view nccl;
-};
-
-constexpr std::array kTypes{
-    TypeName{"float32", "float"}, TypeName{"float16", "half"}, TypeName{"float64", "double"},
-    TypeName{"long", "int64"},    TypeName{"char", "int8"},    TypeName{"byte", "uint8"},
-};
-
-std::string NcclType(std::string_view torch) {
-  for (const TypeName& type : kTypes) {
-    if (type.torch == torch) {
-      return std::string(type.nccl);
-    }
-  }
-  return std::string(torch);
-}
+constexpr auto kNcclTypes =
+    std::to_array<std::pair<std::string_view, std::string_view>>({{"float32", "float"},
+                                                                  {"float16", "half"},
+                                                                  {"float64", "double"},
+                                                                  {"long", "int64"},
+                                                                  {"char", "int8"},
+                                                                  {"byte", "uint8"}});
 
 // Collectives with sizes of their own for each rank keep their name: they are other tests.
 std::string TestOf(std::string_view collective) {
@@ -131,11 +121,6 @@ std::string TestOf(std::string_view collective) {
     }
   }
   return nccl_tests::TestOfProgram(collective);
-}
-
-std::string_view ReductionOf(std::string_view collective) {
-  const bool reduces = collective == "all_reduce" || collective.starts_with("reduce");
-  return reduces ? "sum" : "none";
 }
 
 // A row's tag, "-all_reduce-float32"; the first versions have none, later ones no type.
@@ -171,10 +156,30 @@ void MultiplyShare(std::int64_t num_ranks, nccl_tests::Row& row) {
   timing.busbw = *timing.busbw * static_cast<double>(num_ranks);
 }
 
+// Reads what `comms.py` prints. Rows that are torn, or are not times of one collective alone, are
+// counted.
+//
+// Sizes are of the full side, as PARAM counts too: the whole output of an all-gather, the whole
+// input of a reduce-scatter. Only older versions print one rank's share for reduce_scatter_base;
+// it is recognised by the number of elements and multiplied, bandwidths with it.
 class TextLogParser {
  public:
   explicit TextLogParser(trace::ProblemLog& problems) : problems_(problems) {}
 
+  Log Read(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      AddLine(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    std::erase_if(log_.runs, [](const nccl_tests::Run& run) { return run.rows.empty(); });
+    for (nccl_tests::Run& run : log_.runs) {
+      CompleteRun(run, problems_);
+    }
+    return std::move(log_);
+  }
+
+ private:
   void AddLine(std::string_view line) {
     ++line_number_;
     const auto result = SplitResultLine(line);
@@ -187,15 +192,6 @@ class TextLogParser {
     }
   }
 
-  Log Finish() {
-    std::erase_if(log_.runs, [](const nccl_tests::Run& run) { return run.rows.empty(); });
-    for (nccl_tests::Run& run : log_.runs) {
-      CompleteRun(run, problems_);
-    }
-    return std::move(log_);
-  }
-
- private:
   void AddOtherLine(std::string_view line) {
     if (has_results_ && RunInfo::IsRankLine(line)) {
       info_.host_of_rank.clear();
@@ -254,11 +250,14 @@ class TextLogParser {
     const Tag tag = SplitTag(line.tag);
     const std::string_view collective =
         tag.collective.empty() ? std::string_view(info_.collective) : tag.collective;
+    const std::string_view torch_type =
+        tag.data_type.empty() ? std::string_view(info_.data_type) : tag.data_type;
+    const bool reduces = collective == "all_reduce" || collective.starts_with("reduce");
     nccl_tests::Row row{
         .size_bytes = result.size_bytes,
         .count = result.count,
-        .data_type = NcclType(tag.data_type.empty() ? info_.data_type : tag.data_type),
-        .redop = std::string(ReductionOf(collective)),
+        .data_type = std::string(LookUp(kNcclTypes, torch_type).value_or(torch_type)),
+        .redop = reduces ? "sum" : "none",
         .root = {},
         .timing = {},
         .timestamp = {}};
@@ -295,22 +294,6 @@ class TextLogParser {
   bool has_results_ = false;  // since the last rank_line
 };
 
-// Reads what `comms.py` prints. Rows that are torn, or are not times of one collective alone, are
-// counted.
-//
-// Sizes are of the full side, as PARAM counts too: the whole output of an all-gather, the whole
-// input of a reduce-scatter. Only older versions print one rank's share for reduce_scatter_base;
-// it is recognised by the number of elements and multiplied, bandwidths with it.
-Log ParseTextLog(std::string_view text, trace::ProblemLog& problems) {
-  TextLogParser parser(problems);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    parser.AddLine(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parser.Finish();
-}
-
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 
 // The line with the names of the columns, or the one with the options of the run; PARAM's own
@@ -337,30 +320,21 @@ bool Matches(const InputFile& file) {
   return false;
 }
 
-struct NamedSpread {
-  const char* name;
-  std::optional<double> RankSpread::*value;
-};
-
-constexpr std::array kSpreads{
-    NamedSpread{"rank_p75_us", &RankSpread::p75_us},
-    NamedSpread{"rank_p95_us", &RankSpread::p95_us},
-    NamedSpread{"rank_min_us", &RankSpread::min_us},
-    NamedSpread{"rank_max_us", &RankSpread::max_us},
-};
-
-void AddSpreads(const std::vector<RankSpread>& spreads, Table& table) {
-  for (const NamedSpread& spread : kSpreads) {
-    const std::size_t column = table.AddColumn(spread.name, Table::Type::kNumber);
-    for (std::size_t row = 0; row < spreads.size(); ++row) {
-      table.Set(row, column, Table::CellOf(spreads[row].*spread.value));
-    }
-  }
-}
+constexpr auto kSpreads =
+    std::to_array<std::pair<const char*, std::optional<double> RankSpread::*>>(
+        {{"rank_p75_us", &RankSpread::p75_us},
+         {"rank_p95_us", &RankSpread::p95_us},
+         {"rank_min_us", &RankSpread::min_us},
+         {"rank_max_us", &RankSpread::max_us}});
 
 Table ToTable(const Log& log) {
   Table table = nccl_tests::ToTable(log.runs);
-  AddSpreads(log.spreads, table);
+  for (const auto& [name, value] : kSpreads) {
+    const std::size_t column = table.AddColumn(name, Table::Type::kNumber);
+    for (std::size_t row = 0; row < log.spreads.size(); ++row) {
+      table.Set(row, column, Table::CellOf(log.spreads[row].*value));
+    }
+  }
   const std::size_t column = table.AddColumn("source", Table::Type::kText);
   for (std::size_t row = 0; row < table.num_rows(); ++row) {
     table.Set(row, column, std::string("param"));
@@ -371,7 +345,7 @@ Table ToTable(const Log& log) {
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
   MeasurementTable table{.format = "PARAM comms", .file = file.path()};
   ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, table.problems));
-  table.rows = ToTable(ParseTextLog(text, table.problems));
+  table.rows = ToTable(TextLogParser(table.problems).Read(text));
   return ContentOf(std::move(table),
                    "a log of PARAM's comms.py without a complete row of a collective");
 }

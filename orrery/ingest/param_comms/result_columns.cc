@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
+#include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 
@@ -14,28 +16,23 @@ namespace {
 constexpr std::string_view kMark = "COMMS-RES";
 constexpr std::string_view kBlanks = " \t\r";
 
-// The mode in which a run has columns of these names; its times are not those of a collective.
-struct UnsupportedColumn {
-  std::string_view name;
-  std::string_view why;
-};
-
 constexpr std::string_view kPair = "row of two concurrent collectives; skipped";
 constexpr std::string_view kCompute = "row measured concurrently with computation; skipped";
 constexpr std::string_view kPointToPoint = "row of pt2pt, which times pings; skipped";
 constexpr std::string_view kQuantised = "row of a quantised collective; skipped";
 
-constexpr std::array kUnsupportedColumns{
-    UnsupportedColumn{"total-size", kPair},
-    UnsupportedColumn{"total-pair-size", kPair},
-    UnsupportedColumn{"nelementspairperrank", kPair},
-    UnsupportedColumn{"num-elements-pair", kPair},
-    UnsupportedColumn{"totallatency(us):p50", kCompute},
-    UnsupportedColumn{"complatency(us):p50", kCompute},
-    UnsupportedColumn{"tflops", kCompute},
-    UnsupportedColumn{"pinglatency(us):p50", kPointToPoint},
-    UnsupportedColumn{"pingponglatency(us):p50", kPointToPoint},
-};
+// The mode in which a run has columns of these names; its times are not those of a collective.
+constexpr auto kUnsupportedColumns = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"total-size", kPair},
+    {"total-pair-size", kPair},
+    {"nelementspairperrank", kPair},
+    {"num-elements-pair", kPair},
+    {"totallatency(us):p50", kCompute},
+    {"complatency(us):p50", kCompute},
+    {"tflops", kCompute},
+    {"pinglatency(us):p50", kPointToPoint},
+    {"pingponglatency(us):p50", kPointToPoint},
+});
 
 bool ParseMeasured(std::string_view word, double& value) {
   const auto number = ParseWhole<double>(word);
@@ -103,36 +100,25 @@ std::optional<ResultColumns> ResultColumns::Assumed(std::size_t num_words) {
 void ResultColumns::AddColumn(std::string_view name) {
   using enum Kind;
   const std::string folded = LowerCase(name);
-  const auto odd =
-      std::find_if(kUnsupportedColumns.begin(), kUnsupportedColumns.end(),
-                   [&](const UnsupportedColumn& column) { return column.name == folded; });
-  if (odd != kUnsupportedColumns.end()) {
-    skip_reason_ = odd->why;
-  }
-
-  struct NamedKind {
-    std::string_view name;
-    Kind kind;
-  };
-
-  static constexpr std::array kNames{
-      NamedKind{"size", kSize},
-      NamedKind{"nelementsperrank", kCount},
-      NamedKind{"num-elements", kCount},
-      NamedKind{"num-elems/rank", kCount},
-      NamedKind{"latency(us):p50", kMedian},
-      NamedKind{"p75", kP75},
-      NamedKind{"p95", kP95},
-      NamedKind{"min", kMin},
-      NamedKind{"max", kMax},
-      NamedKind{"algbw(gb/s)", kAlgbw},
-      NamedKind{"busbw(gb/s)", kBusbw},
-      NamedKind{"op[0]", kOther},  // the first element of the result
-  };
-  const auto known = std::find_if(kNames.begin(), kNames.end(),
-                                  [&](const NamedKind& each) { return each.name == folded; });
-  columns_.push_back(known == kNames.end() ? kOther : known->kind);
-  if (known == kNames.end() && odd == kUnsupportedColumns.end()) {
+  const auto unsupported = LookUp(kUnsupportedColumns, folded);
+  skip_reason_ = unsupported.value_or(skip_reason_);
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, Kind>>({
+      {"size", kSize},
+      {"nelementsperrank", kCount},
+      {"num-elements", kCount},
+      {"num-elems/rank", kCount},
+      {"latency(us):p50", kMedian},
+      {"p75", kP75},
+      {"p95", kP95},
+      {"min", kMin},
+      {"max", kMax},
+      {"algbw(gb/s)", kAlgbw},
+      {"busbw(gb/s)", kBusbw},
+      {"op[0]", kOther},  // the first element of the result
+  });
+  const auto kind = LookUp(kNames, folded);
+  columns_.push_back(kind.value_or(kOther));
+  if (!kind && !unsupported) {
     unknown_.push_back(name);
   }
 }

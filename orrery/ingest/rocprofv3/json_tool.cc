@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/rocprofv3/process.h"
 
@@ -102,8 +103,7 @@ class ToolReader {
   }
 
   std::int32_t AgentAt(const Json& record, std::string_view key) {
-    const auto known = agent_of_handle_.find(NumberOf(Field(record, key)));
-    return known == agent_of_handle_.end() ? -1 : known->second;
+    return FindOr(agent_of_handle_, NumberOf(Field(record, key)), -1);
   }
 
   static std::array<std::int64_t, 3> SizeAt(const Json& record, std::string_view key) {
@@ -178,7 +178,9 @@ class ToolReader {
   // The file has the names of its kinds and operations.
   Json KindOf(const Json& record) {
     const std::int64_t kind = NumberOf(Field(record, "kind"));
-    return kind < 0 ? Json() : ElementAt(KindNames(), static_cast<std::size_t>(kind));
+    return kind < 0 ? Json()
+                    : ElementAt(Field(Field(process_, "strings"), "buffer_records"),
+                                static_cast<std::size_t>(kind));
   }
 
   std::string_view OperationOf(const Json& record) {
@@ -188,8 +190,6 @@ class ToolReader {
         operation < 0 ? std::nullopt : Text(ElementAt(names, static_cast<std::size_t>(operation)));
     return name.value_or("");
   }
-
-  Json KindNames() { return Field(Field(process_, "strings"), "buffer_records"); }
 
   Json process_;
   trace::Trace& trace_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <set>
-#include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/round_up.h"
 #include "orrery/base/text.h"
@@ -44,51 +44,6 @@ std::int32_t NumBlocks(std::int64_t work_items, std::int64_t workgroup) {
                         workgroup <= std::numeric_limits<std::int64_t>::max() / 2;
   return is_known ? SmallOrUnknown(DivideUp(work_items, workgroup)) : -1;
 }
-
-// Memory from its allocation to its free, which names only the address.
-class AllocationTracker {
- public:
-  explicit AllocationTracker(trace::ProblemLog& problems) : problems_(problems) {}
-
-  void Replay(const MemoryStep& step) {
-    const auto key = std::pair(step.is_virtual, step.address);
-    const auto known = alive_.find(key);
-    if (known != alive_.end()) {
-      End(objects_[known->second], step);
-      problems_.Note("allocation over memory that was never freed", step.is_allocation ? 1 : 0);
-      alive_.erase(known);
-    } else if (!step.is_allocation) {
-      problems_.Note("free of memory that was allocated before the recording");
-    }
-    if (step.is_allocation) {
-      alive_[key] = objects_.size();
-      Begin(step);
-    }
-    ++order_;
-  }
-
-  [[nodiscard]] const std::vector<trace::MemoryObjects::Row>& objects() const { return objects_; }
-
- private:
-  void Begin(const MemoryStep& step) {
-    objects_.push_back({.begin_ns = step.time_ns,
-                        .id = static_cast<std::int64_t>(objects_.size()) + 1,
-                        .address = step.address,
-                        .bytes = step.bytes,
-                        .device = step.agent,
-                        .birth_order = order_});
-  }
-
-  void End(trace::MemoryObjects::Row& object, const MemoryStep& step) const {
-    object.duration_ns = step.time_ns - object.begin_ns;
-    object.death_order = order_;
-  }
-
-  trace::ProblemLog& problems_;
-  std::vector<trace::MemoryObjects::Row> objects_;
-  std::map<std::pair<bool, std::uint64_t>, std::size_t> alive_;
-  std::int64_t order_ = 0;
-};
 
 }  // namespace
 
@@ -159,65 +114,78 @@ void ProcessRows::Add(const Allocation& allocation) {
 }
 
 void ProcessRows::Add(const Call& call) {
+  const RowId track = FindOrAdd(host_tracks_, std::pair(call.process, call.thread), [&] {
+    return trace_.tracks.Append(
+        {.kind = trace::TrackKind::kHost, .process = call.process, .thread = call.thread});
+  });
   trace_.runtime_calls.Append(
       {.begin_ns = call.time.begin_ns,
        .duration_ns = Elapsed(call.time),
        .name = trace_.strings.Intern(call.function),
-       .track = HostTrack(call.process, call.thread),
+       .track = track,
        .api = call.domain.starts_with("HIP") ? trace::ApiKind::kRuntime : trace::ApiKind::kDriver,
        .correlation = call.time.correlation});
 }
 
 void ProcessRows::Finish() {
-  std::stable_sort(steps_.begin(), steps_.end(), [](const MemoryStep& a, const MemoryStep& b) {
-    return std::pair(a.time_ns, a.is_allocation) < std::pair(b.time_ns, b.is_allocation);
+  std::ranges::stable_sort(steps_, {}, [](const MemoryStep& step) {
+    return std::pair(step.time_ns, step.is_allocation);
   });
-  AllocationTracker lives(trace_.problems);
+  // Memory from its allocation to its free, which names only the address.
+  std::vector<trace::MemoryObjects::Row> objects;
+  std::map<std::pair<bool, std::uint64_t>, std::size_t> alive;
+  std::int64_t order = 0;
   for (const MemoryStep& step : steps_) {
-    lives.Replay(step);
+    const auto key = std::pair(step.is_virtual, step.address);
+    if (const auto known = alive.find(key); known != alive.end()) {
+      trace::MemoryObjects::Row& object = objects[known->second];
+      object.duration_ns = step.time_ns - object.begin_ns;
+      object.death_order = order;
+      trace_.problems.Note("allocation over memory that was never freed",
+                           step.is_allocation ? 1 : 0);
+      alive.erase(known);
+    } else if (!step.is_allocation) {
+      trace_.problems.Note("free of memory that was allocated before the recording");
+    }
+    if (step.is_allocation) {
+      alive[key] = objects.size();
+      objects.push_back({.begin_ns = step.time_ns,
+                         .id = std::ssize(objects) + 1,
+                         .address = step.address,
+                         .bytes = step.bytes,
+                         .device = step.agent,
+                         .birth_order = order});
+    }
+    ++order;
   }
-  AppendObjects(lives.objects(), trace_.memory_objects);
+  AppendObjects(objects, trace_.memory_objects);
 }
 
 RowId ProcessRows::DeviceTrack(std::int32_t device, std::int64_t stream) {
-  const auto [track, is_new] = device_tracks_.try_emplace(std::pair(device, stream), kNoRow);
-  if (is_new) {
-    track->second =
-        trace_.tracks.Append({.kind = trace::TrackKind::kDevice,
-                              .process = device,
-                              .thread = stream,
-                              .device = device,
-                              .name = trace_.strings.Intern(fmt::format("stream {}", stream))});
-  }
-  return track->second;
-}
-
-RowId ProcessRows::HostTrack(std::int64_t process, std::int64_t thread) {
-  const auto [track, is_new] = host_tracks_.try_emplace(std::pair(process, thread), kNoRow);
-  if (is_new) {
-    track->second = trace_.tracks.Append(
-        {.kind = trace::TrackKind::kHost, .process = process, .thread = thread});
-  }
-  return track->second;
+  return FindOrAdd(device_tracks_, std::pair<std::int64_t, std::int64_t>(device, stream), [&] {
+    return trace_.tracks.Append({.kind = trace::TrackKind::kDevice,
+                                 .process = device,
+                                 .thread = stream,
+                                 .device = device,
+                                 .name = trace_.strings.Intern(fmt::format("stream {}", stream))});
+  });
 }
 
 RowId ProcessRows::ShapeOf(const Dispatch& dispatch) {
   const auto& [x, y, z] = dispatch.work_items;
   const auto& [block_x, block_y, block_z] = dispatch.workgroup;
-  const auto [shape, is_new] = shapes_.try_emplace(
-      {x, y, z, block_x, block_y, block_z, dispatch.registers, dispatch.shared_bytes}, kNoRow);
-  if (is_new) {
-    shape->second =
-        trace_.launch_shapes.Append({.grid_x = NumBlocks(x, block_x),
-                                     .grid_y = NumBlocks(y, block_y),
-                                     .grid_z = NumBlocks(z, block_z),
-                                     .block_x = SmallOrUnknown(block_x),
-                                     .block_y = SmallOrUnknown(block_y),
-                                     .block_z = SmallOrUnknown(block_z),
-                                     .registers_per_thread = SmallOrUnknown(dispatch.registers),
-                                     .shared_memory_bytes = dispatch.shared_bytes});
-  }
-  return shape->second;
+  const std::array<std::int64_t, 8> key{
+      x, y, z, block_x, block_y, block_z, dispatch.registers, dispatch.shared_bytes};
+  return FindOrAdd(shapes_, key, [&] {
+    return trace_.launch_shapes.Append({.grid_x = NumBlocks(x, block_x),
+                                        .grid_y = NumBlocks(y, block_y),
+                                        .grid_z = NumBlocks(z, block_z),
+                                        .block_x = SmallOrUnknown(block_x),
+                                        .block_y = SmallOrUnknown(block_y),
+                                        .block_z = SmallOrUnknown(block_z),
+                                        .registers_per_thread = SmallOrUnknown(dispatch.registers),
+                                        .shared_memory_bytes = dispatch.shared_bytes});
+  });
 }
 
 void CompleteProcess(trace::Trace& trace, std::string_view step_marker) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/ingest/json_value.h"
+#include "orrery/base/json_value.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/trace.h"
 
@@ -99,7 +99,6 @@ class ProcessRows {
 
  private:
   RowId DeviceTrack(std::int32_t device, std::int64_t stream);
-  RowId HostTrack(std::int64_t process, std::int64_t thread);
   RowId ShapeOf(const Dispatch& dispatch);
 
   trace::Trace& trace_;

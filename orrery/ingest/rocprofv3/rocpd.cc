@@ -1,4 +1,3 @@
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,8 +10,9 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/json_value.h"
+#include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
-#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/problems.h"
@@ -57,7 +57,7 @@ class RocpdTables {
   trace::ProblemLog& problems_;
 };
 
-/// Where something happened, in the numbers of the database; -1: not said.
+// Where something happened, in the numbers of the database; -1: not said.
 struct RocpdPlace {
   std::int64_t process = -1;
   std::int64_t thread = -1;
@@ -86,85 +86,14 @@ struct RocpdLookups {
   tsl::robin_map<std::int64_t, std::string> messages;  // of events: what a marker says
 
   // Only in schemas whose records have no times and places of their own.
-  tsl::robin_map<std::int64_t, std::int64_t> times_ns;
+  tsl::robin_map<std::int64_t, std::optional<std::int64_t>> times_ns;
   tsl::robin_map<std::int64_t, RocpdPlace> places;
-
-  [[nodiscard]] std::string_view String(std::int64_t id) const;
-  [[nodiscard]] RocpdEvent Event(std::int64_t id) const;
-  [[nodiscard]] RocpdPlace Place(std::int64_t track) const;
-  [[nodiscard]] std::optional<std::int64_t> Time(std::int64_t id) const;
 };
 
-template <typename Value>
-Value FoundIn(const tsl::robin_map<std::int64_t, Value>& map, std::int64_t id) {
-  const auto found = map.find(id);
-  return found == map.end() ? Value{} : found->second;
-}
-
-void LoadKernels(RocpdTables& tables, RocpdLookups& lookups) {
-  enum : std::size_t { kId, kDisplayName, kName, kRegisters };
-
-  tables.ForEachRow("rocpd_info_kernel_symbol",
-                    {"id", "display_name", "kernel_name", "arch_vgpr_count"}, [&](TableScan& row) {
-                      std::string name(row.Text(kDisplayName));
-                      if (name.empty()) {
-                        name = row.Text(kName);
-                      }
-                      lookups.kernels[row.Integer(kId, -1)] = {
-                          .name = std::move(name), .registers = row.Integer(kRegisters, -1)};
-                    });
-}
-
-// Only markers have a message; other calls are named by their function.
-void LoadEvents(RocpdTables& tables, RocpdLookups& lookups) {
-  enum : std::size_t { kId, kCategory, kStack, kExtra };
-
-  constexpr std::string_view kNothing = "{}";
-  JsonText json;
-  tables.ForEachRow("rocpd_event", {"id", "category_id", "stack_id", "extdata"},
-                    [&](TableScan& row) {
-                      const std::int64_t id = row.Integer(kId, -1);
-                      lookups.events[id] = {.correlation = row.Integer(kStack, -1),
-                                            .category = row.Integer(kCategory, -1)};
-                      const std::string_view extra = row.Text(kExtra);
-                      if (extra.empty() || extra == kNothing) {
-                        return;
-                      }
-                      if (const auto message = Text(Field(json.Parse(extra), "message"))) {
-                        lookups.messages[id] = std::string(*message);
-                      }
-                    });
-}
-
-void LoadTracks(RocpdTables& tables, RocpdLookups& lookups) {
-  enum : std::size_t { kId, kProcess, kThread, kAgent, kQueue, kStream };
-
-  tables.ForEachRow("rocpd_track", {"id", "pid", "tid", "agent_id", "queue_id", "stream_id"},
-                    [&](TableScan& row) {
-                      lookups.places[row.Integer(kId, -1)] = {.process = row.Integer(kProcess, -1),
-                                                              .thread = row.Integer(kThread, -1),
-                                                              .agent = row.Integer(kAgent, -1),
-                                                              .queue = row.Integer(kQueue, -1),
-                                                              .stream = row.Integer(kStream, -1)};
-                    });
-}
-
-std::string_view RocpdLookups::String(std::int64_t id) const {
-  const auto found = strings.find(id);
-  return found == strings.end() ? std::string_view() : found->second;
-}
-
-RocpdEvent RocpdLookups::Event(std::int64_t id) const {
-  return FoundIn(events, id);
-}
-
-RocpdPlace RocpdLookups::Place(std::int64_t track) const {
-  return FoundIn(places, track);
-}
-
-std::optional<std::int64_t> RocpdLookups::Time(std::int64_t id) const {
-  const auto found = times_ns.find(id);
-  return found == times_ns.end() ? std::nullopt : std::optional(found->second);
+// The text of a column, or where it is empty that of another.
+std::string FirstText(TableScan& row, std::size_t column, std::size_t other) {
+  std::string text(row.Text(column));
+  return text.empty() ? std::string(row.Text(other)) : text;
 }
 
 RocpdLookups LoadLookups(RocpdTables& tables) {
@@ -175,9 +104,33 @@ RocpdLookups LoadLookups(RocpdTables& tables) {
   tables.ForEachRow("rocpd_timestamp", {"id", "value"}, [&](TableScan& row) {
     lookups.times_ns[row.Integer(0, -1)] = row.Integer(1, -1);
   });
-  LoadKernels(tables, lookups);
-  LoadEvents(tables, lookups);
-  LoadTracks(tables, lookups);
+  tables.ForEachRow("rocpd_info_kernel_symbol",
+                    {"id", "display_name", "kernel_name", "arch_vgpr_count"}, [&](TableScan& row) {
+                      lookups.kernels[row.Integer(0, -1)] = {.name = FirstText(row, 1, 2),
+                                                             .registers = row.Integer(3, -1)};
+                    });
+  // Only markers have a message; other calls are named by their function.
+  JsonText json;
+  tables.ForEachRow(
+      "rocpd_event", {"id", "category_id", "stack_id", "extdata"}, [&](TableScan& row) {
+        const std::int64_t id = row.Integer(0, -1);
+        lookups.events[id] = {.correlation = row.Integer(2, -1), .category = row.Integer(1, -1)};
+        const std::string_view extra = row.Text(3);
+        if (extra.empty() || extra == "{}") {
+          return;
+        }
+        if (const auto message = Text(Field(json.Parse(extra), "message"))) {
+          lookups.messages[id] = std::string(*message);
+        }
+      });
+  tables.ForEachRow("rocpd_track", {"id", "pid", "tid", "agent_id", "queue_id", "stream_id"},
+                    [&](TableScan& row) {
+                      lookups.places[row.Integer(0, -1)] = {.process = row.Integer(1, -1),
+                                                            .thread = row.Integer(2, -1),
+                                                            .agent = row.Integer(3, -1),
+                                                            .queue = row.Integer(4, -1),
+                                                            .stream = row.Integer(5, -1)};
+                    });
   return lookups;
 }
 
@@ -217,18 +170,6 @@ struct Record {
   }
 };
 
-// As the CSV and JSON forms name it.
-std::string_view OperationOf(std::string_view type, std::string_view level) {
-  const bool is_virtual = level == "VIRTUAL";
-  if (type == "ALLOC") {
-    return is_virtual ? "MEMORY_ALLOCATION_VMEM_ALLOCATE" : "MEMORY_ALLOCATION_ALLOCATE";
-  }
-  if (type == "FREE") {
-    return is_virtual ? "MEMORY_ALLOCATION_VMEM_FREE" : "MEMORY_ALLOCATION_FREE";
-  }
-  return type;
-}
-
 class ProcessReader {
  public:
   ProcessReader(const SqliteDatabase& database, const std::string& suffix, trace::Trace& trace)
@@ -243,7 +184,9 @@ class ProcessReader {
     ORRERY_TRY_STATUS(ReadAllocations());
     ORRERY_TRY_STATUS(ReadCalls());
     for (const std::string_view left : {"rocpd_pmc_event", "rocpd_sample"}) {
-      CountLeftOut(left);
+      std::int64_t count = 0;
+      tables_.ForEachRow(left, {}, [&](TableScan&) { ++count; });
+      trace_.problems.Note("record of a kind that is not imported", count, left);
     }
     rows_.Finish();
     return {};
@@ -280,18 +223,12 @@ class ProcessReader {
                          const std::int32_t number = row.SmallInteger(kNumber, SmallOrUnknown(id));
                          number_of_agent_[id] = number;
                          const bool is_gpu = row.Text(kType) == "GPU";
-                         std::string name(row.Text(kProduct));
-                         if (name.empty()) {
-                           name = row.Text(kName);
-                         }
+                         const std::string name = FirstText(row, kProduct, kName);
                          rows_.Add(Agent{.number = number, .is_gpu = is_gpu, .name = name});
                        });
   }
 
-  std::int32_t AgentNumber(std::int64_t id) const {
-    const auto known = number_of_agent_.find(id);
-    return known == number_of_agent_.end() ? -1 : known->second;
-  }
+  std::int32_t AgentNumber(std::int64_t id) const { return FindOr(number_of_agent_, id, -1); }
 
   // Calls `visit(row, record)`; columns of the table's own are numbered from kNumCommonColumns.
   template <typename Visit>
@@ -325,12 +262,12 @@ class ProcessReader {
 
   std::optional<Record> RecordOf(const TableScan& row) const {
     const auto time_at = [&](std::size_t own, std::size_t number) {
-      return row.IsMissing(own) ? lookups_.Time(row.Integer(number, -1))
+      return row.IsMissing(own) ? FindOr(lookups_.times_ns, row.Integer(number, -1))
                                 : std::optional(row.Integer(own, -1));
     };
     const std::int64_t event = row.Integer(kEvent, -1);
     const auto time = MakeTimeSpan(time_at(kStart, kStartId), time_at(kEnd, kEndId),
-                                   lookups_.Event(event).correlation);
+                                   FindOr(lookups_.events, event).correlation);
     if (!time) {
       return std::nullopt;
     }
@@ -338,7 +275,7 @@ class ProcessReader {
   }
 
   RocpdPlace PlaceOf(const TableScan& row) const {
-    const RocpdPlace track = lookups_.Place(row.Integer(kTrack, -1));
+    const RocpdPlace track = FindOr(lookups_.places, row.Integer(kTrack, -1));
     return {.process = row.Integer(kProcess, track.process),
             .thread = row.Integer(kThread, track.thread),
             .agent = row.Integer(kAgent, track.agent),
@@ -370,6 +307,11 @@ class ProcessReader {
                          });
   }
 
+  std::string_view String(std::int64_t id) const {
+    const auto found = lookups_.strings.find(id);
+    return found == lookups_.strings.end() ? std::string_view() : found->second;
+  }
+
   RocpdKernel KernelOf(std::int64_t id) {
     const auto known = lookups_.kernels.find(id);
     if (known != lookups_.kernels.end()) {
@@ -385,7 +327,7 @@ class ProcessReader {
     return ForEachRecord("rocpd_memory_copy", {"name_id", "src_agent_id", "dst_agent_id", "size"},
                          [&](TableScan& row, const Record& record) {
                            rows_.Add(Copy{.time = record.time,
-                                          .direction = lookups_.String(row.Integer(kName, -1)),
+                                          .direction = String(row.Integer(kName, -1)),
                                           .source = AgentNumber(row.Integer(kSource, -1)),
                                           .destination = AgentNumber(row.Integer(kDestination, -1)),
                                           .stream = std::max<std::int64_t>(record.stream(), 0),
@@ -396,26 +338,30 @@ class ProcessReader {
   Status ReadAllocations() {
     enum : std::size_t { kType = kNumCommonColumns, kLevel, kAddress, kBytes };
 
-    return ForEachRecord("rocpd_memory_allocate", {"type", "level", "address", "size"},
-                         [&](TableScan& row, const Record& record) {
-                           const std::string type(row.Text(kType));
-                           const std::string_view level = row.Text(kLevel);
-                           if (level == "SCRATCH") {
-                             trace_.problems.Note("record of a kind that is not imported", 1,
-                                                  "scratch memory");
-                             return;
-                           }
-                           const std::int64_t address = row.Integer(kAddress, -1);
-                           if (address < 0) {
-                             trace_.problems.Loss("allocation without a usable address");
-                             return;
-                           }
-                           rows_.Add(Allocation{.time = record.time,
-                                                .operation = OperationOf(type, level),
-                                                .agent = AgentNumber(record.place.agent),
-                                                .bytes = row.Integer(kBytes, 0),
-                                                .address = address});
-                         });
+    return ForEachRecord(
+        "rocpd_memory_allocate", {"type", "level", "address", "size"},
+        [&](TableScan& row, const Record& record) {
+          const std::string type(row.Text(kType));
+          const std::string_view level = row.Text(kLevel);
+          // As the CSV and JSON forms name it.
+          const std::string operation =
+              fmt::format("MEMORY_ALLOCATION_{}{}", level == "VIRTUAL" ? "VMEM_" : "",
+                          type == "ALLOC" ? "ALLOCATE" : type);
+          if (level == "SCRATCH") {
+            trace_.problems.Note("record of a kind that is not imported", 1, "scratch memory");
+            return;
+          }
+          const std::int64_t address = row.Integer(kAddress, -1);
+          if (address < 0) {
+            trace_.problems.Loss("allocation without a usable address");
+            return;
+          }
+          rows_.Add(Allocation{.time = record.time,
+                               .operation = operation,
+                               .agent = AgentNumber(record.place.agent),
+                               .bytes = row.Integer(kBytes, 0),
+                               .address = address});
+        });
   }
 
   Status ReadCalls() {
@@ -424,21 +370,13 @@ class ProcessReader {
     return ForEachRecord("rocpd_region", {"name_id"}, [&](TableScan& row, const Record& record) {
       const auto message = lookups_.messages.find(record.event);
       rows_.Add(Call{.time = record.time,
-                     .domain = lookups_.String(lookups_.Event(record.event).category),
+                     .domain = String(FindOr(lookups_.events, record.event).category),
                      .function = message == lookups_.messages.end()
-                                     ? lookups_.String(row.Integer(kName, -1))
+                                     ? String(row.Integer(kName, -1))
                                      : std::string_view(message->second),
                      .process = std::max<std::int64_t>(record.place.process, 0),
                      .thread = std::max<std::int64_t>(record.place.thread, 0)});
     });
-  }
-
-  void CountLeftOut(std::string_view table) {
-    std::int64_t count = 0;
-    tables_.ForEachRow(table, {}, [&](TableScan&) { ++count; });
-    if (count > 0) {
-      trace_.problems.Note("record of a kind that is not imported", count, table);
-    }
   }
 
   RocpdTables tables_;
@@ -452,8 +390,8 @@ class ProcessReader {
 
 bool IsRocpd(const SqliteDatabase& database) {
   const auto& tables = database.tables();
-  return std::any_of(tables.begin(), tables.end(),
-                     [](std::string_view table) { return table.starts_with("rocpd_"); });
+  return std::ranges::any_of(tables,
+                             [](std::string_view table) { return table.starts_with("rocpd_"); });
 }
 
 Result<std::vector<std::string>> RocpdProcesses(const SqliteDatabase& database) {
@@ -464,7 +402,7 @@ Result<std::vector<std::string>> RocpdProcesses(const SqliteDatabase& database) 
         continue;
       }
       const std::string suffix = table.substr(records.size());
-      const bool is_new = std::find(suffixes.begin(), suffixes.end(), suffix) == suffixes.end();
+      const bool is_new = std::ranges::find(suffixes, suffix) == suffixes.end();
       if (is_new && (suffix.empty() || suffix.front() == '_')) {
         suffixes.push_back(suffix);
       }

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/database_test.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/rocprofv3/process.h"
-#include "orrery/ingest/test_database.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/json_value.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/json_stream.h"
-#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/sqlite_database.h"
@@ -30,11 +30,6 @@ std::int32_t AgentNumber(std::string_view text) {
   const std::size_t blank = text.find_last_of(' ');
   return SmallOrUnknown(
       DecimalOrHex(blank == std::string_view::npos ? text : text.substr(blank + 1)).value_or(-1));
-}
-
-std::optional<TimeSpan> TimeSpanOf(const CsvRows& rows) {
-  return MakeTimeSpan(rows.Integer("Start_Timestamp"), rows.Integer("End_Timestamp"),
-                      rows.Integer("Correlation_Id").value_or(-1));
 }
 
 std::int64_t FirstOf(const CsvRows& rows, std::string_view column, std::string_view other) {
@@ -56,15 +51,6 @@ void AddKernel(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) 
                .shared_bytes = FirstOf(rows, "LDS_Block_Size", "Group_Segment_Size")});
 }
 
-void AddCopy(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
-  process.Add(Copy{.time = time,
-                   .direction = rows.Text("Direction"),
-                   .source = AgentNumber(rows.Text("Source_Agent_Id")),
-                   .destination = AgentNumber(rows.Text("Destination_Agent_Id")),
-                   .stream = rows.Integer("Stream_Id").value_or(0),
-                   .bytes = FirstOf(rows, "Bytes", "Size")});
-}
-
 // False for an allocation that cannot be used.
 bool AddAllocation(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
   const auto bytes = rows.Integer("Allocation_Size");
@@ -78,14 +64,6 @@ bool AddAllocation(const CsvRows& rows, const TimeSpan& time, ProcessRows& proce
                          .bytes = *bytes,
                          .address = *address});
   return true;
-}
-
-void AddCall(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
-  process.Add(Call{.time = time,
-                   .domain = rows.Text("Domain"),
-                   .function = rows.Text("Function"),
-                   .process = rows.Integer("Process_Id").value_or(0),
-                   .thread = rows.Integer("Thread_Id").value_or(0)});
 }
 
 void AddAgent(const CsvRows& rows, ProcessRows& process) {
@@ -102,7 +80,8 @@ bool AddRow(CsvTable table, const CsvRows& rows, ProcessRows& process) {
     AddAgent(rows, process);
     return true;
   }
-  const auto time = TimeSpanOf(rows);
+  const auto time = MakeTimeSpan(rows.Integer("Start_Timestamp"), rows.Integer("End_Timestamp"),
+                                 rows.Integer("Correlation_Id").value_or(-1));
   if (!time) {
     return false;
   }
@@ -111,10 +90,19 @@ bool AddRow(CsvTable table, const CsvRows& rows, ProcessRows& process) {
       AddKernel(rows, *time, process);
       return true;
     case CsvTable::kCopies:
-      AddCopy(rows, *time, process);
+      process.Add(Copy{.time = *time,
+                       .direction = rows.Text("Direction"),
+                       .source = AgentNumber(rows.Text("Source_Agent_Id")),
+                       .destination = AgentNumber(rows.Text("Destination_Agent_Id")),
+                       .stream = rows.Integer("Stream_Id").value_or(0),
+                       .bytes = FirstOf(rows, "Bytes", "Size")});
       return true;
     case CsvTable::kCalls:
-      AddCall(rows, *time, process);
+      process.Add(Call{.time = *time,
+                       .domain = rows.Text("Domain"),
+                       .function = rows.Text("Function"),
+                       .process = rows.Integer("Process_Id").value_or(0),
+                       .thread = rows.Integer("Thread_Id").value_or(0)});
       return true;
     case CsvTable::kAllocations:
       return AddAllocation(rows, *time, process);
@@ -130,10 +118,7 @@ CsvTable TableOf(const CsvRows& rows) {
   if (has("Agent_Type") && has("Node_Id")) {
     return CsvTable::kAgents;
   }
-  if (!has("Start_Timestamp") || !has("End_Timestamp")) {
-    return CsvTable::kNone;
-  }
-  if (has("Counter_Name")) {
+  if (!has("Start_Timestamp") || !has("End_Timestamp") || has("Counter_Name")) {
     return CsvTable::kNone;
   }
   return has("Kernel_Name") && has("Agent_Id")        ? CsvTable::kKernels
@@ -141,19 +126,6 @@ CsvTable TableOf(const CsvRows& rows) {
          : has("Allocation_Size") && has("Operation") ? CsvTable::kAllocations
          : has("Domain") && has("Function")           ? CsvTable::kCalls
                                                       : CsvTable::kNone;
-}
-
-// Reads all rows after the header; one that is invalid is a loss.
-Status ReadTable(CsvTable table, CsvRows& rows, ProcessRows& process, trace::ProblemLog& problems) {
-  while (true) {
-    ORRERY_TRY(const bool has_row, rows.Next());
-    if (!has_row) {
-      return {};
-    }
-    if (!AddRow(table, rows, process)) {
-      problems.Loss("invalid row", 1, fmt::format("line {}", rows.line()));
-    }
-  }
 }
 
 constexpr std::string_view kRoot = "rocprofiler-sdk-tool";
@@ -175,14 +147,10 @@ CsvTable CsvTableOf(const InputFile& file) {
   return rows.ReadHeader().value_or(false) ? TableOf(rows) : CsvTable::kNone;
 }
 
-bool IsDatabase(const InputFile& file) {
-  const auto database = SqliteDatabase::Open(file);
-  return database && IsRocpd(*database);
-}
-
 bool Matches(const InputFile& file) {
   if (LooksLikeSqlite(file.head())) {
-    return IsDatabase(file);
+    const auto database = SqliteDatabase::Open(file);
+    return database && IsRocpd(*database);
   }
   return IsJson(file) || CsvTableOf(file) != CsvTable::kNone;
 }
@@ -252,10 +220,6 @@ std::string RecordingOf(std::string_view path) {
   return std::string(path);
 }
 
-void Complete(trace::Trace& trace, const ReadOptions& options) {
-  CompleteProcess(trace, options.step_marker);
-}
-
 Result<FileContent> ReadCsv(const InputFile& file) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
   FileContent content;
@@ -263,12 +227,24 @@ Result<FileContent> ReadCsv(const InputFile& file) {
   CsvRows rows(*source);
   ORRERY_TRY([[maybe_unused]] const bool has_header, rows.ReadHeader());
   ProcessRows process(trace);
-  ORRERY_TRY_STATUS(ReadTable(TableOf(rows), rows, process, trace.problems));
+  const CsvTable table = TableOf(rows);
+  while (true) {
+    ORRERY_TRY(const bool has_row, rows.Next());
+    if (!has_row) {
+      break;
+    }
+    if (!AddRow(table, rows, process)) {
+      trace.problems.Loss("invalid row", 1, fmt::format("line {}", rows.line()));
+    }
+  }
   process.Finish();
   if (const std::string damage = source->damage(); !damage.empty()) {
     trace.problems.Loss("file that ends early", 1, damage);
   }
-  content.part = Part{.recording = RecordingOf(file.path()), .complete = Complete};
+  content.part = Part{.recording = RecordingOf(file.path()),
+                      .complete = [](trace::Trace& whole, const ReadOptions& options) {
+                        CompleteProcess(whole, options.step_marker);
+                      }};
   return content;
 }
 

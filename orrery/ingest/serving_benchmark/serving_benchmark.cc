@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,8 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "orrery/base/json_value.h"
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/json_records.h"
-#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::serving_benchmark {
@@ -41,26 +43,6 @@ constexpr std::string_view kOutputLengths = "output_lens";
 
 constexpr std::array<std::string_view, 2> kMarkers{"duration", "total_output_tokens"};
 
-std::vector<std::string_view> RecordKeys() {
-  std::vector<std::string_view> keys{kFirstTokens, kBetweenTokens, kOutputLengths};
-  for (const Scalar& scalar : kScalars) {
-    keys.push_back(scalar.key);
-  }
-  return keys;
-}
-
-Table::Cell CellOf(const JsonRecord& record, const Scalar& scalar) {
-  if (scalar.type == Table::Type::kInteger) {
-    return Table::CellOf(IntegerIn(record, scalar.key));
-  }
-  return Table::CellOf(NumberIn(record, scalar.key));
-}
-
-bool IsNull(const JsonRecord& record, std::string_view key) {
-  const auto field = record.find(key);
-  return field == record.end() || field->second == "null";
-}
-
 Table RecordTable(const std::vector<JsonRecord>& records, trace::ProblemLog& problems) {
   Table table;
   for (const Scalar& scalar : kScalars) {
@@ -69,9 +51,12 @@ Table RecordTable(const std::vector<JsonRecord>& records, trace::ProblemLog& pro
   for (const JsonRecord& record : records) {
     const std::size_t row = table.AddRow();
     for (std::size_t column = 0; column < kScalars.size(); ++column) {
-      const Table::Cell cell = CellOf(record, kScalars[column]);
-      if (std::holds_alternative<std::monostate>(cell) && !IsNull(record, kScalars[column].key)) {
-        problems.Loss("value that is not a number", 1, kScalars[column].key);
+      const auto& [key, name, type] = kScalars[column];
+      const Table::Cell cell = type == Table::Type::kInteger ? Table::CellOf(IntegerIn(record, key))
+                                                             : Table::CellOf(NumberIn(record, key));
+      const bool is_missing = std::holds_alternative<std::monostate>(cell);
+      if (is_missing && FindOr(record, key, std::string("null")) != "null") {
+        problems.Loss("value that is not a number", 1, key);
       }
       table.Set(row, column, cell);
     }
@@ -96,44 +81,10 @@ std::optional<double> Mean(const JsonElement& list) {
 template <typename NumberOf>
 Numbers ListIn(const JsonRecord& record, std::string_view key, NumberOf number_of) {
   Numbers numbers;
-  const auto field = record.find(key);
-  if (field != record.end()) {
-    JsonText json;
-    ForEachElement(json.Parse(field->second),
-                   [&](const JsonElement& item) { numbers.push_back(number_of(item)); });
-  }
+  JsonText json;
+  ForEachElement(json.Parse(FindOr(record, key)),
+                 [&](const JsonElement& item) { numbers.push_back(number_of(item)); });
   return numbers;
-}
-
-// The requests of a record, one list per column.
-struct Requests {
-  Numbers first_token_s;
-  Numbers between_tokens_s;
-  Numbers output_tokens;
-
-  [[nodiscard]] std::size_t size() const {
-    return std::max({first_token_s.size(), between_tokens_s.size(), output_tokens.size()});
-  }
-};
-
-Requests RequestsOf(const JsonRecord& record) {
-  const auto plain = [](const JsonElement& item) { return Number(item); };
-  return {.first_token_s = ListIn(record, kFirstTokens, plain),
-          .between_tokens_s = ListIn(record, kBetweenTokens, Mean),
-          .output_tokens = ListIn(record, kOutputLengths, plain)};
-}
-
-Table::Cell CellAt(const Numbers& numbers, std::size_t index) {
-  return index < numbers.size() ? Table::CellOf(numbers[index]) : Table::Cell();
-}
-
-void AddRequests(std::size_t record, const Requests& requests, Table& table) {
-  for (std::size_t request = 0; request < requests.size(); ++request) {
-    table.AddRow({static_cast<std::int64_t>(record), static_cast<std::int64_t>(request),
-                  CellAt(requests.first_token_s, request),
-                  CellAt(requests.between_tokens_s, request),
-                  CellAt(requests.output_tokens, request)});
-  }
 }
 
 Table RequestTable(const std::vector<JsonRecord>& records) {
@@ -142,19 +93,28 @@ Table RequestTable(const std::vector<JsonRecord>& records) {
               {"ttft_s", Table::Type::kNumber},
               {"mean_itl_s", Table::Type::kNumber},
               {"output_tokens", Table::Type::kNumber}};
+  const auto plain = [](const JsonElement& item) { return Number(item); };
+  const auto cell_at = [](const Numbers& numbers, std::size_t index) {
+    return index < numbers.size() ? Table::CellOf(numbers[index]) : Table::Cell();
+  };
   for (std::size_t record = 0; record < records.size(); ++record) {
-    AddRequests(record, RequestsOf(records[record]), table);
+    const Numbers first = ListIn(records[record], kFirstTokens, plain);
+    const Numbers between = ListIn(records[record], kBetweenTokens, Mean);
+    const Numbers lengths = ListIn(records[record], kOutputLengths, plain);
+    const std::size_t num_requests = std::max({first.size(), between.size(), lengths.size()});
+    for (std::size_t request = 0; request < num_requests; ++request) {
+      table.AddRow({static_cast<std::int64_t>(record), static_cast<std::int64_t>(request),
+                    cell_at(first, request), cell_at(between, request), cell_at(lengths, request)});
+    }
   }
   return table;
 }
 
-bool Matches(const InputFile& file) {
-  return HeadHasKeys(file.head(), kMarkers);
-}
-
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
   MeasurementTable results{.format = "serving benchmark", .file = file.path()};
-  ORRERY_TRY(const auto records, ReadJsonRecords(file, RecordKeys(), results.problems));
+  std::vector<std::string_view> keys{kFirstTokens, kBetweenTokens, kOutputLengths};
+  std::ranges::transform(kScalars, std::back_inserter(keys), &Scalar::key);
+  ORRERY_TRY(const auto records, ReadJsonRecords(file, keys, results.problems));
   results.rows = RecordTable(records, results.problems);
   ORRERY_TRY(FileContent content,
              ContentOf(std::move(results), "a serving benchmark without a complete value"));
@@ -172,6 +132,9 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
 // total_output_tokens, request_throughput and output_throughput (per second), mean and median of
 // ttft_ms and tpot_ms. Where a record lists its requests, a second table has a row for each:
 // record, request, ttft_s, mean_itl_s and output_tokens.
-constinit const Format kFormat{.name = "serving benchmark", .matches = Matches, .read = Read};
+constinit const Format kFormat{
+    .name = "serving benchmark",
+    .matches = [](const InputFile& file) { return HeadHasKeys(file.head(), kMarkers); },
+    .read = Read};
 
 }  // namespace orrery::ingest::serving_benchmark

@@ -19,30 +19,21 @@ namespace {
 constexpr std::int64_t kMaxBytes = 1 << 16;
 constexpr std::string_view kCountName = "gpu_count";
 
-struct Setting {
-  std::string_view key;
-  std::string_view column;
-};
-
 // Keys as FlattenYaml folds them.
-constexpr std::array kSettings{Setting{"g0", "g0"}, Setting{"t0", "t0_s"}, Setting{"w", "w"}};
+constexpr auto kSettings = std::to_array<std::pair<std::string_view, const char*>>(
+    {{"g0", "g0"}, {"t0", "t0_s"}, {"w", "w"}});
 
 // The text need not be valid YAML.
-bool HasKey(std::string_view text, std::string_view wanted) {
+bool HasKey(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     const std::size_t colon = line.find(':');
-    if (colon != std::string_view::npos && Trimmed(line.substr(0, colon), " \t\r\n\"'") == wanted) {
+    if (colon != std::string_view::npos && Trimmed(line.substr(0, colon), " \t\r\n\"'") == key) {
       return true;
     }
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return false;
-}
-
-bool IsConfig(std::string_view head) {
-  return head.find('\0') == std::string_view::npos && HasKey(head, "G0") && HasKey(head, "T0") &&
-         !HasKey(head, "workload") && !HasKey(head, "metric_source");
 }
 
 std::optional<std::int64_t> CountOf(std::string_view text) {
@@ -57,7 +48,10 @@ bool IsCount(const InputFile& file) {
 }
 
 bool Matches(const InputFile& file) {
-  return IsCount(file) || IsConfig(file.head());
+  const std::string_view head = file.head();
+  return IsCount(file) ||
+         (!Contains(head, std::string_view("\0", 1)) && HasKey(head, "G0") && HasKey(head, "T0") &&
+          !HasKey(head, "workload") && !HasKey(head, "metric_source"));
 }
 
 std::optional<double> SettingIn(const card::ScalarsByPath& values, std::string_view key) {
@@ -76,13 +70,13 @@ Result<Table> ReadConfig(std::string_view text, trace::ProblemLog& problems) {
   Table table;
   table.AddRow();
   std::size_t num_known = 0;
-  for (const Setting& setting : kSettings) {
-    const std::size_t column = table.AddColumn(std::string(setting.column), Table::Type::kNumber);
-    if (const auto number = SettingIn(values, setting.key)) {
+  for (const auto& [key, name] : kSettings) {
+    const std::size_t column = table.AddColumn(name, Table::Type::kNumber);
+    if (const auto number = SettingIn(values, key)) {
       table.Set(0, column, *number);
       ++num_known;
     } else {
-      problems.Loss("setting that is missing or not a number", 1, setting.column);
+      problems.Loss("setting that is missing or not a number", 1, name);
     }
   }
   if (num_known == 0) {
@@ -91,20 +85,15 @@ Result<Table> ReadConfig(std::string_view text, trace::ProblemLog& problems) {
   return table;
 }
 
-Result<Table> ReadCount(std::string_view text) {
-  const auto count = CountOf(text);
-  if (!count) {
-    return Fail(Error::Kind::kInvalidInput, "the number of GPUs should stand here alone");
-  }
-  Table table{{"gpus", Table::Type::kInteger}};
-  table.AddRow({*count});
-  return table;
-}
-
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
   MeasurementTable table{.format = "step score", .file = file.path()};
   ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, table.problems));
-  ORRERY_TRY(table.rows, IsCount(file) ? ReadCount(text) : ReadConfig(text, table.problems));
+  if (IsCount(file)) {
+    table.rows = Table{{"gpus", Table::Type::kInteger}};
+    table.rows.AddRow({Table::CellOf(CountOf(text))});
+  } else {
+    ORRERY_TRY(table.rows, ReadConfig(text, table.problems));
+  }
   return ContentOf(std::move(table), "no setting");
 }
 

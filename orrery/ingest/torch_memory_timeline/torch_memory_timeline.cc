@@ -14,8 +14,9 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/json_value.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/json_stream.h"
-#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/rank_names.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/finish.h"
@@ -39,7 +40,6 @@ constexpr std::array<std::string_view, 8> kCategories{
     "activation", "gradient",        "autograd detail", "unknown"};
 
 constexpr std::size_t kMaxBytes = std::size_t{2} << 30;
-constexpr std::string_view kBlanks = " \n\r\t";
 
 // Sums of sizes beyond this could overflow.
 constexpr std::int64_t kLargestBytes = std::int64_t{1} << 50;
@@ -56,22 +56,6 @@ std::optional<std::int64_t> Nanoseconds(std::int64_t time, bool is_micro_unless_
     return std::nullopt;
   }
   return is_micro ? time * 1000 : time;
-}
-
-std::string_view SkipBlanks(std::string_view text) {
-  return text.substr(std::min(text.find_first_not_of(kBlanks), text.size()));
-}
-
-void SetUnknownTimes(std::vector<Change>& changes) {
-  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
-  for (const Change& change : changes) {
-    first_ns = change.time_ns >= 0 ? std::min(first_ns, change.time_ns) : first_ns;
-  }
-  for (Change& change : changes) {
-    if (change.time_ns < 0) {
-      change.time_ns = first_ns == std::numeric_limits<std::int64_t>::max() ? 0 : first_ns;
-    }
-  }
 }
 
 // [time, action, bytes, category]; time -1: before the recording. Actions add nothing: frees have
@@ -164,11 +148,11 @@ Result<std::vector<Change>> ReadSums(JsonStream& stream, trace::ProblemLog& prob
 
 // Tells the forms apart from the first bytes.
 Form FormOf(std::string_view head) {
-  std::string_view text = SkipBlanks(head);
+  std::string_view text = Trimmed(head);
   if (!text.starts_with('[')) {
     return Form::kOther;
   }
-  text = SkipBlanks(text.substr(1));
+  text = Trimmed(text.substr(1));
   const std::size_t end = text.find(']');
   if (!text.starts_with('[') ||
       text.substr(1, end - 1).find_first_not_of("-0123456789.eE, \n\r\t") != std::string::npos) {
@@ -178,17 +162,16 @@ Form FormOf(std::string_view head) {
     return Form::kSums;
   }
   const auto numbers = text.substr(0, end);
-  text = SkipBlanks(text.substr(end + 1));
-  text = text.starts_with(',') ? SkipBlanks(text.substr(1)) : text;
-  const bool has_list_of_lists =
-      text.starts_with('[') && SkipBlanks(text.substr(1)).starts_with('[');
+  text = Trimmed(text.substr(end + 1));
+  text = text.starts_with(',') ? Trimmed(text.substr(1)) : text;
+  const bool has_list_of_lists = text.starts_with('[') && Trimmed(text.substr(1)).starts_with('[');
   if (has_list_of_lists) {
     return Form::kSums;
   }
-  return std::count(numbers.begin(), numbers.end(), ',') == 3 ? Form::kRaw : Form::kOther;
+  return std::ranges::count(numbers, ',') == 3 ? Form::kRaw : Form::kOther;
 }
 
-// Reads changes in the order of the file. What was there before the recording comes at its first
+// Reads changes in the order of time. What was there before the recording comes at its first
 // known time.
 Result<std::vector<Change>> ReadChanges(Form form, ByteSource& source,
                                         trace::ProblemLog& problems) {
@@ -196,29 +179,19 @@ Result<std::vector<Change>> ReadChanges(Form form, ByteSource& source,
   ORRERY_TRY_STATUS(stream.EnterArray());
   ORRERY_TRY(std::vector<Change> changes,
              form == Form::kRaw ? ReadRaw(stream, problems) : ReadSums(stream, problems));
-  SetUnknownTimes(changes);
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  for (const Change& change : changes) {
+    first_ns = change.time_ns >= 0 ? std::min(first_ns, change.time_ns) : first_ns;
+  }
+  const bool has_times = first_ns != std::numeric_limits<std::int64_t>::max();
+  for (Change& change : changes) {
+    change.time_ns = change.time_ns >= 0 ? change.time_ns : has_times ? first_ns : 0;
+  }
+  std::ranges::stable_sort(changes, {}, &Change::time_ns);
   if (stream.end() == JsonEnd::kInsideValue || stream.end() == JsonEnd::kBetweenValues) {
     problems.Loss("file that ends early", 1, fmt::format("byte {}", stream.offset()));
   }
   return changes;
-}
-
-// The device is not in the file; the file name may have it.
-void AppendEvents(std::vector<Change> changes, std::int32_t device, trace::Trace& trace) {
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const Change& a, const Change& b) { return a.time_ns < b.time_ns; });
-  trace.tracks.Append({.name = trace.strings.Intern("allocator")});
-  std::int64_t total = 0;
-  for (const Change& change : changes) {
-    total += change.bytes;
-    trace.memory_events.Append({.begin_ns = change.time_ns,
-                                .bytes = change.bytes,
-                                .device_kind = trace::DeviceKind::kGpu,
-                                .device = device,
-                                .total_allocated_bytes = total,
-                                .track = 0,
-                                .name = trace.strings.Intern(change.category)});
-  }
 }
 
 bool Matches(const InputFile& file) {
@@ -230,7 +203,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   const Form form = FormOf(file.head());
   FileContent content;
   trace::Trace& trace = content.traces.emplace_back();
-  ORRERY_TRY(std::vector<Change> changes, ReadChanges(form, *source, trace.problems));
+  ORRERY_TRY(const std::vector<Change> changes, ReadChanges(form, *source, trace.problems));
   if (changes.empty()) {
     return Fail(Error::Kind::kInvalidInput, "a memory timeline without a change that can be used");
   }
@@ -239,7 +212,20 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   trace.info.producer = "PyTorch";
   trace.info.time_origin = trace::TimeOrigin::kEpoch;
   trace.info.files = {file.path()};
-  AppendEvents(std::move(changes), GpuInFileName(file.path()).value_or(-1), trace);
+  trace.tracks.Append({.name = trace.strings.Intern("allocator")});
+  // The device is not in the file; the file name may have it.
+  const std::int32_t device = GpuInFileName(file.path()).value_or(-1);
+  std::int64_t total = 0;
+  for (const Change& change : changes) {
+    total += change.bytes;
+    trace.memory_events.Append({.begin_ns = change.time_ns,
+                                .bytes = change.bytes,
+                                .device_kind = trace::DeviceKind::kGpu,
+                                .device = device,
+                                .total_allocated_bytes = total,
+                                .track = 0,
+                                .name = trace.strings.Intern(change.category)});
+  }
   trace::FinishTrace(trace, {.step_marker = options.step_marker});
   return content;
 }

@@ -1,9 +1,7 @@
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
 
 #include <array>
-#include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,64 +11,49 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/base/byte_source.h"
-#include "orrery/base/error.h"
+#include "orrery/base/lookup.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {
 
 using Kind = PickleValue::Kind;
 
-/// Bytes of a source one after the other, with a window of them in memory.
+// Bytes of a source one after the other, with a window of them in memory.
 class ByteWindow {
  public:
-  explicit ByteWindow(ByteSource& source) : source_(&source) {}
+  explicit ByteWindow(ByteSource& source) : source_(source) {}
 
-  /// Takes the next `count` bytes; valid until the next call. Fails where the source ends.
-  [[nodiscard]] Result<std::string_view> Take(std::size_t count);
+  // Takes the next `count` bytes; valid until the next call. Fails where the source ends. A length
+  // that the file claims becomes memory only as far as the file has the bytes.
+  [[nodiscard]] Result<std::string_view> Take(std::size_t count) {
+    if (window_.size() - begin_ < count) {
+      window_.erase(0, std::exchange(begin_, 0));
+    }
+    while (window_.size() - begin_ < count) {
+      const std::size_t before = window_.size();
+      window_.resize(before + kReadBytes);
+      ORRERY_TRY(const std::size_t got, ReadFully(source_, std::span(window_).subspan(before)));
+      window_.resize(before + got);
+      if (got == 0) {
+        return Fail(Error::Kind::kInvalidInput,
+                    fmt::format("byte {}: the file ends early", offset));
+      }
+    }
+    const std::string_view taken = std::string_view(window_).substr(begin_, count);
+    begin_ += count;
+    offset += static_cast<std::int64_t>(count);
+    return taken;
+  }
 
-  /// Bytes taken so far.
-  [[nodiscard]] std::int64_t offset() const { return offset_; }
+  std::int64_t offset = 0;  // bytes taken so far
 
  private:
-  Status Fill(std::size_t count);
+  static constexpr std::size_t kReadBytes = 1 << 20;
 
-  ByteSource* source_;
+  ByteSource& source_;
   std::string window_;
   std::size_t begin_ = 0;
-  std::int64_t offset_ = 0;
 };
-
-constexpr std::size_t kReadBytes = 1 << 20;
-
-Result<std::string_view> ByteWindow::Take(std::size_t count) {
-  if (window_.size() - begin_ < count) {
-    ORRERY_TRY_STATUS(Fill(count));
-  }
-  const std::string_view taken = std::string_view(window_).substr(begin_, count);
-  begin_ += count;
-  offset_ += static_cast<std::int64_t>(count);
-  return taken;
-}
-
-// A length that the file claims becomes memory only as far as the file has the bytes.
-Status ByteWindow::Fill(std::size_t count) {
-  window_.erase(0, begin_);
-  begin_ = 0;
-  while (window_.size() < count) {
-    const std::size_t before = window_.size();
-    window_.resize(before + kReadBytes);
-    auto got = ReadFully(*source_, std::span(window_).subspan(before));
-    if (!got) {
-      return tl::unexpected(std::move(got).error());
-    }
-    window_.resize(before + *got);
-    if (*got == 0) {
-      return Fail(Error::Kind::kInvalidInput, fmt::format("byte {}: the file ends early", offset_));
-    }
-  }
-  return {};
-}
 
 constexpr std::uint8_t kFirstProtocol = 2;
 constexpr std::uint8_t kLastProtocol = 5;
@@ -102,26 +85,11 @@ std::uint64_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-std::uint64_t BigEndian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char byte : bytes) {
-    value = value << 8 | static_cast<unsigned char>(byte);
-  }
-  return value;
-}
-
 // Two's complement of at most eight bytes.
 std::int64_t SignedLittleEndian(std::string_view bytes) {
   const std::uint64_t value = LittleEndian(bytes);
   const std::size_t unused_bits = 64 - 8 * bytes.size();
   return unused_bits == 64 ? 0 : static_cast<std::int64_t>(value << unused_bits) >> unused_bits;
-}
-
-// Bytes above the eighth only repeat the sign.
-bool FitsEightBytes(std::string_view bytes) {
-  const bool is_negative = (static_cast<unsigned char>(bytes[7]) & 0x80) != 0;
-  const char filling = is_negative ? '\xff' : '\0';
-  return bytes.substr(8).find_first_not_of(filling) == std::string_view::npos;
 }
 
 // The stack machine of a pickle, without any opcode that reaches out of it.
@@ -131,7 +99,7 @@ class Machine {
 
   Result<Pickle> Run() {
     while (!is_stopped_) {
-      opcode_offset_ = window_.offset();
+      opcode_offset_ = window_.offset;
       ORRERY_TRY(const std::string_view byte, window_.Take(1));
       ORRERY_TRY_STATUS(Step(static_cast<std::uint8_t>(byte[0])));
     }
@@ -152,8 +120,8 @@ class Machine {
     switch (opcode) {
       case 0x80:  // PROTO
         return CheckProtocol();
-      case 0x95:  // FRAME
-        return SkipFrameLength();
+      case 0x95:  // FRAME: advice on how much to read at once
+        return window_.Take(8).map([](std::string_view) {});
       case '.':  // STOP
         is_stopped_ = true;
         return {};
@@ -172,17 +140,18 @@ class Machine {
       case 0x89:  // NEWFALSE
         return Push({Kind::kBool, 0});
       case 'J':  // BININT
-        return PushSigned(4);
+        return PushInteger(4, true);
       case 'K':  // BININT1
-        return PushUnsigned(1);
+        return PushInteger(1, false);
       case 'M':  // BININT2
-        return PushUnsigned(2);
+        return PushInteger(2, false);
       case 0x8a:  // LONG1
         return PushLong(1);
       case 0x8b:  // LONG4
         return PushLong(4);
-      case 'G':  // BINFLOAT
-        return PushFloat();
+      case 'G':  // BINFLOAT; no number of a snapshot is one
+        ORRERY_TRY_STATUS(window_.Take(8).map([](std::string_view) {}));
+        return Push({Kind::kFloat, 0});
       case 0x8c:  // SHORT_BINUNICODE
       case 'U':   // SHORT_BINSTRING
       case 'C':   // SHORT_BINBYTES
@@ -218,11 +187,11 @@ class Machine {
       case 'u':  // SETITEMS
         return MoveMarkedInto(Kind::kDict);
       case 0x94:  // MEMOIZE
-        return Memoize(memo_.size());
+        return Memoize(0);
       case 'q':  // BINPUT
-        return MemoizeAt(1);
+        return Memoize(1);
       case 'r':  // LONG_BINPUT
-        return MemoizeAt(4);
+        return Memoize(4);
       case 'h':  // BINGET
         return PushMemo(1);
       case 'j':  // LONG_BINGET
@@ -233,14 +202,12 @@ class Machine {
   }
 
   Status Reject(std::uint8_t opcode) const {
-    for (const auto& [code, name] : kCallingOpcodes) {
-      if (code == opcode) {
-        return Fail(Error::Kind::kUnsupported,
-                    fmt::format("byte {}: the pickle tells Python to import or call something "
-                                "(opcode {}), which Orrery never does; a memory snapshot holds "
-                                "plain data",
-                                opcode_offset_, name));
-      }
+    if (const auto name = LookUp(kCallingOpcodes, opcode)) {
+      return Fail(Error::Kind::kUnsupported,
+                  fmt::format("byte {}: the pickle tells Python to import or call something "
+                              "(opcode {}), which Orrery never does; a memory snapshot holds "
+                              "plain data",
+                              opcode_offset_, *name));
     }
     return Fail(Error::Kind::kUnsupported,
                 fmt::format("byte {}: opcode {:#04x} does not belong in a memory snapshot",
@@ -255,12 +222,6 @@ class Machine {
                   fmt::format("a pickle of protocol {}; Orrery reads {} to {}", protocol,
                               kFirstProtocol, kLastProtocol));
     }
-    return {};
-  }
-
-  // A frame is only advice on how much to read at once.
-  Status SkipFrameLength() {
-    ORRERY_TRY([[maybe_unused]] const std::string_view length, window_.Take(8));
     return {};
   }
 
@@ -318,27 +279,21 @@ class Machine {
     return {};
   }
 
-  Status PushUnsigned(std::size_t num_bytes) {
+  Status PushInteger(std::size_t num_bytes, bool is_signed) {
     ORRERY_TRY(const std::string_view bytes, window_.Take(num_bytes));
-    return Push(data_.NewInteger(static_cast<std::int64_t>(LittleEndian(bytes))));
-  }
-
-  Status PushSigned(std::size_t num_bytes) {
-    ORRERY_TRY(const std::string_view bytes, window_.Take(num_bytes));
-    return Push(data_.NewInteger(SignedLittleEndian(bytes)));
+    return Push(data_.NewInteger(is_signed ? SignedLittleEndian(bytes)
+                                           : static_cast<std::int64_t>(LittleEndian(bytes))));
   }
 
   Status PushLong(std::size_t length_bytes) {
     ORRERY_TRY(const std::string_view bytes, TakeText(length_bytes));
-    if (bytes.size() > 8 && !FitsEightBytes(bytes)) {
+    // Bytes above the eighth may only repeat the sign.
+    const bool is_negative = bytes.size() > 8 && (static_cast<unsigned char>(bytes[7]) & 0x80) != 0;
+    if (bytes.size() > 8 &&
+        bytes.find_first_not_of(is_negative ? '\xff' : '\0', 8) != std::string_view::npos) {
       return Wrong("an integer of more than 64 bits");
     }
     return Push(data_.NewInteger(SignedLittleEndian(bytes.substr(0, 8))));
-  }
-
-  Status PushFloat() {
-    ORRERY_TRY(const std::string_view bytes, window_.Take(8));
-    return Push(data_.NewFloat(std::bit_cast<double>(BigEndian(bytes))));
   }
 
   Status PushText(std::size_t length_bytes) {
@@ -360,11 +315,8 @@ class Machine {
     if (NumFree() < count) {
       return Underflow();
     }
-    const PickleValue tuple = data_.NewContainer(Kind::kList);
-    const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);
-    data_.Items(tuple).assign(begin, stack_.end());
-    stack_.erase(begin, stack_.end());
-    return Push(tuple);
+    marks_.push_back(stack_.size() - count);
+    return PushMarked(Kind::kList);
   }
 
   Status PushMarked(Kind kind) {
@@ -385,15 +337,8 @@ class Machine {
     if (NumFree() < count + 1) {
       return Underflow();
     }
-    const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);
-    const PickleValue container = *(begin - 1);
-    if (container.kind() != kind) {
-      return Wrong("an element for a value that is no container");
-    }
-    auto& items = data_.Items(container);
-    items.insert(items.end(), begin, stack_.end());
-    stack_.erase(begin, stack_.end());
-    return {};
+    marks_.push_back(stack_.size() - count);
+    return MoveMarkedInto(kind);
   }
 
   Status MoveMarkedInto(Kind kind) {
@@ -402,22 +347,19 @@ class Machine {
     }
     const PickleValue container = stack_[marks_.back() - 1];
     if (container.kind() != kind) {
-      return Wrong("elements for a value that is no container");
+      return Wrong("an element for a value that is no container");
     }
     ORRERY_TRY_STATUS(Collect(&data_.Items(container)));
     return CheckPairs(container);
   }
 
-  Status MemoizeAt(std::size_t num_bytes) {
+  // Under a number of so many bytes, or the next one.
+  Status Memoize(std::size_t num_bytes) {
     ORRERY_TRY(const std::string_view bytes, window_.Take(num_bytes));
-    return Memoize(LittleEndian(bytes));
-  }
-
-  Status Memoize(std::uint64_t number) {
     if (NumFree() == 0) {
       return Underflow();
     }
-    memo_[number] = stack_.back();
+    memo_[num_bytes == 0 ? memo_.size() : LittleEndian(bytes)] = stack_.back();
     return {};
   }
 

@@ -12,11 +12,6 @@ PickleValue PickleData::NewInteger(std::int64_t value) {
   return {Kind::kWide, wide_.size() - 1};
 }
 
-PickleValue PickleData::NewFloat(double value) {
-  floats_.push_back(value);
-  return {Kind::kFloat, floats_.size() - 1};
-}
-
 PickleValue PickleData::NewText(std::string_view text) {
   return {Kind::kText, static_cast<std::uint64_t>(texts_.Intern(text))};
 }
@@ -27,28 +22,21 @@ PickleValue PickleData::NewContainer(Kind kind) {
 }
 
 std::span<const PickleValue> PickleData::List(PickleValue value) const {
-  if (value.kind() != Kind::kList) {
-    return {};
-  }
-  return containers_[static_cast<std::size_t>(value.payload())];
+  return value.kind() == Kind::kList ? std::span(containers_[value.payload()])
+                                     : std::span<const PickleValue>();
 }
 
 std::optional<std::int64_t> PickleData::Integer(PickleValue value) const {
-  switch (value.kind()) {
-    case Kind::kInteger:
-      return static_cast<std::int64_t>(value.payload());
-    case Kind::kWide:
-      return wide_[static_cast<std::size_t>(value.payload())];
-    default:
-      return std::nullopt;
-  }
+  const auto payload = static_cast<std::int64_t>(value.payload());
+  return value.kind() == Kind::kInteger ? std::optional(payload)
+         : value.kind() == Kind::kWide  ? std::optional(wide_[static_cast<std::size_t>(payload)])
+                                        : std::nullopt;
 }
 
 std::optional<std::string_view> PickleData::Text(PickleValue value) const {
-  if (value.kind() != Kind::kText) {
-    return std::nullopt;
-  }
-  return texts_.View(static_cast<StringId>(value.payload()));
+  return value.kind() == Kind::kText
+             ? std::optional(texts_.View(static_cast<StringId>(value.payload())))
+             : std::nullopt;
 }
 
 std::optional<PickleValue> PickleData::Find(PickleValue dictionary, std::string_view key) const {
@@ -77,19 +65,16 @@ std::vector<std::pair<PickleValue, PickleValue>> PickleData::Pairs(PickleValue d
 
 std::int64_t PickleData::IntegerAt(PickleValue dictionary, std::string_view key,
                                    std::int64_t otherwise) const {
-  const auto value = Find(dictionary, key);
-  return value ? Integer(*value).value_or(otherwise) : otherwise;
+  return Integer(Find(dictionary, key).value_or(PickleValue())).value_or(otherwise);
 }
 
 std::string_view PickleData::TextAt(PickleValue dictionary, std::string_view key) const {
-  const auto value = Find(dictionary, key);
-  return value ? Text(*value).value_or(std::string_view()) : std::string_view();
+  return Text(Find(dictionary, key).value_or(PickleValue())).value_or("");
 }
 
 std::span<const PickleValue> PickleData::ListAt(PickleValue dictionary,
                                                 std::string_view key) const {
-  const auto value = Find(dictionary, key);
-  return value ? List(*value) : std::span<const PickleValue>();
+  return List(Find(dictionary, key).value_or(PickleValue()));
 }
 
 }  // namespace orrery::ingest::torch_snapshot

@@ -43,7 +43,6 @@ class PickleValue {
 class PickleData {
  public:
   PickleValue NewInteger(std::int64_t value);
-  PickleValue NewFloat(double value);
   PickleValue NewText(std::string_view text);
   PickleValue NewContainer(PickleValue::Kind kind);
 
@@ -73,7 +72,6 @@ class PickleData {
  private:
   StringTable texts_;
   std::vector<std::int64_t> wide_;  // integers beyond 56 bits, and negative ones
-  std::vector<double> floats_;
   std::deque<std::vector<PickleValue>> containers_;
 };
 

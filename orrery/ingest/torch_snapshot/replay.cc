@@ -1,4 +1,3 @@
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/lookup.h"
 #include "orrery/base/round_up.h"
 #include "orrery/ingest/torch_snapshot/ranges.h"
 #include "orrery/ingest/torch_snapshot/snapshot.h"
@@ -30,12 +30,18 @@ struct StartState {
 // PyTorch's smallest block; sizes are multiples of it.
 constexpr std::int64_t kBlockUnit = 512;
 
+std::int64_t Signed(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
 // The size of a block, derived from the requested size.
 std::uint64_t RoundedBlock(std::uint64_t requested_bytes) {
   const auto bytes = static_cast<std::int64_t>(requested_bytes);
   return static_cast<std::uint64_t>(RoundUp(std::max<std::int64_t>(bytes, 1), kBlockUnit));
 }
 
+// Undoes the history from its end. It is a ring buffer, so its initial state is not recorded; what
+// is left of the final state when every entry is undone is what was there before.
 class Undo {
  public:
   explicit Undo(const DeviceMemory& memory) : memory_(memory) {
@@ -67,18 +73,35 @@ class Undo {
  private:
   void UndoEntry(std::size_t index) {
     const Entry& entry = memory_.entries[index];
+    const std::uint64_t end = entry.address + entry.bytes;
+    const auto block = blocks_.find(entry.address);
+    const bool is_known = block != blocks_.end();
     switch (entry.action) {
       case Action::kAlloc:
-        return UndoAlloc(entry, start_.block_bytes[index]);
+        // The final state knows the size of the block, the history only what was requested.
+        start_.num_contradictions += is_known ? 0 : 1;
+        start_.block_bytes[index] = is_known ? block->second.bytes : RoundedBlock(entry.bytes);
+        blocks_.erase(entry.address);
+        return;
       case Action::kFreeRequested:
-        return UndoFreeRequested(entry);
+        start_.num_contradictions += is_known ? 0 : 1;
+        if (is_known) {
+          block->second.is_free_requested = false;
+        }
+        return;
       case Action::kFreeCompleted:
-        return UndoFreeCompleted(entry);
+        start_.num_contradictions += is_known ? 1 : 0;
+        blocks_[entry.address] = {.address = entry.address,
+                                  .bytes = RoundedBlock(entry.bytes),
+                                  .requested_bytes = Signed(entry.bytes),
+                                  .is_free_requested = true,
+                                  .stream = entry.stream};
+        return;
       case Action::kSegmentAlloc:
-        segments_.Remove(entry.address, entry.address + entry.bytes);
+        segments_.Remove(entry.address, end);
         return;
       case Action::kSegmentFree:
-        segments_.Add(entry.address, entry.address + entry.bytes,
+        segments_.Add(entry.address, end,
                       {.address = entry.address, .bytes = entry.bytes, .stream = entry.stream});
         return;
       case Action::kOutOfMemory:
@@ -87,55 +110,11 @@ class Undo {
     }
   }
 
-  // The final state knows the size of the block, the history only what was requested.
-  void UndoAlloc(const Entry& entry, std::uint64_t& block_bytes) {
-    const auto block = blocks_.find(entry.address);
-    if (block == blocks_.end()) {
-      ++start_.num_contradictions;
-      block_bytes = RoundedBlock(entry.bytes);
-      return;
-    }
-    block_bytes = block->second.bytes;
-    blocks_.erase(block);
-  }
-
-  void UndoFreeRequested(const Entry& entry) {
-    const auto block = blocks_.find(entry.address);
-    if (block == blocks_.end()) {
-      ++start_.num_contradictions;
-      return;
-    }
-    block->second.is_free_requested = false;
-  }
-
-  void UndoFreeCompleted(const Entry& entry) {
-    const bool is_new =
-        blocks_
-            .insert_or_assign(entry.address,
-                              Block{.address = entry.address,
-                                    .bytes = RoundedBlock(entry.bytes),
-                                    .requested_bytes = static_cast<std::int64_t>(entry.bytes),
-                                    .is_free_requested = true,
-                                    .stream = entry.stream})
-            .second;
-    start_.num_contradictions += is_new ? 0 : 1;
-  }
-
   const DeviceMemory& memory_;
   Ranges<Segment> segments_;
   std::map<std::uint64_t, Block> blocks_;
   StartState start_;
 };
-
-// Undoes the history from its end. It is a ring buffer, so its initial state is not recorded; what
-// is left of the final state when every entry is undone is what was there before.
-StartState Rewind(const DeviceMemory& memory) {
-  return Undo(memory).Run();
-}
-
-std::int64_t Signed(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
 
 class Replayer {
  public:
@@ -145,7 +124,7 @@ class Replayer {
   }
 
   void Replay() {
-    StartState start = Rewind(memory_);
+    const StartState start = Undo(memory_).Run();
     Begin(start);
     for (std::size_t i = 0; i < memory_.entries.size(); ++i) {
       ReplayEntry(memory_.entries[i], start.block_bytes[i]);
@@ -175,9 +154,8 @@ class Replayer {
       case Action::kAlloc:
         return Allocate(entry, block_bytes);
       case Action::kFreeRequested:
-        return RequestFree(entry);
       case Action::kFreeCompleted:
-        return CompleteFree(entry);
+        return Free(entry);
       case Action::kSegmentAlloc:
         num_contradictions_ += CutSegments(entry) ? 1 : 0;
         return AddSegment({.address = entry.address,
@@ -294,24 +272,17 @@ class Replayer {
 
   // The allocator's counter goes down when a free is requested; the memory stays in use until
   // streams are through with it.
-  void RequestFree(const Entry& entry) {
+  void Free(const Entry& entry) {
     const auto block = blocks_.find(entry.address);
     if (block == blocks_.end()) {
       ++num_contradictions_;
       return;
     }
     Release(block->second, entry);
-  }
-
-  void CompleteFree(const Entry& entry) {
-    const auto block = blocks_.find(entry.address);
-    if (block == blocks_.end()) {
-      ++num_contradictions_;
-      return;
+    if (entry.action == Action::kFreeCompleted) {
+      End(block->second.object, entry);
+      blocks_.erase(block);
     }
-    Release(block->second, entry);
-    End(block->second.object, entry);
-    blocks_.erase(block);
   }
 
   struct Alive {
@@ -342,9 +313,9 @@ class Replayer {
   void Compare() {
     std::int64_t num_different = 0;
     for (const Block& block : memory_.blocks) {
-      const auto alive = blocks_.find(block.address);
+      const Alive alive = FindOr(blocks_, block.address);
       const bool is_same =
-          alive != blocks_.end() && alive->second.is_free_requested == block.is_free_requested;
+          alive.object != kNoRow && alive.is_free_requested == block.is_free_requested;
       num_different += is_same ? 0 : 1;
     }
     num_different += std::max<std::int64_t>(

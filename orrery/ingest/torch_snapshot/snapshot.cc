@@ -1,9 +1,7 @@
 #include "orrery/ingest/torch_snapshot/snapshot.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -15,82 +13,66 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/base/string_table.h"
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/torch_snapshot/pickle_value.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {
 
-/// Call stacks as text, a line "function file:line" for each frame, the innermost first. Frames
-/// that Python shared are written once. Long texts are cut and all together are bounded, so that a
-/// small file cannot request much memory.
-class Frames {
- public:
-  Frames(const PickleData& data, StringTable& strings) : data_(&data), strings_(&strings) {}
-
-  /// The stack in `frames` of a dictionary; kEmpty if there is none.
-  StringId StackOf(PickleValue item);
-
-  /// Stacks that were skipped because there is too much text.
-  [[nodiscard]] std::int64_t num_left_out() const { return num_left_out_; }
-
- private:
-  StringId FrameText(PickleValue frame);
-
-  const PickleData* data_;
-  StringTable* strings_;
-  tsl::robin_map<std::uint64_t, StringId> text_of_frame_;
-  tsl::robin_map<std::uint64_t, StringId> text_of_stack_;
-  std::string text_;
-  std::size_t total_bytes_ = 0;
-  std::int64_t num_left_out_ = 0;
-};
-
 constexpr std::size_t kMaxFrameBytes = 1 << 10;
 constexpr std::size_t kMaxStackBytes = 64 << 10;
 constexpr std::size_t kMaxTotalBytes = 1 << 30;
 
-StringId Frames::StackOf(PickleValue item) {
-  const auto frames = data_->Find(item, "frames");
-  if (!frames || data_->List(*frames).empty()) {
-    return StringId::kEmpty;
-  }
-  const auto [known, is_new] = text_of_stack_.try_emplace(frames->payload(), StringId::kEmpty);
-  if (!is_new) {
-    return known->second;
-  }
-  if (total_bytes_ > kMaxTotalBytes) {
-    ++num_left_out_;
-    return StringId::kEmpty;
-  }
-  text_.clear();
-  for (const PickleValue frame : data_->List(*frames)) {
-    if (text_.size() > kMaxStackBytes) {
-      break;
-    }
-    text_ += text_.empty() ? "" : "\n";
-    text_ += strings_->View(FrameText(frame));
-  }
-  total_bytes_ += text_.size();
-  const StringId stack = strings_->Intern(text_);
-  text_of_stack_[frames->payload()] = stack;
-  return stack;
-}
+// Call stacks as text, a line "function file:line" for each frame, the innermost first. Frames
+// that Python shared are written once. Long texts are cut and all together are bounded, so that a
+// small file cannot request much memory.
+class Frames {
+ public:
+  Frames(const PickleData& data, StringTable& strings) : data_(data), strings_(strings) {}
 
-StringId Frames::FrameText(PickleValue frame) {
-  if (frame.kind() != PickleValue::Kind::kDict) {
-    return StringId::kEmpty;
+  // The stack in `frames` of a dictionary; kEmpty if there is none.
+  StringId StackOf(PickleValue item) {
+    const PickleValue frames = data_.Find(item, "frames").value_or(PickleValue());
+    return data_.List(frames).empty() ? StringId::kEmpty
+                                      : FindOrAdd(text_of_stack_, frames.payload(),
+                                                  [&] { return StackText(data_.List(frames)); });
   }
-  const auto [known, is_new] = text_of_frame_.try_emplace(frame.payload(), StringId::kEmpty);
-  if (is_new) {
-    const std::string text =
-        fmt::format("{} {}:{}", data_->TextAt(frame, "name").substr(0, kMaxFrameBytes),
-                    data_->TextAt(frame, "filename").substr(0, kMaxFrameBytes),
-                    data_->IntegerAt(frame, "line", 0));
-    text_of_frame_[frame.payload()] = strings_->Intern(text);
+
+  std::int64_t num_left_out = 0;  // stacks that were skipped because there is too much text
+
+ private:
+  StringId StackText(std::span<const PickleValue> frames) {
+    std::string text;
+    if (total_bytes_ > kMaxTotalBytes) {
+      ++num_left_out;
+      return StringId::kEmpty;
+    }
+    for (std::size_t i = 0; i < frames.size() && text.size() <= kMaxStackBytes; ++i) {
+      text += text.empty() ? "" : "\n";
+      text += strings_.View(FrameText(frames[i]));
+    }
+    total_bytes_ += text.size();
+    return strings_.Intern(text);
   }
-  return text_of_frame_[frame.payload()];
-}
+
+  StringId FrameText(PickleValue frame) {
+    if (frame.kind() != PickleValue::Kind::kDict) {
+      return StringId::kEmpty;
+    }
+    return FindOrAdd(text_of_frame_, frame.payload(), [&] {
+      return strings_.Intern(fmt::format("{} {}:{}",
+                                         data_.TextAt(frame, "name").substr(0, kMaxFrameBytes),
+                                         data_.TextAt(frame, "filename").substr(0, kMaxFrameBytes),
+                                         data_.IntegerAt(frame, "line", 0)));
+    });
+  }
+
+  const PickleData& data_;
+  StringTable& strings_;
+  tsl::robin_map<std::uint64_t, StringId> text_of_frame_;
+  tsl::robin_map<std::uint64_t, StringId> text_of_stack_;
+  std::size_t total_bytes_ = 0;
+};
 
 constexpr std::array<std::pair<std::string_view, Action>, 9> kActions{{
     {"alloc", Action::kAlloc},
@@ -110,15 +92,6 @@ constexpr std::int64_t kMaxDevices = 4096;
 // Beyond this, sums of sizes could overflow.
 constexpr std::int64_t kLargest = std::int64_t{1} << 50;
 
-std::optional<Action> ActionOf(std::string_view name) {
-  for (const auto& [known, action] : kActions) {
-    if (known == name) {
-      return action;
-    }
-  }
-  return std::nullopt;
-}
-
 bool IsSize(std::int64_t bytes) {
   return bytes >= 0 && bytes <= kLargest;
 }
@@ -136,7 +109,7 @@ class SnapshotReader {
     for (const PickleValue entries : data_.ListAt(root, "device_traces")) {
       AddHistory(device++, data_.List(entries));
     }
-    trace_.problems.Loss("call stack skipped: too much text", frames_.num_left_out());
+    trace_.problems.Loss("call stack skipped: too much text", frames_.num_left_out);
     std::vector<DeviceMemory> devices;
     for (auto& [number, memory] : memory_of_device_) {
       devices.push_back(std::move(memory));
@@ -210,7 +183,7 @@ class SnapshotReader {
 
   std::optional<Entry> EntryOf(PickleValue item) {
     const std::string_view name = data_.TextAt(item, "action");
-    const auto action = ActionOf(name);
+    const auto action = LookUp(kActions, name);
     if (!action) {
       trace_.problems.Loss("history entry with an unknown action", 1, name);
       return std::nullopt;
@@ -238,8 +211,8 @@ class SnapshotReader {
 
   // Metadata that the program attached to an allocation.
   StringId NameOf(PickleValue item) {
-    const std::string_view said = data_.TextAt(item, "user_metadata");
-    return said.empty() ? StringId::kEmpty : trace_.strings.Intern(said);
+    const std::string_view metadata = data_.TextAt(item, "user_metadata");
+    return metadata.empty() ? StringId::kEmpty : trace_.strings.Intern(metadata);
   }
 
   const PickleData& data_;
@@ -256,8 +229,7 @@ void NumberEntries(std::vector<DeviceMemory>& devices) {
       all.push_back(&entry);
     }
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Entry* a, const Entry* b) { return a->time_ns < b->time_ns; });
+  std::ranges::stable_sort(all, {}, &Entry::time_ns);
   std::int64_t order = 0;
   for (Entry* const entry : all) {
     entry->order = order++;

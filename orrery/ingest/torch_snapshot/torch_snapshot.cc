@@ -32,7 +32,7 @@ class Pairing {
       trace_.problems.Loss("annotation without a usable time or stage", 1, name);
       return;
     }
-    auto& begins = open_[{data_.IntegerAt(mark, "device", -1), std::string(name)}];
+    auto& begins = open[{data_.IntegerAt(mark, "device", -1), std::string(name)}];
     if (stage == "START") {
       begins.push_back(NanosecondsOf(time_us));
       return;
@@ -41,49 +41,26 @@ class Pairing {
       trace_.problems.Loss("annotation that ends without a begin", 1, name);
       return;
     }
-    Append(begins.back(), NanosecondsOf(time_us), name);
+    trace_.annotations.Append(
+        {.begin_ns = begins.back(),
+         .duration_ns = std::max<std::int64_t>(NanosecondsOf(time_us) - begins.back(), 0),
+         .name = trace_.strings.Intern(name),
+         .track = 0});
     begins.pop_back();
   }
 
-  void Finish() {
-    for (const auto& [key, begins] : open_) {
-      trace_.problems.Loss("annotation without an end", static_cast<std::int64_t>(begins.size()),
-                           key.second);
-    }
-  }
+  std::map<std::pair<std::int64_t, std::string>, std::vector<std::int64_t>> open;
 
  private:
-  void Append(std::int64_t begin_ns, std::int64_t end_ns, std::string_view name) {
-    trace_.annotations.Append({.begin_ns = begin_ns,
-                               .duration_ns = std::max<std::int64_t>(end_ns - begin_ns, 0),
-                               .name = trace_.strings.Intern(name),
-                               .track = 0});
-  }
-
   const PickleData& data_;
   trace::Trace& trace_;
-  std::map<std::pair<std::int64_t, std::string>, std::vector<std::int64_t>> open_;
 };
 
 std::string SettingText(const PickleData& data, PickleValue value) {
-  if (const auto text = data.Text(value)) {
-    return std::string(*text);
-  }
-  if (const auto integer = data.Integer(value)) {
-    return std::to_string(*integer);
-  }
-  return value.kind() == PickleValue::Kind::kBool ? (value.payload() != 0 ? "true" : "false") : "";
-}
-
-void AppendSettings(const PickleData& data, PickleValue settings, trace::Trace& trace) {
-  for (const auto& [key, value] : data.Pairs(settings)) {
-    const std::string text = SettingText(data, value);
-    const auto name = data.Text(key);
-    if (name && !text.empty()) {
-      trace.metadata.Append({.key = trace.strings.Intern(fmt::format("allocator {}", *name)),
-                             .value = trace.strings.Intern(text)});
-    }
-  }
+  const auto integer = data.Integer(value);
+  return value.kind() == PickleValue::Kind::kBool ? (value.payload() != 0 ? "true" : "false")
+         : integer                                ? std::to_string(*integer)
+                                                  : std::string(data.Text(value).value_or(""));
 }
 
 // Appends what a snapshot says beside its memory: `external_annotations` (marks of begins and
@@ -93,9 +70,17 @@ void AppendAnnotations(const Pickle& pickle, trace::Trace& trace) {
   for (const PickleValue mark : pickle.data.ListAt(pickle.root, "external_annotations")) {
     pairing.Add(mark);
   }
-  pairing.Finish();
-  if (const auto settings = pickle.data.Find(pickle.root, "allocator_settings")) {
-    AppendSettings(pickle.data, *settings, trace);
+  for (const auto& [key, begins] : pairing.open) {
+    trace.problems.Loss("annotation without an end", std::ssize(begins), key.second);
+  }
+  const auto settings = pickle.data.Find(pickle.root, "allocator_settings");
+  for (const auto& [key, value] : pickle.data.Pairs(settings.value_or(PickleValue()))) {
+    const std::string text = SettingText(pickle.data, value);
+    const auto name = pickle.data.Text(key);
+    if (name && !text.empty()) {
+      trace.metadata.Append({.key = trace.strings.Intern(fmt::format("allocator {}", *name)),
+                             .value = trace.strings.Intern(text)});
+    }
   }
 }
 
@@ -103,20 +88,6 @@ void AppendAnnotations(const Pickle& pickle, trace::Trace& trace) {
 bool Matches(const InputFile& file) {
   const std::string_view head = file.head();
   return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
-}
-
-void AppendMemory(const std::vector<DeviceMemory>& devices, trace::Trace& trace) {
-  std::vector<trace::MemoryObjects::Row> objects;
-  bool has_history = false;
-  for (const DeviceMemory& memory : devices) {
-    trace.devices.Append({.id = memory.device});
-    ReplayHistory(memory, trace, objects);
-    has_history = has_history || !memory.entries.empty();
-  }
-  AppendObjects(objects, trace.memory_objects);
-  if (!has_history) {
-    trace.problems.Note("snapshot without a history: only its final state is known");
-  }
 }
 
 // The pickle is gone when this returns: it is the largest thing that reading holds.
@@ -140,7 +111,16 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   trace.info.files = {file.path()};
   trace.tracks.Append({.name = trace.strings.Intern("allocator")});
   ORRERY_TRY(const std::vector<DeviceMemory> devices, ReadDevices(file, trace));
-  AppendMemory(devices, trace);
+  std::vector<trace::MemoryObjects::Row> objects;
+  bool has_history = false;
+  for (const DeviceMemory& memory : devices) {
+    trace.devices.Append({.id = memory.device});
+    ReplayHistory(memory, trace, objects);
+    has_history = has_history || !memory.entries.empty();
+  }
+  AppendObjects(objects, trace.memory_objects);
+  trace.problems.Note("snapshot without a history: only its final state is known",
+                      has_history ? 0 : 1);
   trace::FinishTrace(trace, {.step_marker = options.step_marker});
   return content;
 }

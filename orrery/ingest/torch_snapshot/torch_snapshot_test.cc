@@ -9,7 +9,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/ingest/registry.h"
-#include "orrery/ingest/torch_snapshot/test_pickle.h"
+#include "orrery/ingest/torch_snapshot/pickle_test.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {

@@ -5,11 +5,12 @@
 #include <charconv>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/stat.h"
@@ -32,7 +33,8 @@ void ForEachDetail(std::string_view details, Visit visit) {
   }
 }
 
-std::optional<std::array<std::int32_t, 3>> Dimensions(std::string_view text) {
+std::optional<std::tuple<std::int32_t, std::int32_t, std::int32_t>> Dimensions(
+    std::string_view text) {
   std::array<std::int32_t, 3> sizes{};
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -44,7 +46,7 @@ std::optional<std::array<std::int32_t, 3>> Dimensions(std::string_view text) {
     }
     at = has_comma ? stop + 1 : stop;
   }
-  return at == end ? std::optional(sizes) : std::nullopt;
+  return at == end ? std::optional(std::tuple(sizes[0], sizes[1], sizes[2])) : std::nullopt;
 }
 
 bool TakeDimensions(std::string_view name, std::string_view value, Shape& shape) {
@@ -53,18 +55,13 @@ bool TakeDimensions(std::string_view name, std::string_view value, Shape& shape)
     return false;
   }
   if (name == "grid") {
-    shape.grid_x = (*sizes)[0];
-    shape.grid_y = (*sizes)[1];
-    shape.grid_z = (*sizes)[2];
-    return true;
+    std::tie(shape.grid_x, shape.grid_y, shape.grid_z) = *sizes;
+  } else if (name == "block") {
+    std::tie(shape.block_x, shape.block_y, shape.block_z) = *sizes;
+  } else {
+    return false;
   }
-  if (name == "block") {
-    shape.block_x = (*sizes)[0];
-    shape.block_y = (*sizes)[1];
-    shape.block_z = (*sizes)[2];
-    return true;
-  }
-  return false;
+  return true;
 }
 
 // Static and dynamic shared memory are one column; ROCm calls it group memory.
@@ -97,17 +94,12 @@ bool TakeDeviceNumber(std::string_view name, std::int64_t value, Device& device)
     device.memory_bytes = value;
     return true;
   }
-  for (const auto& [key, member] : kMembers) {
-    if (name == key && value >= 0 && value < kBeyond) {
-      device.*member = static_cast<std::int32_t>(value);
-      return true;
-    }
+  const auto member = LookUp(kMembers, name);
+  if (!member || value < 0 || value >= kBeyond) {
+    return false;
   }
-  return false;
-}
-
-bool IsText(const Stat& stat) {
-  return stat.type == Stat::Type::kText || stat.type == Stat::Type::kReference;
+  device.** member = static_cast<std::int32_t>(value);
+  return true;
 }
 
 // The value alone, as JSON.
@@ -172,11 +164,12 @@ void AddMetadata(const Plane& plane, Recording& recording) {
     if (name == "profile_start_time" && value && *value > 0) {
       recording.profile_start_ns = value;
     }
+    const bool is_text = stat.type == Stat::Type::kText || stat.type == Stat::Type::kReference;
     const std::string text =
-        IsText(stat) ? CleanText(TextOf(stat, plane.stat_names)) : JsonOf(stat, plane.stat_names);
+        is_text ? CleanText(TextOf(stat, plane.stat_names)) : JsonOf(stat, plane.stat_names);
     recording.trace.metadata.Append({.key = strings.Intern(CleanText(name)),
                                      .value = strings.Intern(text),
-                                     .is_json = static_cast<std::uint8_t>(IsText(stat) ? 0 : 1)});
+                                     .is_json = static_cast<std::uint8_t>(is_text ? 0 : 1)});
   }
 }
 

@@ -16,28 +16,28 @@ namespace {
 // Numbers of the fields, message by message.
 enum PlaneField : std::uint32_t {
   kPlaneId = 1,
-  kPlaneName = 2,
-  kPlaneLine = 3,
-  kPlaneEventKind = 4,
-  kPlaneStatName = 5,
-  kPlaneStat = 6
+  kPlaneName,
+  kPlaneLine,
+  kPlaneEventKind,
+  kPlaneStatName,
+  kPlaneStat
 };
 
 enum LineField : std::uint32_t {
   kLineId = 1,
-  kLineName = 2,
-  kLineTimestamp = 3,
-  kLineEvent = 4,
+  kLineName,
+  kLineTimestamp,
+  kLineEvent,
   kLineDisplayId = 10,
-  kLineDisplayName = 11
+  kLineDisplayName
 };
 
 enum EventField : std::uint32_t {
   kEventKind = 1,
-  kEventOffset = 2,
-  kEventDuration = 3,
-  kEventStat = 4,
-  kEventOccurrences = 5
+  kEventOffset,
+  kEventDuration,
+  kEventStat,
+  kEventOccurrences
 };
 
 enum KindField : std::uint32_t { kKindName = 2, kKindDisplayName = 4, kKindStat = 5 };
@@ -46,22 +46,23 @@ enum MapField : std::uint32_t { kMapKey = 1, kMapValue = 2 };
 
 constexpr std::uint32_t kStatNameText = 2;
 
-struct MapEntry {
-  std::int64_t key = 0;
-  std::string_view value;
-};
-
-MapEntry ReadMapEntry(std::string_view message) {
-  MapEntry entry;
+// The last field of a message with this number that is bytes.
+std::string_view BytesField(std::string_view message, std::uint32_t number) {
+  std::string_view bytes;
   MessageReader reader(message);
   while (const auto field = reader.Next()) {
-    if (field->number == kMapKey && !field->is_bytes) {
-      entry.key = field->integer();
-    } else if (field->number == kMapValue && field->is_bytes) {
-      entry.value = field->bytes;
-    }
+    bytes = field->number == number && field->is_bytes ? field->bytes : bytes;
   }
-  return entry;
+  return bytes;
+}
+
+std::int64_t KeyOf(std::string_view map_entry) {
+  std::int64_t key = 0;
+  MessageReader reader(map_entry);
+  while (const auto field = reader.Next()) {
+    key = field->number == kMapKey && !field->is_bytes ? field->integer() : key;
+  }
+  return key;
 }
 
 EventKind ReadKind(std::string_view message) {
@@ -82,17 +83,6 @@ EventKind ReadKind(std::string_view message) {
   return kind;
 }
 
-std::string_view ReadStatName(std::string_view message) {
-  std::string_view name;
-  MessageReader reader(message);
-  while (const auto field = reader.Next()) {
-    if (field->number == kStatNameText && field->is_bytes) {
-      name = field->bytes;
-    }
-  }
-  return name;
-}
-
 // A truncated line still has complete events; another truncated field is worth nothing.
 void TakePlaneField(const Field& field, Plane& plane) {
   if (field.is_cut && field.number != kPlaneLine) {
@@ -105,16 +95,13 @@ void TakePlaneField(const Field& field, Plane& plane) {
     case kPlaneLine:
       plane.lines.push_back(field.bytes);
       break;
-    case kPlaneEventKind: {
-      const MapEntry entry = ReadMapEntry(field.bytes);
-      plane.kinds[entry.key] = ReadKind(entry.value);
+    case kPlaneEventKind:
+      plane.kinds[KeyOf(field.bytes)] = ReadKind(BytesField(field.bytes, kMapValue));
       break;
-    }
-    case kPlaneStatName: {
-      const MapEntry entry = ReadMapEntry(field.bytes);
-      plane.stat_names[entry.key] = ReadStatName(entry.value);
+    case kPlaneStatName:
+      plane.stat_names[KeyOf(field.bytes)] =
+          BytesField(BytesField(field.bytes, kMapValue), kStatNameText);
       break;
-    }
     case kPlaneStat:
       plane.stats.push_back(ReadStat(field.bytes));
       break;
@@ -129,17 +116,6 @@ std::string_view OperationOf(std::string_view name) {
   const bool has_number =
       end != std::string_view::npos && end + 1 < name.size() && name[end] == '.';
   return has_number ? name.substr(0, end) : name;
-}
-
-void TakeStat(const Stat& stat, const StatNames& names, EventKindInfo& info) {
-  const std::string_view name = NameOf(stat, names);
-  if (name == "hlo_category") {
-    info.category = TextOf(stat, names);
-  } else if (name == "bytes_accessed") {
-    info.bytes = std::max<std::int64_t>(IntegerOf(stat).value_or(-1), -1);
-  } else if (name == "shape_with_layout") {
-    info.shape = ParseHloShape(TextOf(stat, names));
-  }
 }
 
 constexpr std::int64_t kLargestTime = std::int64_t{1} << 61;
@@ -167,13 +143,7 @@ Plane ReadPlane(std::string_view message) {
 }
 
 std::string_view PlaneName(std::string_view message) {
-  MessageReader reader(message);
-  while (const auto field = reader.Next()) {
-    if (field->number == kPlaneName && field->is_bytes) {
-      return field->bytes;
-    }
-  }
-  return {};
+  return BytesField(message, kPlaneName);
 }
 
 Line ReadLine(std::string_view message) {
@@ -230,15 +200,15 @@ bool ReadEvent(std::string_view message, Event& event) {
 }
 
 const EventKindInfo& EventKinds::At(std::int64_t kind) {
-  const auto known = infos_.find(kind);
-  if (known != infos_.end()) {
-    return known->second;
+  const auto [entry, is_new] = infos_.try_emplace(kind);
+  if (is_new) {
+    EventKindInfo info = Describe(kind);
+    info.name = strings_.Intern(info.short_name.empty() ? fmt::format("event kind {}", kind)
+                                                        : CleanText(info.short_name));
+    info.extra = strings_.Intern(info.fields);
+    entry.value() = std::move(info);
   }
-  EventKindInfo info = Describe(kind);
-  info.name = strings_.Intern(info.short_name.empty() ? fmt::format("event kind {}", kind)
-                                                      : CleanText(info.short_name));
-  info.extra = strings_.Intern(info.fields);
-  return infos_.emplace(kind, std::move(info)).first->second;
+  return entry->second;
 }
 
 EventKindInfo EventKinds::Describe(std::int64_t kind) const {
@@ -257,7 +227,14 @@ EventKindInfo EventKinds::Describe(std::int64_t kind) const {
   }
   for (const Stat& stat : described.stats) {
     AddField(stat, plane_.stat_names, fields);
-    TakeStat(stat, plane_.stat_names, info);
+    const std::string_view name = NameOf(stat, plane_.stat_names);
+    if (name == "hlo_category") {
+      info.category = TextOf(stat, plane_.stat_names);
+    } else if (name == "bytes_accessed") {
+      info.bytes = std::max<std::int64_t>(IntegerOf(stat).value_or(-1), -1);
+    } else if (name == "shape_with_layout") {
+      info.shape = ParseHloShape(TextOf(stat, plane_.stat_names));
+    }
   }
   info.fields = fields.text();
   if (info.category.empty()) {
@@ -283,9 +260,8 @@ std::optional<Interval> IntervalOf(std::int64_t origin_ns, std::int64_t offset_p
 
 AsyncPairs PairAsync(std::vector<AsyncHalf> halves) {
   // Where the profiler corrects its clock, operations collapse into one point in time.
-  std::stable_sort(halves.begin(), halves.end(), [](const AsyncHalf& a, const AsyncHalf& b) {
-    return std::pair(a.begin_ns, !a.is_start) < std::pair(b.begin_ns, !b.is_start);
-  });
+  std::ranges::stable_sort(
+      halves, {}, [](const AsyncHalf& half) { return std::pair(half.begin_ns, !half.is_start); });
   AsyncPairs pairs;
   std::map<std::string_view, const AsyncHalf*> open;
   for (const AsyncHalf& half : halves) {

@@ -2,23 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/lookup.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/hlo.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/kernel_details.h"
-#include "orrery/ingest/xplane/plane.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/data_types.h"
 
 namespace orrery::ingest::xplane {
 namespace {
@@ -39,25 +36,13 @@ enum class LinePlace {
 };
 
 LinePlace PlaceOf(bool is_device, std::string_view line) {
-  if (!is_device) {
-    return LinePlace::kHost;
-  }
-  if (Contains(line, "Stream")) {
-    return LinePlace::kStream;
-  }
-  if (line == kAsyncLine) {
-    return LinePlace::kAsync;
-  }
-  if (line == "XLA Modules" || line == "XLA TraceMe") {
-    return LinePlace::kDeviceOther;
-  }
-  return line == "XLA Ops" ? LinePlace::kCore : LinePlace::kDeviceRange;
-}
-
-trace::ApiKind ApiOf(std::string_view name) {
-  const bool is_driver =
-      name.size() > 2 && name.starts_with("cu") && name[2] >= 'A' && name[2] <= 'Z';
-  return is_driver ? trace::ApiKind::kDriver : trace::ApiKind::kRuntime;
+  const bool is_other = line == "XLA Modules" || line == "XLA TraceMe";
+  return !is_device                 ? LinePlace::kHost
+         : Contains(line, "Stream") ? LinePlace::kStream
+         : line == kAsyncLine       ? LinePlace::kAsync
+         : is_other                 ? LinePlace::kDeviceOther
+         : line == "XLA Ops"        ? LinePlace::kCore
+                                    : LinePlace::kDeviceRange;
 }
 
 class PlaneRows {
@@ -108,9 +93,7 @@ class PlaneRows {
     const bool has_epoch_times = line.timestamp_ns >= kEarliestEpochNs;
     track_ = AddTrack(line.name, line.id, has_epoch_times);
     place_ = PlaceOf(device_.has_value(), line.name);
-    if (place_ == LinePlace::kAsync) {
-      has_async_line_ = true;
-    }
+    has_async_line_ = has_async_line_ || place_ == LinePlace::kAsync;
     core_track_ = place_ == LinePlace::kCore ? track_ : core_track_;
     for (const std::string_view event : events) {
       AddEvent(line, event);
@@ -149,10 +132,9 @@ class PlaneRows {
       case LinePlace::kCore:
         return AddCoreRow(kind);
       case LinePlace::kAsync:
-        return AddAsyncRow(kind, interval_, track_, Extra(kind));
+        return AddActivity(kind, WorkOf(kind, /*on_async_line=*/true));
       case LinePlace::kDeviceOther:
-        AddActivity(kind, {.kind = ActivityKind::kOther});
-        return;
+        return AddActivity(kind, {.kind = ActivityKind::kOther});
       case LinePlace::kDeviceRange:
         return AddAnnotation(kind, trace::AnnotationKind::kDevice);
     }
@@ -165,7 +147,7 @@ class PlaneRows {
     JsonFields fields;
     for (const Stat& stat : event_.stats) {
       const std::string_view name = NameOf(stat, plane_.stat_names);
-      if (std::find(kInColumns.begin(), kInColumns.end(), name) == kInColumns.end()) {
+      if (std::ranges::find(kInColumns, name) == kInColumns.end()) {
         AddField(stat, plane_.stat_names, fields);
       }
     }
@@ -177,9 +159,8 @@ class PlaneRows {
   }
 
   [[nodiscard]] const Stat* FindStat(std::string_view name) const {
-    const auto found =
-        std::find_if(event_.stats.begin(), event_.stats.end(),
-                     [&](const Stat& stat) { return NameOf(stat, plane_.stat_names) == name; });
+    const auto found = std::ranges::find(
+        event_.stats, name, [&](const Stat& stat) { return NameOf(stat, plane_.stat_names); });
     return found == event_.stats.end() ? nullptr : &*found;
   }
 
@@ -202,22 +183,31 @@ class PlaneRows {
     if (correlation < 0) {
       return AddAnnotation(kind, trace::AnnotationKind::kHost);
     }
-    trace_.runtime_calls.Append({.begin_ns = interval_.begin_ns,
-                                 .duration_ns = interval_.duration_ns,
-                                 .name = kind.name,
-                                 .track = track_,
-                                 .api = ApiOf(kind.short_name),
-                                 .correlation = correlation,
-                                 .extra = Extra(kind)});
+    const std::string_view name = kind.short_name;
+    const bool is_driver =
+        name.size() > 2 && name.starts_with("cu") && name[2] >= 'A' && name[2] <= 'Z';
+    trace_.runtime_calls.Append(
+        {.begin_ns = interval_.begin_ns,
+         .duration_ns = interval_.duration_ns,
+         .name = kind.name,
+         .track = track_,
+         .api = is_driver ? trace::ApiKind::kDriver : trace::ApiKind::kRuntime,
+         .correlation = correlation,
+         .extra = Extra(kind)});
   }
 
   // Adds an activity at the event's time; `row` says what it is.
   void AddActivity(const EventKindInfo& kind, trace::Activities::Row row) {
-    row.begin_ns = interval_.begin_ns;
-    row.duration_ns = interval_.duration_ns;
+    AddActivity(kind, row, interval_, track_, Extra(kind));
+  }
+
+  void AddActivity(const EventKindInfo& kind, trace::Activities::Row row, const Interval& interval,
+                   RowId track, StringId extra) {
+    row.begin_ns = interval.begin_ns;
+    row.duration_ns = interval.duration_ns;
     row.name = kind.name;
-    row.track = track_;
-    row.extra = Extra(kind);
+    row.track = track;
+    row.extra = extra;
     trace_.activities.Append(row);
   }
 
@@ -247,15 +237,10 @@ class PlaneRows {
       return kNoRow;
     }
     const std::string_view details = TextOf(*stat, plane_.stat_names);
-    const auto key = static_cast<std::uint32_t>(Intern(details));
-    const auto known = recording_.shape_of_details.find(key);
-    if (known != recording_.shape_of_details.end()) {
-      return known->second;
-    }
-    const auto shape = ParseKernelDetails(details, trace_.strings);
-    const RowId row = shape ? trace_.launch_shapes.Append(*shape) : kNoRow;
-    recording_.shape_of_details[key] = row;
-    return row;
+    return FindOrAdd(recording_.shape_of_details, static_cast<std::uint32_t>(Intern(details)), [&] {
+      const auto shape = ParseKernelDetails(details, trace_.strings);
+      return shape ? trace_.launch_shapes.Append(*shape) : kNoRow;
+    });
   }
 
   void AddCoreRow(const EventKindInfo& kind) {
@@ -282,22 +267,11 @@ class PlaneRows {
     if (kind.shape) {
       row.data_type = kind.shape->data_type;
       row.out_elements = kind.shape->elements;
-      row.in_elements = row.kind == trace::CollectiveKind::kAllReduce ? row.out_elements : -1;
-      row.out_bytes = trace::SizeInBytes(row.out_elements, row.data_type);
-      row.in_bytes = trace::SizeInBytes(row.in_elements, row.data_type);
+      row.in_elements = row.kind == CollectiveKind::kAllReduce ? row.out_elements : -1;
+      row.out_bytes = SizeInBytes(row.out_elements, row.data_type);
+      row.in_bytes = SizeInBytes(row.in_elements, row.data_type);
     }
     return row;
-  }
-
-  void AddAsyncRow(const EventKindInfo& kind, const Interval& interval, RowId track,
-                   StringId extra) {
-    trace::Activities::Row row = WorkOf(kind, /*on_async_line=*/true);
-    row.begin_ns = interval.begin_ns;
-    row.duration_ns = interval.duration_ns;
-    row.name = kind.name;
-    row.track = track;
-    row.extra = extra;
-    trace_.activities.Append(row);
   }
 
   void KeepHalf(const EventKindInfo& kind) {
@@ -327,8 +301,9 @@ class PlaneRows {
         AddTrack(kAsyncLine, UnusedThread(), recording_.has_epoch_times[core_track_]);
     for (const AsyncWork& work : pairs.works) {
       const EventKindInfo& kind = kinds_.At(work.start_kind);
-      AddAsyncRow(kind, {.begin_ns = work.begin_ns, .duration_ns = work.end_ns - work.begin_ns},
-                  track, kind.extra);
+      AddActivity(kind, WorkOf(kind, /*on_async_line=*/true),
+                  {.begin_ns = work.begin_ns, .duration_ns = work.end_ns - work.begin_ns}, track,
+                  kind.extra);
     }
   }
 

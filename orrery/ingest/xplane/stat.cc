@@ -1,60 +1,27 @@
 #include "orrery/ingest/xplane/stat.h"
 
+#include <array>
 #include <bit>
-#include <iterator>
 #include <limits>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "orrery/base/decimal.h"
-#include "orrery/base/utf8.h"
+#include "orrery/base/json_text.h"
+#include "orrery/base/lookup.h"
 #include "orrery/ingest/xplane/message.h"
 
 namespace orrery::ingest::xplane {
 namespace {
 
-// Numbers of the fields of an XStat.
-enum StatField : std::uint32_t {
-  kName = 1,
-  kDouble = 2,
-  kUnsigned = 3,
-  kInteger = 4,
-  kText = 5,
-  kBytes = 6,
-  kReference = 7
-};
-
+// By the numbers of the fields of an XStat; 1 is its name.
 Stat::Type TypeOf(const Field& field) {
-  using Type = Stat::Type;
-  switch (field.number) {
-    case kDouble:
-      return field.is_bytes ? Type::kNone : Type::kNumber;
-    case kUnsigned:
-      return field.is_bytes ? Type::kNone : Type::kUnsigned;
-    case kInteger:
-      return field.is_bytes ? Type::kNone : Type::kInteger;
-    case kReference:
-      return field.is_bytes ? Type::kNone : Type::kReference;
-    case kText:
-      return field.is_bytes ? Type::kText : Type::kNone;
-    case kBytes:
-      return field.is_bytes ? Type::kBytes : Type::kNone;
-    default:
-      return Type::kNone;
-  }
-}
-
-std::string Hexadecimal(std::string_view bytes) {
-  std::string digits;
-  for (const char byte : bytes) {
-    fmt::format_to(std::back_inserter(digits), "{:02x}", static_cast<unsigned char>(byte));
-  }
-  return digits;
-}
-
-std::string_view Lookup(std::int64_t id, const StatNames& names) {
-  const auto found = names.find(id);
-  return found == names.end() ? std::string_view() : found->second;
+  using enum Stat::Type;
+  constexpr std::array kTypes{kNone,    kNone, kNumber, kUnsigned,
+                              kInteger, kText, kBytes,  kReference};
+  const Stat::Type type = field.number < kTypes.size() ? kTypes[field.number] : kNone;
+  return field.is_bytes == (type == kText || type == kBytes) ? type : kNone;
 }
 
 }  // namespace
@@ -63,7 +30,7 @@ Stat ReadStat(std::string_view message) {
   Stat stat;
   MessageReader reader(message);
   while (const auto field = reader.Next()) {
-    if (field->number == kName && !field->is_bytes) {
+    if (field->number == 1 && !field->is_bytes) {
       stat.name = field->integer();
     } else if (const Stat::Type type = TypeOf(*field); type != Stat::Type::kNone) {
       stat.type = type;
@@ -75,11 +42,11 @@ Stat ReadStat(std::string_view message) {
 }
 
 std::string_view NameOf(const Stat& stat, const StatNames& names) {
-  return Lookup(stat.name, names);
+  return FindOr(names, stat.name);
 }
 
 std::string_view TextOf(const Stat& stat, const StatNames& names) {
-  return stat.type == Stat::Type::kReference ? Lookup(static_cast<std::int64_t>(stat.bits), names)
+  return stat.type == Stat::Type::kReference ? FindOr(names, static_cast<std::int64_t>(stat.bits))
                                              : stat.text;
 }
 
@@ -110,7 +77,7 @@ void AddField(const Stat& stat, const StatNames& names, JsonFields& fields) {
       fields.Add(name, static_cast<std::int64_t>(stat.bits));
       break;
     case Stat::Type::kBytes:
-      fields.Add(name, Hexadecimal(stat.text));
+      fields.Add(name, fmt::format("{:02x}", fmt::join(std::as_bytes(std::span(stat.text)), "")));
       break;
     case Stat::Type::kText:
     case Stat::Type::kReference:

@@ -28,103 +28,92 @@ struct SpaceField {
   bool is_cut = false;  // the file ends before the content does
 };
 
-/// Reads the outermost message field by field, so that one plane is in memory at a time. Stated
-/// lengths are not trusted: memory grows with what is really there.
-class SpaceReader {
- public:
-  /// `source` must outlive the reader.
-  explicit SpaceReader(ByteSource& source) : source_(source) {}
-
-  /// Returns the next field; nothing at the end of the file and at damage.
-  [[nodiscard]] Result<std::optional<SpaceField>> Next();
-
-  /// Where the file stopped being a message; nothing if it did not.
-  [[nodiscard]] std::optional<std::int64_t> damage_offset() const { return damage_offset_; }
-
- private:
-  Result<bool> Refill();
-  Result<std::optional<std::uint64_t>> TakeVarint();
-  Result<std::string> TakeBytes(std::uint64_t length);
-
-  ByteSource& source_;
-  std::string window_;
-  std::size_t position_ = 0;
-  std::int64_t offset_ = 0;
-  std::optional<std::int64_t> damage_offset_;
-};
-
 constexpr std::size_t kWindowBytes = std::size_t{1} << 20;
 constexpr std::uint64_t kLengthDelimited = 2;
 // No protobuf message is longer.
 constexpr std::uint64_t kLongestMessage = (std::uint64_t{1} << 31) - 1;
 
-// All fields of an XSpace are texts or messages; another one is damage.
-Result<std::optional<SpaceField>> SpaceReader::Next() {
-  const std::int64_t begin = offset_;
-  ORRERY_TRY(const bool has_more, Refill());
-  if (!has_more || damage_offset_) {
-    return std::nullopt;
-  }
-  ORRERY_TRY(const auto tag, TakeVarint());
-  if (!tag || (*tag & 7) != kLengthDelimited || *tag >> 3 == 0) {
-    damage_offset_ = begin;
-    return std::nullopt;
-  }
-  ORRERY_TRY(const auto length, TakeVarint());
-  if (!length || *length > kLongestMessage) {
-    damage_offset_ = begin;
-    return std::nullopt;
-  }
-  SpaceField field{.number = *tag >> 3, .offset = offset_, .content = {}, .is_cut = false};
-  ORRERY_TRY(field.content, TakeBytes(*length));
-  field.is_cut = field.content.size() < *length;
-  return field;
-}
+// Reads the outermost message field by field, so that one plane is in memory at a time. Stated
+// lengths are not trusted: memory grows with what is really there.
+class SpaceReader {
+ public:
+  // `source` must outlive the reader.
+  explicit SpaceReader(ByteSource& source) : source_(source) {}
 
-// Returns whether there is a byte to take.
-Result<bool> SpaceReader::Refill() {
-  if (position_ < window_.size()) {
-    return true;
-  }
-  window_.resize(kWindowBytes);
-  ORRERY_TRY(const std::size_t count, source_.Read(window_));
-  window_.resize(count);
-  position_ = 0;
-  return count > 0;
-}
-
-Result<std::optional<std::uint64_t>> SpaceReader::TakeVarint() {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; shift < 70; shift += 7) {
+  // Returns the next field; nothing at the end of the file and at damage. All fields of an XSpace
+  // are texts or messages; another one is damage.
+  [[nodiscard]] Result<std::optional<SpaceField>> Next() {
+    const std::int64_t begin = offset_;
     ORRERY_TRY(const bool has_more, Refill());
-    if (!has_more) {
+    if (!has_more || damage_offset) {
       return std::nullopt;
     }
-    const auto byte = static_cast<unsigned char>(window_[position_++]);
-    ++offset_;
-    value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) {
-      return value;
+    ORRERY_TRY(const auto tag, TakeVarint());
+    const bool is_valid = tag && (*tag & 7) == kLengthDelimited && *tag >> 3 != 0;
+    ORRERY_TRY(const auto length, is_valid ? TakeVarint() : std::nullopt);
+    if (!length || *length > kLongestMessage) {
+      damage_offset = begin;
+      return std::nullopt;
     }
+    SpaceField field{.number = *tag >> 3, .offset = offset_, .content = {}, .is_cut = false};
+    ORRERY_TRY(field.content, TakeBytes(*length));
+    field.is_cut = field.content.size() < *length;
+    return field;
   }
-  return std::nullopt;
-}
 
-Result<std::string> SpaceReader::TakeBytes(std::uint64_t length) {
-  std::string bytes;
-  while (bytes.size() < length) {
-    ORRERY_TRY(const bool has_more, Refill());
-    if (!has_more) {
-      break;
+  std::optional<std::int64_t> damage_offset;  // where the file stopped being a message
+
+ private:
+  // Returns whether there is a byte to take.
+  Result<bool> Refill() {
+    if (position_ < window_.size()) {
+      return true;
     }
-    const std::size_t count = std::min<std::size_t>(
-        window_.size() - position_, static_cast<std::size_t>(length) - bytes.size());
-    bytes.append(window_, position_, count);
-    position_ += count;
-    offset_ += static_cast<std::int64_t>(count);
+    window_.resize(kWindowBytes);
+    ORRERY_TRY(const std::size_t count, source_.Read(window_));
+    window_.resize(count);
+    position_ = 0;
+    return count > 0;
   }
-  return bytes;
-}
+
+  Result<std::optional<std::uint64_t>> TakeVarint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 70; shift += 7) {
+      ORRERY_TRY(const bool has_more, Refill());
+      if (!has_more) {
+        break;
+      }
+      const auto byte = static_cast<unsigned char>(window_[position_++]);
+      ++offset_;
+      value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) {
+        return value;
+      }
+    }
+    return std::nullopt;
+  }
+
+  Result<std::string> TakeBytes(std::uint64_t length) {
+    std::string bytes;
+    while (bytes.size() < length) {
+      ORRERY_TRY(const bool has_more, Refill());
+      if (!has_more) {
+        break;
+      }
+      const std::size_t count = std::min<std::size_t>(
+          window_.size() - position_, static_cast<std::size_t>(length) - bytes.size());
+      bytes.append(window_, position_, count);
+      position_ += count;
+      offset_ += static_cast<std::int64_t>(count);
+    }
+    return bytes;
+  }
+
+  ByteSource& source_;
+  std::string window_;
+  std::size_t position_ = 0;
+  std::int64_t offset_ = 0;
+};
 
 // Fills the collectives of the finished trace from those that the recording knows of, one for
 // each activity that is one, in order of time.
@@ -149,10 +138,6 @@ enum SpaceFieldNumber : std::uint32_t { kPlane = 1, kError = 2, kWarning = 3, kH
 
 constexpr std::string_view kProgramsPlane = "/host:metadata";
 
-bool IsPlaneName(std::string_view name) {
-  return name.starts_with("/host:") || name.starts_with("/device:") || name == "Task Environment";
-}
-
 bool Matches(const InputFile& file) {
   if (!file.head().starts_with('\x0a')) {
     return false;
@@ -162,30 +147,26 @@ bool Matches(const InputFile& file) {
     if (field->number != kPlane || !field->is_bytes) {
       return false;
     }
-    if (IsPlaneName(PlaneName(field->bytes))) {
+    const std::string_view name = PlaneName(field->bytes);
+    if (name.starts_with("/host:") || name.starts_with("/device:") || name == "Task Environment") {
       return true;
     }
   }
   return false;
 }
 
-void AddPlaneField(const SpaceField& field, Recording& recording) {
-  if (PlaneName(field.content) == kProgramsPlane) {
-    return;
-  }
-  const Plane plane = ReadPlane(field.content);
-  if (plane.is_damaged) {
-    recording.trace.problems.Loss("damaged plane; its complete events were read", 1,
-                                  fmt::format("{}, byte {}", CleanText(plane.name), field.offset));
-  }
-  AddPlane(plane, recording);
-}
-
 void AddSpaceField(const SpaceField& field, Recording& recording) {
   trace::Trace& trace = recording.trace;
   switch (field.number) {
     case kPlane:
-      AddPlaneField(field, recording);
+      if (PlaneName(field.content) != kProgramsPlane) {
+        const Plane plane = ReadPlane(field.content);
+        if (plane.is_damaged) {
+          trace.problems.Loss("damaged plane; its complete events were read", 1,
+                              fmt::format("{}, byte {}", CleanText(plane.name), field.offset));
+        }
+        AddPlane(plane, recording);
+      }
       break;
     case kError:
       trace.problems.Note("profiler error", 1, CleanText(field.content));
@@ -218,7 +199,7 @@ Status ReadFields(ByteSource& source, Recording& recording) {
           fmt::format("byte {}", field->offset + static_cast<std::int64_t>(field->content.size())));
     }
   }
-  if (const auto offset = reader.damage_offset()) {
+  if (const auto offset = reader.damage_offset) {
     recording.trace.problems.Loss("the rest of the file is not an XPlane message", 1,
                                   fmt::format("byte {}", *offset));
   }
@@ -244,8 +225,8 @@ void CountFromEpoch(Recording& recording, std::int64_t start_ns) {
 
 void SetTimes(Recording& recording) {
   const auto& epoch = recording.has_epoch_times;
-  const bool any_epoch = std::find(epoch.begin(), epoch.end(), true) != epoch.end();
-  const bool all_epoch = std::find(epoch.begin(), epoch.end(), false) == epoch.end();
+  const bool any_epoch = std::ranges::find(epoch, true) != epoch.end();
+  const bool all_epoch = std::ranges::find(epoch, false) == epoch.end();
   trace::TraceInfo& info = recording.trace.info;
   info.time_origin = trace::TimeOrigin::kRecordingStart;
   const auto start_ns = recording.profile_start_ns;

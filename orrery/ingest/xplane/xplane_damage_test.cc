@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/xplane/reading_for_test.h"
-#include "orrery/ingest/xplane/test_space.h"
+#include "orrery/ingest/xplane/reading_test.h"
+#include "orrery/ingest/xplane/space_test.h"
 
 namespace orrery::ingest::xplane {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/xplane/plane.h"
-#include "orrery/ingest/xplane/reading_for_test.h"
+#include "orrery/ingest/xplane/reading_test.h"
 
 namespace orrery::ingest::xplane {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/registry.h"
-#include "orrery/ingest/xplane/reading_for_test.h"
-#include "orrery/ingest/xplane/test_space.h"
+#include "orrery/ingest/xplane/reading_test.h"
+#include "orrery/ingest/xplane/space_test.h"
 
 namespace orrery::ingest::xplane {
 namespace {
@@ -17,7 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using trace::ActivityKind;
-using trace::CollectiveKind;
 using trace::Trace;
 
 TEST(XplaneTest, OperationsOfACoreAreKernelsWithTheStatsOfTheirKind) {
@@ -46,7 +45,7 @@ TEST(XplaneTest, ACollectiveOfTheCoreIsARowWithItsSize) {
   EXPECT_EQ(trace.collectives.kind[0], CollectiveKind::kAllReduce);
   EXPECT_EQ(trace.collectives.begin_ns[0], 7);
   EXPECT_EQ(trace.collectives.duration_ns[0], 10);
-  EXPECT_EQ(trace.collectives.data_type[0], trace::DataType::kFloat32);
+  EXPECT_EQ(trace.collectives.data_type[0], DataType::kFp32);
   EXPECT_EQ(trace.collectives.in_bytes[0], 128);
   EXPECT_EQ(trace.collectives.out_bytes[0], 128);
   EXPECT_EQ(trace.collectives.num_kernels[0], 1);
@@ -156,7 +155,7 @@ TEST(XplaneTest, StreamsOfAGpuGiveKernelsCopiesAndCollectives) {
   EXPECT_EQ(trace.launch_shapes.grid_y[0], 2);
   ASSERT_EQ(trace.collectives.size(), 1U);
   EXPECT_EQ(trace.collectives.kind[0], CollectiveKind::kAllReduce);
-  EXPECT_EQ(trace.collectives.data_type[0], trace::DataType::kBFloat16);
+  EXPECT_EQ(trace.collectives.data_type[0], DataType::kBf16);
 }
 
 TEST(XplaneTest, ALaunchOnTheHostFindsItsKernel) {

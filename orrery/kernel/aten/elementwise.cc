@@ -1,13 +1,15 @@
-#include "orrery/kernel/aten/elementwise.h"
-
+// Operators over lists of tensors: fused optimizer steps and _foreach_ kernels.
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-#include "orrery/kernel/aten/layout.h"
+#include "orrery/kernel/aten/mapping.h"
+#include "orrery/kernel/features.h"
 
 namespace orrery::kernel {
 namespace {
+
+using enum Key;
 
 std::int64_t BytesOf(const AtenTensor& tensor) {
   return static_cast<std::int64_t>(ElementBytes(tensor.type.value_or(DataType::kFp32)));
@@ -56,18 +58,14 @@ std::string_view ModeOf(const std::vector<const AtenTensor*>& operands, const At
   return is_strided ? "strided" : is_broadcast ? "broadcast" : "contiguous";
 }
 
-bool AreSame(const AtenTensor& lhs, const AtenTensor& rhs) {
-  return lhs.storage && lhs.storage == rhs.storage && lhs.offset == rhs.offset &&
-         HaveSameLayout(lhs, rhs);
-}
-
 // A tensor that is passed twice, as in a square, is read once.
 std::int64_t ReadBytes(const std::vector<const AtenTensor*>& operands, const AtenTensor& result) {
   std::int64_t bytes = 0;
   for (auto operand = operands.begin(); operand != operands.end(); ++operand) {
     const bool is_full = (*operand)->Elements() == result.Elements() && !IsExpanded(**operand);
     const bool is_again = std::any_of(operands.begin(), operand, [&](const AtenTensor* before) {
-      return AreSame(*before, **operand);
+      return before->storage && before->storage == (*operand)->storage &&
+             before->offset == (*operand)->offset && HaveSameLayout(*before, **operand);
     });
     bytes += is_full && !is_again ? BytesOf(**operand) : 0;
   }
@@ -94,100 +92,44 @@ std::optional<DataType> ComputeType(const std::vector<const AtenTensor*>& operan
   return operands.empty() ? result.type : operands.front()->type;
 }
 
-struct NamedFunction {
-  std::string_view name;
+struct FunctionNames {
   std::string_view function;
+  std::string_view names;
 };
 
-// Sorted by name.
-constexpr auto kFunctions = std::to_array<NamedFunction>({
-    {"abs", "abs"},
-    {"add", "add"},
-    {"addcdiv", "addcdiv"},
-    {"addcmul", "addcmul"},
-    {"bernoulli", "other"},
-    {"bitwise_and", "other"},
-    {"bitwise_not", "other"},
-    {"bitwise_or", "other"},
-    {"bitwise_xor", "other"},
-    {"ceil", "other"},
-    {"clamp", "clamp"},
-    {"clamp_max", "clamp"},
-    {"clamp_min", "clamp"},
-    {"cos", "cos"},
-    {"div", "div"},
-    {"elu", "other"},
-    {"elu_backward", "other"},
-    {"eq", "compare"},
-    {"erf", "other"},
-    {"exp", "exp"},
-    {"exp2", "exp"},
-    {"floor", "other"},
-    {"floor_divide", "div"},
-    {"fmod", "other"},
-    {"ge", "compare"},
-    {"gelu", "gelu"},
-    {"gelu_backward", "gelu_backward"},
-    {"gt", "compare"},
-    {"hardsigmoid", "other"},
-    {"hardswish", "other"},
-    {"hardswish_backward", "other"},
-    {"hardtanh", "clamp"},
-    {"hardtanh_backward", "relu_backward"},
-    {"isfinite", "compare"},
-    {"isinf", "compare"},
-    {"isnan", "compare"},
-    {"le", "compare"},
-    {"leaky_relu", "relu"},
-    {"leaky_relu_backward", "relu_backward"},
-    {"lerp", "lerp"},
-    {"log", "log"},
-    {"log1p", "log"},
-    {"log2", "log"},
-    {"log_sigmoid_backward", "other"},
-    {"log_sigmoid_forward", "other"},
-    {"logical_and", "compare"},
-    {"logical_not", "compare"},
-    {"logical_or", "compare"},
-    {"lt", "compare"},
-    {"masked_fill", "masked_fill"},
-    {"maximum", "other"},
-    {"minimum", "other"},
-    {"mse_loss_backward", "other"},
-    {"mul", "mul"},
-    {"nan_to_num", "other"},
-    {"ne", "compare"},
-    {"neg", "neg"},
-    {"reciprocal", "reciprocal"},
-    {"relu", "relu"},
-    {"remainder", "other"},
-    {"round", "other"},
-    {"rsqrt", "rsqrt"},
-    {"rsub", "sub"},
-    {"sigmoid", "sigmoid"},
-    {"sigmoid_backward", "sigmoid_backward"},
-    {"sign", "other"},
-    {"silu", "silu"},
-    {"silu_backward", "silu_backward"},
-    {"sin", "sin"},
-    {"softplus", "other"},
-    {"softplus_backward", "other"},
-    {"sqrt", "sqrt"},
-    {"sub", "sub"},
-    {"tanh", "tanh"},
-    {"tanh_backward", "tanh_backward"},
-    {"threshold_backward", "relu_backward"},
-    {"tril", "other"},
-    {"triu", "other"},
-    {"trunc", "other"},
-    {"where", "where"},
+// Operators with the name of their function, then others.
+constexpr std::string_view kSameNames =
+    "abs add addcdiv addcmul clamp cos div exp relu lerp log masked_fill mul neg "
+    "reciprocal rsqrt sub sigmoid sigmoid_backward silu silu_backward sin sqrt tanh "
+    "tanh_backward where";
+constexpr auto kOtherNames = std::to_array<FunctionNames>({
+    {"other",
+     "bernoulli bitwise_and bitwise_not bitwise_or bitwise_xor ceil elu elu_backward erf "
+     "floor fmod hardsigmoid hardswish hardswish_backward log_sigmoid_backward "
+     "log_sigmoid_forward maximum minimum mse_loss_backward nan_to_num remainder round sign "
+     "softplus softplus_backward tril triu trunc"},
+    {"clamp", "clamp_max clamp_min hardtanh"},
+    {"div", "floor_divide"},
+    {"compare", "eq ge gt isfinite isinf isnan le logical_and logical_not logical_or lt ne"},
+    {"exp", "exp2"},
+    {"relu_backward", "hardtanh_backward leaky_relu_backward threshold_backward"},
+    {"relu", "leaky_relu"},
+    {"log", "log1p log2"},
+    {"sub", "rsub"},
 });
-static_assert(std::ranges::is_sorted(kFunctions, {}, &NamedFunction::name));
+
+std::unordered_map<std::string_view, std::string_view> IndexFunctions() {
+  std::unordered_map<std::string_view, std::string_view> index;
+  ForEachWord(kSameNames, [&](std::string_view name) { index.emplace(name, name); });
+  for (const FunctionNames& other : kOtherNames) {
+    ForEachWord(other.names, [&](std::string_view name) { index.emplace(name, other.function); });
+  }
+  return index;
+}
 
 MappedOperators MapNamed(const AtenCall& call) {
-  const auto found =
-      std::ranges::lower_bound(kFunctions, PlainName(call.name), {}, &NamedFunction::name);
-  return ElementwiseOperator(call, found->function);
+  static const std::unordered_map<std::string_view, std::string_view> kIndex = IndexFunctions();
+  return ElementwiseOperator(call, kIndex.at(PlainName(call.name)));
 }
 
 // The last argument selects the tanh approximation.
@@ -206,18 +148,86 @@ MappedOperators MapPow(const AtenCall& call) {
   if (base == nullptr || call.NumberAt(1) != 1.0 || !base->type) {
     return ElementwiseOperator(call, "pow");
   }
-  return std::vector{Operator(OperatorKind::kCopy, *base->type).Set(Key::kN, base->Elements())};
+  return std::vector{Operator(OperatorKind::kCopy, *base->type).Set(kN, base->Elements())};
 }
 
-constexpr std::array<Mapping, kFunctions.size() + 1> kMappings = [] {
-  std::array<Mapping, kFunctions.size() + 1> mappings{};
-  for (std::size_t i = 0; i < kFunctions.size(); ++i) {
-    const bool is_gelu = kFunctions[i].name.starts_with("gelu");
-    mappings[i] = {kFunctions[i].name, is_gelu ? MapGelu : MapNamed};
+constexpr auto kMappings = [] {
+  std::array<Mapping, kOtherNames.size() + 3> mappings{};
+  mappings[0] = {kSameNames, MapNamed};
+  mappings[1] = {"gelu gelu_backward", MapGelu};
+  mappings[2] = {"pow", MapPow};
+  for (std::size_t i = 0; i < kOtherNames.size(); ++i) {
+    mappings[i + 3] = {kOtherNames[i].names, MapNamed};
   }
-  mappings.back() = {"pow", MapPow};
   return mappings;
 }();
+
+constexpr std::int64_t kVectorElements = 4;
+
+struct ListSize {
+  std::int64_t elements = 0;
+  std::int64_t tensors = 0;
+  std::int64_t chunks = 0;   // pieces of 64 Ki elements, one per block
+  std::int64_t aligned = 0;  // elements of tensors that divide into vectors
+  std::optional<DataType> type;
+};
+
+ListSize SizeOf(std::span<const AtenTensor> list) {
+  ListSize size;
+  for (const AtenTensor& tensor : list) {
+    if (tensor.is_defined && tensor.on_gpu) {
+      size.elements += tensor.Elements();
+      size.aligned += tensor.Elements() % kVectorElements == 0 ? tensor.Elements() : 0;
+      ++size.tensors;
+      size.chunks += (tensor.Elements() + kListChunkElements - 1) / kListChunkElements;
+      size.type = size.type ? size.type : tensor.type;
+    }
+  }
+  return size;
+}
+
+struct ListFunction {
+  OperatorKind kind;
+  std::string_view function;
+};
+
+constexpr ListFunction kAdamW = {OperatorKind::kOptimizer, "adamw"};
+constexpr ListFunction kAdam = {OperatorKind::kOptimizer, "adam"};
+constexpr ListFunction kSgd = {OperatorKind::kOptimizer, "sgd"};
+constexpr ListFunction kAdd = {OperatorKind::kForeach, "add"};
+constexpr ListFunction kMul = {OperatorKind::kForeach, "mul"};
+constexpr ListFunction kNorm = {OperatorKind::kForeach, "norm"};
+
+template <const ListFunction& kList>
+MappedOperators MapList(const AtenCall& call) {
+  const ListSize size = SizeOf(call.TensorsAt(0));
+  if (!size.type) {
+    return std::nullopt;
+  }
+  Operator op(kList.kind, *size.type);
+  op.Set(kFunction, kList.function).Set(kN, size.elements).Set(kTensors, size.tensors);
+  op.Set(kChunks, size.chunks);
+  op.Set(kAligned, 100 * size.aligned / std::max<std::int64_t>(size.elements, 1));
+  if (kList.kind == OperatorKind::kForeach && SizeOf(call.TensorsAt(1)).tensors > 0) {
+    op.Set(kLists, 2);
+  }
+  return std::vector{op};
+}
+
+// Kernels over lists are bound by memory: functions without a mapping count as one with as many
+// lists.
+constexpr auto kListMappings = std::to_array<Mapping>({
+    {"_fused_adamw", MapList<kAdamW>},
+    {"_fused_adam _fused_adagrad", MapList<kAdam>},
+    {"_fused_sgd", MapList<kSgd>},
+    {"_foreach_add _foreach_sub _foreach_addcdiv _foreach_addcmul _foreach_lerp _foreach_maximum",
+     MapList<kAdd>},
+    {"_foreach_mul _foreach_div _foreach_copy _foreach_sqrt _foreach_neg _foreach_reciprocal "
+     "_foreach_zero _foreach_pow _foreach_clamp_max _foreach_clamp_min "
+     "_amp_foreach_non_finite_check_and_unscale",
+     MapList<kMul>},
+    {"_foreach_norm", MapList<kNorm>},
+});
 
 }  // namespace
 
@@ -232,15 +242,19 @@ MappedOperators ElementwiseOperator(const AtenCall& call, std::string_view funct
     return std::nullopt;
   }
   Operator op(OperatorKind::kElementwise, *type);
-  op.Set(Key::kFunction, function).Set(Key::kN, result->Elements());
-  op.Set(Key::kReadBytes, ReadBytes(operands, *result));
-  op.Set(Key::kWriteBytes, WriteBytes(call, *result, function));
-  op.Set(Key::kMode, ModeOf(operands, *result));
+  op.Set(kFunction, function).Set(kN, result->Elements());
+  op.Set(kReadBytes, ReadBytes(operands, *result));
+  op.Set(kWriteBytes, WriteBytes(call, *result, function));
+  op.Set(kMode, ModeOf(operands, *result));
   return std::vector{op};
 }
 
 std::span<const Mapping> ElementwiseMappings() {
   return kMappings;
+}
+
+std::span<const Mapping> ListMappings() {
+  return kListMappings;
 }
 
 }  // namespace orrery::kernel

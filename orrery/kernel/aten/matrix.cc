@@ -1,12 +1,14 @@
-// Matrix multiplications: strides determine which operand is transposed.
+// Matrix multiplications, where strides determine which operand is transposed, and attention.
+#include <algorithm>
 #include <array>
 #include <string>
 
-#include "orrery/kernel/aten/layout.h"
 #include "orrery/kernel/aten/mapping.h"
 
 namespace orrery::kernel {
 namespace {
+
+using enum Key;
 
 // An operand whose columns are contiguous and whose rows are not. Others are copied to row major by
 // the framework before the multiplication.
@@ -26,56 +28,41 @@ DataType GemmType(const AtenCall& call, DataType type) {
 }
 
 // The operands are at `left` and `left` + 1; an argument before them is added.
-MappedOperators MapGemm(const AtenCall& call, std::size_t left) {
-  const AtenTensor* a = call.TensorAt(left, 2);
-  const AtenTensor* b = call.TensorAt(left + 1, 2);
+template <std::size_t kLeft>
+MappedOperators MapGemm(const AtenCall& call) {
+  const AtenTensor* a = call.TensorAt(kLeft, 2);
+  const AtenTensor* b = call.TensorAt(kLeft + 1, 2);
   if (a == nullptr || b == nullptr || !a->type || a->dims[1] != b->dims[0]) {
     return std::nullopt;
   }
   Operator op(OperatorKind::kGemm, GemmType(call, *a->type));
-  op.Set(Key::kM, a->dims[0]).Set(Key::kN, b->dims[1]).Set(Key::kK, a->dims[1]);
-  op.Set(Key::kLayout, LayoutOf(*a, *b));
-  op.Set(Key::kBias, left == 1 && call.TensorAt(0, 1) != nullptr ? 1 : 0);
+  op.Set(kM, a->dims[0]).Set(kN, b->dims[1]).Set(kK, a->dims[1]);
+  op.Set(kLayout, LayoutOf(*a, *b));
+  op.Set(kBias, kLeft == 1 && call.TensorAt(0, 1) != nullptr ? 1 : 0);
   return std::vector{op};
 }
 
-MappedOperators MapBatchedGemm(const AtenCall& call, std::size_t left) {
-  const AtenTensor* a = call.TensorAt(left, 3);
-  const AtenTensor* b = call.TensorAt(left + 1, 3);
+template <std::size_t kLeft>
+MappedOperators MapBatchedGemm(const AtenCall& call) {
+  const AtenTensor* a = call.TensorAt(kLeft, 3);
+  const AtenTensor* b = call.TensorAt(kLeft + 1, 3);
   if (a == nullptr || b == nullptr || !a->type || a->dims[2] != b->dims[1]) {
     return std::nullopt;
   }
   Operator op(OperatorKind::kBatchedGemm, GemmType(call, *a->type));
-  op.Set(Key::kB, a->dims[0]).Set(Key::kM, a->dims[1]);
-  op.Set(Key::kN, b->dims[2]).Set(Key::kK, a->dims[2]).Set(Key::kLayout, LayoutOf(*a, *b));
+  op.Set(kB, a->dims[0]).Set(kM, a->dims[1]);
+  op.Set(kN, b->dims[2]).Set(kK, a->dims[2]).Set(kLayout, LayoutOf(*a, *b));
   return std::vector{op};
 }
 
-MappedOperators MapMm(const AtenCall& call) {
-  return MapGemm(call, 0);
-}
-
-MappedOperators MapAddmm(const AtenCall& call) {
-  return MapGemm(call, 1);
-}
-
-MappedOperators MapBmm(const AtenCall& call) {
-  return MapBatchedGemm(call, 0);
-}
-
-MappedOperators MapBaddbmm(const AtenCall& call) {
-  return MapBatchedGemm(call, 1);
-}
-
-// A matrix and a vector, which is a matrix of one column.
 MappedOperators MapMv(const AtenCall& call) {
   const AtenTensor* matrix = call.TensorAt(0, 2);
   if (matrix == nullptr || !matrix->type || call.TensorAt(1, 1) == nullptr) {
     return std::nullopt;
   }
   Operator op(OperatorKind::kGemm, GemmType(call, *matrix->type));
-  op.Set(Key::kM, matrix->dims[0]).Set(Key::kN, 1).Set(Key::kK, matrix->dims[1]);
-  op.Set(Key::kLayout, IsTransposed(*matrix) ? "tn" : "nn");
+  op.Set(kM, matrix->dims[0]).Set(kN, 1).Set(kK, matrix->dims[1]);
+  op.Set(kLayout, IsTransposed(*matrix) ? "tn" : "nn");
   return std::vector{op};
 }
 
@@ -88,9 +75,9 @@ MappedOperators MapLinear(const AtenCall& call) {
     return std::nullopt;
   }
   Operator op(OperatorKind::kGemm, GemmType(call, *rows->type));
-  op.Set(Key::kM, Product(rows->dims, 0, rows->dims.size() - 1));
-  op.Set(Key::kN, weight->dims[0]).Set(Key::kK, weight->dims[1]).Set(Key::kLayout, "nt");
-  op.Set(Key::kBias, call.TensorAt(2) != nullptr ? 1 : 0);
+  op.Set(kM, Product(rows->dims, 0, rows->dims.size() - 1));
+  op.Set(kN, weight->dims[0]).Set(kK, weight->dims[1]).Set(kLayout, "nt");
+  op.Set(kBias, call.TensorAt(2) != nullptr ? 1 : 0);
   return std::vector{op};
 }
 
@@ -102,27 +89,87 @@ MappedOperators MapGrouped(const AtenCall& call) {
     return std::nullopt;
   }
   Operator op(OperatorKind::kGroupedGemm, *rows->type);
-  op.Set(Key::kG, weights->dims[0]).Set(Key::kM, rows->dims[0]);
-  op.Set(Key::kN, weights->dims[2]).Set(Key::kK, rows->dims[1]);
+  op.Set(kG, weights->dims[0]).Set(kM, rows->dims[0]);
+  op.Set(kN, weights->dims[2]).Set(kK, rows->dims[1]);
   return std::vector{op};
 }
 
-constexpr auto kMappings = std::to_array<Mapping>({
-    {"mm", MapMm},
-    {"_scaled_mm", MapMm},
-    {"addmm", MapAddmm},
-    {"_addmm_activation", MapAddmm},
-    {"bmm", MapBmm},
-    {"baddbmm", MapBaddbmm},
+constexpr auto kGemmMappings = std::to_array<Mapping>({
+    {"mm _scaled_mm", MapGemm<0>},
+    {"addmm _addmm_activation", MapGemm<1>},
+    {"bmm", MapBatchedGemm<0>},
+    {"baddbmm", MapBatchedGemm<1>},
     {"mv", MapMv},
     {"linear", MapLinear, true},
     {"_grouped_mm", MapGrouped},
 });
 
+struct AttentionForm {
+  std::string_view name;
+  std::string_view backend;
+  bool is_backward;
+  bool heads_before_length;  // batch × heads × length × size, else batch × length × heads × size
+  std::size_t dropout;       // positions
+  std::size_t causal;
+};
+
+constexpr auto kAttentionForms = std::to_array<AttentionForm>({
+    {"_cudnn_attention_forward", "cudnn", false, true, 9, 10},
+    {"_cudnn_attention_backward", "cudnn", true, true, 13, 14},
+    {"_flash_attention_forward", "flash", false, false, 7, 8},
+    {"_flash_attention_backward", "flash", true, false, 10, 11},
+    {"_efficient_attention_forward", "efficient", false, false, 8, 9},
+    {"_efficient_attention_backward", "efficient", true, false, 11, 14},
+    {"_scaled_dot_product_cudnn_attention", "cudnn", false, true, 5, 6},
+    {"_scaled_dot_product_cudnn_attention_backward", "cudnn", true, true, 13, 14},
+    {"_scaled_dot_product_flash_attention", "flash", false, true, 3, 4},
+    {"_scaled_dot_product_flash_attention_backward", "flash", true, true, 10, 11},
+    {"_scaled_dot_product_efficient_attention", "efficient", false, true, 5, 6},
+    {"_scaled_dot_product_efficient_attention_backward", "efficient", true, true, 9, 11},
+    {"scaled_dot_product_attention", "auto", false, true, 4, 5},
+});
+
+MappedOperators MapAttention(const AtenCall& call) {
+  const AttentionForm* form =
+      std::ranges::find(kAttentionForms, PlainName(call.name), &AttentionForm::name);
+  // The backward pass has the gradient of the result before the query.
+  const std::size_t query_at = form->is_backward ? 1 : 0;
+  const AtenTensor* query = call.TensorAt(query_at, 4);
+  const AtenTensor* key = call.TensorAt(query_at + 1, 4);
+  if (query == nullptr || key == nullptr || !query->type) {
+    return std::nullopt;
+  }
+  const std::size_t heads = form->heads_before_length ? 1 : 2;
+  const std::size_t length = form->heads_before_length ? 2 : 1;
+  Operator op(OperatorKind::kAttention, *query->type);
+  op.Set(kB, query->dims[0]).Set(kHeads, query->dims[heads]);
+  op.Set(kKvHeads, key->dims[heads]).Set(kHeadSize, query->dims[3]);
+  op.Set(kQueryLength, query->dims[length]).Set(kKeyLength, key->dims[length]);
+  op.Set(kCausal, call.IsTrueAt(form->causal) ? 1 : 0);
+  op.Set(kDropout, call.NumberAt(form->dropout).value_or(0) > 0 ? 1 : 0);
+  op.Set(kBackend, form->backend).Set(kPass, form->is_backward ? "bwd" : "fwd");
+  return std::vector{op};
+}
+
+constexpr auto kAttentionMappings = [] {
+  std::array<Mapping, kAttentionForms.size()> mappings{};
+  for (std::size_t i = 0; i < kAttentionForms.size(); ++i) {
+    // The public operators only add layout copies, which are nested calls.
+    const bool only_passes_on =
+        kAttentionForms[i].name.find("scaled_dot_product") != std::string_view::npos;
+    mappings[i] = {kAttentionForms[i].name, MapAttention, only_passes_on};
+  }
+  return mappings;
+}();
+
 }  // namespace
 
+std::span<const Mapping> AttentionMappings() {
+  return kAttentionMappings;
+}
+
 std::span<const Mapping> MatrixMappings() {
-  return kMappings;
+  return kGemmMappings;
 }
 
 }  // namespace orrery::kernel

@@ -1,3 +1,5 @@
+#include "orrery/memory/diff/diff.h"
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -6,9 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/memory/diff/kernel_diff.h"
-#include "orrery/memory/diff/site_diff.h"
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/recording_test.h"
 #include "orrery/memory/timeline/timeline.h"
 
 namespace orrery::memory::diff {

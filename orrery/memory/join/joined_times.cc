@@ -4,16 +4,20 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
+#include "orrery/base/check.h"
 #include "orrery/memory/join/launch_match.h"
-#include "orrery/memory/join/moved_clock.h"
-#include "orrery/memory/kernel_name.h"
+#include "orrery/memory/names.h"
+#include "orrery/trace/clock_alignment.h"
 
 namespace orrery::memory {
 namespace {
 
 using trace::ActivityKind;
 using trace::Trace;
+
+__extension__ using Product = __int128;  // of two times
 
 TimesJoin CountMatches(const Trace& accesses, const LaunchMatch& match) {
   TimesJoin join{.num_only_in_times = match.num_only_second, .is_cut = match.is_cut};
@@ -58,7 +62,7 @@ void TakeTimes(const Trace& times, const LaunchMatch& match, Trace& accesses) {
   }
 }
 
-// Streams that run side by side begin in another order than they were asked in.
+// Concurrent streams begin in another order than they were launched.
 void SortActivities(Trace& trace) {
   const trace::Activities& work = trace.activities;
   std::vector<RowId> order(work.size());
@@ -83,6 +87,34 @@ void SortActivities(Trace& trace) {
 }
 
 }  // namespace
+
+MovedClock::MovedClock(std::vector<ClockAnchor> anchors) : anchors_(std::move(anchors)) {
+  ORRERY_CHECK(!anchors_.empty(), "a clock is moved by what is known on both");
+  std::ranges::sort(anchors_, {}, [](const ClockAnchor& anchor) {
+    return std::tie(anchor.from_ns, anchor.to_ns);
+  });
+  for (std::size_t i = anchors_.size() - 1; i > 0; --i) {
+    anchors_[i - 1].to_ns = std::min(anchors_[i - 1].to_ns, anchors_[i].to_ns);
+  }
+  const auto rest = std::ranges::unique(anchors_, {}, &ClockAnchor::from_ns);
+  anchors_.erase(rest.begin(), rest.end());
+}
+
+std::int64_t MovedClock::At(std::int64_t time_ns) const {
+  const auto after = std::ranges::upper_bound(anchors_, time_ns, {}, &ClockAnchor::from_ns);
+  const ClockAnchor& before = after == anchors_.begin() ? *after : *(after - 1);
+  const std::int64_t passed_ns = time_ns - before.from_ns;
+  if (after == anchors_.begin() || after == anchors_.end()) {
+    return before.to_ns + passed_ns;
+  }
+  return before.to_ns +
+         static_cast<std::int64_t>(static_cast<Product>(after->to_ns - before.to_ns) * passed_ns /
+                                   (after->from_ns - before.from_ns));
+}
+
+void MoveRows(const MovedClock& clock, trace::Trace& trace) {
+  trace::MoveTimes(trace, [&](std::int64_t time_ns) { return clock.At(time_ns); });
+}
 
 TimesJoin GiveTimes(const Trace& times, Trace& accesses) {
   const LaunchMatch match = MatchLaunches(accesses, times);

@@ -1,12 +1,31 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory {
+
+/// A moment on the clocks of two runs.
+struct ClockAnchor {
+  std::int64_t from_ns = 0;
+  std::int64_t to_ns = 0;
+};
+
+/// Maps times from the clock of one run to that of another, linearly between anchors and shifted
+/// outside of them. Times keep their order: anchors that would go back are moved forward, so that
+/// host work before a launch is never placed after the begin of the launched work.
+class MovedClock {
+ public:
+  /// At least one anchor, in any order.
+  explicit MovedClock(std::vector<ClockAnchor> anchors);
+
+  [[nodiscard]] std::int64_t At(std::int64_t time_ns) const;
+
+ private:
+  std::vector<ClockAnchor> anchors_;  // both columns ascend
+};
+
+/// Moves the times of all rows of a trace.
+void MoveRows(const MovedClock& clock, trace::Trace& trace);
 
 /// What came of giving the work of one run the times of another.
 struct TimesJoin {
@@ -34,11 +53,9 @@ struct TimesJoin {
   bool operator==(const TimesJoin&) const = default;
 };
 
-/// Gives the device work of a recording of accesses the begin and duration of the same work in
-/// `times`, another run of the program (see MatchLaunches). Work without a partner has no duration.
-/// All other rows move to the clock of `times`, each to its place between the launches before and
-/// after it, so that the trace has one clock again. Objects keep their addresses: nothing of
-/// `times` but its times is taken. Where no work is the same the trace stays as it was.
+/// Copies begin and duration of the same device work from `times`, another run of the program (see
+/// MatchLaunches), into a recording of accesses. Work without a partner has no duration. All other
+/// rows move to the clock of `times`. Without any match the trace is unchanged.
 [[nodiscard]] TimesJoin GiveTimes(const trace::Trace& times, trace::Trace& accesses);
 
 }  // namespace orrery::memory

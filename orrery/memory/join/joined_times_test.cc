@@ -4,7 +4,7 @@
 
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/recorded_work.h"
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,35 +1,34 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "orrery/base/common_subsequence.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 
-/// Which positions of two sequences hold the same.
+/// Equal positions of two sequences.
 struct SequenceAlignment {
   std::vector<IndexPair> pairs = {};  // in order
-  bool is_cut = false;                // what comes behind the pairs differs too much to be aligned
+  bool is_cut = false;                // the rest after the pairs differs too much to be aligned
 };
 
-/// Aligns two sequences: what they begin and end with alike as it stands, what is between by a
-/// longest common subsequence. Equal sequences cost one pass. Runs of one program differ in a few
-/// places; one may also go on for longer, so a rest of which the other has nothing is cheap too.
+/// Aligns two sequences: common prefix and suffix as they stand, the middle by a longest common
+/// subsequence. Equal sequences cost one pass, and so does a rest that only one of them has.
 [[nodiscard]] SequenceAlignment AlignSequences(std::span<const std::uint64_t> first,
                                                std::span<const std::uint64_t> second);
 
-/// Which device work of two runs is the same.
+/// The same device work of two runs.
 struct LaunchMatch {
   std::vector<RowId> partners = {};  // of each activity of the first run; or kNoRow
   std::int64_t num_only_second = 0;
   bool is_cut = false;
 };
 
-/// Matches kernels, copies and sets of two runs of one program by order, name and size, never by
-/// address or time.
+/// Matches kernels, memcpys and memsets of two runs of one program by launch order, name and size,
+/// never by address or time. Devices are paired by number (two single ones in any case). Streams
+/// are paired where a device has as many in both runs: by number if these are equal, else in order
+/// of their first work. Otherwise all streams of the device form one sequence.
 [[nodiscard]] LaunchMatch MatchLaunches(const trace::Trace& first, const trace::Trace& second);
 
 }  // namespace orrery::memory

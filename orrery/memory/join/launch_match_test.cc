@@ -6,8 +6,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/memory/join/launch_sequence.h"
-
 namespace orrery::memory {
 namespace {
 

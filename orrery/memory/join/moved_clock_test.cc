@@ -1,9 +1,9 @@
-#include "orrery/memory/join/moved_clock.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/memory/join/joined_times.h"
 
 namespace orrery::memory {
 namespace {

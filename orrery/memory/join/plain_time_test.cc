@@ -1,6 +1,6 @@
-#include "orrery/memory/join/plain_time.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/memory/overhead.h"
 
 namespace orrery::memory {
 namespace {

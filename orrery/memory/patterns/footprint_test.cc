@@ -1,5 +1,3 @@
-#include "orrery/memory/patterns/footprint.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -7,7 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/patterns/pattern_search.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory::patterns {
 namespace {

@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 
-#include "orrery/memory/patterns/pages.h"
 #include "orrery/memory/patterns/pattern_search.h"
 
 namespace orrery::memory::patterns {
@@ -29,7 +28,7 @@ std::vector<AddressRange> TouchedOf(const ObjectUses& uses, const Use& use) {
   return Joined(std::move(touched));
 }
 
-void LookForOverallocation(PatternSearch& search, const Use& use) {
+void FindOverallocation(PatternSearch& search, const Use& use) {
   const std::int64_t bytes = search.uses().BytesOf(use);
   const std::int64_t touched = BytesOf(TouchedOf(search.uses(), use));
   if (Percent(touched, bytes) < search.options().touched_percent) {
@@ -67,7 +66,7 @@ std::vector<CountedRange> CountsOf(const ObjectUses& uses, const Use& use) {
 }
 
 // Mean and deviation over the bytes that are touched.
-void LookForUnevenAccess(PatternSearch& search, const Use& use) {
+void FindUnevenAccess(PatternSearch& search, const Use& use) {
   const std::vector<CountedRange> counts = CountsOf(search.uses(), use);
   double bytes = 0;
   double sum = 0;
@@ -142,7 +141,7 @@ class Slices {
 };
 
 // All accesses must have pages or an extent of their own.
-void LookForStructuredAccess(PatternSearch& search, const Use& use) {
+void FindStructuredAccess(PatternSearch& search, const Use& use) {
   const ObjectUses& uses = search.uses();
   const std::int64_t bytes = uses.BytesOf(use);
   Slices slices;
@@ -164,9 +163,9 @@ void LookForStructuredAccess(PatternSearch& search, const Use& use) {
 void FindPagePatterns(PatternSearch& search) {
   for (const Use& use : search.uses().all()) {
     if (!use.accesses.empty() && search.IsLargeEnough(use)) {
-      LookForOverallocation(search, use);
-      LookForUnevenAccess(search, use);
-      LookForStructuredAccess(search, use);
+      FindOverallocation(search, use);
+      FindUnevenAccess(search, use);
+      FindStructuredAccess(search, use);
     }
   }
 }

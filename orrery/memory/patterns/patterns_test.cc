@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory::patterns {
 namespace {

@@ -8,7 +8,6 @@
 
 #include <fmt/core.h>
 
-#include "orrery/memory/patterns/pages.h"
 #include "orrery/memory/patterns/pattern_search.h"
 
 namespace orrery::memory::patterns {
@@ -26,12 +25,12 @@ bool WritesAll(const ObjectUses& uses, const Use& use, const Access& access) {
   }
   const ActivityKind kind = uses.trace().activities.kind[touches.activity[access.touch]];
   return kind == ActivityKind::kMemcpy || kind == ActivityKind::kMemset ||
-         TouchedBytes(uses, use, access) == bytes;
+         BytesOf(Joined(PagesOf(uses, use, access))) == bytes;
 }
 
 void FindDeadWrites(PatternSearch& search, const Use& use) {
   const ObjectUses& uses = search.uses();
-  const Access* unread = nullptr;  // the last full write that nobody read
+  const Access* unread = nullptr;  // the last full write without a read
   std::int64_t num_dead = 0;
   for (const Access& access : use.accesses) {
     const bool is_full = WritesAll(uses, use, access);
@@ -56,12 +55,12 @@ class CopySearch {
  public:
   explicit CopySearch(PatternSearch& search) : search_(search), uses_(search.uses()) {}
 
-  void Look() {
+  void Check() {
     for (std::size_t position = 0; position < uses_.work().size(); ++position) {
       const WorkItem item = uses_.work().At(position);
       if (item.activity != kNoRow &&
           search_.trace().activities.kind[item.activity] == ActivityKind::kMemcpy) {
-        LookAt(item, position);
+        CheckCopy(item, position);
       }
     }
     Report();
@@ -79,7 +78,7 @@ class CopySearch {
     bool is_fact = true;
   };
 
-  void LookAt(const WorkItem& item, std::size_t position) {
+  void CheckCopy(const WorkItem& item, std::size_t position) {
     const trace::Touches& touches = search_.trace().touches;
     RowId source = kNoRow;
     RowId destination = kNoRow;
@@ -170,7 +169,7 @@ void FindWritePatterns(PatternSearch& search) {
       FindDeadWrites(search, use);
     }
   }
-  CopySearch(search).Look();
+  CopySearch(search).Check();
 }
 
 }  // namespace orrery::memory::patterns

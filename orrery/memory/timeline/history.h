@@ -1,13 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <vector>
 
-#include "orrery/base/string_table.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory::timeline {
@@ -69,17 +64,9 @@ struct Change {
 struct MemoryHistory {
   std::vector<Place> places;  // in order
   std::vector<Life> lives;
-  std::vector<Change> changes;  // in order
-  std::array<bool, kNumLayers> has_layer = {};
+  std::vector<Change> changes;          // in order
   std::int64_t num_unknown_frees = 0;   // of memory from before the recording
   std::int64_t largest_difference = 0;  // between the allocator's totals and the sum of changes
-
-  [[nodiscard]] bool Has(Layer layer) const { return has_layer[static_cast<std::size_t>(layer)]; }
-
-  /// The layer whose peak is explained: the allocator's, else the driver's.
-  [[nodiscard]] Layer MainLayer() const {
-    return Has(Layer::kAllocated) || !Has(Layer::kDriver) ? Layer::kAllocated : Layer::kDriver;
-  }
 };
 
 /// Order: time, then the number of the event; what has no number is given back before it is taken.

@@ -1,14 +1,13 @@
 #include "orrery/memory/timeline/timeline.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
 
-#include "orrery/memory/timeline/category.h"
-#include "orrery/memory/timeline/operator_index.h"
-#include "orrery/memory/timeline/site.h"
+#include "orrery/memory/timeline/attribution.h"
 
 namespace orrery::memory::timeline {
 namespace {
@@ -24,9 +23,7 @@ std::vector<NamedBytes> LargestFirst(const std::map<std::string, NamedBytes>& by
       list.push_back(named);
     }
   }
-  std::stable_sort(list.begin(), list.end(), [](const NamedBytes& lhs, const NamedBytes& rhs) {
-    return lhs.bytes > rhs.bytes;
-  });
+  std::ranges::stable_sort(list, std::greater<>(), &NamedBytes::bytes);
   return list;
 }
 
@@ -149,10 +146,8 @@ class PlaceWriter {
   }
 
   void SortOwners() {
-    std::vector<Owner>& owners = timeline_.peak.owners;
-    std::sort(owners.begin(), owners.end(), [&](const Owner& lhs, const Owner& rhs) {
-      return std::tuple(-history_.lives[lhs.life].bytes, lhs.life) <
-             std::tuple(-history_.lives[rhs.life].bytes, rhs.life);
+    std::ranges::sort(timeline_.peak.owners, {}, [&](const Owner& owner) {
+      return std::pair(-history_.lives[owner.life].bytes, owner.life);
     });
   }
 
@@ -196,7 +191,7 @@ class PlaceWriter {
     }
     const RowId host_op = history_.lives[change.life].host_op;
     return host_op == kNoRow ? std::string_view("no operator")
-                                    : trace_.Text(trace_.host_ops.name[operators_.RootOf(host_op)]);
+                             : trace_.Text(trace_.host_ops.name[operators_.RootOf(host_op)]);
   }
 
   void AddColumns(const TimelineOptions& options) {
@@ -218,10 +213,8 @@ class PlaceWriter {
     for (const auto& [name, bytes] : highest) {
       columns.names.emplace_back(name);
     }
-    std::stable_sort(columns.names.begin(), columns.names.end(),
-                     [&](const std::string& lhs, const std::string& rhs) {
-                       return highest.at(lhs) > highest.at(rhs);
-                     });
+    std::ranges::stable_sort(columns.names, std::greater<>(),
+                             [&](const std::string& name) { return highest.at(name); });
     for (auto& bytes_of_name : held_at) {
       std::vector<std::int64_t>& column = columns.bytes.emplace_back();
       for (const std::string& name : columns.names) {
@@ -249,15 +242,9 @@ std::int64_t Timeline::HighestOf(Layer layer) const {
 }
 
 std::int64_t Timeline::Position(std::size_t point, Axis axis) const {
-  switch (axis) {
-    case Axis::kTime:
-      return points[point].time_ns - points.front().time_ns;
-    case Axis::kEvent:
-      return static_cast<std::int64_t>(point);
-    case Axis::kOperator:
-      break;
-  }
-  return std::max<std::int64_t>(points[point].operator_number, 0);
+  return axis == Axis::kTime    ? points[point].time_ns - points.front().time_ns
+         : axis == Axis::kEvent ? static_cast<std::int64_t>(point)
+                                : std::max<std::int64_t>(points[point].operator_number, 0);
 }
 
 std::vector<Timeline> TimelinesOf(const trace::Trace& trace, const MemoryHistory& history,

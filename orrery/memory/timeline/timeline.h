@@ -2,11 +2,7 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "orrery/memory/timeline/history.h"
 #include "orrery/trace/trace.h"

@@ -11,9 +11,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/memory/timeline/alignment.h"
-#include "orrery/memory/timeline/category.h"
-#include "orrery/memory/timeline/rank_spread.h"
+#include "orrery/memory/timeline/attribution.h"
+#include "orrery/memory/timeline/comparison.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory::timeline {

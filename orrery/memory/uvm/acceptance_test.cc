@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "orrery/memory/uvm/collect.h"
-#include "orrery/memory/uvm/comparison.h"
-#include "orrery/memory/uvm/test_net.h"
-#include "orrery/memory/uvm/workload_builder.h"
+#include "orrery/memory/uvm/net_test.h"
+#include "orrery/memory/uvm/simulation.h"
+#include "orrery/memory/uvm/workload.h"
 
 // The rules that the reference on memory profiling sets before any number is quoted (section 15):
 // (1) to (3) on two training steps; (4) to (6) are properties in oracle_test.cc.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "orrery/hardware/gpu.h"
 #include "orrery/memory/uvm/parameters.h"
 #include "orrery/memory/uvm/workload.h"
@@ -13,9 +11,9 @@ namespace orrery::memory::uvm {
 struct Basis {
   std::int32_t device = -1;
   std::int64_t works = 0;
-  std::int64_t works_elsewhere = 0;  // on other devices: left out
-  std::int64_t works_before = 0;     // the first step: not simulated
-  std::int64_t works_blind = 0;      // no touch of managed memory is known
+  std::int64_t works_elsewhere = 0;        // on other devices: left out
+  std::int64_t works_before = 0;           // the first step: not simulated
+  std::int64_t works_without_touches = 0;  // no touch of managed memory is known
   std::int64_t touches_by_page = 0;
   std::int64_t touches_by_extent = 0;    // of copies, sets and descriptors
   std::int64_t touches_whole = 0;        // counted, without pages: the object counts in full
@@ -29,11 +27,10 @@ struct Collected {
   Basis basis;
 };
 
-/// Makes a workload of a recording, for the device with most work. Pages where they were recorded,
-/// else the extent, else the whole object; launches that were seen exactly need no arguments.
-/// Operators are the outermost ones around a launch; work without one is an operator of its own.
-/// Where the recording has steps, work before the first one is not simulated: what it touched lies on
-/// the host when the first step begins, as if the host had loaded it.
+/// Builds a workload from a recording, for the device with most work. Touches are recorded pages,
+/// else the extent, else the whole object. Operators are the outermost ones around a launch; work
+/// without one is an operator of its own. Work before the first step is not simulated; what it
+/// touched is on the host when the first step begins.
 [[nodiscard]] Collected Collect(const trace::Trace& trace, const Parameters& parameters,
                                 const hardware::Gpu& gpu);
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/memory/test_recording.h"
+#include "orrery/memory/recording_test.h"
 
 namespace orrery::memory::uvm {
 namespace {
@@ -75,7 +75,7 @@ TEST(UvmCollectTest, ArgumentsCountAsWholeObjectsWhereNothingBetterIsKnown) {
   const Collected collected = CollectOn(recording.trace);
 
   EXPECT_EQ(collected.basis.touches_by_argument, 1);
-  EXPECT_EQ(collected.basis.works_blind, 1);
+  EXPECT_EQ(collected.basis.works_without_touches, 1);
   EXPECT_EQ(collected.workload.works[1].num_touches, 1U);
 }
 

@@ -1,13 +1,12 @@
-#include "orrery/memory/uvm/faults.h"
-
 #include <gtest/gtest.h>
 
-#include "orrery/memory/uvm/test_machine.h"
+#include "orrery/memory/uvm/machine_test.h"
+#include "orrery/memory/uvm/residency.h"
 
 namespace orrery::memory::uvm {
 namespace {
 
-FaultFigures ServeAll(const Workload& workload, int max_faults, std::optional<PrefetchTree> tree) {
+FaultCounts ServeAll(const Workload& workload, int max_faults, std::optional<PrefetchTree> tree) {
   Residency residency(workload, 100 * kBlock);
   return FaultServer(max_faults, tree, residency).Serve(workload.touches, workload.pages_per_block);
 }
@@ -17,7 +16,7 @@ TEST(FaultServerTest, BatchesFillUpAndGroupTheirPagesByBlock) {
   WorkloadBuilder builder = TestBuilder();
   AddUse(builder, 0, AddAlone(builder, 3), AddAlone(builder, 3));
 
-  const FaultFigures figures = ServeAll(builder.Finish(), 4, {});
+  const FaultCounts figures = ServeAll(builder.Finish(), 4, {});
 
   EXPECT_EQ(figures.faults, 6);
   EXPECT_EQ(figures.batches, 2);
@@ -31,7 +30,7 @@ TEST(FaultServerTest, PagesThatAreTouchedTwiceFaultOnce) {
   const std::size_t other = AddAlone(builder, 1);
   AddUse(builder, 0, object, other, object);
 
-  const FaultFigures figures = ServeAll(builder.Finish(), 256, {});
+  const FaultCounts figures = ServeAll(builder.Finish(), 256, {});
 
   EXPECT_EQ(figures.faults, 4);
   EXPECT_EQ(figures.batches, 1);
@@ -54,7 +53,7 @@ TEST(FaultServerTest, WhatTheDriverPrefetchesDoesNotFault) {
   const PrefetchTree tree = TestParameters().Tree();
 
   EXPECT_EQ(ServeAll(workload, 2, tree).faults, 4);
-  const FaultFigures figures = ServeAll(workload, 3, tree);
+  const FaultCounts figures = ServeAll(workload, 3, tree);
   EXPECT_EQ(figures.faults, 3);
   EXPECT_EQ(figures.batches, 1);
   EXPECT_EQ(figures.moved.pages_in, 4);

@@ -1,19 +1,18 @@
-#include "orrery/memory/uvm/oracle.h"
-
 #include <algorithm>
 #include <limits>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "orrery/memory/uvm/releases.h"
+#include "orrery/memory/uvm/simulation.h"
 
 namespace orrery::memory::uvm {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-/// Cuts pages where a touch, a root or data begin or end: the pages of a piece have one fate.
+/// Splits pages where a touch, a root or data begin or end: the pages of a piece are always moved
+/// together.
 class Pieces {
  public:
   struct Span {
@@ -22,40 +21,34 @@ class Pieces {
   };
 
   explicit Pieces(const Workload& workload) {
-    for (const Root& root : workload.roots) {
-      Cut(root.pages);
-    }
-    for (const Touch& touch : workload.touches) {
-      Cut(touch.pages);
-    }
-    for (const PageRange& range : workload.filled) {
-      Cut(range);
-    }
-    std::ranges::sort(cuts_);
-    cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
+    std::ranges::for_each(workload.roots, [&](const Root& root) { Split(root.pages); });
+    std::ranges::for_each(workload.touches, [&](const Touch& touch) { Split(touch.pages); });
+    std::ranges::for_each(workload.filled, [&](const PageRange& range) { Split(range); });
+    std::ranges::sort(bounds_);
+    bounds_.erase(std::unique(bounds_.begin(), bounds_.end()), bounds_.end());
   }
 
-  [[nodiscard]] std::size_t size() const { return cuts_.empty() ? 0 : cuts_.size() - 1; }
+  [[nodiscard]] std::size_t size() const { return bounds_.empty() ? 0 : bounds_.size() - 1; }
 
   [[nodiscard]] Span Of(const PageRange& range) const {
     return {IndexOf(range.first), IndexOf(range.end())};
   }
 
   [[nodiscard]] std::int64_t NumPages(std::size_t piece) const {
-    return cuts_[piece + 1] - cuts_[piece];
+    return bounds_[piece + 1] - bounds_[piece];
   }
 
  private:
-  void Cut(const PageRange& range) {
-    cuts_.push_back(range.first);
-    cuts_.push_back(range.end());
+  void Split(const PageRange& range) {
+    bounds_.push_back(range.first);
+    bounds_.push_back(range.end());
   }
 
   [[nodiscard]] std::size_t IndexOf(std::int64_t page) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, page) - cuts_.begin());
+    return static_cast<std::size_t>(std::ranges::lower_bound(bounds_, page) - bounds_.begin());
   }
 
-  std::vector<std::int64_t> cuts_;
+  std::vector<std::int64_t> bounds_;
 };
 
 class Oracle {
@@ -79,7 +72,7 @@ class Oracle {
     }
   }
 
-  Movement SimulatePolicy() {
+  Movement Simulate() {
     LookBack();
     for (int iteration = 0; iteration < iterations_; ++iteration) {
       for (std::size_t work = 0; work <= workload_.works.size(); ++work) {
@@ -206,7 +199,7 @@ class Oracle {
 }  // namespace
 
 Movement OracleMovement(const Workload& workload, std::int64_t capacity_bytes, int iterations) {
-  return Oracle(workload, capacity_bytes, iterations).SimulatePolicy();
+  return Oracle(workload, capacity_bytes, iterations).Simulate();
 }
 
 }  // namespace orrery::memory::uvm

@@ -1,4 +1,3 @@
-#include "orrery/memory/uvm/oracle.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/memory/uvm/machine_test.h"
 #include "orrery/memory/uvm/simulation.h"
-#include "orrery/memory/uvm/test_machine.h"
 
 // Properties (4), (5) and (6) of the reference on memory profiling, section 15.
 
@@ -58,9 +57,9 @@ Workload AnyWorkload() {
 constexpr std::int64_t kPlenty = 1000 * kBlock;
 
 Outcome RunPolicy(const Workload& workload, const Policy& policy, std::int64_t capacity_bytes,
-                   int iterations) {
+                  int iterations) {
   return SimulatePolicy(workload, TestParameters(), TestRates(), policy,
-              {.capacity_bytes = capacity_bytes, .iterations = iterations});
+                        {.capacity_bytes = capacity_bytes, .iterations = iterations});
 }
 
 // (4) Memory that is freed and touched again counts again, so nothing is freed here.

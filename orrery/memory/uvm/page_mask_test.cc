@@ -1,7 +1,7 @@
-#include "orrery/memory/uvm/page_mask.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/memory/uvm/workload.h"
 
 namespace orrery::memory::uvm {
 namespace {

@@ -48,10 +48,6 @@ Parameters ReadParameters(const char* costs_key, const char* cost_source) {
   return parameters;
 }
 
-bool IsPowerOfTwo(std::int64_t value) {
-  return value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value));
-}
-
 double Seconds(std::int64_t pages, std::int64_t page_bytes, Bandwidth rate) {
   return static_cast<double>(pages * page_bytes) / rate.bytes_per_second;
 }
@@ -79,7 +75,8 @@ const Parameters& PublishedParameters() {
 Status CheckParameters(const Parameters& parameters) {
   const std::int64_t page = parameters.page_bytes;
   const std::int64_t least = parameters.block_bytes / PageMask::kMaxPages;
-  if (!IsPowerOfTwo(page) || page < least || page > parameters.leaf_bytes) {
+  if (page <= 0 || !std::has_single_bit(static_cast<std::uint64_t>(page)) || page < least ||
+      page > parameters.leaf_bytes) {
     return Fail(Error::Kind::kInvalidInput,
                 fmt::format("a page must be a power of two from {} to {} bytes: {}", least,
                             parameters.leaf_bytes, page));

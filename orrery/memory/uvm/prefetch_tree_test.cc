@@ -1,6 +1,6 @@
-#include "orrery/memory/uvm/prefetch_tree.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/memory/uvm/residency.h"
 
 namespace orrery::memory::uvm {
 namespace {

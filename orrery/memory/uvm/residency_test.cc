@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/memory/uvm/test_machine.h"
+#include "orrery/memory/uvm/machine_test.h"
 
 namespace orrery::memory::uvm {
 namespace {

@@ -1,19 +1,32 @@
 #include "orrery/memory/uvm/simulation.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "orrery/memory/uvm/releases.h"
+#include <fmt/format.h>
 
 namespace orrery::memory::uvm {
 namespace {
 
-class Player {
+std::vector<std::size_t> ContainersOf(const Workload& workload,
+                                      const std::vector<std::size_t>& objects) {
+  std::vector<std::size_t> containers;
+  for (const std::size_t object : objects) {
+    containers.push_back(workload.objects[object].container);
+  }
+  std::ranges::sort(containers);
+  containers.erase(std::unique(containers.begin(), containers.end()), containers.end());
+  return containers;
+}
+
+class PolicySimulator {
  public:
-  Player(const Workload& workload, const Parameters& parameters, const Rates& rates,
-         const Policy& policy, const PolicyOptions& options)
+  PolicySimulator(const Workload& workload, const Parameters& parameters, const Rates& rates,
+                  const Policy& policy, const PolicyOptions& options)
       : workload_(workload),
         parameters_(parameters),
         rates_(rates),
@@ -31,11 +44,11 @@ class Player {
     next_ready_ns_.resize(workload.operators.size());
   }
 
-  Outcome SimulatePolicy() {
+  Outcome Simulate() {
     for (iteration_ = 0; iteration_ < options_.iterations; ++iteration_) {
       ready_ns_.swap(next_ready_ns_);
       next_ready_ns_.assign(workload_.operators.size(), 0);
-      PlayIteration();
+      SimulateIteration();
     }
     outcome_.total_ns = now_ns_;
     outcome_.bounced_blocks = residency_.NumBouncedBlocks();
@@ -44,7 +57,7 @@ class Player {
   }
 
  private:
-  void PlayIteration() {
+  void SimulateIteration() {
     for (std::size_t work = 0; work < workload_.works.size(); ++work) {
       for (const std::size_t root : releases_.Before(work)) {
         residency_.Release(root);
@@ -129,11 +142,11 @@ class Player {
 
   void Run(const Work& work) {
     const std::int64_t begin_ns = std::max(now_ns_, ready_ns_[work.op]);
-    const FaultFigures faults =
+    const FaultCounts faults =
         server_.Serve(std::span(workload_.touches).subspan(work.first_touch, work.num_touches),
                       workload_.pages_per_block);
     const std::int64_t end_ns = RunThrough(faults, work.duration_ns, begin_ns);
-    OperatorFigures& of_operator = outcome_.of_operator[work.op];
+    OperatorCosts& of_operator = outcome_.of_operator[work.op];
     of_operator.faults += faults;
     of_operator.kernel_ns += work.duration_ns;
     of_operator.stall_ns += end_ns - now_ns_ - work.duration_ns;
@@ -147,7 +160,7 @@ class Player {
   // Returns when a kernel ends that misses pages. Its computation is spread evenly over its
   // batches, and each part runs while the next batch is served: of n parts, the longer of service
   // and computation counts in full, and one part of the other.
-  std::int64_t RunThrough(const FaultFigures& faults, std::int64_t duration_ns,
+  std::int64_t RunThrough(const FaultCounts& faults, std::int64_t duration_ns,
                           std::int64_t begin_ns) {
     if (faults.batches == 0) {
       return begin_ns + duration_ns;
@@ -159,7 +172,7 @@ class Player {
                                service_ns / faults.batches + duration_ns);
   }
 
-  [[nodiscard]] std::int64_t ServiceTime(const FaultFigures& faults) const {
+  [[nodiscard]] std::int64_t ServiceTime(const FaultCounts& faults) const {
     return parameters_.wake_ns + faults.batches * parameters_.batch_latency_ns +
            faults.blocks * parameters_.block_service_ns +
            MoveTime(faults.moved, workload_.page_bytes, rates_.fault, rates_);
@@ -176,23 +189,105 @@ class Player {
   FaultServer server_;
   int iteration_ = 0;
   std::int64_t now_ns_ = 0;
-  std::int64_t copies_end_ns_ = 0;           // of all that was asked for
+  std::int64_t copies_end_ns_ = 0;           // of all requested pages
   std::vector<std::int64_t> ready_ns_;       // [operator]: when its prefetched pages are there
   std::vector<std::int64_t> next_ready_ns_;  // … of the next iteration
   Outcome outcome_;
 };
 
+std::int64_t PagesOf(const Workload& workload, const Policy& policy) {
+  std::int64_t pages = 0;
+  for (const std::vector<std::size_t>& objects : ScheduleOf(workload, policy)) {
+    for (const std::size_t object : objects) {
+      pages += workload.objects[object].pages.count;
+    }
+  }
+  return pages;
+}
+
 }  // namespace
 
-Movement Outcome::Moved() const {
-  Movement moved = faults.moved;
-  moved += prefetched;
-  return moved;
+std::string PolicyName(const Policy& policy) {
+  constexpr std::array<std::string_view, 4> kNames{"none", "driver", "object", "tensor"};
+  const std::string name(kNames[static_cast<std::size_t>(policy.kind)]);
+  return policy.lookahead == 0 ? name : fmt::format("{}+{}", name, policy.lookahead);
+}
+
+std::vector<std::vector<std::size_t>> ScheduleOf(const Workload& workload, const Policy& policy) {
+  std::vector<std::vector<std::size_t>> schedule(workload.operators.size());
+  for (std::size_t op = 0; op < schedule.size(); ++op) {
+    const std::vector<std::size_t>& touched = workload.operators[op].objects;
+    if (policy.kind == Policy::Kind::kTensor) {
+      schedule[op] = touched;
+    } else if (policy.kind == Policy::Kind::kObject) {
+      schedule[op] = ContainersOf(workload, touched);
+    }
+  }
+  return schedule;
 }
 
 Outcome SimulatePolicy(const Workload& workload, const Parameters& parameters, const Rates& rates,
-             const Policy& policy, const PolicyOptions& options) {
-  return Player(workload, parameters, rates, policy, options).SimulatePolicy();
+                       const Policy& policy, const PolicyOptions& options) {
+  return PolicySimulator(workload, parameters, rates, policy, options).Simulate();
+}
+
+const Outcome& Comparison::Of(Policy::Kind kind) const {
+  return *std::ranges::find_if(outcomes,
+                               [&](const Outcome& outcome) { return outcome.policy.kind == kind; });
+}
+
+Comparison Compare(const Workload& workload, const Parameters& parameters, const Rates& rates,
+                   const PolicyOptions& options) {
+  Comparison comparison{.options = options, .oracle = {}};
+  const auto simulation = [&](const Policy& policy) {
+    return SimulatePolicy(workload, parameters, rates, policy, options);
+  };
+  for (const Policy::Kind kind :
+       {Policy::Kind::kNone, Policy::Kind::kDriver, Policy::Kind::kObject, Policy::Kind::kTensor}) {
+    comparison.outcomes.push_back(simulation({.kind = kind}));
+  }
+  Policy best{.kind = Policy::Kind::kTensor};
+  std::int64_t best_ns = comparison.outcomes.back().total_ns;
+  for (int lookahead = 1; lookahead <= parameters.max_lookahead; ++lookahead) {
+    const Policy policy{.kind = Policy::Kind::kTensor, .lookahead = lookahead};
+    comparison.lookaheads.push_back(simulation(policy));
+    comparison.lookaheads.back().of_operator.clear();
+    comparison.lookaheads.back().of_root.clear();
+    if (comparison.lookaheads.back().total_ns < best_ns) {
+      best = policy;
+      best_ns = comparison.lookaheads.back().total_ns;
+    }
+  }
+  comparison.outcomes.push_back(simulation(best));
+  comparison.oracle = OracleMovement(workload, options.capacity_bytes, options.iterations);
+  const Movement copied{.pages_in = comparison.oracle.pages_copied,
+                        .pages_copied = comparison.oracle.pages_copied};
+  comparison.oracle_ns = std::max(comparison.outcomes.front().kernel_ns,
+                                  MoveTime(copied, workload.page_bytes, rates.prefetch, rates));
+  return comparison;
+}
+
+double RelativeTime(const Comparison& comparison, std::int64_t time_ns) {
+  const std::int64_t none_ns = comparison.outcomes.front().total_ns;
+  return none_ns == 0 ? 1 : static_cast<double>(time_ns) / static_cast<double>(none_ns);
+}
+
+double SegmentUse(const Workload& workload) {
+  const std::int64_t used = PagesOf(workload, {.kind = Policy::Kind::kTensor});
+  const std::int64_t whole = PagesOf(workload, {.kind = Policy::Kind::kObject});
+  return whole == 0 ? 1 : static_cast<double>(used) / static_cast<double>(whole);
+}
+
+std::int64_t MeanSegmentBytes(const Workload& workload) {
+  const std::int64_t pages = PagesOf(workload, {.kind = Policy::Kind::kObject});
+  const auto num_operators = static_cast<std::int64_t>(workload.operators.size());
+  return num_operators == 0 ? 0 : pages * workload.page_bytes / num_operators;
+}
+
+std::int64_t CapacityOf(const Workload& workload, double factor) {
+  const auto bytes =
+      static_cast<std::int64_t>(std::floor(static_cast<double>(workload.footprint_bytes) / factor));
+  return std::max(bytes, workload.page_bytes * workload.pages_per_block);
 }
 
 }  // namespace orrery::memory::uvm

@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/memory/uvm/oracle.h"
-#include "orrery/memory/uvm/test_machine.h"
+#include "orrery/memory/uvm/machine_test.h"
 
 namespace orrery::memory::uvm {
 namespace {
@@ -17,9 +16,9 @@ using Kind = Policy::Kind;
 constexpr std::int64_t kPlenty = 1000 * kBlock;
 
 Outcome RunPolicy(const Workload& workload, const Policy& policy, std::int64_t capacity_bytes,
-                   int iterations = 1) {
+                  int iterations = 1) {
   return SimulatePolicy(workload, TestParameters(), TestRates(), policy,
-              {.capacity_bytes = capacity_bytes, .iterations = iterations});
+                        {.capacity_bytes = capacity_bytes, .iterations = iterations});
 }
 
 // Ten objects of one block (four pages), each touched by an operator of its own for 1,000 ns.
@@ -93,8 +92,9 @@ TEST(UvmSimulationTest, ThePrefetcherWakesOnceForAllThatIsAskedForAtOnce) {
   Parameters parameters = TestParameters();
   parameters.prefetch_wake_ns = 30;
   const auto stall = [&](int lookahead) {
-    return SimulatePolicy(workload, parameters, TestRates(), {.kind = Kind::kTensor, .lookahead = lookahead},
-                {.capacity_bytes = kPlenty})
+    return SimulatePolicy(workload, parameters, TestRates(),
+                          {.kind = Kind::kTensor, .lookahead = lookahead},
+                          {.capacity_bytes = kPlenty})
         .prefetch_stall_ns;
   };
 
@@ -118,8 +118,8 @@ TEST(UvmSimulationTest, APrefetchCostsForEachBlockAlsoWhereAllIsThere) {
   parameters.prefetch_block_ns = 7;
   parameters.prefetch_move_ns = 5;
 
-  const Outcome outcome = SimulatePolicy(builder.Finish(), parameters, TestRates(), {.kind = Kind::kTensor},
-                               {.capacity_bytes = kPlenty});
+  const Outcome outcome = SimulatePolicy(builder.Finish(), parameters, TestRates(),
+                                         {.kind = Kind::kTensor}, {.capacity_bytes = kPlenty});
 
   EXPECT_EQ(outcome.prefetch_stall_ns, 100 + 15);
 }
@@ -262,7 +262,7 @@ TEST(UvmSimulationTest, OperatorsAndRootsAddUpToTheWhole) {
 
   Movement of_operators;
   std::int64_t time_ns = 0;
-  for (const OperatorFigures& figures : outcome.of_operator) {
+  for (const OperatorCosts& figures : outcome.of_operator) {
     of_operators += figures.faults.moved;
     of_operators += figures.prefetched;
     time_ns += figures.kernel_ns + figures.stall_ns;

@@ -9,16 +9,11 @@ target_include_directories(orrery_memory PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
 
 set(SOURCES
   collect.cc
-  comparison.cc
-  faults.cc
-  managed_objects.cc
   oracle.cc
   parameters.cc
-  policy.cc
-  prefetch_tree.cc
   residency.cc
   simulation.cc
-  workload_builder.cc
+  workload.cc
 )
 set(TESTS
   acceptance_test.cc

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "orrery/network/simgrid/test_simgrid.h"
+#include "orrery/network/simgrid/simgrid_test.h"
 
 namespace orrery::network::simgrid {
 namespace {

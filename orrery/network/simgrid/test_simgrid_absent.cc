@@ -1,4 +1,4 @@
-#include "orrery/network/simgrid/test_simgrid.h"
+#include "orrery/network/simgrid/simgrid_test.h"
 
 namespace orrery::network::simgrid {
 

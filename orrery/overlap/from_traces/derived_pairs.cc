@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -25,40 +24,30 @@ class RowWriter {
  public:
   explicit RowWriter(Table& table) : table_(table), row_(table.AddRow()) {}
 
-  RowWriter& Text(std::string_view column, std::string text) {
-    const std::size_t at = ColumnOf(column, Table::Type::kText);
-    if (!text.empty()) {
-      table_.Set(row_, at, std::move(text));
-    }
-    return *this;
+  RowWriter& Text(std::string_view column, const std::string& text) {
+    return Set(column, Table::Type::kText, text.empty() ? Table::Cell() : Table::Cell(text));
   }
 
   /// Values below 0 are not known.
   RowWriter& Known(std::string_view column, std::int64_t value) {
-    const std::size_t at = ColumnOf(column, Table::Type::kInteger);
-    if (value >= 0) {
-      table_.Set(row_, at, value);
-    }
-    return *this;
+    return Set(column, Table::Type::kInteger, value < 0 ? Table::Cell() : Table::Cell(value));
   }
 
   RowWriter& Integer(std::string_view column, std::int64_t value) {
-    table_.Set(row_, ColumnOf(column, Table::Type::kInteger), value);
-    return *this;
+    return Set(column, Table::Type::kInteger, value);
   }
 
   RowWriter& Number(std::string_view column, double value) {
-    const std::size_t at = ColumnOf(column, Table::Type::kNumber);
-    if (!std::isnan(value)) {
-      table_.Set(row_, at, value);
-    }
-    return *this;
+    return Set(column, Table::Type::kNumber,
+               std::isnan(value) ? Table::Cell() : Table::Cell(value));
   }
 
  private:
-  std::size_t ColumnOf(std::string_view name, Table::Type type) {
+  RowWriter& Set(std::string_view name, Table::Type type, Table::Cell cell) {
     const auto found = table_.FindColumn(name);
-    return found ? *found : table_.AddColumn(std::string(name), type);
+    const std::size_t at = found ? *found : table_.AddColumn(std::string(name), type);
+    table_.Set(row_, at, std::move(cell));
+    return *this;
   }
 
   Table& table_;
@@ -82,7 +71,7 @@ class CounterLookup {
     }
   }
 
-  [[nodiscard]] Counters Find(const RunKernel& kernel) const {
+  Counters Find(const RunKernel& kernel) const {
     const std::string name = FunctionName(kernel.name);
     if (const auto found = by_launch_.find(std::tuple(name, kernel.grid, kernel.block));
         found != by_launch_.end()) {
@@ -130,13 +119,9 @@ void WriteCommunication(RowWriter& row, const RunCommunication& communication) {
 }
 
 void WriteCounters(RowWriter& row, const Counters& counters) {
-  row.Number("compute_pct", counters.compute)
-      .Number("memory_pct", counters.memory)
-      .Number("dram_pct", counters.dram)
-      .Number("l1_hit_pct", counters.l1_hit)
-      .Number("l2_hit_pct", counters.l2_hit)
-      .Number("achieved_occupancy_pct", counters.achieved_occupancy)
-      .Number("theoretical_occupancy_pct", counters.theoretical_occupancy);
+  for (const auto& [column, counter] : kCounterColumns) {
+    row.Number(column, counters.*counter);
+  }
 }
 
 void WritePair(Table& table, const JoinedRank& rank, const TracePair& pair,
@@ -205,9 +190,9 @@ Result<JoinedRank> JoinRank(std::int32_t rank, RunKernels alone, RunKernels toge
                     .join = {},
                     .derived = {}};
   if (joined.together.communications.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                "the run with communication has no communication kernel; give the run without "
-                "communication first");
+    return Invalid(
+        "the run with communication has no communication kernel; give the run without "
+        "communication first");
   }
   ORRERY_TRY(joined.join, JoinKernels(joined.alone, joined.together, by));
   joined.derived = MakePairs(joined.alone, joined.together, joined.join);

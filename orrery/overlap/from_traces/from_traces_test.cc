@@ -6,9 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "orrery/overlap/from_traces/derived_pairs.h"
-#include "orrery/overlap/from_traces/join.h"
-#include "orrery/overlap/from_traces/run_kernels.h"
-#include "orrery/overlap/from_traces/trace_pairs.h"
 
 namespace orrery::overlap::from_traces {
 namespace {

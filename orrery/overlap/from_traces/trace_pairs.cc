@@ -1,5 +1,3 @@
-#include "orrery/overlap/from_traces/trace_pairs.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,6 +5,7 @@
 
 #include "orrery/base/interval_set.h"
 #include "orrery/base/statistics.h"
+#include "orrery/overlap/from_traces/derived_pairs.h"
 
 namespace orrery::overlap::from_traces {
 namespace {
@@ -17,7 +16,6 @@ constexpr double kClockTolerance = 0.02;
 // Window of the running median, in kernels without overlap.
 constexpr std::size_t kWindow = 9;
 
-/// The communication of one device.
 struct DeviceCommunication {
   IntervalSet united;
   std::vector<std::uint32_t> kernels;  // in order of begin

@@ -1,6 +1,7 @@
 #include "orrery/trace/orr/block_codec.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -193,11 +194,6 @@ void Widen(const BlockEntry& block, const char* plain, std::size_t count, std::b
   });
 }
 
-bool IsWidth(std::uint8_t width, std::size_t value_bytes) {
-  return width <= value_bytes &&
-         (width == 0 || width == 1 || width == 2 || width == 4 || width == 8);
-}
-
 }  // namespace
 
 EncodedBlock BlockEncoder::Encode(const RawValues& values) {
@@ -242,7 +238,8 @@ void BlockEncoder::Pack(EncodedBlock& block, std::string_view plain) {
 
 Result<const std::byte*> BlockDecoder::Decode(const BlockEntry& block, std::size_t value_bytes,
                                               std::size_t count) {
-  if (!IsWidth(block.width, value_bytes)) {
+  const bool is_width = block.width == 0 || (block.width <= 8 && std::has_single_bit(block.width));
+  if (!is_width || block.width > value_bytes) {
     return Damaged(
         fmt::format("values of {} bytes cannot be stored in {}", value_bytes, block.width));
   }

@@ -1,5 +1,3 @@
-#include "orrery/trace/orr/directory.h"
-
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -11,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/byte_cursor.h"
+#include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
 
 #define XXH_INLINE_ALL

@@ -1,15 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "orrery/trace/problems.h"
-#include "orrery/trace/trace.h"
-#include "orrery/trace/workload_card.h"
+#include "orrery/base/error.h"
+#include "orrery/trace/trace_set.h"
 
 // The parts of a container (docs/formats/orr.md): blocks of packed values, and a directory that
 // describes them.
@@ -113,5 +107,28 @@ inline constexpr std::uint32_t kMaxRowsPerBlock = 1 << 20;
 
 inline constexpr std::string_view kDamageFix =
     "the file is damaged; copy it again, or convert the original recording again";
+
+/// The version of containers that this program writes; it reads this one and all before it.
+inline constexpr std::uint32_t kContainerVersion = 1;
+
+inline constexpr std::size_t kHeaderBytes = 16;
+
+/// Returns the first bytes of a container: magic and version.
+[[nodiscard]] std::string Header();
+
+/// Returns the directory as bytes.
+[[nodiscard]] std::string EncodeDirectory(const Directory& directory);
+
+/// Returns the encoded directory and the footer that follow `directory_offset` bytes of header and
+/// blocks.
+[[nodiscard]] std::string Closing(std::uint64_t directory_offset, std::string_view directory);
+
+/// Checks header, footer and the checksum over both and the directory; returns the bytes of the
+/// directory.
+[[nodiscard]] Result<std::string_view> OpenEnvelope(std::string_view file);
+
+/// Returns the directory that `bytes` describe. Allocates in proportion to the bytes, whatever
+/// they claim; the reader checks that blocks lie in the file and fit their columns.
+[[nodiscard]] Result<Directory> DecodeDirectory(std::string_view bytes);
 
 }  // namespace orrery::trace::orr

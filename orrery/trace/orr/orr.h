@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
 #include "orrery/trace/trace_set.h"

@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/trace/orr/directory.h"
+#include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/value_rules.h"
 
 namespace orrery::trace {

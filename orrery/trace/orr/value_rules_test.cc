@@ -1,5 +1,7 @@
 #include "orrery/trace/orr/value_rules.h"
 
+#include <array>
+#include <cstddef>
 #include <set>
 #include <string>
 
@@ -11,8 +13,24 @@ namespace orrery::trace::orr {
 namespace {
 
 static_assert(NumEnumerators<TrackKind>() == 3);
-static_assert(NumEnumerators<CollectiveKind>() ==
-              static_cast<std::size_t>(CollectiveKind::kBarrier) + 1);
+static_assert(NumEnumerators<CollectiveKind>() == kNumCollectiveKinds);
+
+// The numbers in files of all versions.
+constexpr auto kKindOfNumber = std::to_array<CollectiveKind>(
+    {CollectiveKind::kUnknown, CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
+     CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll, CollectiveKind::kBroadcast,
+     CollectiveKind::kReduce, CollectiveKind::kGather, CollectiveKind::kScatter,
+     CollectiveKind::kSend, CollectiveKind::kRecv, CollectiveKind::kSendRecv,
+     CollectiveKind::kBarrier});
+
+static_assert([] {
+  for (std::size_t number = 0; number < kKindOfNumber.size(); ++number) {
+    if (static_cast<std::size_t>(kKindOfNumber[number]) != number) {
+      return false;
+    }
+  }
+  return kKindOfNumber.size() == kNumCollectiveKinds;
+}());
 
 // Otherwise a new link column would stop the program at its first container.
 TEST(ValueRulesTest, EveryLinkColumnNamesATableOfTheTrace) {

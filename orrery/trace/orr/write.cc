@@ -9,11 +9,9 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/check.h"
 #include "orrery/trace/orr/block_codec.h"
-#include "orrery/trace/orr/directory.h"
 #include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/trace/orr/value_rules.h"
-#include "orrery/trace/orr/workers.h"
 
 namespace orrery::trace {
 namespace orr {

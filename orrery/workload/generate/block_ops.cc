@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/round_up.h"
-#include "orrery/workload/generate/operators.h"
-#include "orrery/workload/generate/unfused.h"
+#include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/model/operators.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {
 
-using collective::CollectiveKind;
+using kernel::Key;
 using kernel::OperatorKind;
 
 void WriteMlp(const Transformer& model, const Block& block, LayerWriter& writer) {
@@ -27,8 +30,13 @@ void WriteMlp(const Transformer& model, const Block& block, LayerWriter& writer)
   writer.AddResidual(model.dropout);
 }
 
-Communication OverTensor(CollectiveKind kind, std::int64_t bytes, collective::Element element) {
-  return {GroupRole::kTensor, kind, bytes, element, 0};
+// The ranks of a split vocabulary sum what the loss needs of a row.
+void SumLoss(LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  for (int i = 0; i < 3 && shape.tp > 1; ++i) {
+    writer.Forward(CommunicationOp("sum of loss", {GroupRole::kTensor, CollectiveKind::kAllReduce,
+                                                   4 * shape.tokens, DataType::kFp32, 0}));
+  }
 }
 
 // `more` runs after `unit` forward and before it backward.
@@ -45,15 +53,11 @@ void Append(UnitOps& unit, UnitOps more) {
 void WriteSplitLoss(std::int64_t cols, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const std::int64_t logits = shape.tokens * cols;
-  writer.Forward(OperatorOp("loss", Category::kLoss,
-                            Elementwise("exp", logits, 20, 12, kernel::DataType::kFp32), 12));
-  for (int i = 0; i < 3 && shape.tp > 1; ++i) {
-    writer.Forward(CommunicationOp(
-        "sum of loss",
-        OverTensor(CollectiveKind::kAllReduce, 4 * shape.tokens, collective::Element::kFloat)));
-  }
-  writer.Backward({OperatorOp("loss", Category::kLoss,
-                              Elementwise("mul", logits, 8, 8, kernel::DataType::kFp32), 5)});
+  writer.Forward(
+      OperatorOp("loss", Category::kLoss, Elementwise("exp", logits, 20, 12, DataType::kFp32), 12));
+  SumLoss(writer);
+  writer.Backward(
+      {OperatorOp("loss", Category::kLoss, Elementwise("mul", logits, 8, 8, DataType::kFp32), 5)});
 }
 
 void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
@@ -62,18 +66,265 @@ void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
     WriteSplitLoss(cols, writer);
     return;
   }
-  const kernel::DataType type = is_fused ? shape.type : kernel::DataType::kFp32;
+  const DataType type = is_fused ? shape.type : DataType::kFp32;
   const auto loss = [&](std::string_view pass) {
     return OperatorOp("loss", Category::kLoss,
                       RowWise(OperatorKind::kCrossEntropy, shape.tokens, cols, pass, type), 3);
   };
   writer.Forward(loss("fwd"));
-  for (int i = 0; i < 3 && shape.tp > 1; ++i) {
-    writer.Forward(CommunicationOp(
-        "sum of loss",
-        OverTensor(CollectiveKind::kAllReduce, 4 * shape.tokens, collective::Element::kFloat)));
-  }
+  SumLoss(writer);
   writer.Backward({loss("bwd")});
+}
+
+constexpr std::int64_t kElementsOfChunk = 65'536;
+
+kernel::Operator Update(const Job& job, std::int64_t n, std::int64_t tensors) {
+  const Precision& precision = job.training.precision;
+  const bool has_master = precision.has_master && precision.compute != DataType::kFp32;
+  return MakeOperator(OperatorKind::kOptimizer, has_master ? precision.compute : DataType::kFp32,
+                      {{Key::kN, n},
+                       {Key::kTensors, tensors},
+                       {Key::kMaster, has_master ? 1 : 0},
+                       {Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)}})
+      .Set(Key::kFunction, job.training.optimizer == OptimizerKind::kSgd ? "sgd" : "adamw");
+}
+
+// One number, summed over all ranks.
+void AddSumOverAll(const Job& job, std::string_view name, std::vector<LayerOp>& ops) {
+  if (job.gpus > 1) {
+    ops.push_back(CommunicationOp(
+        name, {GroupRole::kAll, CollectiveKind::kAllReduce, 4, DataType::kFp32, 0}));
+  }
+}
+
+// The core of attention on one rank, after the communication of context parallelism.
+struct Core {
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+  std::int64_t queries = 1;
+  std::int64_t keys = 1;
+  std::int64_t head_size = 1;  // of queries and keys
+  std::int64_t value_size = 1;
+  bool is_causal = true;
+  std::int64_t window = 0;
+};
+
+Core CoreOf(const Attention& attention, const MicrobatchShape& shape) {
+  const Plan& plan = shape.plan();
+  Core core;
+  core.batch = shape.batch;
+  core.heads = std::max<std::int64_t>(1, attention.heads / shape.tp);
+  core.kv_heads = std::max<std::int64_t>(1, attention.kv_heads / shape.tp);
+  const ContextRanks ranks = ContextRanksOf(plan);
+  core.heads = std::max<std::int64_t>(1, core.heads / ranks.ulysses);
+  core.kv_heads = std::max<std::int64_t>(1, core.kv_heads / ranks.ulysses);
+  core.queries = shape.sequence / (plan.cp / ranks.ulysses);
+  core.keys = shape.sequence;
+  core.head_size =
+      attention.head_size + (attention.latent ? attention.latent->rope_size : std::int64_t{0});
+  core.value_size = attention.value_head_size;
+  core.is_causal = attention.is_causal;
+  core.window = attention.window;
+  if (core.queries < shape.sequence && core.is_causal) {
+    // Dealt evenly, each rank's queries see half of all keys on average; else the last one sees
+    // almost all of them, and all wait for it.
+    core.is_causal = false;
+    core.keys = plan.context_is_balanced ? shape.sequence / 2 : shape.sequence - core.queries / 2;
+  }
+  return core;
+}
+
+kernel::Operator Flash(const Core& core, std::int64_t keys, std::string_view pass, DataType type) {
+  // Values that are narrower than keys count as half of what they save.
+  const std::int64_t size = (core.head_size + core.value_size) / 2;
+  return MakeOperator(OperatorKind::kAttention, type,
+                      {{Key::kB, core.batch},
+                       {Key::kHeads, core.heads},
+                       {Key::kKvHeads, core.kv_heads},
+                       {Key::kQueryLength, core.queries},
+                       {Key::kKeyLength, keys},
+                       {Key::kHeadSize, size},
+                       {Key::kCausal, core.is_causal ? 1 : 0},
+                       {Key::kWindow, core.window}})
+      .Set(Key::kPass, pass);
+}
+
+// Elements of keys and values that one rank holds.
+std::int64_t KeyValueElements(const Core& core) {
+  return core.batch * core.queries * core.kv_heads * (core.head_size + core.value_size);
+}
+
+// Ring attention: the next keys and values are received while attention works on the present ones.
+void WriteRing(const Core& core, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  const int ranks = ContextRanksOf(shape.plan()).ring;
+  const std::int64_t keys = std::max<std::int64_t>(1, core.keys / ranks);
+  const std::int64_t elements = KeyValueElements(core);
+  const auto pass_on = [&](std::int64_t count) {
+    const bool has_rings = shape.plan().context == ContextKind::kUlyssesRing;
+    return CommunicationOp("pass keys on",
+                           shape.Over(has_rings ? GroupRole::kContextRing : GroupRole::kContext,
+                                      CollectiveKind::kSendRecv, count, 1));
+  };
+  std::vector<LayerOp> backward;
+  for (int hop = 0; hop < ranks; ++hop) {
+    if (hop + 1 < ranks) {
+      writer.Forward(pass_on(elements));
+    }
+    writer.Forward(OperatorOp("attention", Category::kAttention,
+                              Flash(core, keys, "fwd", shape.type), hop == 0 ? 2 : 3));
+    backward.push_back(pass_on(hop + 1 < ranks ? 2 * elements : elements));
+    backward.push_back(
+        OperatorOp("attention", Category::kAttention, Flash(core, keys, "bwd", shape.type), 3));
+  }
+  writer.Backward(std::move(backward));
+}
+
+LayerOp OfAttention(std::string_view name, const kernel::Operator& op) {
+  return OperatorOp(name, Category::kAttention, op);
+}
+
+// Materialised scores: two GEMMs with a softmax between them, and dropout of probabilities.
+void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
+  const DataType type = writer.shape().type;
+  const Framework& framework = writer.shape().framework();
+  const bool is_unfused = !framework.fuses_softmax && !framework.is_compiled;
+  const std::int64_t e = writer.shape().element_bytes;
+  const std::int64_t heads = core.batch * core.heads;
+  const std::int64_t scores = heads * core.queries * core.keys;
+  const kernel::Operator to_scores =
+      BatchedGemm(heads, core.queries, core.keys, core.head_size, writer.shape().score_gemm_type());
+  const kernel::Operator from_scores =
+      BatchedGemm(heads, core.queries, core.head_size, core.keys, writer.shape().score_gemm_type());
+  writer.WritePart(writer.shape().plan().recompute == Recompute::kSelective, [&] {
+    writer.Forward(OfAttention("scores", to_scores));
+    if (is_unfused) {
+      writer.Forward(OfAttention("scale", Elementwise("div", scores, e, e, type)));
+      writer.Forward(OfAttention("mask", Elementwise("where", scores, e, e, type)));
+    }
+    writer.Forward(OfAttention(
+        "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "fwd", type)));
+    if (dropout > 0) {
+      writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
+    }
+    writer.Forward(OfAttention("values", from_scores));
+  });
+  std::vector<LayerOp> backward = {OfAttention("values", to_scores),
+                                   OfAttention("values", from_scores)};
+  if (dropout > 0) {
+    backward.push_back(OfAttention("dropout", Elementwise("mul", scores, e + 1, e, type)));
+  }
+  backward.push_back(OfAttention(
+      "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "bwd", type)));
+  if (is_unfused) {
+    backward.push_back(OfAttention("mask", Elementwise("where", scores, e, e, type)));
+    backward.push_back(OfAttention("scale", Elementwise("div", scores, e, e, type)));
+  }
+  backward.push_back(OfAttention("scores", from_scores));
+  backward.push_back(OfAttention("scores", from_scores));
+  writer.Backward(std::move(backward));
+}
+
+void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
+  if (writer.shape().framework().attention == AttentionKernel::kMaterialised) {
+    WriteMaterialised(core, dropout, writer);
+  } else if (ContextRanksOf(writer.shape().plan()).ring > 1) {
+    WriteRing(core, writer);
+  } else {
+    const DataType type = writer.shape().type;
+    writer.Forward(OfAttention("attention", Flash(core, core.keys, "fwd", type)));
+    writer.Backward(
+        {OperatorOp("attention", Category::kAttention, Flash(core, core.keys, "bwd", type), 2)});
+  }
+}
+
+// Before and after the core: context parallelism without a ring.
+void WriteContextCommunication(const Core& core, bool is_before, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  const Plan& plan = shape.plan();
+  const int dealing = ContextRanksOf(plan).ulysses;
+  const bool is_ulysses = dealing > 1;
+  const bool gathers = plan.cp > 1 && plan.context == ContextKind::kAllGather && is_before;
+  if (!is_ulysses && !gathers) {
+    return;
+  }
+  // Per rank: its tokens of all heads; Ulysses re-shards from tokens to heads.
+  const std::int64_t own_tokens = shape.batch * shape.sequence / plan.cp;
+  const std::int64_t widths =
+      is_before ? core.heads * core.head_size + core.kv_heads * (core.head_size + core.value_size)
+                : core.heads * core.value_size;
+  const std::int64_t elements =
+      is_ulysses ? own_tokens * widths * dealing : KeyValueElements(core) * plan.cp;
+  const auto over = [&](std::string_view gather, CollectiveKind kind) {
+    return CommunicationOp(
+        is_ulysses ? "deal heads" : gather,
+        shape.Over(GroupRole::kContext, is_ulysses ? CollectiveKind::kAllToAll : kind, elements));
+  };
+  writer.Forward(over("gather keys", CollectiveKind::kAllGather));
+  writer.Backward({over("scatter keys", CollectiveKind::kReduceScatter)});
+}
+
+void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer) {
+  if (!attention.has_rope) {
+    return;
+  }
+  const MicrobatchShape& shape = writer.shape();
+  const std::int64_t size = attention.latent ? attention.latent->rope_size : attention.head_size;
+  const std::int64_t heads = std::max<std::int64_t>(1, attention.heads / shape.tp) +
+                             (attention.latent ? 1 : core.kv_heads);
+  const std::int64_t n = shape.tokens * heads * size;
+  if (shape.is_unfused()) {
+    for (LayerOp& op : UnfusedRope(Pass::kForward, {shape.tokens, heads * size}, shape)) {
+      writer.Forward(std::move(op));
+    }
+    writer.Backward(UnfusedRope(Pass::kBackward, {shape.tokens, heads * size}, shape));
+    return;
+  }
+  const std::int64_t e = shape.element_bytes;
+  // Unfused: two multiplications, a rotated copy and a sum, for queries and for keys.
+  const bool is_fused = shape.framework().fuses_rope || shape.framework().is_compiled;
+  const std::int64_t passes = is_fused ? 1 : 4;
+  writer.Elements(
+      {"rope", "mul", "mul", n, passes * e, passes * e, passes * e, passes * e, is_fused ? 2 : 10});
+}
+
+void WriteProjections(const Attention& attention, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  const std::int64_t rows = shape.tokens;
+  const std::int64_t hidden = shape.hidden;
+  if (!attention.latent) {
+    // Models with rotary positions have three matrices, GPT-2 and its like one.
+    writer.Linear({.name = "qkv",
+                   .rows = rows,
+                   .in = hidden,
+                   .out = (attention.heads + 2 * attention.kv_heads) * attention.head_size,
+                   .cut = Cut::kColumns,
+                   .casts_input = false,
+                   .branches = attention.has_rope ? 3 : 1,
+                   .has_adapter = true});
+    return;
+  }
+  const LatentAttention& latent = *attention.latent;
+  const std::int64_t query_width = attention.heads * (attention.head_size + latent.rope_size);
+  const bool again = shape.plan().recompute_parts.latent_up;
+  if (latent.query_rank > 0) {
+    writer.Linear({"query down", rows, hidden, latent.query_rank, Cut::kNothing});
+    writer.Norm(NormKind::kRms, rows, latent.query_rank);
+    writer.WritePart(again, [&] {
+      writer.Linear({"query up", rows, latent.query_rank, query_width, Cut::kColumns});
+    });
+  } else {
+    writer.Linear({"query", rows, hidden, query_width, Cut::kColumns});
+  }
+  writer.Linear({"key and value down", rows, hidden, latent.key_value_rank + latent.rope_size,
+                 Cut::kNothing});
+  writer.Norm(NormKind::kRms, rows, latent.key_value_rank);
+  writer.WritePart(again, [&] {
+    writer.Linear({"key and value up", rows, latent.key_value_rank,
+                   attention.heads * (attention.head_size + attention.value_head_size),
+                   Cut::kColumns});
+  });
 }
 
 }  // namespace
@@ -121,12 +372,11 @@ UnitOps EmbeddingOps(const MicrobatchShape& shape, const Transformer& model) {
     const bool scatters = shape.plan().sequence_parallel;
     writer.Forward(CommunicationOp(
         scatters ? "scatter embedding" : "sum embedding",
-        OverTensor(scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                   n * shape.element_bytes, shape.element)));
+        shape.Over(GroupRole::kTensor,
+                   scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, n)));
     if (scatters) {
-      writer.Backward(
-          {CommunicationOp("gather gradient", OverTensor(CollectiveKind::kAllGather,
-                                                         n * shape.element_bytes, shape.element))});
+      writer.Backward({CommunicationOp(
+          "gather gradient", shape.Over(GroupRole::kTensor, CollectiveKind::kAllGather, n))});
     }
   }
   if (model.positions > 0) {
@@ -171,6 +421,68 @@ UnitOps ExtraPredictionOps(const MicrobatchShape& shape, const Transformer& mode
   Append(sum, BlockOps(shape, model, model.blocks.back().block));
   Append(sum, HeadOps(shape, model));
   return sum;
+}
+
+std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters) {
+  if (plan.sharding == Sharding::kReplicated) {
+    return parameters.dense + parameters.experts;
+  }
+  return parameters.dense / ShardRanks(plan, DenseReplicas(plan)) +
+         parameters.experts / ShardRanks(plan, ExpertReplicas(plan));
+}
+
+std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& stage) {
+  if (job.training.optimizer == OptimizerKind::kSkipped) {
+    return {};
+  }
+  const StageParameters parameters = stage.Parameters();
+  const std::int64_t n = std::max<std::int64_t>(1, OwnedParameters(job.plan, parameters.trained));
+  const std::int64_t tensors = std::max<std::int64_t>(1, parameters.num_tensors);
+  std::vector<LayerOp> ops;
+  if (job.training.precision.compute == DataType::kFp16) {
+    // Gradients were scaled up: they are scaled back, and the step is skipped on overflow.
+    ops.push_back(OperatorOp("unscale and check gradients", Category::kOptimizer,
+                             Elementwise("mul", n, 4, 4, DataType::kFp32)));
+    AddSumOverAll(job, "overflow anywhere", ops);
+  }
+  ops.push_back(
+      OperatorOp("norm of gradients", Category::kOptimizer,
+                 MakeOperator(OperatorKind::kGradientNorm, DataType::kFp32,
+                              {{Key::kN, n},
+                               {Key::kTensors, tensors},
+                               {Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)}}),
+                 10));
+  AddSumOverAll(job, "sum of norms", ops);
+  if (job.plan.offload_optimizer) {
+    return ops;  // the host updates
+  }
+  ops.push_back(OperatorOp("clip gradients", Category::kOptimizer,
+                           Elementwise("mul", n, 4, 4, DataType::kFp32)));
+  ops.push_back(OperatorOp("update", Category::kOptimizer, Update(job, n, tensors), 4));
+  return ops;
+}
+
+void WriteAttention(const Attention& attention, double dropout, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  const Core core = CoreOf(attention, shape);
+  WriteProjections(attention, writer);
+  if (attention.has_qk_norm) {
+    writer.Norm(NormKind::kRms, shape.tokens * attention.heads / shape.tp, attention.head_size);
+    writer.Norm(NormKind::kRms,
+                shape.tokens * std::max<std::int64_t>(1, attention.kv_heads / shape.tp),
+                attention.head_size);
+  }
+  const bool again = attention.latent && shape.plan().recompute_parts.latent_up;
+  writer.WritePart(again, [&] { WriteRope(attention, core, writer); });
+  WriteContextCommunication(core, true, writer);
+  WriteCore(core, dropout, writer);
+  WriteContextCommunication(core, false, writer);
+  writer.Linear({.name = "projection",
+                 .rows = shape.tokens,
+                 .in = attention.heads * attention.value_head_size,
+                 .out = shape.hidden,
+                 .cut = Cut::kRows,
+                 .has_adapter = true});
 }
 
 }  // namespace orrery::workload

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <vector>
+
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/generate/model_units.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::workload {
@@ -32,5 +36,11 @@ void WriteExperts(const Experts& experts, LayerWriter& writer);
 /// The activation between the matrices of a feed-forward network, `width` of this rank.
 void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
                      LayerWriter& writer);
+
+/// The end of a step on one rank: the norm of all gradients, then the update of what the rank owns.
+[[nodiscard]] std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& tensors);
+
+/// How many of its parameters a rank updates itself.
+[[nodiscard]] std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters);
 
 }  // namespace orrery::workload

@@ -1,19 +1,33 @@
 #include "orrery/workload/generate/generate.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <yaml-cpp/yaml.h>
+
+#include "orrery/base/check.h"
 #include "orrery/base/error.h"
+#include "orrery/base/normal_distribution.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/work.h"
+#include "orrery/workload/embedded_attention_kernels.h"
+#include "orrery/workload/generate/block_ops.h"
 #include "orrery/workload/generate/model_units.h"
-#include "orrery/workload/generate/optimizer_ops.h"
-#include "orrery/workload/generate/stage_program.h"
+#include "orrery/workload/generate/program_writer.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/other_gpus.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 
 namespace orrery::workload {
@@ -65,7 +79,10 @@ class GroupWriter {
     AddExpertGroups();
     AddGroups(GroupRole::kAll, plan_.tp * plan_.cp * plan_.dp * plan_.pp,
               [](int i, const RankPlace&) { return static_cast<Rank>(i); });
-    AddTables();
+    for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
+      Set(rank, GroupRole::kTables,
+          ensemble_.GroupOf(rank, static_cast<std::uint32_t>(GroupRole::kAll)));
+    }
     if (plan_.pp > 1) {
       AddGroups(GroupRole::kTied, 2, [this](int i, RankPlace place) {
         place.pp = i == 0 ? 0 : plan_.pp - 1;
@@ -139,14 +156,6 @@ class GroupWriter {
     }
   }
 
-  // The same groups as kAll.
-  void AddTables() {
-    for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
-      Set(rank, GroupRole::kTables,
-          ensemble_.GroupOf(rank, static_cast<std::uint32_t>(GroupRole::kAll)));
-    }
-  }
-
   // Inside a stage, ranks count tp, cp, dp; expert groups divide them independently.
   void AddExpertGroups() {
     const int ranks = plan_.tp * plan_.cp * plan_.dp;
@@ -201,53 +210,6 @@ class GroupWriter {
   Ensemble& ensemble_;
 };
 
-// Adds the ranks of a plan, each on its GPU, and their groups. A rank runs the program of its
-// pipeline stage.
-void AddRanks(const Plan& plan, const PipelineShape& shape, Ensemble& ensemble) {
-  const int ranks = plan.tp * plan.cp * plan.dp * plan.pp;
-  for (Rank rank = 0; rank < static_cast<Rank>(ranks); ++rank) {
-    ensemble.AddRank(static_cast<ProgramId>(PlaceOfRank(plan, rank).pp), rank);
-  }
-  ensemble.SetRoles(kNumGroupRoles);
-  GroupWriter(plan, shape, ensemble).AddAll();
-}
-
-// Writes programs for one kind of GPU.
-class GpuPrograms {
- public:
-  GpuPrograms(const Job& job, const kernel::CostModel& costs, const PipelineShape& shape,
-              const ModelUnits& units)
-      : job_(job), shape_(shape), units_(units), pricing_(job, costs), kinds_(units.kinds) {
-    for (UnitOps& unit : kinds_) {
-      pricing_.Price(unit.forward);
-      pricing_.Price(unit.recompute);
-      pricing_.Price(unit.backward);
-    }
-  }
-
-  Result<Program> Write(ProgramId program) {
-    std::vector<LayerOp> optimizer =
-        OptimizerOps(job_, StageTensors{&units_.stages[program], &units_.tensors});
-    pricing_.Price(optimizer);
-    return WriteStageProgram({.job = job_,
-                              .shape = shape_,
-                              .model = units_,
-                              .kinds = kinds_,
-                              .program = program,
-                              .stage = shape_.stages > 1 ? static_cast<int>(program) : 0,
-                              .optimizer = std::move(optimizer)});
-  }
-
-  [[nodiscard]] const PriceCoverage& coverage() const { return pricing_.coverage(); }
-
- private:
-  const Job& job_;
-  const PipelineShape& shape_;
-  const ModelUnits& units_;
-  OpPricing pricing_;
-  std::vector<UnitOps> kinds_;  // with costs
-};
-
 // Gives the ranks with `gpu` programs of their own, numbered after the existing ones. Returns the
 // stages that these ranks run.
 std::vector<ProgramId> StagesOn(const hardware::Gpu& gpu, const Job& job,
@@ -272,37 +234,96 @@ std::vector<ProgramId> StagesOn(const hardware::Gpu& gpu, const Job& job,
   return stages;
 }
 
-// The inputs of all programs, independent of the GPU.
-struct ProgramSource {
-  const kernel::CostModel& costs;
-  const PipelineShape& shape;
-  const ModelUnits& units;
+struct KernelRate {
+  AttentionKernel kernel = AttentionKernel::kFlash;
+  std::string generation;
+  double rate = 1;
 };
 
-Status AddPrograms(const Job& job, const ProgramSource& source,
-                   const std::vector<ProgramId>& stages, GeneratedJob& generated) {
-  GpuPrograms programs(job, source.costs, source.shape, source.units);
-  for (const ProgramId stage : stages) {
-    ORRERY_TRY(Program written, programs.Write(stage));
-    generated.ensemble.programs.push_back(std::move(written));
+constexpr std::array<Spelling<AttentionKernel>, 2> kOlderKernels{{
+    {"flash2", AttentionKernel::kFlash2},
+    {"flash1", AttentionKernel::kFlash1},
+}};
+
+std::vector<KernelRate> ReadRates() {
+  std::vector<KernelRate> rates;
+  std::optional<Error> error;
+  for (const YAML::Node& node : YAML::Load(kEmbeddedAttentionKernels)["attention_kernels"]) {
+    YamlFields fields(node, "kernel of attention", error);
+    KernelRate rate;
+    rate.kernel =
+        fields.Choice("kernel", std::span<const Spelling<AttentionKernel>>(kOlderKernels));
+    rate.generation = fields.Text("generation");
+    rate.rate = fields.Positive("rate");
+    fields.RefuseOthers();
+    rates.push_back(rate);
   }
-  generated.coverage.push_back(programs.coverage());
-  return {};
+  ORRERY_CHECK(!error, error ? error->message() : "");
+  return rates;
 }
 
-Status AddMixedPrograms(const Job& job, const ProgramSource& source, GeneratedJob& generated) {
-  Ensemble& ensemble = generated.ensemble;
-  const std::vector<ProgramId> stage_of_rank = ensemble.program_of_rank;
-  for (const GpuCount& count : GpusOf(job)) {
-    const std::vector<ProgramId> stages = StagesOn(*count.gpu, job, stage_of_rank, ensemble);
-    if (stages.empty()) {
-      continue;
+// The speed of an attention kernel relative to the best one on a generation of GPUs
+// (data/workload/attention_kernels.yaml); 1 without an entry.
+double AttentionKernelRate(AttentionKernel kernel, std::string_view generation) {
+  static const std::vector<KernelRate> rates = ReadRates();
+  for (const KernelRate& rate : rates) {
+    if (rate.kernel == kernel && rate.generation == generation) {
+      return rate.rate;
     }
-    Job job_on_gpu = job;
-    job_on_gpu.gpu = *count.gpu;
-    ensemble.stage_of_program.insert(ensemble.stage_of_program.end(), stages.begin(), stages.end());
-    ORRERY_TRY_STATUS(AddPrograms(job_on_gpu, source, stages, generated));
   }
+  return 1;
+}
+
+constexpr double kPicoseconds = 1e12;
+constexpr double kMillion = 1e6;
+constexpr std::int64_t kFewColumns = 32;
+
+// The speed of a framework's kernels relative to kernels measured alone.
+double RateOf(Category category, const Job& job) {
+  const Framework& framework = job.framework;
+  switch (category) {
+    case Category::kGemm:
+    case Category::kExperts:
+    case Category::kConvolution:
+      return framework.gemm_rate;
+    case Category::kAttention:
+      return framework.attention_rate *
+             AttentionKernelRate(framework.attention, job.gpu.generation);
+    default:
+      return framework.memory_rate;
+  }
+}
+
+std::uint32_t Millionths(double share) {
+  return static_cast<std::uint32_t>(std::min(share, 1.0) * kMillion);
+}
+
+// Writes programs for one kind of GPU.
+Status AddPrograms(const Job& job, const kernel::CostModel& costs, const PipelineShape& shape,
+                   const ModelUnits& units, const std::vector<ProgramId>& stages,
+                   GeneratedJob& generated) {
+  OpPricing pricing(job, costs);
+  std::vector<UnitOps> kinds = units.kinds;
+  for (UnitOps& unit : kinds) {
+    pricing.Price(unit.forward);
+    pricing.Price(unit.recompute);
+    pricing.Price(unit.backward);
+  }
+  for (const ProgramId program : stages) {
+    std::vector<LayerOp> optimizer =
+        OptimizerOps(job, StageTensors{&units.stages[program], &units.tensors});
+    pricing.Price(optimizer);
+    ORRERY_TRY(Program written,
+               WriteStageProgram({.job = job,
+                                  .shape = shape,
+                                  .model = units,
+                                  .kinds = kinds,
+                                  .program = program,
+                                  .stage = shape.stages > 1 ? static_cast<int>(program) : 0,
+                                  .optimizer = std::move(optimizer)}));
+    generated.ensemble.programs.push_back(std::move(written));
+  }
+  generated.coverage.push_back(pricing.coverage());
   return {};
 }
 
@@ -314,19 +335,108 @@ Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs) {
   units.tied_bytes.resize(units.stages.size());
   units.table_bytes.resize(units.stages.size());
   GeneratedJob generated;
-  AddRanks(job.plan, shape, generated.ensemble);
+  const int ranks = job.plan.tp * job.plan.cp * job.plan.dp * job.plan.pp;
+  for (Rank rank = 0; rank < static_cast<Rank>(ranks); ++rank) {
+    // A rank runs the program of its pipeline stage.
+    generated.ensemble.AddRank(static_cast<ProgramId>(PlaceOfRank(job.plan, rank).pp), rank);
+  }
+  generated.ensemble.SetRoles(kNumGroupRoles);
+  GroupWriter(job.plan, shape, generated.ensemble).AddAll();
   if (!units.program_of_rank.empty()) {
     generated.ensemble.program_of_rank = std::move(units.program_of_rank);
   }
-  const ProgramSource source{costs, shape, units};
-  if (!job.other_gpus.empty()) {
-    ORRERY_TRY_STATUS(AddMixedPrograms(job, source, generated));
+  Ensemble& ensemble = generated.ensemble;
+  if (job.other_gpus.empty()) {
+    std::vector<ProgramId> stages(units.stages.size());
+    std::iota(stages.begin(), stages.end(), 0);
+    ORRERY_TRY_STATUS(AddPrograms(job, costs, shape, units, stages, generated));
     return generated;
   }
-  std::vector<ProgramId> stages(units.stages.size());
-  std::iota(stages.begin(), stages.end(), 0);
-  ORRERY_TRY_STATUS(AddPrograms(job, source, stages, generated));
+  const std::vector<ProgramId> stage_of_rank = ensemble.program_of_rank;
+  for (const GpuCount& count : GpusOf(job)) {
+    const std::vector<ProgramId> stages = StagesOn(*count.gpu, job, stage_of_rank, ensemble);
+    if (!stages.empty()) {
+      Job job_on_gpu = job;
+      job_on_gpu.gpu = *count.gpu;
+      ensemble.stage_of_program.insert(ensemble.stage_of_program.end(), stages.begin(),
+                                       stages.end());
+      ORRERY_TRY_STATUS(AddPrograms(job_on_gpu, costs, shape, units, stages, generated));
+    }
+  }
   return generated;
+}
+
+OpCost OpPricing::CostOf(const LayerOp& op, const kernel::Estimate& estimate) const {
+  const double seconds =
+      estimate.seconds / RateOf(op.category, job_) *
+      (1 + job_.framework.spread * ExpectedMaximum(static_cast<std::uint32_t>(job_.gpus)));
+  OpCost cost{.duration_ps = std::llround(seconds * kPicoseconds),
+              .operation = static_cast<std::uint8_t>(op.op->kind())};
+  if (seconds <= 0) {
+    return cost;
+  }
+  const kernel::Work work = kernel::WorkOf(*op.op);
+  const double bandwidth = job_.gpu.memory.bytes_per_second;
+  cost.memory_share = bandwidth > 0 ? Millionths(work.Bytes() / seconds / bandwidth) : 0;
+  cost.compute_share =
+      Millionths(kernel::BoundOf(*op.op, work, job_.gpu).compute_seconds / seconds);
+  return cost;
+}
+
+std::vector<kernel::Estimate> OpPricing::EstimatesOf(std::span<const LayerOp> ops) const {
+  std::vector<kernel::Operator> operators;
+  for (const LayerOp& op : ops) {
+    if (op.op) {
+      operators.push_back(*op.op);
+    }
+  }
+  std::vector<kernel::Estimate> estimates(operators.size());
+  costs_.Predict(operators, job_.gpu, estimates);
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (operators[i].kind() == kernel::OperatorKind::kGemm &&
+        ElementBytes(operators[i].type()) < 2) {
+      estimates[i].seconds =
+          std::max(estimates[i].roofline_seconds, estimates[i].seconds - HiddenCast(operators[i]));
+    }
+  }
+  return estimates;
+}
+
+// Tables of serving frameworks time a linear layer: an fp8 GEMM includes the cast of its input,
+// which is an operator of its own here. The cast's time shows where the GEMM has little work: with
+// few columns, compared with the same GEMM in bf16.
+double OpPricing::HiddenCast(const kernel::Operator& gemm) const {
+  kernel::Operator slim = gemm;
+  slim.Set(kernel::Key::kN, kFewColumns);
+  const double narrow = costs_.Predict(slim, job_.gpu).seconds;
+  const double wide = costs_.Predict(slim.WithType(DataType::kBf16), job_.gpu).seconds;
+  return std::max(0.0, narrow - wide);
+}
+
+void OpPricing::Count(const kernel::Estimate& estimate) {
+  using kernel::EstimateSource;
+  ++coverage_.operators;
+  coverage_.extrapolated += estimate.is_extrapolated ? 1 : 0;
+  const bool is_by_others =
+      estimate.source == EstimateSource::kSibling || estimate.source == EstimateSource::kAllGpus;
+  coverage_.by_other_gpus += is_by_others ? 1 : 0;
+  coverage_.by_roofline += estimate.source == EstimateSource::kRoofline ? 1 : 0;
+  if (estimate.alignment_gpu != nullptr) {
+    ++coverage_.unaligned;
+    coverage_.alignment_gpu = estimate.alignment_gpu->name;
+  }
+}
+
+void OpPricing::Price(std::span<LayerOp> ops) {
+  const std::vector<kernel::Estimate> estimates = EstimatesOf(ops);
+  std::size_t next = 0;
+  for (LayerOp& op : ops) {
+    if (op.op) {
+      const kernel::Estimate& estimate = estimates[next++];
+      op.cost = CostOf(op, estimate);
+      Count(estimate);
+    }
+  }
 }
 
 }  // namespace orrery::workload

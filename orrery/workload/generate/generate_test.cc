@@ -4,14 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/workload/generate/small_jobs.h"
+#include "orrery/workload/generate/small_jobs_test.h"
 
 // Messages and bytes of every dimension of parallelism against counts by hand.
 
 namespace orrery::workload {
 namespace {
-
-using collective::CollectiveKind;
 using enum CollectiveKind;
 
 // Section 4: two all-reduces of X a layer and pass, one of the embedding forward, one of the head

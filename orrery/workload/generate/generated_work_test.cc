@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/workload/generate/block_ops.h"
-#include "orrery/workload/generate/small_jobs.h"
+#include "orrery/workload/generate/small_jobs_test.h"
 #include "orrery/workload/model/flops.h"
 #include "orrery/workload/model/presets.h"
 
@@ -15,7 +15,7 @@
 namespace orrery::workload {
 namespace {
 
-using enum collective::CollectiveKind;
+using enum CollectiveKind;
 
 /// How often tasks of a name run, and how long in all.
 struct TaskSum {
@@ -72,8 +72,8 @@ TEST(GeneratedWorkTest, HalfPrecisionChecksForOverflow) {
   plan.dp = 2;
   Job job = SmallJob(plan);
   EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kAll, kAllReduce}), Times(1, 4));
-  job.training.precision.compute = kernel::DataType::kFp16;
-  job.training.precision.gemm_type = kernel::DataType::kFp16;
+  job.training.precision.compute = DataType::kFp16;
+  job.training.precision.gemm_type = DataType::kFp16;
   EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kAll, kAllReduce}), Times(2, 4));
 }
 
@@ -152,7 +152,7 @@ TEST(GeneratedWorkTest, DeferredWgradOfNarrowGemmsKeepsNarrowInputs) {
     return BlockOps(MicrobatchShapeOf(job, model), model, model.blocks[0].block).weight_inputs;
   };
   EXPECT_EQ(kept(), 1024 * 16 * kHidden * 2);
-  job.training.precision.gemm_type = kernel::DataType::kFp8;
+  job.training.precision.gemm_type = DataType::kFp8;
   EXPECT_EQ(kept(), 1024 * 16 * kHidden);
 }
 
@@ -220,7 +220,7 @@ std::vector<Plan> PlansOf(const Transformer& model) {
 TEST(GeneratedWorkTest, ProgramsExecuteTheOperationsOfTheModel) {
   int compared = 0;
   for (const Preset& preset : Presets().models) {
-    const Model model = ModelOf(preset, kernel::DataType::kBf16).value();
+    const Model model = ModelOf(preset, DataType::kBf16).value();
     if (model.transformer() == nullptr) {
       continue;
     }

@@ -61,36 +61,51 @@ enum class GroupRole : std::uint32_t {
 inline constexpr std::uint32_t kNumGroupRoles =
     static_cast<std::uint32_t>(GroupRole::kContextRing) + 1;
 
-/// "tp", "dp", "pp next forward out": the first word is the dimension.
+/// A process group by name, and its dimension of parallelism.
+struct RoleName {
+  std::string_view name;
+  std::string_view dimension;
+};
+
+inline constexpr std::array<RoleName, kNumGroupRoles> kRoleNames{{
+    {"tp", "tp"},
+    {"cp", "cp"},
+    {"ep", "ep"},
+    {"tp of experts", "tp"},
+    {"dp", "dp"},
+    {"dp of shards", "dp"},
+    {"dp of experts", "dp"},
+    {"pp tied embedding", "pp"},
+    {"all", "all"},
+    {"tables", "tables"},
+    {"pp next forward out", "pp"},
+    {"pp next forward in", "pp"},
+    {"pp next backward out", "pp"},
+    {"pp next backward in", "pp"},
+    {"pp previous forward out", "pp"},
+    {"pp previous forward in", "pp"},
+    {"pp previous backward out", "pp"},
+    {"pp previous backward in", "pp"},
+    {"cp ring", "cp"},
+}};
+
 [[nodiscard]] constexpr std::string_view Name(GroupRole role) {
-  constexpr std::array<std::string_view, kNumGroupRoles> kNames{"tp",
-                                                                "cp",
-                                                                "ep",
-                                                                "tp of experts",
-                                                                "dp",
-                                                                "dp of shards",
-                                                                "dp of experts",
-                                                                "pp tied embedding",
-                                                                "all",
-                                                                "tables",
-                                                                "pp next forward out",
-                                                                "pp next forward in",
-                                                                "pp next backward out",
-                                                                "pp next backward in",
-                                                                "pp previous forward out",
-                                                                "pp previous forward in",
-                                                                "pp previous backward out",
-                                                                "pp previous backward in",
-                                                                "cp ring"};
-  return kNames[static_cast<std::size_t>(role)];
+  return kRoleNames[static_cast<std::size_t>(role)].name;
+}
+
+/// Gives a program all of them, in order.
+inline void AddGroupRoles(Program& program) {
+  for (const auto& [name, dimension] : kRoleNames) {
+    program.AddRole(name, dimension);
+  }
 }
 
 /// Communication of a layer with other ranks.
 struct Communication {
   GroupRole role = GroupRole::kTensor;
-  collective::CollectiveKind kind = collective::CollectiveKind::kAllReduce;
+  CollectiveKind kind = CollectiveKind::kAllReduce;
   std::int64_t bytes = 0;
-  collective::Element element = collective::Element::kBfloat16;
+  DataType element = DataType::kBf16;
   int overlapped_ops = 0;  // how many following operators do not wait for it
 };
 

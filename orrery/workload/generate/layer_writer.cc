@@ -1,18 +1,22 @@
 #include "orrery/workload/generate/layer_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <ranges>
+#include <span>
+#include <string_view>
 #include <utility>
 
-#include "orrery/workload/generate/operators.h"
-#include "orrery/workload/generate/unfused.h"
+#include "orrery/workload/model/operators.h"
 
 namespace orrery::workload {
 namespace {
 
-using collective::CollectiveKind;
+using kernel::Key;
+using kernel::Operator;
 using kernel::OperatorKind;
 
 std::int64_t WidthIn(const Matrix& matrix, int tp) {
@@ -23,45 +27,118 @@ std::int64_t WidthOut(const Matrix& matrix, int tp) {
   return matrix.cut == Cut::kColumns ? matrix.out / tp : matrix.out;
 }
 
-Communication OverTensor(const MicrobatchShape& shape, CollectiveKind kind, std::int64_t elements,
-                         int overlapped_ops) {
-  return {GroupRole::kTensor, kind, elements * shape.element_bytes, shape.element, overlapped_ops};
+std::int64_t BytesOf(DataType type) {
+  return static_cast<std::int64_t>(std::ceil(ElementBytes(type)));
 }
 
-// With user buffers a communication is split into one piece per rank and overlaps with
-// the product it belongs to: only one piece is waited for.
-void AddCommunication(const MicrobatchShape& shape, std::string_view name,
-                      const Communication& communication, std::vector<LayerOp>& ops) {
-  if (shape.framework().tensor_overlap != TensorOverlap::kPipelined ||
-      communication.overlapped_ops > 0) {
-    ops.push_back(CommunicationOp(name, communication));
-    return;
+/// The kind of a kernel over the elements of a matrix.
+enum class Kind : std::uint8_t { kMap, kBroadcast, kStrided, kCopy, kStridedCopy, kFill, kSum };
+
+/// Operands are of the training type, or fp32 if `is_wide`.
+struct Spelled {
+  Kind kind = Kind::kMap;
+  std::string_view function = "other";
+  int operands = 1;
+  bool is_wide = false;
+  bool changes_type = false;  // of a copy: the result has the other type
+  std::int64_t share = 1;     // one element of so many
+};
+
+Operator CopyOf(const Spelled& spelled, std::int64_t n, const MicrobatchShape& shape) {
+  Operator copy(OperatorKind::kCopy, spelled.is_wide ? DataType::kFp32 : shape.type);
+  copy.Set(Key::kN, n);
+  if (spelled.changes_type) {
+    copy.Set(Key::kTo, DataTypeName(spelled.is_wide ? shape.type : DataType::kFp32));
   }
-  Communication exposed = communication;
-  exposed.bytes = communication.bytes / shape.tp;
-  ops.push_back(CommunicationOp(name, exposed));
+  return spelled.kind == Kind::kStridedCopy ? copy.Set(Key::kMode, "strided") : copy;
 }
+
+Operator MapOf(const Spelled& spelled, std::int64_t n, const MicrobatchShape& shape) {
+  const std::int64_t bytes = spelled.is_wide ? 4 : shape.element_bytes;
+  const std::int64_t reads = spelled.kind == Kind::kFill ? 0 : spelled.operands * bytes;
+  Operator map = Elementwise(spelled.function, n, reads, bytes,
+                             spelled.is_wide ? DataType::kFp32 : shape.type);
+  if (spelled.kind == Kind::kBroadcast || spelled.kind == Kind::kStrided) {
+    map.Set(Key::kMode, spelled.kind == Kind::kStrided ? "strided" : "broadcast");
+  }
+  return map;
+}
+
+/// Over each row, or over all rows where a weight is trained.
+Operator SumOf(const Spelled& spelled, const Extent& extent, const MicrobatchShape& shape) {
+  const bool over_rows = !spelled.is_wide;
+  return MakeOperator(OperatorKind::kReduce, spelled.is_wide ? DataType::kFp32 : shape.type,
+                      {{Key::kOuter, over_rows ? 1 : extent.rows},
+                       {Key::kReduced, over_rows ? extent.rows : extent.cols},
+                       {Key::kInner, over_rows ? extent.cols : 1}})
+      .Set(Key::kFunction, "sum");
+}
+
+Operator OperatorOf(const Spelled& spelled, const Extent& extent, const MicrobatchShape& shape) {
+  const std::int64_t n = extent.rows * extent.cols / spelled.share;
+  if (spelled.kind == Kind::kSum) {
+    return SumOf(spelled, extent, shape);
+  }
+  const bool is_copy = spelled.kind == Kind::kCopy || spelled.kind == Kind::kStridedCopy;
+  return is_copy ? CopyOf(spelled, n, shape) : MapOf(spelled, n, shape);
+}
+
+std::vector<LayerOp> OpsOf(std::span<const Spelled> kernels, const LayerOp& like,
+                           const Extent& extent, const MicrobatchShape& shape) {
+  std::vector<LayerOp> ops;
+  for (const Spelled& spelled : kernels) {
+    ops.push_back(OperatorOp(like.name, like.category, OperatorOf(spelled, extent, shape)));
+  }
+  return ops;
+}
+
+constexpr Spelled kToWide{.kind = Kind::kCopy, .changes_type = true};
+constexpr Spelled kToNarrow{.kind = Kind::kCopy, .is_wide = true, .changes_type = true};
+
+// Cast, square, mean, product with the root's inverse, cast back, product with the weight.
+constexpr std::array<Spelled, 6> kNormForward{{
+    kToWide,
+    {.function = "pow", .is_wide = true},
+    {.kind = Kind::kSum, .is_wide = true},
+    {.kind = Kind::kBroadcast, .function = "mul", .is_wide = true},
+    kToNarrow,
+    {.kind = Kind::kBroadcast, .function = "mul"},
+}};
+
+constexpr std::array<Spelled, 13> kNormBackward{{
+    {.function = "mul", .operands = 2},  // the weight's gradient
+    {.kind = Kind::kSum},
+    {.kind = Kind::kBroadcast, .function = "mul"},  // through the weight and the cast
+    kToWide,
+    {.kind = Kind::kBroadcast, .function = "mul", .is_wide = true},  // to the input, to the root
+    {.function = "mul", .operands = 2, .is_wide = true},
+    {.kind = Kind::kSum, .is_wide = true},
+    {.kind = Kind::kBroadcast, .function = "div", .is_wide = true},  // of the mean, over its row
+    {.kind = Kind::kCopy, .is_wide = true},                          // the square's gradient
+    {.function = "mul", .is_wide = true},
+    {.function = "mul", .operands = 2, .is_wide = true},
+    {.function = "add", .operands = 2, .is_wide = true},  // both gradients of the input
+    kToNarrow,
+}};
+
+constexpr Spelled kTurned{.kind = Kind::kStrided, .function = "mul"};
+constexpr Spelled kSumOfTurned{.kind = Kind::kStrided, .function = "add", .operands = 2};
+constexpr Spelled kNegatedHalf{.kind = Kind::kStrided, .function = "neg", .share = 2};
+constexpr Spelled kCopiedHalf{.kind = Kind::kStridedCopy, .share = 2};
+
+// x · cos + turned x · sin, where turned is a negated half and the other half side by side.
+constexpr std::array<Spelled, 5> kRopeForward{
+    {kTurned, kNegatedHalf, {.kind = Kind::kStridedCopy}, kTurned, kSumOfTurned}};
+
+// Each half is put into zeros; at the end heads stand beside each other again.
+constexpr Spelled kZeros{.kind = Kind::kFill};
+constexpr Spelled kSumOfHalves{.function = "add", .operands = 2};
+constexpr Spelled kReordered{.kind = Kind::kStridedCopy};
+constexpr std::array<Spelled, 10> kRopeBackward{
+    kTurned,     kTurned,     kNegatedHalf, kZeros,       kZeros,
+    kCopiedHalf, kCopiedHalf, kSumOfHalves, kSumOfTurned, kReordered};
 
 }  // namespace
-
-std::int64_t BytesOf(kernel::DataType type) {
-  return static_cast<std::int64_t>(std::ceil(kernel::ElementBytes(type)));
-}
-
-collective::Element ElementOf(kernel::DataType type) {
-  switch (type) {
-    case kernel::DataType::kFp16:
-      return collective::Element::kHalf;
-    case kernel::DataType::kFp32:
-    case kernel::DataType::kTf32:
-      return collective::Element::kFloat;
-    case kernel::DataType::kFp8:
-    case kernel::DataType::kFp8Block:
-      return collective::Element::kFp8;
-    default:
-      return collective::Element::kBfloat16;
-  }
-}
 
 std::int64_t MicrobatchShape::gemm_bytes() const {
   return is_fp8() ? BytesOf(gemm_type) : element_bytes;
@@ -76,7 +153,6 @@ MicrobatchShape MicrobatchShapeOf(const Job& job) {
   shape.tp = job.plan.tp;
   shape.type = job.training.precision.compute;
   shape.gemm_type = job.training.precision.gemm_type;
-  shape.element = ElementOf(shape.type);
   shape.element_bytes = BytesOf(shape.type);
   return shape;
 }
@@ -110,38 +186,32 @@ void LayerWriter::Cast(std::string_view name, std::int64_t rows, std::int64_t co
   }
 }
 
-void LayerWriter::GatherSequence(const Matrix& matrix) {
-  if (shape_.tp > 1 && shape_.plan().sequence_parallel) {
-    AddCommunication(shape_, "gather sequence",
-                     OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 0),
-                     forward_);
-  }
-}
-
-void LayerWriter::ReduceOutput(const Matrix& matrix) {
-  if (shape_.tp > 1) {
-    const bool scatters = shape_.plan().sequence_parallel;
-    AddCommunication(
-        shape_, scatters ? "scatter sum" : "sum",
-        OverTensor(shape_, scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                   matrix.rows * matrix.out, 0),
-        forward_);
-  }
+// With user buffers a communication is split into one piece per rank and overlaps with the GEMM it
+// belongs to: only one piece is waited for.
+void LayerWriter::Communicate(std::string_view name, CollectiveKind kind, std::int64_t elements,
+                              std::vector<LayerOp>& ops) const {
+  const bool is_split = shape_.framework().tensor_overlap == TensorOverlap::kPipelined;
+  Communication exposed = shape_.Over(GroupRole::kTensor, kind, elements);
+  exposed.bytes /= is_split ? shape_.tp : 1;
+  ops.push_back(CommunicationOp(name, exposed));
 }
 
 void LayerWriter::Linear(const Matrix& matrix) {
   const std::int64_t in = WidthIn(matrix, shape_.tp);
   const std::int64_t out = WidthOut(matrix, shape_.tp);
-  if (matrix.cut == Cut::kColumns) {
-    GatherSequence(matrix);
+  const bool by_sequence = shape_.plan().sequence_parallel;
+  if (matrix.cut == Cut::kColumns && shape_.tp > 1 && by_sequence) {
+    Communicate("gather sequence", CollectiveKind::kAllGather, matrix.rows * matrix.in, forward_);
   }
   if (matrix.casts_input) {
     Cast("cast input", matrix.rows, in, forward_);
   }
   forward_.push_back(
       OperatorOp(matrix.name, Category::kGemm, Gemm(matrix.rows, out, in, "nt", shape_.gemm_type)));
-  if (matrix.cut == Cut::kRows) {
-    ReduceOutput(matrix);
+  if (matrix.cut == Cut::kRows && shape_.tp > 1) {
+    Communicate(by_sequence ? "scatter sum" : "sum",
+                by_sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                matrix.rows * matrix.out, forward_);
   }
   backward_.push_back(LinearBackward(matrix));
   if (!shape_.is_frozen()) {
@@ -189,12 +259,9 @@ std::int64_t LayerWriter::WeightInputBytes(const Matrix& matrix) const {
 
 std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
   std::vector<LayerOp> ops;
-  const bool is_cut = shape_.tp > 1;
-  const bool by_sequence = is_cut && shape_.plan().sequence_parallel;
+  const bool by_sequence = shape_.tp > 1 && shape_.plan().sequence_parallel;
   if (matrix.cut == Cut::kRows && by_sequence) {
-    AddCommunication(shape_, "gather gradient",
-                     OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.out, 0),
-                     ops);
+    Communicate("gather gradient", CollectiveKind::kAllGather, matrix.rows * matrix.out, ops);
   }
   if (matrix.casts_gradient) {
     Cast("cast gradient", matrix.rows, WidthOut(matrix, shape_.tp), ops);
@@ -204,7 +271,7 @@ std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
       !shape_.is_frozen()) {
     ops.push_back(CommunicationOp(
         "gather saved input",
-        OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 1)));
+        shape_.Over(GroupRole::kTensor, CollectiveKind::kAllGather, matrix.rows * matrix.in, 1)));
   }
   AddInputGradient(matrix, ops);
   if (!shape_.is_frozen()) {
@@ -233,11 +300,11 @@ void LayerWriter::AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>
   // Overlaps with the weight gradient, if there is one.
   const bool is_alone =
       shape_.framework().tensor_overlap == TensorOverlap::kNever || shape_.is_frozen();
-  const int overlapped_ops = is_alone ? 0 : 1;
   ops.push_back(CommunicationOp(
       scatters ? "scatter gradient" : "sum gradient",
-      OverTensor(shape_, scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                 matrix.rows * matrix.in, overlapped_ops)));
+      shape_.Over(GroupRole::kTensor,
+                  scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                  matrix.rows * matrix.in, is_alone ? 0 : 1)));
 }
 
 void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& ops) {
@@ -254,39 +321,35 @@ void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& 
     return;
   }
   const int bytes = shape_.job->training.precision.gradient_bytes;
-  LayerOp sum = OperatorOp("accumulate gradient", Category::kElementwise,
-                           is_fused ? Elementwise("add", in * out, bytes, std::max(bytes - 2, 0),
-                                                  kernel::DataType::kFp32)
-                                    : Elementwise("add", in * out, bytes + shape_.element_bytes,
-                                                  bytes, kernel::DataType::kFp32),
-                           is_fused ? 0 : 1);
+  LayerOp sum = OperatorOp(
+      "accumulate gradient", Category::kElementwise,
+      is_fused ? Elementwise("add", in * out, bytes, std::max(bytes - 2, 0), DataType::kFp32)
+               : Elementwise("add", in * out, bytes + shape_.element_bytes, bytes, DataType::kFp32),
+      is_fused ? 0 : 1);
   sum.is_wgrad = true;
   ops.push_back(sum);
 }
 
 void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
+  const bool is_recomputed = shape_.plan().recompute_parts.norms;
   if (kind == NormKind::kRms && shape_.is_unfused()) {
-    UnfusedNorm(rows, cols);
+    WritePart(is_recomputed, [&] {
+      std::ranges::move(UnfusedRmsNorm(Pass::kForward, {rows, cols}, shape_),
+                        std::back_inserter(forward_));
+    });
+    backward_.push_back(UnfusedRmsNorm(Pass::kBackward, {rows, cols}, shape_));
     return;
   }
   const OperatorKind op =
       kind == NormKind::kRms ? OperatorKind::kRmsNorm : OperatorKind::kLayerNorm;
   // Without a fused kernel a norm is a cast, a mean of squares, two products and a cast back.
   const int launches = shape_.framework().fuses_norm ? 1 : 5;
-  WritePart(shape_.plan().recompute_parts.norms, [&] {
+  WritePart(is_recomputed, [&] {
     forward_.push_back(
         OperatorOp("norm", Category::kNorm, RowWise(op, rows, cols, "fwd", shape_.type), launches));
   });
   backward_.push_back({OperatorOp("norm", Category::kNorm,
                                   RowWise(op, rows, cols, "bwd", shape_.type), 2 * launches)});
-}
-
-void LayerWriter::UnfusedNorm(std::int64_t rows, std::int64_t cols) {
-  WritePart(shape_.plan().recompute_parts.norms, [&] {
-    std::ranges::move(UnfusedRmsNorm(Pass::kForward, {rows, cols}, shape_),
-                      std::back_inserter(forward_));
-  });
-  backward_.push_back(UnfusedRmsNorm(Pass::kBackward, {rows, cols}, shape_));
 }
 
 void LayerWriter::Elements(const Map& map) {
@@ -312,11 +375,6 @@ void LayerWriter::AddResidual(double dropout) {
   Elements({"residual", "add", "add", n, 2 * e, e, 2 * e, e});
 }
 
-void LayerWriter::RecomputeFrom(std::size_t begin) {
-  recompute_.insert(recompute_.end(), forward_.begin() + static_cast<std::ptrdiff_t>(begin),
-                    forward_.end());
-}
-
 UnitOps LayerWriter::Finish() {
   UnitOps unit;
   unit.forward = std::move(forward_);
@@ -326,6 +384,40 @@ UnitOps LayerWriter::Finish() {
     std::ranges::move(ops, std::back_inserter(unit.backward));
   }
   return unit;
+}
+
+std::vector<LayerOp> UnfusedRmsNorm(Pass pass, const Extent& extent, const MicrobatchShape& shape) {
+  const LayerOp like{.name = "norm", .category = Category::kNorm};
+  return pass == Pass::kForward ? OpsOf(kNormForward, like, extent, shape)
+                                : OpsOf(kNormBackward, like, extent, shape);
+}
+
+std::vector<LayerOp> UnfusedRope(Pass pass, const Extent& extent, const MicrobatchShape& shape) {
+  const LayerOp like{.name = "rope", .category = Category::kElementwise};
+  return pass == Pass::kForward ? OpsOf(kRopeForward, like, extent, shape)
+                                : OpsOf(kRopeBackward, like, extent, shape);
+}
+
+std::vector<LayerOp> SumsOfBranches(int branches, const Extent& extent,
+                                    const MicrobatchShape& shape) {
+  constexpr Spelled kSum{.function = "add", .operands = 2};
+  const LayerOp like{.name = "sum gradients of input", .category = Category::kElementwise};
+  return OpsOf(std::vector<Spelled>(static_cast<std::size_t>(branches - 1), kSum), like, extent,
+               shape);
+}
+
+LayerOp CastOfLogits(Pass pass, const Extent& extent, const MicrobatchShape& shape) {
+  return OperatorOp("logits to fp32", Category::kElementwise,
+                    OperatorOf(pass == Pass::kForward ? kToWide : kToNarrow, extent, shape));
+}
+
+void AddCopiesOfShards(std::int64_t parameters, const MicrobatchShape& shape, UnitOps& unit) {
+  const auto copy = [&](std::string_view name) {
+    return OperatorOp(name, Category::kCast, CopyOf({.kind = Kind::kCopy}, parameters, shape));
+  };
+  unit.forward.insert(unit.forward.begin(), copy("copy out parameters"));
+  unit.backward.insert(unit.backward.begin(), copy("copy out parameters"));
+  unit.backward.push_back(copy("copy in gradients"));
 }
 
 }  // namespace orrery::workload

@@ -11,6 +11,8 @@
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/job/job.h"
 
+/// Parts of layers as models of Hugging Face run them, one kernel for each operation
+/// (Framework::has_unfused_layers). Counted in recordings of PyTorch 2.11 (data/traced).
 namespace orrery::workload {
 
 /// The sizes of one micro-batch on one rank.
@@ -22,9 +24,8 @@ struct MicrobatchShape {
   std::int64_t sharded_tokens = 1;  // the same where sequence parallelism cuts
   std::int64_t hidden = 0;
   int tp = 1;
-  kernel::DataType type = kernel::DataType::kBf16;       // of activations
-  kernel::DataType gemm_type = kernel::DataType::kBf16;  // of products
-  collective::Element element = collective::Element::kBfloat16;
+  DataType type = DataType::kBf16;       // of activations
+  DataType gemm_type = DataType::kBf16;  // of products
   std::int64_t element_bytes = 2;
 
   [[nodiscard]] const Plan& plan() const { return job->plan; }
@@ -37,9 +38,7 @@ struct MicrobatchShape {
   [[nodiscard]] const Framework& framework() const { return job->framework; }
 
   /// Whether GEMMs read narrower copies of activations; TF32 reads the activations themselves.
-  [[nodiscard]] bool is_fp8() const {
-    return gemm_type != type && gemm_type != kernel::DataType::kTf32;
-  }
+  [[nodiscard]] bool is_fp8() const { return gemm_type != type && gemm_type != DataType::kTf32; }
 
   /// Whether adapters are trained and nothing else: gradients of weights are not computed.
   [[nodiscard]] bool is_frozen() const { return job->training.adapter_rank > 0; }
@@ -47,9 +46,15 @@ struct MicrobatchShape {
   /// Bytes of an element of a GEMM's input.
   [[nodiscard]] std::int64_t gemm_bytes() const;
 
+  /// Communication of `elements` activations.
+  [[nodiscard]] Communication Over(GroupRole role, CollectiveKind kind, std::int64_t elements,
+                                   int overlapped_ops = 0) const {
+    return {role, kind, elements * element_bytes, type, overlapped_ops};
+  }
+
   /// Of GEMMs without weights, in attention.
-  [[nodiscard]] kernel::DataType score_gemm_type() const {
-    return gemm_type == kernel::DataType::kTf32 ? gemm_type : type;
+  [[nodiscard]] DataType score_gemm_type() const {
+    return gemm_type == DataType::kTf32 ? gemm_type : type;
   }
 };
 
@@ -58,12 +63,6 @@ struct MicrobatchShape {
 
 /// The shape of a model without sequences: a token is a sample.
 [[nodiscard]] MicrobatchShape MicrobatchShapeOf(const Job& job);
-
-/// Bytes of an element, rounded up.
-[[nodiscard]] std::int64_t BytesOf(kernel::DataType type);
-
-/// The element type of collectives.
-[[nodiscard]] collective::Element ElementOf(kernel::DataType type);
 
 /// Which side of a matrix tensor parallelism splits.
 enum class Cut : std::uint8_t {
@@ -131,7 +130,8 @@ class LayerWriter {
     is_in_recomputed_ = is_in_recomputed_ || begins;
     write();
     if (begins) {
-      RecomputeFrom(begin);
+      recompute_.insert(recompute_.end(), forward_.begin() + static_cast<std::ptrdiff_t>(begin),
+                        forward_.end());
       is_in_recomputed_ = false;
     }
   }
@@ -142,17 +142,15 @@ class LayerWriter {
   [[nodiscard]] UnitOps Finish();
 
  private:
-  void GatherSequence(const Matrix& matrix);
-  void ReduceOutput(const Matrix& matrix);
+  void Communicate(std::string_view name, CollectiveKind kind, std::int64_t elements,
+                   std::vector<LayerOp>& ops) const;
   void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<LayerOp>& ops);
   [[nodiscard]] std::int64_t WeightInputBytes(const Matrix& matrix) const;
   void AddAdapter(const Matrix& matrix);
   [[nodiscard]] std::vector<LayerOp> LinearBackward(const Matrix& matrix);
   void AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& ops);
   void AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>& ops) const;
-  void UnfusedNorm(std::int64_t rows, std::int64_t cols);
   void AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& ops);
-  void RecomputeFrom(std::size_t begin);
 
   const MicrobatchShape& shape_;
   std::vector<LayerOp> forward_;
@@ -168,5 +166,33 @@ class LayerWriter {
 /// An operator as an operation of a layer.
 [[nodiscard]] LayerOp OperatorOp(std::string_view name, Category category,
                                  const kernel::Operator& op, int launches = 1);
+
+enum class Pass : std::uint8_t { kForward, kBackward };
+
+/// The matrix that kernels go over.
+struct Extent {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
+
+/// RMSNorm over rows: computed in fp32, with the weight's gradient backward.
+[[nodiscard]] std::vector<LayerOp> UnfusedRmsNorm(Pass pass, const Extent& extent,
+                                                  const MicrobatchShape& shape);
+
+/// Rotary positions of queries and keys; backward, with the gradients put into
+/// the order that products read.
+[[nodiscard]] std::vector<LayerOp> UnfusedRope(Pass pass, const Extent& extent,
+                                               const MicrobatchShape& shape);
+
+/// The sums of input gradients from `branches` matrices.
+[[nodiscard]] std::vector<LayerOp> SumsOfBranches(int branches, const Extent& extent,
+                                                  const MicrobatchShape& shape);
+
+/// The loss is computed in fp32: logits forward, their gradient backward.
+[[nodiscard]] LayerOp CastOfLogits(Pass pass, const Extent& extent, const MicrobatchShape& shape);
+
+/// Adds copies of a unit's gathered parameters before its passes and of its gradients after them
+/// (Framework::copies_shards).
+void AddCopiesOfShards(std::int64_t parameters, const MicrobatchShape& shape, UnitOps& unit);
 
 }  // namespace orrery::workload

@@ -1,19 +1,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "orrery/workload/generate/block_ops.h"
-#include "orrery/workload/generate/operators.h"
-#include "orrery/workload/plan/expert_load.h"
+#include "orrery/workload/model/operators.h"
+#include "orrery/workload/plan/activation_memory.h"
 
 namespace orrery::workload {
 namespace {
-
-using collective::CollectiveKind;
 using kernel::Key;
 using kernel::OperatorKind;
 
@@ -22,19 +19,12 @@ struct FunctionNames {
   std::string_view backward;
 };
 
-FunctionNames NamesOf(Activation activation) {
-  switch (activation) {
-    case Activation::kGelu:
-    case Activation::kWrittenOutGelu:
-      return {"gelu_tanh", "gelu_tanh_backward"};
-    case Activation::kRelu:
-    case Activation::kSquaredRelu:
-      return {"relu", "relu_backward"};
-    case Activation::kSilu:
-      return {"silu", "silu_backward"};
-  }
-  return {};
-}
+// By Activation.
+constexpr std::array<FunctionNames, 5> kFunctionNames{{{"gelu_tanh", "gelu_tanh_backward"},
+                                                       {"gelu_tanh", "gelu_tanh_backward"},
+                                                       {"relu", "relu_backward"},
+                                                       {"silu", "silu_backward"},
+                                                       {"relu", "relu_backward"}}};
 
 // Tokens of one rank and one micro-batch around its experts.
 struct RankTokens {
@@ -55,23 +45,23 @@ RankTokens TokensOf(const Experts& experts, const MicrobatchShape& shape) {
 
 void WriteRouter(const Experts& experts, std::int64_t tokens, LayerWriter& writer) {
   writer.Linear({"router", tokens, writer.shape().hidden, experts.count, Cut::kNothing});
-  writer.Forward(OperatorOp("choose experts", Category::kExperts,
-                            kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
-                                .Set(Key::kRows, tokens)
-                                .Set(Key::kCols, experts.count)
-                                .Set(Key::kK, experts.per_token),
-                            8));
+  writer.Forward(OperatorOp(
+      "choose experts", Category::kExperts,
+      MakeOperator(
+          OperatorKind::kTopK, DataType::kFp32,
+          {{Key::kRows, tokens}, {Key::kCols, experts.count}, {Key::kK, experts.per_token}}),
+      8));
 }
 
 void WritePermute(std::string_view name, std::int64_t tokens, const Experts& experts,
                   LayerWriter& writer) {
   const auto permute = [&](std::string_view pass) {
     return OperatorOp(name, Category::kExperts,
-                      kernel::Operator(OperatorKind::kMoePermute, writer.shape().type)
-                          .Set(Key::kTokens, tokens)
-                          .Set(Key::kK, experts.per_token)
-                          .Set(Key::kHidden, writer.shape().hidden)
-                          .Set(Key::kExperts, experts.count)
+                      MakeOperator(OperatorKind::kMoePermute, writer.shape().type,
+                                   {{Key::kTokens, tokens},
+                                    {Key::kK, experts.per_token},
+                                    {Key::kHidden, writer.shape().hidden},
+                                    {Key::kExperts, experts.count}})
                           .Set(Key::kPass, pass),
                       4);
   };
@@ -107,7 +97,7 @@ LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int
           ? 1
           : shape.element_bytes;
   Communication communication = {GroupRole::kExperts, CollectiveKind::kAllToAll,
-                                 copies * shape.hidden * bytes, shape.element, 0};
+                                 copies * shape.hidden * bytes, shape.type, 0};
   if (shape.plan().dispatch == TokenDispatch::kAllGather) {
     communication.kind = gathers ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter;
     communication.bytes =
@@ -163,8 +153,7 @@ void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer)
     return;
   }
   const auto op = [&](std::string_view name, CollectiveKind kind) {
-    return CommunicationOp(name, {GroupRole::kExpertTensor, kind,
-                                  tokens * shape.hidden * shape.element_bytes, shape.element, 0});
+    return CommunicationOp(name, shape.Over(GroupRole::kExpertTensor, kind, tokens * shape.hidden));
   };
   if (is_before) {
     writer.Forward(op("gather tokens", CollectiveKind::kAllGather));
@@ -177,10 +166,14 @@ void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer)
 
 void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t tokens, std::int64_t in,
                   std::int64_t out, LayerWriter& writer) {
-  const kernel::DataType type = writer.shape().gemm_type;
-  writer.Forward(OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, out, in, type)));
-  LayerOp gradient =
-      OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, in, out, type));
+  const auto gemm = [&](std::int64_t n, std::int64_t k) {
+    return OperatorOp(
+        name, Category::kExperts,
+        MakeOperator(OperatorKind::kGroupedGemm, writer.shape().gemm_type,
+                     {{Key::kG, groups}, {Key::kM, tokens}, {Key::kN, n}, {Key::kK, k}}));
+  };
+  writer.Forward(gemm(out, in));
+  const LayerOp gradient = gemm(in, out);
   if (writer.shape().is_frozen()) {
     writer.Backward({gradient});
     return;
@@ -191,19 +184,16 @@ void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t token
   writer.KeepForWeights(tokens * (in + out) * writer.shape().gemm_bytes());
 }
 
-// A map of a chain: its function, and how many operands it reads.
-struct ChainedMap {
-  std::string_view function;
-  std::int64_t operands;
-};
-
-std::vector<LayerOp> ChainOps(std::span<const ChainedMap> maps, std::int64_t n,
+// A chain of maps by their functions; "add+" reads two operands.
+std::vector<LayerOp> ChainOps(std::initializer_list<std::string_view> maps, std::int64_t n,
                               const MicrobatchShape& shape) {
   const std::int64_t e = shape.element_bytes;
   std::vector<LayerOp> ops;
-  for (const ChainedMap& map : maps) {
+  for (const std::string_view map : maps) {
+    const bool is_binary = map.ends_with('+');
     ops.push_back(OperatorOp("activation", Category::kElementwise,
-                             Elementwise(map.function, n, map.operands * e, e, shape.type)));
+                             Elementwise(map.substr(0, map.size() - (is_binary ? 1 : 0)), n,
+                                         (is_binary ? 2 : 1) * e, e, shape.type)));
   }
   return ops;
 }
@@ -211,37 +201,22 @@ std::vector<LayerOp> ChainOps(std::span<const ChainedMap> maps, std::int64_t n,
 // x/2 · (1 + tanh(c · (x + d · x³))), map by map; backward, the sums of constants cost nothing, the
 // cube's gradient is three maps, and three gradients of x are added.
 void WriteOutGelu(std::int64_t n, LayerWriter& writer) {
-  constexpr std::array<ChainedMap, 8> kForward{{{"mul", 1},
-                                                {"pow", 1},
-                                                {"mul", 1},
-                                                {"add", 2},
-                                                {"mul", 1},
-                                                {"tanh", 1},
-                                                {"add", 1},
-                                                {"mul", 2}}};
-  constexpr std::array<ChainedMap, 11> kBackward{{{"mul", 2},
-                                                  {"mul", 2},
-                                                  {"tanh_backward", 2},
-                                                  {"mul", 1},
-                                                  {"mul", 1},
-                                                  {"pow", 1},
-                                                  {"mul", 1},
-                                                  {"mul", 2},
-                                                  {"add", 2},
-                                                  {"mul", 1},
-                                                  {"add", 2}}};
-  for (LayerOp& op : ChainOps(kForward, n, writer.shape())) {
+  const MicrobatchShape& shape = writer.shape();
+  for (LayerOp& op :
+       ChainOps({"mul", "pow", "mul", "add+", "mul", "tanh", "add", "mul+"}, n, shape)) {
     writer.Forward(std::move(op));
   }
-  writer.Backward(ChainOps(kBackward, n, writer.shape()));
+  writer.Backward(ChainOps(
+      {"mul+", "mul+", "tanh_backward+", "mul", "mul", "pow", "mul", "mul+", "add+", "mul", "add+"},
+      n, shape));
 }
 
 void WriteFunction(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
                    LayerWriter& writer) {
-  const FunctionNames names = NamesOf(mlp.activation);
+  const FunctionNames& names = kFunctionNames[static_cast<std::size_t>(mlp.activation)];
   const std::int64_t e = writer.shape().element_bytes;
   const std::int64_t n = rows * width;
-  const kernel::DataType type = writer.shape().type;
+  const DataType type = writer.shape().type;
   const Framework& framework = writer.shape().framework();
   const bool is_fused = framework.fuses_bias_activation || framework.is_compiled;
   if (!mlp.is_gated) {

@@ -10,8 +10,8 @@
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
-#include "orrery/workload/plan/state_memory.h"
 
 namespace orrery::workload {
 
@@ -67,8 +67,6 @@ struct UnitMemory {
   std::int64_t weight_inputs = 0;  // stays after a backward pass without weight gradients
 
   [[nodiscard]] std::int64_t Kept(bool recomputes) const { return recomputes ? input : kept; }
-
-  bool operator==(const UnitMemory&) const = default;
 };
 
 /// The kinds of units of a model and the units of each program: one program for each device of the

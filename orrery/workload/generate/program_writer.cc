@@ -1,287 +1,388 @@
+
 #include "orrery/workload/generate/program_writer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
+
+#include "orrery/workload/generate/block_ops.h"
+#include "orrery/workload/generate/data_parallel_communication.h"
+#include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/activation_memory.h"
 
 namespace orrery::workload {
 namespace {
 
-constexpr std::int64_t kPicosecondsPerMicrosecond = 1'000'000;
-constexpr LaneId kHost = 0;
-constexpr LaneId kComputing = 1;
-constexpr std::uint32_t kMillion = 1'000'000;
+constexpr std::int64_t kPieces = 16;
+constexpr double kPicoseconds = 1e12;
+
+std::int64_t PicosecondsFor(double bytes, double bytes_per_second) {
+  return bytes_per_second > 0 ? std::llround(bytes / bytes_per_second * kPicoseconds) : 0;
+}
+
+// Writes the update of an optimizer whose states are in host memory: gradients are copied there,
+// the host updates at the speed of its memory, parameters are copied back; in pieces, so that all
+// three overlap. The next computation waits for the last piece.
+void WriteOffloadedUpdate(const Job& job, std::int64_t parameters, ProgramWriter& writer) {
+  const Precision& precision = job.training.precision;
+  const double piece = static_cast<double>(parameters) / kPieces;
+  // States are read and written, the gradient is read, the parameter is written.
+  const int touched =
+      2 * OptimizerBytes(job.training) + precision.gradient_bytes + precision.gathered_bytes;
+  const std::int64_t out_ps =
+      PicosecondsFor(piece * precision.gradient_bytes, job.gpu.host_link.bytes_per_second);
+  const std::int64_t update_ps =
+      PicosecondsFor(piece * touched, DefaultMemoryConstants().host_bytes_per_second);
+  const std::int64_t back_ps =
+      PicosecondsFor(piece * precision.gathered_bytes, job.gpu.host_link.bytes_per_second);
+  const TaskId ready = writer.last_compute();
+  for (std::int64_t i = 0; i < kPieces; ++i) {
+    const TaskId out =
+        writer.WriteSideTask(ProgramWriter::Side::kToHost, "copy gradients out", out_ps, ready);
+    const TaskId update =
+        writer.WriteSideTask(ProgramWriter::Side::kOnHost, "update on the host", update_ps, out);
+    writer.WaitFor(writer.WriteSideTask(ProgramWriter::Side::kFromHost, "copy parameters back",
+                                        back_ps, update));
+  }
+}
+
+constexpr std::string_view kRecomputed = "recomputed activations";
+constexpr std::string_view kLogits = "logits";
+constexpr std::string_view kActivationGradients = "gradients of activations";
+
+// The passes of one unit, prepared for one program.
+struct PreparedUnit {
+  PreparedOps forward;
+  PreparedOps recompute;
+  PreparedOps backward;
+  PreparedOps weights;  // the deferred part of the backward pass
+};
+
+// Messages to and from the neighbours of a chunk for one pass.
+struct Neighbours {
+  std::optional<GroupRole> from;
+  std::optional<GroupRole> to;
+};
+
+// The roles of pipeline messages follow each other in the enumeration.
+GroupRole MessageRole(bool is_next, bool is_forward, bool is_in) {
+  return static_cast<GroupRole>(static_cast<std::uint32_t>(GroupRole::kNextForwardOut) +
+                                (is_next ? 0 : 4) + (is_forward ? 0 : 2) + (is_in ? 1 : 0));
+}
+
+class StageWriter {
+ public:
+  explicit StageWriter(const StageSource& source)
+      : source_(source),
+        job_(source.job),
+        units_(source.model.stages[source.program]),
+        parameters_(StageTensors{&units_, &source.model.tensors}.Parameters()),
+        writer_(job_),
+        data_(job_, {&units_, &source.model.tensors}, writer_) {
+    const StateBytes states = StatesOf(parameters_.trained, job_.plan, job_.training);
+    writer_.Hold("parameters",
+                 states.parameters + parameters_.frozen * ParameterBytes(job_.training));
+    writer_.Hold("gradients", states.gradients);
+    writer_.Hold("optimizer states", states.optimizer);
+    writer_.Hold("embedding tables", source.model.table_bytes[source.program]);
+    for (std::size_t chunk = 0; chunk < units_.size(); ++chunk) {
+      prepared_.push_back(PrepareChunk(units_[chunk], static_cast<int>(chunk)));
+      passes_left_.push_back(0);
+      is_first_pass_.push_back(true);
+    }
+  }
+
+  Result<Program> Write() {
+    ORRERY_TRY(const std::vector<PipelineStep> steps, ScheduleOf(source_.shape, source_.stage));
+    for (const PipelineStep& step : steps) {
+      const bool ends =
+          step.pass == PipelinePass::kBackward || step.pass == PipelinePass::kWeightBackward;
+      passes_left_[static_cast<std::size_t>(step.chunk)] += ends ? 1 : 0;
+    }
+    data_.BeginStep();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (i + 1 < steps.size() && RunConcurrently(steps[i], steps[i + 1])) {
+        const bool is_forward = steps[i].pass == PipelinePass::kForward;
+        WriteTogether(steps[is_forward ? i : i + 1], steps[is_forward ? i + 1 : i]);
+        ++i;
+      } else {
+        WriteStep(steps[i]);
+      }
+    }
+    WriteEnd();
+    const MemoryConstants& constants = DefaultMemoryConstants();
+    writer_.Hold("communication buffers",
+                 constants.communicator_bytes * writer_.NumCommunicators());
+    writer_.Hold("CUDA context", constants.context_bytes);
+    return writer_.Finish();
+  }
+
+ private:
+  std::vector<PreparedUnit> PrepareChunk(const std::vector<StageUnit>& units, int chunk) {
+    std::vector<PreparedUnit> prepared;
+    for (const StageUnit& unit : units) {
+      const UnitOps& kind = source_.kinds[unit.kind];
+      const std::vector<LayerOp>& again = unit.recomputes ? kind.forward : kind.recompute;
+      std::vector<LayerOp> weights;
+      std::ranges::copy_if(kind.backward, std::back_inserter(weights), &LayerOp::is_wgrad);
+      prepared.push_back({writer_.Prepare(kind.forward, Phase::kForward, chunk),
+                          writer_.Prepare(again, Phase::kRecompute, chunk),
+                          writer_.Prepare(kind.backward, Phase::kBackward, chunk),
+                          writer_.Prepare(weights, Phase::kWeightBackward, chunk)});
+    }
+    return prepared;
+  }
+
+  void WriteStep(const PipelineStep& step) {
+    if (step.pass == PipelinePass::kForward) {
+      WriteForward(step);
+    } else if (step.pass == PipelinePass::kWeightBackward) {
+      WriteWeights(step);
+    } else {
+      WriteBackward(step, step.pass == PipelinePass::kBackward
+                              ? ProgramWriter::Part::kAll
+                              : ProgramWriter::Part::kWithoutWeights);
+    }
+  }
+
+  // The sender and receiver of a chunk. Chunks of the same device need no message.
+  Neighbours NeighboursOf(int chunk, bool is_forward) const {
+    const ChunkPlace place = {source_.stage, chunk};
+    const auto before = ChunkBefore(source_.shape, place);
+    const auto after = ChunkAfter(source_.shape, place);
+    const auto& source = is_forward ? before : after;
+    const auto& target = is_forward ? after : before;
+    Neighbours neighbours;
+    if (source && source->stage != source_.stage) {
+      neighbours.from = MessageRole(IsNext(*source, is_forward), is_forward, true);
+    }
+    if (target && target->stage != source_.stage) {
+      neighbours.to = MessageRole(IsNext(*target, !is_forward), is_forward, false);
+    }
+    return neighbours;
+  }
+
+  // Interleaved chunks always continue on the next device, in a ring, so that with two devices both
+  // neighbours are the same one.
+  bool IsNext(const ChunkPlace& other, bool is_before) const {
+    return source_.shape.schedule == PipelineSchedule::kInterleaved ? !is_before
+                                                                    : other.stage > source_.stage;
+  }
+
+  TaskId WriteMessage(GroupRole role, std::string_view name, TaskId after,
+                      const PipelineStep& step) {
+    PreparedOps& prepared = messages_[{role, step.chunk}];
+    if (prepared.empty()) {
+      const LayerOp message = CommunicationOp(
+          name,
+          {.role = role, .kind = CollectiveKind::kSendRecv, .bytes = source_.model.message_bytes});
+      const Phase phase = step.pass == PipelinePass::kForward ? Phase::kForward : Phase::kBackward;
+      prepared = writer_.Prepare(std::span(&message, 1), phase, step.chunk);
+    }
+    return writer_.WriteCommunication(prepared.front(), after, step.microbatch);
+  }
+
+  void Receive(const Neighbours& neighbours, const PipelineStep& step) {
+    if (!neighbours.from) {
+      return;
+    }
+    const bool overlaps = job_.framework.overlaps_pipeline_sends;
+    const TaskId message =
+        WriteMessage(*neighbours.from, "receive", overlaps ? kNone : writer_.last_compute(), step);
+    writer_.WaitFor(message);
+    if (job_.framework.waits_each_pipeline_message) {
+      writer_.HostWaitsFor(message);
+    }
+  }
+
+  void Send(const Neighbours& neighbours, const PipelineStep& step) {
+    if (!neighbours.to) {
+      return;
+    }
+    const TaskId message = WriteMessage(*neighbours.to, "send", writer_.last_compute(), step);
+    if (!job_.framework.overlaps_pipeline_sends) {
+      writer_.WaitFor(message);
+    }
+  }
+
+  const UnitMemory& MemoryOf(std::size_t chunk, std::size_t unit) const {
+    return source_.model.memory[units_[chunk][unit].kind];
+  }
+
+  void AfterForward(std::size_t chunk, std::size_t unit, const PassTasks& tasks) {
+    data_.AfterForward({chunk, unit});
+    const UnitMemory& memory = MemoryOf(chunk, unit);
+    writer_.Allocate(tasks.first, memory.category, memory.Kept(units_[chunk][unit].recomputes));
+    writer_.Allocate(tasks.first, kLogits, memory.logits + memory.logits_copy);
+    writer_.Free(tasks.last, kLogits, memory.logits_copy);
+  }
+
+  void AfterBackward(std::size_t chunk, std::size_t unit, bool is_whole, const PassTasks& tasks) {
+    const UnitMemory& memory = MemoryOf(chunk, unit);
+    const std::int64_t kept = memory.Kept(units_[chunk][unit].recomputes);
+    writer_.Allocate(tasks.first, kRecomputed, memory.whole - kept);
+    writer_.Allocate(tasks.first, kActivationGradients, memory.working);
+    writer_.Allocate(tasks.first, kLogits, memory.logits_copy);
+    writer_.Free(tasks.last, kRecomputed, memory.whole - kept);
+    writer_.Free(tasks.last, kActivationGradients, memory.working);
+    writer_.Free(tasks.last, kLogits, memory.logits + memory.logits_copy);
+    // What deferred weight gradients need exists already, or replaces what is freed.
+    writer_.Free(tasks.last, memory.category, kept - (is_whole ? 0 : memory.weight_inputs));
+    if (is_whole) {
+      data_.AfterBackward({chunk, unit}, passes_left_[chunk] == 0);
+    }
+  }
+
+  // A forward pass runs concurrently with the backward pass of another micro-batch in DualPipe's
+  // pairs; and a backward pass with the next forward pass where a framework hides the token
+  // dispatch this way. The latter only without a pipeline: in 1F1B a stage that keeps a message
+  // until the end of a pair delays all others.
+  bool RunConcurrently(const PipelineStep& step, const PipelineStep& next) const {
+    if (step.microbatch == next.microbatch) {
+      return false;
+    }
+    const bool hides_experts =
+        job_.framework.overlaps_experts && job_.plan.ep > 1 && job_.plan.pp == 1;
+    return step.runs_with_next || (hides_experts && step.pass == PipelinePass::kBackward &&
+                                   next.pass == PipelinePass::kForward);
+  }
+
+  void WriteTogether(const PipelineStep& forward, const PipelineStep& backward) {
+    const auto fore = static_cast<std::size_t>(forward.chunk);
+    const auto back = static_cast<std::size_t>(backward.chunk);
+    const bool is_whole = backward.pass == PipelinePass::kBackward;
+    passes_left_[back] -= is_whole ? 1 : 0;
+    const Neighbours around_forward = NeighboursOf(forward.chunk, true);
+    const Neighbours around_backward = NeighboursOf(backward.chunk, false);
+    Receive(around_forward, forward);
+    Receive(around_backward, backward);
+    const std::size_t units = std::max(prepared_[fore].size(), prepared_[back].size());
+    for (std::size_t i = 0; i < units; ++i) {
+      WriteUnitsTogether(forward, backward, i);
+    }
+    is_first_pass_[fore] = false;
+    Send(around_forward, forward);
+    Send(around_backward, backward);
+  }
+
+  // The i-th unit of the forward pass and the i-th from the end of the other, if they exist.
+  void WriteUnitsTogether(const PipelineStep& forward, const PipelineStep& backward,
+                          std::size_t i) {
+    const auto fore = static_cast<std::size_t>(forward.chunk);
+    const auto back = static_cast<std::size_t>(backward.chunk);
+    const bool is_whole = backward.pass == PipelinePass::kBackward;
+    const bool has_forward = i < prepared_[fore].size();
+    const bool has_backward = i < prepared_[back].size();
+    const std::size_t from_behind = has_backward ? prepared_[back].size() - 1 - i : 0;
+    PreparedOps ahead;
+    PreparedOps behind;
+    if (has_forward) {
+      data_.BeforeForward({fore, i}, is_first_pass_[fore]);
+      ahead = prepared_[fore][i].forward;
+    }
+    if (has_backward) {
+      data_.BeforeBackward({back, from_behind});
+      behind = prepared_[back][from_behind].recompute;
+      const PreparedOps& ops = prepared_[back][from_behind].backward;
+      behind.insert(behind.end(), ops.begin(), ops.end());
+    }
+    const auto part = is_whole ? ProgramWriter::Part::kAll : ProgramWriter::Part::kWithoutWeights;
+    const auto tasks =
+        writer_.WriteTogether({&ahead, forward.microbatch}, {&behind, backward.microbatch, part});
+    if (has_forward) {
+      AfterForward(fore, i, tasks[0]);
+    }
+    if (has_backward) {
+      AfterBackward(back, from_behind, is_whole, tasks[1]);
+    }
+  }
+
+  void WriteForward(const PipelineStep& step) {
+    const auto chunk = static_cast<std::size_t>(step.chunk);
+    const Neighbours neighbours = NeighboursOf(step.chunk, true);
+    Receive(neighbours, step);
+    for (std::size_t unit = 0; unit < prepared_[chunk].size(); ++unit) {
+      data_.BeforeForward({chunk, unit}, is_first_pass_[chunk]);
+      const PassTasks tasks = writer_.Write(prepared_[chunk][unit].forward, step.microbatch);
+      AfterForward(chunk, unit, tasks);
+    }
+    is_first_pass_[chunk] = false;
+    Send(neighbours, step);
+  }
+
+  void WriteBackward(const PipelineStep& step, ProgramWriter::Part part) {
+    const auto chunk = static_cast<std::size_t>(step.chunk);
+    const Neighbours neighbours = NeighboursOf(step.chunk, false);
+    const bool is_whole = part == ProgramWriter::Part::kAll;
+    passes_left_[chunk] -= is_whole ? 1 : 0;
+    Receive(neighbours, step);
+    for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
+      data_.BeforeBackward({chunk, i});
+      const PassTasks again = writer_.Write(prepared_[chunk][i].recompute, step.microbatch);
+      PassTasks tasks = writer_.Write(prepared_[chunk][i].backward, step.microbatch, part);
+      tasks.first = again.first != kNone ? again.first : tasks.first;
+      AfterBackward(chunk, i, is_whole, tasks);
+    }
+    Send(neighbours, step);
+  }
+
+  void WriteWeights(const PipelineStep& step) {
+    const auto chunk = static_cast<std::size_t>(step.chunk);
+    --passes_left_[chunk];
+    for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
+      const PassTasks tasks = writer_.Write(prepared_[chunk][i].weights, step.microbatch);
+      writer_.Free(tasks.last, MemoryOf(chunk, i).category, MemoryOf(chunk, i).weight_inputs);
+      data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
+    }
+  }
+
+  void WriteEnd() {
+    data_.FinishGradients();
+    WriteTied();
+    writer_.Write(writer_.Prepare(source_.optimizer, Phase::kOptimizer, -1), -1);
+    if (job_.plan.offload_optimizer) {
+      WriteOffloadedUpdate(job_, OwnedParameters(job_.plan, parameters_.trained), writer_);
+    }
+    data_.GatherParameters();
+    writer_.WriteMarker("end of step");
+    writer_.HostWaitsFor(writer_.last_compute());
+  }
+
+  void WriteTied() {
+    const std::int64_t bytes = source_.model.tied_bytes[source_.program];
+    if (bytes == 0) {
+      return;
+    }
+    const LayerOp sum = CommunicationOp("sum tied embedding", {.role = GroupRole::kTied,
+                                                               .kind = CollectiveKind::kAllReduce,
+                                                               .bytes = bytes,
+                                                               .element = DataType::kFp32});
+    writer_.Write(writer_.Prepare(std::span(&sum, 1), Phase::kReduce, -1), -1);
+  }
+
+  const StageSource& source_;
+  const Job& job_;
+  const StageUnits& units_;
+  StageParameters parameters_;
+  ProgramWriter writer_;
+  DataParallelCommunication data_;
+  std::vector<std::vector<PreparedUnit>> prepared_;  // by chunk
+  std::vector<int> passes_left_;                     // backward, by chunk
+  std::vector<bool> is_first_pass_;
+  std::map<std::pair<GroupRole, int>, PreparedOps> messages_;  // by role and chunk
+};
 
 }  // namespace
 
-ProgramWriter::ProgramWriter(const Job& job) : job_(job) {
-  program_.lanes.Append({.kind = LaneKind::kHostThread, .number = 0});
-  program_.lanes.Append({.kind = LaneKind::kStream, .number = 7});
-  lane_of_role_.fill(kNone);
-  launch_name_ = program_.strings.Intern("cudaLaunchKernel");
-  for (std::uint32_t role = 0; role < kNumGroupRoles; ++role) {
-    program_.roles.push_back(program_.strings.Intern(Name(static_cast<GroupRole>(role))));
-  }
-}
-
-LaneId ProgramWriter::LaneOf(GroupRole role) {
-  LaneId& lane = lane_of_role_[static_cast<std::size_t>(role)];
-  if (lane == kNone) {
-    lane = program_.lanes.Append(
-        {.kind = LaneKind::kStream, .number = 20 + static_cast<std::int64_t>(role)});
-  }
-  return lane;
-}
-
-PartId ProgramWriter::PartOf(const LayerOp& op, Phase phase, int chunk) {
-  Parts::Row row;
-  row.phase = phase;
-  row.chunk = chunk;
-  if (op.communication) {
-    row.category = program_.strings.Intern(Name(op.communication->role));
-    row.sm_share = CommunicationShare(op.communication->kind, job_.gpu.multiprocessors);
-  } else {
-    row.category = program_.strings.Intern(Name(op.category));
-    row.sm_share = kMillion;
-    row.memory_share = op.cost.memory_share;
-    row.compute_share = op.cost.compute_share;
-    row.operation = op.cost.operation;
-  }
-  return parts_.Find(row, program_);
-}
-
-PreparedOps ProgramWriter::Prepare(std::span<const LayerOp> ops, Phase phase, int chunk) {
-  const auto launch_ps = static_cast<std::int64_t>(
-      std::llround(job_.framework.launch_us * kPicosecondsPerMicrosecond));
-  PreparedOps prepared;
-  prepared.reserve(ops.size());
-  for (const LayerOp& op : ops) {
-    PreparedOp row;
-    row.name = program_.strings.Intern(op.name);
-    row.part = PartOf(op, phase, chunk);
-    row.is_wgrad = op.is_wgrad;
-    row.is_launched = op.launches > 0;
-    row.launch_ps = job_.framework.uses_graphs ? 0 : launch_ps * op.launches;
-    row.duration_ps = op.cost.duration_ps;
-    row.lane = kComputing;
-    if (op.communication) {
-      // One call into the library, without the modules and autograd around a kernel, unless the
-      // framework wraps it in Python.
-      row.launch_ps /= job_.framework.wraps_communication ? 1 : 3;
-      const Communication& communication = *op.communication;
-      row.lane = LaneOf(communication.role);
-      row.overlapped_ops = communication.overlapped_ops;
-      row.communication =
-          program_.communications.Append({.role = static_cast<std::uint32_t>(communication.role),
-                                          .kind = communication.kind,
-                                          .bytes = communication.bytes,
-                                          .element = communication.element});
-    }
-    prepared.push_back(row);
-  }
-  return prepared;
-}
-
-void ProgramWriter::AddEdges(std::span<const TaskId> from, TaskId to) {
-  for (const TaskId task : from) {
-    program_.edges.Append({.from = task, .to = to});
-  }
-}
-
-TaskId ProgramWriter::Launch(const PreparedOp& op) {
-  if (!op.is_launched) {
-    return kNone;
-  }
-  return program_.tasks.Append({.lane = kHost,
-                                .kind = TaskKind::kLaunch,
-                                .duration_ps = op.launch_ps,
-                                .name = launch_name_});
-}
-
-TaskId ProgramWriter::Compute(const PreparedOp& op, int microbatch, std::vector<TaskId>& awaited) {
-  const TaskId launch = Launch(op);
-  const TaskId task = program_.tasks.Append({.lane = op.lane,
-                                             .kind = TaskKind::kKernel,
-                                             .duration_ps = op.duration_ps,
-                                             .name = op.name,
-                                             .launch = launch,
-                                             .part = op.part,
-                                             .microbatch = microbatch});
-  AddEdges(awaited, task);
-  awaited.clear();
-  last_compute_ = task;
-  return task;
-}
-
-TaskId ProgramWriter::WriteCommunication(const PreparedOp& communication, TaskId after,
-                                         int microbatch) {
-  const TaskId launch = Launch(communication);
-  const TaskId task = program_.tasks.Append({.lane = communication.lane,
-                                             .kind = TaskKind::kCollective,
-                                             .name = communication.name,
-                                             .launch = launch,
-                                             .part = communication.part,
-                                             .microbatch = microbatch,
-                                             .communication = communication.communication});
-  if (after != kNone) {
-    AddEdges({&after, 1}, task);
-  }
-  return task;
-}
-
-void ProgramWriter::WaitFor(TaskId task) {
-  awaited_.push_back(task);
-}
-
-ProgramWriter::Track ProgramWriter::Begin(const Pass& pass) const {
-  return {.pass = pass, .last_compute = last_compute_, .awaited = awaited_, .overlapped = {}};
-}
-
-void ProgramWriter::AddCommunication(Track& track, const PreparedOp& op) {
-  const TaskId task = WriteCommunication(op, track.last_compute, track.pass.microbatch);
-  AddEdges(track.awaited, task);
-  if (op.overlapped_ops == 0) {
-    track.awaited = {task};
-  } else {
-    track.overlapped.push_back({task, op.overlapped_ops});
-  }
-}
-
-void ProgramWriter::AwaitOverlapped(Track& track) {
-  std::erase_if(track.overlapped, [&track](Running& running) {
-    if (running.left > 0) {
-      --running.left;
-      return false;
-    }
-    track.awaited.push_back(running.task);
-    return true;
-  });
-}
-
-bool ProgramWriter::Advance(Track& track) {
-  const Part part = track.pass.part;
-  while (track.next < track.pass.ops->size()) {
-    const PreparedOp& op = (*track.pass.ops)[track.next++];
-    if ((part == Part::kWithoutWeights && op.is_wgrad) ||
-        (part == Part::kWeightsOnly && !op.is_wgrad)) {
-      continue;
-    }
-    if (op.communication != kNone) {
-      AddCommunication(track, op);
-      if (op.overlapped_ops == 0) {
-        return true;
-      }
-      continue;
-    }
-    AwaitOverlapped(track);
-    track.last_compute = Compute(op, track.pass.microbatch, track.awaited);
-    track.tasks.first = track.tasks.first == kNone ? track.last_compute : track.tasks.first;
-    track.tasks.last = track.last_compute;
-  }
-  return false;
-}
-
-// No communication overlaps with operations beyond its list.
-void ProgramWriter::End(Track& track) {
-  for (const Running& running : track.overlapped) {
-    track.awaited.push_back(running.task);
-  }
-  awaited_.insert(awaited_.end(), track.awaited.begin(), track.awaited.end());
-}
-
-PassTasks ProgramWriter::Write(const PreparedOps& ops, int microbatch, Part part) {
-  Track track = Begin({&ops, microbatch, part});
-  while (Advance(track)) {
-  }
-  awaited_.clear();
-  End(track);
-  return track.tasks;
-}
-
-std::array<PassTasks, 2> ProgramWriter::WriteTogether(const Pass& one, const Pass& other) {
-  std::array<Track, 2> tracks = {Begin(one), Begin(other)};
-  std::array<bool, 2> has_more = {true, true};
-  while (has_more[0] || has_more[1]) {
-    for (std::size_t i = 0; i < tracks.size(); ++i) {
-      has_more[i] = has_more[i] && Advance(tracks[i]);
-    }
-  }
-  awaited_.clear();
-  End(tracks[0]);
-  End(tracks[1]);
-  return {tracks[0].tasks, tracks[1].tasks};
-}
-
-TaskId ProgramWriter::WriteSideTask(Side where, std::string_view name, std::int64_t duration_ps,
-                                    TaskId after) {
-  constexpr std::int64_t kFirstNumber = 60;
-  const bool is_on_host = where == Side::kOnHost;
-  LaneId& lane = side_lanes_[static_cast<std::size_t>(where)];
-  if (lane == kNone) {
-    lane = program_.lanes.Append(
-        {.kind = is_on_host ? LaneKind::kHostThread : LaneKind::kStream,
-         .number = is_on_host ? 1 : kFirstNumber + static_cast<std::int64_t>(where)});
-  }
-  LayerOp op;
-  op.category = Category::kOptimizer;
-  const PartId part = PartOf(op, Phase::kOptimizer, -1);
-  const TaskId task =
-      program_.tasks.Append({.lane = lane,
-                             .kind = is_on_host ? TaskKind::kHost : TaskKind::kKernel,
-                             .duration_ps = duration_ps,
-                             .name = program_.strings.Intern(name),
-                             .part = part});
-  if (after != kNone) {
-    AddEdges({&after, 1}, task);
-  }
-  return task;
-}
-
-void ProgramWriter::WriteMarker(std::string_view name) {
-  PreparedOp marker;
-  marker.name = program_.strings.Intern(name);
-  marker.lane = kComputing;
-  marker.is_launched = false;
-  Compute(marker, -1, awaited_);
-}
-
-void ProgramWriter::HostWaitsFor(TaskId task) {
-  if (task == kNone) {
-    return;
-  }
-  const TaskId wait =
-      program_.tasks.Append({.lane = kHost,
-                             .kind = TaskKind::kSynchronize,
-                             .name = program_.strings.Intern("cudaStreamSynchronize")});
-  AddEdges({&task, 1}, wait);
-}
-
-int ProgramWriter::NumCommunicators() const {
-  constexpr auto kFirstMessage = static_cast<std::size_t>(GroupRole::kNextForwardOut);
-  int count = 0;
-  bool has_messages = false;
-  for (std::size_t role = 0; role < lane_of_role_.size(); ++role) {
-    const bool is_used = lane_of_role_[role] != kNone;
-    count += is_used && role < kFirstMessage ? 1 : 0;
-    has_messages = has_messages || (is_used && role >= kFirstMessage);
-  }
-  return count + (has_messages ? 1 : 0);
-}
-
-void ProgramWriter::Hold(std::string_view category, std::int64_t bytes) {
-  if (bytes != 0) {
-    program_.held_memory.Append({.category = program_.strings.Intern(category), .bytes = bytes});
-  }
-}
-
-void ProgramWriter::Allocate(TaskId task, std::string_view category, std::int64_t bytes) {
-  if (bytes != 0 && task != kNone) {
-    program_.memory_changes.Append(
-        {.task = task, .category = program_.strings.Intern(category), .bytes = bytes});
-  }
-}
-
-void ProgramWriter::Free(TaskId task, std::string_view category, std::int64_t bytes) {
-  Allocate(task, category, -bytes);
+Result<Program> WriteStageProgram(const StageSource& source) {
+  return StageWriter(source).Write();
 }
 
 }  // namespace orrery::workload

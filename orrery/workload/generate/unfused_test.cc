@@ -1,12 +1,11 @@
-#include "orrery/workload/generate/unfused.h"
-
 #include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "orrery/workload/generate/program_counts.h"
-#include "orrery/workload/generate/small_jobs.h"
+#include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/generate/program_counts_test.h"
+#include "orrery/workload/generate/small_jobs_test.h"
 
 namespace orrery::workload {
 namespace {
@@ -22,7 +21,7 @@ double BytesOf(const std::vector<LayerOp>& steps) {
 MicrobatchShape Bf16Shape() {
   MicrobatchShape shape;
   shape.element_bytes = 2;
-  shape.type = kernel::DataType::kBf16;
+  shape.type = DataType::kBf16;
   return shape;
 }
 

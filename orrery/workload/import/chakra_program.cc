@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,14 +14,12 @@
 #include "orrery/base/error.h"
 #include "orrery/trace/problems.h"
 #include "orrery/workload/ensemble.h"
-#include "orrery/workload/import/chakra_attributes.h"
 #include "orrery/workload/import/chakra_trace.h"
-#include "orrery/workload/import/inputs_first.h"
+#include "orrery/workload/input.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::workload {
 namespace {
-
-using collective::CollectiveKind;
 
 /// The role of communication that names no group.
 inline constexpr std::string_view kChakraAllRanks = "all";
@@ -42,37 +39,27 @@ struct ChakraRank {
   std::map<std::string, ChakraMessagePair> pair_of_role;
 };
 
-using collective::CollectiveKind;
-
 constexpr std::int64_t kMaxDurationPs = 86'400'000'000'000'000;  // a day
 constexpr std::int64_t kMaxStepPs = std::int64_t{1} << 60;       // 13 days
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 38;  // so that a gather of all ranks fits
-
-enum Stream : std::int64_t { kComputeStream = 0, kCommunicationStream = 1, kCopyStream = 2 };
 
 bool IsMessage(const ChakraNode& node) {
   return node.type == ChakraType::kSend || node.type == ChakraType::kReceive;
 }
 
 bool IsOnHost(const ChakraNode& node) {
-  return node.IsTrue(chakra::kIsCpuOp) || node.type == ChakraType::kMetadata ||
+  const bool* const is_cpu_op = node.Find<bool>(chakra::kIsCpuOp);
+  return (is_cpu_op != nullptr && *is_cpu_op) || node.type == ChakraType::kMetadata ||
          node.type == ChakraType::kInvalid;
 }
 
+// Computation, communication and copies have a stream each.
 std::int64_t StreamOf(const ChakraNode& node) {
-  switch (node.type) {
-    case ChakraType::kSend:
-    case ChakraType::kReceive:
-    case ChakraType::kCollective:
-      return kCommunicationStream;
-    case ChakraType::kMemoryLoad:
-    case ChakraType::kMemoryStore:
-      return kCopyStream;
-    default:
-      return kComputeStream;
-  }
+  const bool copies = node.type == ChakraType::kMemoryLoad || node.type == ChakraType::kMemoryStore;
+  return IsMessage(node) || node.type == ChakraType::kCollective ? 1 : copies ? 2 : 0;
 }
 
+/// Makes the program of one rank. All-gathers count what a rank gives, as in the trace.
 class RankBuilder {
  public:
   RankBuilder(const ChakraTrace& trace, Rank rank, trace::ProblemLog& problems)
@@ -90,16 +77,14 @@ class RankBuilder {
 
  private:
   [[nodiscard]] tl::unexpected<Error> FailAt(const ChakraNode& node, std::string_view what) const {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("rank {}: node {} ('{}') {}", rank_, node.id, node.name, what));
+    return Refuse("rank {}: node {} ('{}') {}", rank_, node.id, node.name, what);
   }
 
   Status NumberNodes() {
     for (const ChakraNode& node : trace_.nodes) {
       nodes_.push_back(&node);
     }
-    std::stable_sort(nodes_.begin(), nodes_.end(),
-                     [](const auto* lhs, const auto* rhs) { return lhs->id < rhs->id; });
+    std::ranges::stable_sort(nodes_, {}, [](const auto* node) { return node->id; });
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!node_of_id_.emplace(nodes_[i]->id, i).second) {
         return FailAt(*nodes_[i], "has a duplicate id");
@@ -108,25 +93,23 @@ class RankBuilder {
     return {};
   }
 
-  template <typename Visit>
-  void ForEachInput(const ChakraNode& node, Visit visit) {
-    std::size_t place = 0;
+  [[nodiscard]] std::vector<std::size_t> InputsOf(const ChakraNode& node) const {
+    std::vector<std::size_t> known;
     for (const auto* inputs : {&node.data_inputs, &node.control_inputs}) {
       for (const std::uint64_t id : *inputs) {
-        const auto found = node_of_id_.find(id);
-        if (found != node_of_id_.end()) {
-          visit(found->second, place);
+        if (const auto found = node_of_id_.find(id); found != node_of_id_.end()) {
+          known.push_back(found->second);
         }
-        ++place;
       }
     }
+    return known;
   }
 
   Result<std::vector<std::size_t>> Order() {
     std::vector<std::vector<std::size_t>> inputs(nodes_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const ChakraNode& node = *nodes_[i];
-      ForEachInput(node, [&](std::size_t input, std::size_t) { inputs[i].push_back(input); });
+      inputs[i] = InputsOf(node);
       const std::size_t unknown =
           node.data_inputs.size() + node.control_inputs.size() - inputs[i].size();
       if (unknown > 0) {
@@ -147,30 +130,24 @@ class RankBuilder {
         node.Integer(chakra::kThread).value_or(is_on_host ? 0 : StreamOf(node));
     const auto [found, is_new] = lanes_.try_emplace({is_on_host, number}, kNone);
     if (is_new) {
-      found->second =
-          program().lanes.Append({.kind = is_on_host ? LaneKind::kHostThread : LaneKind::kStream,
-                                  .number = number,
-                                  .gap_ps = node.Integer(chakra::kLaneGapPs).value_or(0)});
+      found->second = program().lanes.Append(
+          {.kind = is_on_host ? LaneKind::kHostThread : LaneKind::kStream, .number = number});
     }
     return found->second;
   }
 
   Result<std::int64_t> DurationOf(const ChakraNode& node) const {
-    const std::int64_t micros = std::clamp<std::int64_t>(node.duration_us, -1, kMaxDurationPs);
-    const std::int64_t duration_ps =
-        node.Integer(chakra::kDurationPs)
-            .value_or(micros > kMaxDurationPs / 1'000'000 ? -1 : micros * 1'000'000);
-    if (duration_ps < 0 || duration_ps > kMaxDurationPs) {
+    if (node.duration_us < 0 || node.duration_us > kMaxDurationPs / 1'000'000) {
       return FailAt(node, fmt::format("takes {} us, and a day is the most", node.duration_us));
     }
-    return duration_ps;
+    return node.duration_us * 1'000'000;
   }
 
   std::uint32_t RoleNamed(const std::string& name) {
     const auto [found, is_new] =
         roles_.try_emplace(name, static_cast<std::uint32_t>(program().roles.size()));
     if (is_new) {
-      program().roles.push_back(program().strings.Intern(name));
+      program().AddRole(name, name.substr(0, name.find(' ')));  // groups have only names
     }
     return found->second;
   }
@@ -200,8 +177,7 @@ class RankBuilder {
     }
     Communications::Row row;
     row.bytes = size.value_or(0);
-    row.element = static_cast<collective::Element>(
-        std::clamp<std::int64_t>(node.Integer(chakra::kElement).value_or(5), 0, 7));
+    row.element = DataType::kFp32;
     if (IsMessage(node)) {
       row.kind = CollectiveKind::kSendRecv;
       ORRERY_TRY(row.role, MessageRole(node));
@@ -217,7 +193,8 @@ class RankBuilder {
       return std::nullopt;
     }
     row.kind = kind->second;
-    row.role = RoleNamed(std::string(node.Text(chakra::kGroupName).value_or(kChakraAllRanks)));
+    const auto* const group = node.Find<std::string>(chakra::kGroupName);
+    row.role = RoleNamed(group == nullptr ? std::string(kChakraAllRanks) : *group);
     return row;
   }
 
@@ -227,7 +204,6 @@ class RankBuilder {
     row.lane = LaneOf(node);
     row.name = program().strings.Intern(node.name);
     row.kind = IsOnHost(node) ? TaskKind::kHost : TaskKind::kKernel;
-    row.microbatch = static_cast<std::int32_t>(node.Integer(chakra::kMicrobatch).value_or(-1));
     ORRERY_TRY(row.duration_ps, DurationOf(node));
     sum_ps_ += row.duration_ps;
     if (sum_ps_ > kMaxStepPs) {
@@ -236,12 +212,6 @@ class RankBuilder {
     if (!IsOnHost(node) && (IsMessage(node) || node.type == ChakraType::kCollective)) {
       ORRERY_TRY_STATUS(MakeCollective(node, row));
     }
-    const auto kind = node.Integer(chakra::kKind);
-    if (kind && *kind >= 0 && *kind < static_cast<std::int64_t>(TaskKind::kCollective)) {
-      row.kind = static_cast<TaskKind>(*kind);
-    }
-    row.part = PartOf(node);
-    row.launch = LaunchOf(node);
     task_of_node_[index] = program().tasks.Append(row);
     AddEdges(node, task_of_node_[index]);
     return {};
@@ -259,59 +229,14 @@ class RankBuilder {
     return {};
   }
 
-  TaskId LaunchOf(const ChakraNode& node) {
-    const auto launch = node.Integer(chakra::kLaunch);
-    const auto found =
-        launch ? node_of_id_.find(static_cast<std::uint64_t>(*launch)) : node_of_id_.end();
-    if (found == node_of_id_.end()) {
-      return kNone;
-    }
-    program().launch_latency_ps =
-        std::clamp<std::int64_t>(node.Integer(chakra::kLaunchLatencyPs).value_or(0),
-                                 program().launch_latency_ps, kMaxDurationPs);
-    return task_of_node_[found->second];
-  }
-
-  PartId PartOf(const ChakraNode& node) {
-    const auto category = node.Text(chakra::kCategory);
-    const auto found = node.attributes.find(chakra::kPart);
-    const auto* const numbers = found == node.attributes.end()
-                                    ? nullptr
-                                    : std::get_if<std::vector<std::int64_t>>(&found->second);
-    if (!category || numbers == nullptr || (numbers->size() != 4 && numbers->size() != 6)) {
-      return kNone;
-    }
-    Parts::Row row{.category = program().strings.Intern(*category),
-                   .phase = static_cast<Phase>(std::clamp<std::int64_t>((*numbers)[0], 0, 7)),
-                   .chunk = static_cast<std::int32_t>((*numbers)[1]),
-                   .sm_share = static_cast<std::uint32_t>((*numbers)[2]),
-                   .memory_share = static_cast<std::uint32_t>((*numbers)[3])};
-    if (numbers->size() == 6) {
-      row.compute_share = static_cast<std::uint32_t>((*numbers)[4]);
-      row.operation = static_cast<std::uint8_t>((*numbers)[5]);
-    }
-    return parts_.Find(row, program());
-  }
-
   // Tasks of a lane run in order, so what waits for its own lane needs no edge.
   void AddEdges(const ChakraNode& node, TaskId task) {
-    const auto found = node.attributes.find(chakra::kLagsPs);
-    const auto* const lags = found == node.attributes.end()
-                                 ? nullptr
-                                 : std::get_if<std::vector<std::int64_t>>(&found->second);
-    const auto launch = node.Integer(chakra::kLaunch);
-    ForEachInput(node, [&](std::size_t input, std::size_t place) {
+    for (const std::size_t input : InputsOf(node)) {
       const TaskId from = task_of_node_[input];
-      const std::int64_t lag_ps = lags != nullptr && place < lags->size()
-                                      ? std::clamp<std::int64_t>((*lags)[place], 0, kMaxDurationPs)
-                                      : 0;
-      const bool is_launch = launch && static_cast<std::uint64_t>(*launch) == nodes_[input]->id;
-      const bool is_implied =
-          lag_ps == 0 && program().tasks.lane[from] == program().tasks.lane[task];
-      if (!is_launch && !is_implied) {
-        program().edges.Append({.from = from, .to = task, .lag_ps = lag_ps});
+      if (program().tasks.lane[from] != program().tasks.lane[task]) {
+        program().edges.Append({.from = from, .to = task});
       }
-    });
+    }
   }
 
   Program& program() { return result_.program; }
@@ -324,15 +249,9 @@ class RankBuilder {
   std::map<std::uint64_t, std::size_t> node_of_id_;
   std::map<std::pair<bool, std::int64_t>, LaneId> lanes_;
   std::map<std::string, std::uint32_t> roles_;
-  PartIndex parts_;
   std::vector<TaskId> task_of_node_;
   std::int64_t sum_ps_ = 0;
 };
-
-// Makes the program of one rank. All-gathers count what a rank gives, as in the trace.
-Result<ChakraRank> RankOfChakra(const ChakraTrace& trace, Rank rank, trace::ProblemLog& problems) {
-  return RankBuilder(trace, rank, problems).Build();
-}
 
 /// Puts ranks into the groups that their roles name.
 class GroupBuilder {
@@ -342,23 +261,12 @@ class GroupBuilder {
                const ChakraGroups& known, Ensemble& ensemble)
       : programs_(programs), pairs_(pairs), known_(known), ensemble_(ensemble) {}
 
-  Status Build() {
-    const auto num_roles = static_cast<std::uint32_t>(programs_[0].roles.size());
-    ensemble_.SetRoles(num_roles);
-    for (std::uint32_t role = 0; role < num_roles; ++role) {
-      ORRERY_TRY_STATUS(BuildRole(role));
-    }
-    return {};
-  }
-
- private:
-  Status BuildRole(std::uint32_t role) {
-    const std::string name(programs_[0].strings.View(programs_[0].roles[role]));
+  Status Build(std::uint32_t role) {
+    const std::string name(programs_[0].RoleName(role));
     for (Rank rank = 0; rank < programs_.size(); ++rank) {
       const auto pair = pairs_[rank].find(name);
       if (pair != pairs_[rank].end()) {
-        ORRERY_TRY_STATUS(JoinPair(rank, role, pair->second));
-        return {};
+        return JoinPair(rank, role, pair->second);
       }
     }
     const std::vector<Rank> members = MembersOf(name, role);
@@ -366,18 +274,17 @@ class GroupBuilder {
       return {};
     }
     if (members.back() >= programs_.size()) {
-      return Fail(Error::Kind::kInvalidInput, fmt::format("group '{}' has rank {} of {} ranks",
-                                                          name, members.back(), programs_.size()));
+      return Refuse("group '{}' has rank {} of {} ranks", name, members.back(), programs_.size());
     }
     ensemble_.AddGroup(members, role);
     return {};
   }
 
+ private:
   Status JoinPair(Rank rank, std::uint32_t role, const ChakraMessagePair& pair) {
     if (pair.from >= programs_.size() || pair.to >= programs_.size()) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("a message goes from rank {} to rank {} of {} ranks", pair.from,
-                              pair.to, programs_.size()));
+      return Refuse("a message goes from rank {} to rank {} of {} ranks", pair.from, pair.to,
+                    programs_.size());
     }
     const auto [found, is_new] = group_of_pair_.try_emplace(pair, kNoGroup);
     if (is_new) {
@@ -392,12 +299,12 @@ class GroupBuilder {
     const auto known = known_.find(name);
     if (known != known_.end()) {
       members = known->second;
-      std::sort(members.begin(), members.end());
+      std::ranges::sort(members);
       return members;
     }
     for (Rank rank = 0; rank < programs_.size(); ++rank) {
       const auto& roles = programs_[rank].communications.role;
-      if (name == kChakraAllRanks || std::find(roles.begin(), roles.end(), role) != roles.end()) {
+      if (name == kChakraAllRanks || std::ranges::find(roles, role) != roles.end()) {
         members.push_back(rank);
       }
     }
@@ -437,14 +344,14 @@ void ShareEqual(std::vector<Program> programs, Ensemble& ensemble) {
 Result<ChakraEnsemble> EnsembleOfChakra(std::span<const ChakraTrace> traces,
                                         const ChakraGroups& groups) {
   if (traces.empty() || traces.size() > (1U << 24)) {
-    return Fail(Error::Kind::kInvalidInput, "a job has 1 to 16777216 execution traces");
+    return Refuse("a job has 1 to 16777216 execution traces");
   }
   ChakraEnsemble result;
   std::vector<Program> programs;
   std::vector<std::map<std::string, ChakraMessagePair>> pairs;
   for (Rank rank = 0; rank < traces.size(); ++rank) {
     result.problems.Merge(traces[rank].problems, fmt::format("rank {}", rank));
-    ORRERY_TRY(ChakraRank built, RankOfChakra(traces[rank], rank, result.problems));
+    ORRERY_TRY(ChakraRank built, RankBuilder(traces[rank], rank, result.problems).Build());
     programs.push_back(std::move(built.program));
     pairs.push_back(std::move(built.pair_of_role));
   }
@@ -454,7 +361,11 @@ Result<ChakraEnsemble> EnsembleOfChakra(std::span<const ChakraTrace> traces,
   for (Rank rank = 0; rank < traces.size(); ++rank) {
     ensemble.AddRank(rank, static_cast<network::GpuId>(rank));
   }
-  ORRERY_TRY_STATUS(GroupBuilder(programs, pairs, groups, ensemble).Build());
+  ensemble.SetRoles(static_cast<std::uint32_t>(programs[0].roles.size()));
+  GroupBuilder builder(programs, pairs, groups, ensemble);
+  for (std::uint32_t role = 0; role < ensemble.num_roles; ++role) {
+    ORRERY_TRY_STATUS(builder.Build(role));
+  }
   for (Rank rank = 0; rank < traces.size(); ++rank) {
     CountWholeGathers(programs[rank], rank, ensemble);
   }

@@ -28,11 +28,4 @@ struct ChakraEnsemble {
 [[nodiscard]] Result<ChakraEnsemble> EnsembleOfChakra(std::span<const ChakraTrace> traces,
                                                       const ChakraGroups& groups = {});
 
-/// Returns the trace of one rank. What Chakra has no words for (picoseconds, phases, launches) is
-/// kept in attributes that begin with "orrery_"; calls and memory are left out.
-[[nodiscard]] ChakraTrace ChakraOf(const Ensemble& ensemble, Rank rank);
-
-/// The groups of an ensemble by the names under which ChakraOf writes them.
-[[nodiscard]] ChakraGroups ChakraGroupsOf(const Ensemble& ensemble);
-
 }  // namespace orrery::workload

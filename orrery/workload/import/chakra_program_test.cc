@@ -9,8 +9,6 @@
 
 namespace orrery::workload {
 namespace {
-
-using collective::CollectiveKind;
 using ::testing::ElementsAre;
 
 ChakraNode Compute(std::uint64_t id, std::int64_t duration_us, std::vector<std::uint64_t> inputs) {
@@ -115,89 +113,6 @@ TEST(ChakraProgramTest, WhatACollectiveDoesNotSayIsALoss) {
   EXPECT_EQ(chakra.ensemble.programs[0].tasks.kind[0], TaskKind::kKernel);
   ASSERT_EQ(chakra.problems.all().size(), 2U);
   EXPECT_TRUE(chakra.problems.has_loss());
-}
-
-/// Two ranks with a launch, parts, a lag, a gather in a group and a message.
-Ensemble SmallEnsemble() {
-  Ensemble ensemble;
-  ensemble.num_roles = 3;
-  ensemble.program_of_rank = {0, 1};
-  ensemble.gpu_of_rank = {0, 1};
-  ensemble.slowness_of_rank = {1, 1};
-  const GroupId both = ensemble.AddGroup(std::vector<Rank>{0, 1});
-  const GroupId pair = ensemble.AddGroup(std::vector<Rank>{0, 1});
-  ensemble.group_of_role = {both, pair, kNoGroup, both, kNoGroup, pair};
-  for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    Program program;
-    const auto text = [&](std::string_view words) { return program.strings.Intern(words); };
-    program.roles = {text("tp"), text("pp out"), text("pp in")};
-    program.launch_latency_ps = 4'000;
-    program.lanes.Append({.kind = LaneKind::kHostThread, .number = 3});
-    program.lanes.Append({.kind = LaneKind::kStream, .number = 7, .gap_ps = 900});
-    program.lanes.Append({.kind = LaneKind::kStream, .number = 20});
-    program.parts.Append({.category = text("product"),
-                          .phase = Phase::kBackward,
-                          .chunk = 2,
-                          .sm_share = 1'000'000,
-                          .memory_share = 5,
-                          .compute_share = 7,
-                          .operation = 3});
-    program.communications.Append({.role = 0, .kind = CollectiveKind::kAllGather, .bytes = 64});
-    program.communications.Append(
-        {.role = 1 + rank, .kind = CollectiveKind::kSendRecv, .bytes = 32});
-    program.tasks.Append(
-        {.lane = 0, .kind = TaskKind::kLaunch, .duration_ps = 1'234'567, .name = text("launch")});
-    program.tasks.Append({.lane = 1,
-                          .kind = TaskKind::kKernel,
-                          .duration_ps = 7,
-                          .launch = 0,
-                          .part = 0,
-                          .microbatch = 1});
-    program.tasks.Append({.lane = 2, .kind = TaskKind::kCollective, .communication = 0});
-    program.tasks.Append({.lane = 2, .kind = TaskKind::kCollective, .communication = 1});
-    program.tasks.Append({.lane = 1, .kind = TaskKind::kWait});
-    program.edges.Append({.from = 1, .to = 2, .lag_ps = 11});
-    program.edges.Append({.from = 3, .to = 4});
-    ensemble.programs.push_back(std::move(program));
-  }
-  return ensemble;
-}
-
-// Names of roles are lost, the groups behind them are not.
-TEST(ChakraProgramTest, ProgramsComeBackAsTheyWere) {
-  const Ensemble ensemble = SmallEnsemble();
-  std::vector<ChakraTrace> traces;
-  for (Rank rank = 0; rank < 2; ++rank) {
-    traces.push_back(ParseChakra(ChakraBytes(ChakraOf(ensemble, rank))).value());
-  }
-  const ChakraEnsemble chakra = EnsembleOfChakra(traces, ChakraGroupsOf(ensemble)).value();
-  EXPECT_TRUE(chakra.problems.all().empty());
-  for (Rank rank = 0; rank < 2; ++rank) {
-    const Program& before = ensemble.programs[ensemble.program_of_rank[rank]];
-    const Program& after = chakra.ensemble.programs[chakra.ensemble.program_of_rank[rank]];
-    EXPECT_EQ(after.lanes, before.lanes);
-    EXPECT_EQ(after.edges, before.edges);
-    EXPECT_EQ(after.tasks.lane, before.tasks.lane);
-    EXPECT_EQ(after.tasks.kind, before.tasks.kind);
-    EXPECT_EQ(after.tasks.duration_ps, before.tasks.duration_ps);
-    EXPECT_EQ(after.tasks.launch, before.tasks.launch);
-    EXPECT_EQ(after.tasks.part, before.tasks.part);
-    EXPECT_EQ(after.tasks.microbatch, before.tasks.microbatch);
-    EXPECT_EQ(after.tasks.communication, before.tasks.communication);
-    EXPECT_EQ(after.communications.kind, before.communications.kind);
-    EXPECT_EQ(after.communications.bytes, before.communications.bytes);
-    EXPECT_EQ(after.communications.element, before.communications.element);
-    EXPECT_EQ(after.parts.phase, before.parts.phase);
-    EXPECT_EQ(after.parts.memory_share, before.parts.memory_share);
-    EXPECT_EQ(after.launch_latency_ps, before.launch_latency_ps);
-    for (CommunicationId i = 0; i < before.communications.size(); ++i) {
-      const auto members = [&](const Ensemble& whole, const Program& program) {
-        const auto ranks = whole.Members(whole.GroupOf(rank, program.communications.role[i]));
-        return std::vector<Rank>(ranks.begin(), ranks.end());
-      };
-      EXPECT_EQ(members(chakra.ensemble, after), members(ensemble, before));
-    }
-  }
 }
 
 // One collective of 1 MiB in each; all-gathers give 1 MiB a rank.

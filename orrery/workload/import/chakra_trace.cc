@@ -1,25 +1,23 @@
 #include "orrery/workload/import/chakra_trace.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/core.h>
-#include <protozero/pbf_writer.hpp>
-#include <protozero/varint.hpp>
 
-#include "orrery/ingest/json_value.h"
+#include "orrery/base/json_value.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/xplane/message.h"
-#include "orrery/workload/import/unpacked_file.h"
+#include "orrery/workload/input.h"
 
 namespace orrery::workload {
 namespace {
 
 // Field numbers of Chakra's protobuf schema.
 namespace chakra_fields {
-
-constexpr std::uint32_t kVersion = 1;  // of the metadata
 
 enum Node : std::uint32_t {
   kId = 1,
@@ -37,44 +35,32 @@ enum Attribute : std::uint32_t {
   kAttributeDocument = 2,
   kDouble = 3,
   kFloat = 5,
-  kInt32 = 7,
-  kInt32List = 8,
-  kInt64 = 9,
-  kInt64List = 10,
-  kUint32 = 11,
-  kUint32List = 12,
-  kUint64 = 13,
-  kUint64List = 14,
-  kSint32 = 15,
-  kSint64 = 17,
   kFixed32 = 19,
-  kFixed64 = 21,
   kSfixed32 = 23,
-  kSfixed64 = 25,
   kBool = 27,
-  kBoolList = 28,
-  kString = 29,
-  kBytes = 31,
 };
+
+constexpr std::array<std::uint32_t, 6> kIntegers{7, 9, 11, 13, 21, 25};  // of 32 and 64 bits
+constexpr std::array<std::uint32_t, 2> kZigzags{15, 17};                 // sint32, sint64
+constexpr std::array<std::uint32_t, 2> kTexts{29, 31};                   // string, bytes
+constexpr std::array<std::uint32_t, 5> kLists{8, 10, 12, 14, 28};        // of integers, booleans
 
 }  // namespace chakra_fields
 
-using ingest::JsonElement;
 using ingest::xplane::Field;
 using ingest::xplane::MessageReader;
-using protozero::pbf_writer;
 using MaybeElement = std::optional<JsonElement>;
 
 /// Writers spell the keys differently.
 MaybeElement AnyField(const JsonElement& object, std::string_view one, std::string_view other) {
-  const MaybeElement found = ingest::Field(object, one);
-  return found ? found : ingest::Field(object, other);
+  const MaybeElement found = orrery::Field(object, one);
+  return found ? found : orrery::Field(object, other);
 }
 
 std::vector<std::uint64_t> IdsOf(const MaybeElement& list) {
   std::vector<std::uint64_t> ids;
-  ingest::ForEachElement(list, [&](const JsonElement& element) {
-    if (const auto id = ingest::Integer(element)) {
+  ForEachElement(list, [&](const JsonElement& element) {
+    if (const auto id = Integer(element)) {
       ids.push_back(static_cast<std::uint64_t>(*id));
     }
   });
@@ -85,89 +71,37 @@ void CopyAttributes(const JsonElement& element, ChakraNode& node) {
   constexpr std::array<std::string_view, 7> kNumbers = {
       "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "num_ops", "tensor_size"};
   for (const std::string_view name : kNumbers) {
-    if (const auto number = ingest::Integer(ingest::Field(element, name))) {
+    if (const auto number = Integer(orrery::Field(element, name))) {
       node.attributes.emplace(name, *number);
     }
   }
-  if (const auto group = ingest::Text(ingest::Field(element, "pg_name"))) {
+  if (const auto group = Text(orrery::Field(element, "pg_name"))) {
     node.attributes.emplace("pg_name", std::string(*group));
   }
   bool is_cpu_op = false;
-  const MaybeElement flag = ingest::Field(element, "is_cpu_op");
+  const MaybeElement flag = orrery::Field(element, "is_cpu_op");
   if (flag && !flag->get(is_cpu_op)) {
     node.attributes.emplace("is_cpu_op", is_cpu_op);
   }
 }
 
 Result<ChakraNode> NodeOf(const JsonElement& element, std::size_t index) {
-  const auto id = ingest::Integer(AnyField(element, "Id", "id"));
+  const auto id = Integer(AnyField(element, "Id", "id"));
   if (!id || *id < 0) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("node {} has no id", index));
+    return Refuse("node {} has no id", index);
   }
   ChakraNode node{.id = static_cast<std::uint64_t>(*id)};
-  node.name = ingest::Text(AnyField(element, "Name", "name")).value_or("");
-  const std::int64_t type = ingest::Integer(AnyField(element, "NodeType", "type")).value_or(0);
+  node.name = Text(AnyField(element, "Name", "name")).value_or("");
+  const std::int64_t type = Integer(AnyField(element, "NodeType", "type")).value_or(0);
   node.type = static_cast<ChakraType>(type >= 0 && type <= 7 ? type : 0);
   node.control_inputs = IdsOf(AnyField(element, "ctrlDeps", "ctrl_deps"));
   node.data_inputs = IdsOf(AnyField(element, "data_deps", "dataDeps"));
-  node.duration_us = ingest::Integer(AnyField(element, "runtime", "duration_micros")).value_or(0);
+  node.duration_us = Integer(AnyField(element, "runtime", "duration_micros")).value_or(0);
   CopyAttributes(element, node);
   return node;
 }
 
-void AddList(const std::vector<std::int64_t>& numbers, pbf_writer& attribute) {
-  pbf_writer list(attribute, chakra_fields::kInt64List);
-  list.add_packed_int64(1, numbers.begin(), numbers.end());
-}
-
-void AddValue(const ChakraValue& value, pbf_writer& attribute) {
-  std::visit(
-      [&]<typename T>(const T& held) {
-        if constexpr (std::is_same_v<T, std::int64_t>) {
-          attribute.add_int64(chakra_fields::kInt64, held);
-        } else if constexpr (std::is_same_v<T, double>) {
-          attribute.add_double(chakra_fields::kDouble, held);
-        } else if constexpr (std::is_same_v<T, bool>) {
-          attribute.add_bool(chakra_fields::kBool, held);
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          attribute.add_string(chakra_fields::kString, held);
-        } else {
-          AddList(held, attribute);
-        }
-      },
-      value);
-}
-
-std::string NodeBytes(const ChakraNode& node) {
-  std::string bytes;
-  pbf_writer writer(bytes);
-  writer.add_uint64(chakra_fields::kId, node.id);
-  writer.add_string(chakra_fields::kName, node.name);
-  writer.add_enum(chakra_fields::kType, static_cast<std::int32_t>(node.type));
-  writer.add_packed_uint64(chakra_fields::kControlInputs, node.control_inputs.begin(),
-                           node.control_inputs.end());
-  writer.add_packed_uint64(chakra_fields::kDataInputs, node.data_inputs.begin(),
-                           node.data_inputs.end());
-  writer.add_uint64(chakra_fields::kBegin, static_cast<std::uint64_t>(node.begin_us));
-  writer.add_uint64(chakra_fields::kDuration, static_cast<std::uint64_t>(node.duration_us));
-  for (const auto& [name, value] : node.attributes) {
-    pbf_writer attribute(writer, chakra_fields::kAttribute);
-    attribute.add_string(chakra_fields::kAttributeName, name);
-    AddValue(value, attribute);
-  }
-  return bytes;
-}
-
-void AppendMessage(const std::string& message, std::string& bytes) {
-  protozero::write_varint(std::back_inserter(bytes), message.size());
-  bytes += message;
-}
-
 constexpr std::uint64_t kLastType = static_cast<std::uint64_t>(ChakraType::kCollective);
-
-std::int64_t Unzigzag(std::uint64_t value) {
-  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
-}
 
 /// Reads the numbers of a varint list, be it packed into one field or not.
 template <typename T>
@@ -203,37 +137,34 @@ ChakraValue ListOf(std::string_view message) {
 
 /// The value of an attribute; nothing for kinds that no reader asks for.
 std::optional<ChakraValue> ValueOf(const Field& field) {
-  using namespace chakra_fields;  // NOLINT(google-build-using-namespace): numbers of a schema
+  const auto is_in = [&](const auto& numbers) {
+    return std::ranges::find(numbers, field.number) != numbers.end();
+  };
+  if (is_in(chakra_fields::kIntegers)) {
+    return field.integer();
+  }
+  if (is_in(chakra_fields::kZigzags)) {
+    return static_cast<std::int64_t>(field.value >> 1) ^
+           -static_cast<std::int64_t>(field.value & 1);
+  }
+  if (is_in(chakra_fields::kTexts)) {
+    return std::string(field.bytes);
+  }
+  if (is_in(chakra_fields::kLists)) {
+    return ListOf(field.bytes);
+  }
+  const auto low = static_cast<std::uint32_t>(field.value);
   switch (field.number) {
-    case kDouble:
+    case chakra_fields::kDouble:
       return std::bit_cast<double>(field.value);
-    case kFloat:
-      return double{std::bit_cast<float>(static_cast<std::uint32_t>(field.value))};
-    case kInt32:
-    case kInt64:
-    case kUint32:
-    case kUint64:
-    case kFixed64:
-    case kSfixed64:
-      return field.integer();
-    case kFixed32:
-      return std::int64_t{static_cast<std::uint32_t>(field.value)};
-    case kSfixed32:
-      return std::int64_t{static_cast<std::int32_t>(field.value)};
-    case kSint32:
-    case kSint64:
-      return Unzigzag(field.value);
-    case kBool:
+    case chakra_fields::kFloat:
+      return double{std::bit_cast<float>(low)};
+    case chakra_fields::kFixed32:
+      return std::int64_t{low};
+    case chakra_fields::kSfixed32:
+      return std::int64_t{static_cast<std::int32_t>(low)};
+    case chakra_fields::kBool:
       return field.value != 0;
-    case kString:
-    case kBytes:
-      return std::string(field.bytes);
-    case kInt32List:
-    case kInt64List:
-    case kUint32List:
-    case kUint64List:
-    case kBoolList:
-      return ListOf(field.bytes);
     default:
       return std::nullopt;
   }
@@ -320,20 +251,14 @@ std::optional<std::uint64_t> TakeLength(std::string_view& rest) {
   return std::nullopt;
 }
 
-bool IsJson(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{';
-}
-
 }  // namespace
 
 Result<ChakraTrace> ParseChakraJson(std::string_view json) {
-  ingest::JsonText text;
+  JsonText text;
   const MaybeElement document = text.Parse(json);
-  const MaybeElement graph = ingest::Field(document, "workload_graph");
+  const MaybeElement graph = orrery::Field(document, "workload_graph");
   if (!graph || !graph->is_array()) {
-    return Fail(Error::Kind::kInvalidInput,
-                "no Chakra execution trace: a JSON object with a list \"workload_graph\"");
+    return Refuse("no Chakra execution trace: a JSON object with a list \"workload_graph\"");
   }
   ChakraTrace trace;
   for (const JsonElement element : simdjson::dom::array(*graph)) {
@@ -341,17 +266,6 @@ Result<ChakraTrace> ParseChakraJson(std::string_view json) {
     trace.nodes.push_back(std::move(node));
   }
   return trace;
-}
-
-std::string ChakraBytes(const ChakraTrace& trace) {
-  std::string bytes;
-  std::string metadata;
-  pbf_writer(metadata).add_string(chakra_fields::kVersion, trace.version);
-  AppendMessage(metadata, bytes);
-  for (const ChakraNode& node : trace.nodes) {
-    AppendMessage(NodeBytes(node), bytes);
-  }
-  return bytes;
 }
 
 Result<ChakraTrace> ParseChakra(std::string_view bytes) {
@@ -375,38 +289,19 @@ Result<ChakraTrace> ParseChakra(std::string_view bytes) {
     is_first = false;
   }
   if (trace.nodes.empty()) {
-    return Fail(Error::Kind::kInvalidInput, "no Chakra execution trace: it has no nodes");
+    return Refuse("no Chakra execution trace: it has no nodes");
   }
   return trace;
 }
 
 Result<ChakraTrace> ReadChakra(const std::string& path) {
   ORRERY_TRY(const std::string bytes, ReadUnpackedFile(path));
-  Result<ChakraTrace> trace = IsJson(bytes) ? ParseChakraJson(bytes) : ParseChakra(bytes);
+  const bool is_json = Trimmed(bytes).starts_with('{');
+  Result<ChakraTrace> trace = is_json ? ParseChakraJson(bytes) : ParseChakra(bytes);
   if (!trace) {
     return FailWithin(path, trace);
   }
   return trace;
-}
-
-std::optional<std::int64_t> ChakraNode::Integer(std::string_view attribute) const {
-  const auto found = attributes.find(attribute);
-  const auto* const value =
-      found == attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
-  return value == nullptr ? std::nullopt : std::optional(*value);
-}
-
-std::optional<std::string_view> ChakraNode::Text(std::string_view attribute) const {
-  const auto found = attributes.find(attribute);
-  const auto* const value =
-      found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return value == nullptr ? std::nullopt : std::optional<std::string_view>(*value);
-}
-
-bool ChakraNode::IsTrue(std::string_view attribute) const {
-  const auto found = attributes.find(attribute);
-  const auto* const value = found == attributes.end() ? nullptr : std::get_if<bool>(&found->second);
-  return value != nullptr && *value;
 }
 
 }  // namespace orrery::workload

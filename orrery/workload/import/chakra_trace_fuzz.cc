@@ -12,7 +12,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (trace) {
       const std::vector<orrery::workload::ChakraTrace> ranks{*trace, *trace};
       static_cast<void>(orrery::workload::EnsembleOfChakra(ranks));
-      static_cast<void>(orrery::workload::ChakraBytes(*trace));
     }
   }
   return 0;

@@ -1,9 +1,13 @@
 #include "orrery/workload/import/chakra_trace.h"
 
 #include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <protozero/pbf_writer.hpp>
 
 namespace orrery::workload {
 namespace {
@@ -37,7 +41,7 @@ TEST(ChakraTraceTest, ANodeIsReadFromItsBytes) {
   EXPECT_EQ(node.Integer("comm_type"), 0);
   EXPECT_EQ(node.Integer("comm_size"), 1 << 20);
   EXPECT_EQ(node.Integer("is_cpu_op"), std::nullopt);
-  EXPECT_FALSE(node.IsTrue("is_cpu_op"));
+  EXPECT_FALSE(*node.Find<bool>("is_cpu_op"));
 }
 
 TEST(ChakraTraceTest, ACutFileGivesTheNodesBeforeTheCut) {
@@ -50,24 +54,50 @@ TEST(ChakraTraceTest, ACutFileGivesTheNodesBeforeTheCut) {
   EXPECT_EQ(ParseChakra("").error().message(), "no Chakra execution trace: it has no nodes");
 }
 
-TEST(ChakraTraceTest, WhatIsWrittenIsReadBack) {
-  ChakraTrace trace;
-  trace.version = "0.0.4";
-  ChakraNode first{.id = 7, .name = "first", .type = ChakraType::kCompute};
-  first.duration_us = 300;
-  first.begin_us = 12;
-  first.attributes = {{"number", std::int64_t{-5}},
-                      {"ratio", 0.25},
-                      {"flag", true},
-                      {"text", std::string("words")},
-                      {"list", std::vector<std::int64_t>{1, -2, 300}}};
-  ChakraNode second{.id = 300, .name = "second", .type = ChakraType::kSend};
-  second.control_inputs = {7};
-  second.data_inputs = {7, 1000};
-  trace.nodes = {first, second};
-  const ChakraTrace back = ParseChakra(ChakraBytes(trace)).value();
-  EXPECT_EQ(back.version, trace.version);
-  EXPECT_EQ(back.nodes, trace.nodes);
+// A message of the protobuf form, written by protozero with the field numbers of the schema.
+std::string Message(const std::function<void(protozero::pbf_writer&)>& write) {
+  std::string bytes;
+  protozero::pbf_writer writer(bytes);
+  write(writer);
+  std::string message;
+  protozero::write_varint(std::back_inserter(message), bytes.size());
+  return message + bytes;
+}
+
+TEST(ChakraTraceTest, AttributesOfAllKindsAreRead) {
+  const auto attribute = [](protozero::pbf_writer& node, const std::string& name, auto add) {
+    protozero::pbf_writer writer(node, 10);
+    writer.add_string(1, name);
+    add(writer);
+  };
+  const std::vector<std::int64_t> list{1, -2, 300};
+  const std::vector<std::uint64_t> inputs{7, 1000};
+  const std::string bytes =
+      Message([](auto& metadata) { metadata.add_string(1, "0.0.4"); }) + Message([&](auto& node) {
+        node.add_uint64(1, 300);
+        node.add_string(2, "second");
+        node.add_enum(3, 5);
+        node.add_packed_uint64(5, inputs.begin(), inputs.end());
+        node.add_uint64(6, 12);
+        node.add_uint64(7, 300);
+        attribute(node, "number", [](auto& a) { a.add_int64(9, -5); });
+        attribute(node, "ratio", [](auto& a) { a.add_double(3, 0.25); });
+        attribute(node, "flag", [](auto& a) { a.add_bool(27, true); });
+        attribute(node, "text", [](auto& a) { a.add_string(29, "words"); });
+        attribute(node, "list", [&](auto& a) {
+          protozero::pbf_writer(a, 10).add_packed_int64(1, list.begin(), list.end());
+        });
+      });
+  ChakraNode expected{.id = 300, .name = "second", .type = ChakraType::kSend};
+  expected.data_inputs = {7, 1000};
+  expected.begin_us = 12;
+  expected.duration_us = 300;
+  expected.attributes = {{"number", std::int64_t{-5}},
+                         {"ratio", 0.25},
+                         {"flag", true},
+                         {"text", std::string("words")},
+                         {"list", list}};
+  EXPECT_THAT(ParseChakra(bytes).value().nodes, ElementsAre(expected));
 }
 
 TEST(ChakraTraceTest, TheJsonFormMayBeSpelledTwoWays) {
@@ -79,7 +109,7 @@ TEST(ChakraTraceTest, TheJsonFormMayBeSpelledTwoWays) {
                                 .value();
   ASSERT_EQ(trace.nodes.size(), 2U);
   EXPECT_EQ(trace.nodes[0].duration_us, 318);
-  EXPECT_TRUE(trace.nodes[0].IsTrue("is_cpu_op"));
+  EXPECT_TRUE(*trace.nodes[0].Find<bool>("is_cpu_op"));
   EXPECT_THAT(trace.nodes[0].control_inputs, ElementsAre(3));
   EXPECT_EQ(trace.nodes[1].type, ChakraType::kCollective);
   EXPECT_THAT(trace.nodes[1].data_inputs, ElementsAre(216));

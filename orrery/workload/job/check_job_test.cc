@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/model/test_models.h"
+#include "orrery/workload/model/models_test.h"
 
 namespace orrery::workload {
 namespace {
@@ -86,9 +86,7 @@ TEST(CheckJob, TheScheduleCanRun) {
             "interleaved needs: change plan.chunks or give plan.layers_per_stage");
   EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.chunks = 2; }),
             "plan.chunks must be 1 for plan.schedule 1f1b, not 2; several chunks need interleaved");
-  EXPECT_EQ(ErrorAfter([](Job& job) {
-              job.plan.layers_per_stage = {10, 10};
-            }),
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.layers_per_stage = {10, 10}; }),
             "plan.layers_per_stage adds up to 20 layers and the model has 32: change one number");
 }
 

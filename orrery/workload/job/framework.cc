@@ -16,6 +16,7 @@
 #include "orrery/base/text.h"
 #include "orrery/workload/embedded_framework_fits.h"
 #include "orrery/workload/embedded_frameworks.h"
+#include "orrery/workload/input.h"
 
 namespace orrery::workload {
 namespace {
@@ -75,12 +76,6 @@ constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> 
 constexpr std::array<std::string_view, 5> kOtherKeys{"attention", "tensor_overlap", "data_overlap",
                                                      "vocabulary_multiple", "most_chunks"};
 
-bool IsDeclaredKey(std::string_view key) {
-  const auto has_key = [key](const auto& entry) { return entry.first == key; };
-  return std::ranges::any_of(kFlags, has_key) || std::ranges::any_of(kSizes, has_key) ||
-         std::ranges::find(kOtherKeys, key) != kOtherKeys.end();
-}
-
 template <typename Value, std::size_t kCount>
 void ReadChoice(YamlFields& fields, std::string_view key,
                 const std::array<Spelling<Value>, kCount>& spellings, Value& value) {
@@ -105,7 +100,9 @@ void ReadFitted(YamlFields& fields, Framework& framework) {
 void ReadGuessed(YamlFields& fields, Framework& framework) {
   framework.guessed = fields.Texts("guessed", std::vector<std::string>());
   for (const std::string& key : framework.guessed) {
-    if (!IsDeclaredKey(key)) {
+    const auto has_key = [&](const auto& entry) { return entry.first == key; };
+    if (std::ranges::none_of(kFlags, has_key) && std::ranges::none_of(kSizes, has_key) &&
+        std::ranges::find(kOtherKeys, key) == kOtherKeys.end()) {
       fields.Wrong("guessed", "must be a list of declared properties", key);
     }
   }
@@ -124,13 +121,6 @@ Framework ReadFramework(YamlFields fields) {
   return framework;
 }
 
-std::string PlaceOf(const YAML::Node& node, std::size_t index) {
-  if (node.IsMap() && node["name"].IsDefined() && node["name"].IsScalar()) {
-    return fmt::format("framework '{}'", node["name"].Scalar());
-  }
-  return fmt::format("framework {}", index + 1);
-}
-
 Result<std::vector<Framework>> ReadAll(const YAML::Node& root) {
   std::optional<Error> first_error;
   YamlFields top(root, "catalogue of frameworks", first_error);
@@ -139,7 +129,7 @@ Result<std::vector<Framework>> ReadAll(const YAML::Node& root) {
   std::vector<Framework> frameworks;
   std::set<std::string> names;
   for (std::size_t i = 0; nodes.IsSequence() && i < nodes.size() && !first_error; ++i) {
-    const std::string place = PlaceOf(nodes[i], i);
+    const std::string place = EntryPlace("framework", nodes[i], i);
     frameworks.push_back(ReadFramework(YamlFields(nodes[i], place, first_error)));
     if (!first_error && !names.insert(LowerCase(frameworks.back().name)).second) {
       first_error.emplace(Error::Kind::kInvalidInput, place + ": name is used twice");
@@ -230,9 +220,9 @@ void ReadHostCost(YamlFields& fields, Framework& framework) {
 }
 
 Status ReadFrameworkFits(const std::string& yaml, std::vector<Framework>& frameworks) {
-  try {
+  return WithYaml("fits of frameworks", yaml, [&](const YAML::Node& root) -> Status {
     std::optional<Error> first_error;
-    const YAML::Node nodes = YAML::Load(yaml)["fits"];
+    const YAML::Node nodes = root["fits"];
     for (std::size_t i = 0; i < nodes.size() && !first_error; ++i) {
       YamlFields fields(nodes[i], fmt::format("fit {}", i + 1), first_error);
       const std::string name = fields.Text("framework");
@@ -241,28 +231,16 @@ Status ReadFrameworkFits(const std::string& yaml, std::vector<Framework>& framew
         fields.Wrong("framework", "must be one of the catalogue of frameworks", name);
         break;
       }
-      // Where they come from is for people.
-      (void)fields.Node("rows");
-      (void)fields.Node("sources");
-      (void)fields.Node("error_before");
-      (void)fields.Node("error_after");
+      fields.Expect({"rows", "sources", "error_before", "error_after"});  // for people
       ReadFitted(fields, *found);
       fields.RefuseOthers();
     }
     return first_error ? Status(tl::unexpected(*std::move(first_error))) : Status();
-  } catch (const YAML::Exception& exception) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("fits of frameworks: line {}: {}",
-                                                        exception.mark.line + 1, exception.msg));
-  }
+  });
 }
 
 Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml) {
-  try {
-    return ReadAll(YAML::Load(yaml));
-  } catch (const YAML::Exception& exception) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("catalogue of frameworks: line {}: {}",
-                                                        exception.mark.line + 1, exception.msg));
-  }
+  return WithYaml("catalogue of frameworks", yaml, ReadAll);
 }
 
 }  // namespace orrery::workload

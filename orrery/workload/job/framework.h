@@ -8,7 +8,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/yaml_fields.h"
-#include "orrery/hardware/name_match.h"
+#include "orrery/hardware/gpu.h"
 
 namespace orrery::workload {
 

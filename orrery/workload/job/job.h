@@ -1,17 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include <yaml-cpp/yaml.h>
 
 #include "orrery/base/error.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/data_type.h"
 #include "orrery/workload/job/framework.h"
-#include "orrery/workload/job/other_gpus.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
 
@@ -19,13 +18,13 @@ namespace orrery::workload {
 
 /// The precision of GEMMs and states.
 struct Precision {
-  kernel::DataType compute = kernel::DataType::kBf16;    // of activations and weights
-  kernel::DataType gemm_type = kernel::DataType::kBf16;  // fp8 where they are narrower
-  int gradient_bytes = 4;                                // of a reduced gradient
-  int gathered_bytes = 2;                                // of a parameter when shards are gathered
-  bool has_master = true;          // fp32 copies of parameters in the optimizer
-  int moment_bytes = 4;            // of each moment of the optimizer
-  int activation_input_bytes = 0;  // of what activation functions keep; 0: as it is computed
+  DataType compute = DataType::kBf16;    // of activations and weights
+  DataType gemm_type = DataType::kBf16;  // fp8 where they are narrower
+  int gradient_bytes = 4;                // of a reduced gradient
+  int gathered_bytes = 2;                // of a parameter when shards are gathered
+  bool has_master = true;                // fp32 copies of parameters in the optimizer
+  int moment_bytes = 4;                  // of each moment of the optimizer
+  int activation_input_bytes = 0;        // of what activation functions keep; 0: as it is computed
 
   bool operator==(const Precision&) const = default;
 };
@@ -47,6 +46,13 @@ struct Training {
   std::int64_t adapter_rank = 0;
 
   bool operator==(const Training&) const = default;
+};
+
+/// Consecutive ranks with another GPU than the rest of a job.
+struct OtherGpus {
+  int first = 0;
+  int last = 0;
+  hardware::Gpu gpu;
 };
 
 /// A model, its training settings, plan, machine and framework: one YAML file
@@ -71,5 +77,27 @@ struct Job {
 /// Checks that all parts fit together: the plan multiplies to the GPUs, heads divide by tp, the
 /// batch divides, the schedule can run. One sentence that names the key and the fix.
 [[nodiscard]] Status CheckJob(const Job& job);
+
+/// How many ranks of a job have a GPU.
+struct GpuCount {
+  const hardware::Gpu* gpu = nullptr;
+  int ranks = 0;
+};
+
+/// The distinct GPUs of a job: its default one, then others in the order of their first ranks.
+[[nodiscard]] std::vector<GpuCount> GpusOf(const Job& job);
+
+/// The GPU of a rank. O(entries of Job::other_gpus).
+[[nodiscard]] const hardware::Gpu& GpuOfRank(const Job& job, std::uint32_t rank);
+
+/// Checks that ranks exist, that none is named twice and that all GPUs are of one vendor.
+[[nodiscard]] Status CheckOtherGpus(const Job& job);
+
+/// "8-15", or "8" for one rank.
+[[nodiscard]] std::string RanksText(const OtherGpus& other);
+
+/// Reads `{8-15: A100-80GB, 3: A100-80GB}`: ranks and the GPU that they have. Returns ascending
+/// ranks; whether a job has them is not asked here.
+[[nodiscard]] Result<std::vector<OtherGpus>> ReadOtherGpus(const YAML::Node& node);
 
 }  // namespace orrery::workload

@@ -14,19 +14,15 @@
 #include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/yaml_fields.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/megatron_arguments.h"
-#include "orrery/workload/job/model_yaml.h"
-#include "orrery/workload/job/nearest_name.h"
-#include "orrery/workload/job/other_gpus.h"
 #include "orrery/workload/job/plan_yaml.h"
+#include "orrery/workload/model/presets.h"
 
 namespace orrery::workload {
 namespace {
-
-Status Refuse(std::string message) {
-  return Fail(Error::Kind::kInvalidInput, std::move(message));
-}
 
 std::vector<std::string> PathOf(std::string_view text) {
   std::vector<std::string> path;
@@ -40,16 +36,11 @@ std::vector<std::string> PathOf(std::string_view text) {
   }
 }
 
-// The key of a plain name in the mapping that replaces it.
-std::string_view KeyOfName(std::string_view key) {
-  return key == "model" ? "preset" : "name";
-}
-
 Status Apply(const YAML::Node& root, const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::vector<std::string> path = PathOf(text.substr(0, equals));
   if (equals == std::string::npos || std::ranges::any_of(path, &std::string::empty)) {
-    return Refuse(fmt::format("'{}' is not an override: write it as plan.tp=4", text));
+    return Refuse("'{}' is not an override: write it as plan.tp=4", text);
   }
   YAML::Node parent;
   parent.reset(root);
@@ -57,11 +48,11 @@ Status Apply(const YAML::Node& root, const std::string& text) {
     YAML::Node child = parent[path[i]];
     if (child.IsDefined() && child.IsScalar()) {
       YAML::Node map;
-      map[std::string(KeyOfName(path[i]))] = child.Scalar();
+      map[path[i] == "model" ? "preset" : "name"] = child.Scalar();
       parent[path[i]] = map;
       child.reset(map);
     } else if (child.IsDefined() && !child.IsMap() && !child.IsNull()) {
-      return Refuse(fmt::format("'{}': {} is a list and has no such key", text, path[i]));
+      return Refuse("'{}': {} is a list and has no such key", text, path[i]);
     }
     parent.reset(child);
   }
@@ -77,18 +68,13 @@ Status ApplyOverrides(YAML::Node root, std::span<const std::string> overrides) {
     try {
       ORRERY_TRY_STATUS(Apply(root, text));
     } catch (const YAML::Exception& exception) {
-      return Refuse(fmt::format("'{}' cannot be read: {}", text, exception.msg));
+      return Refuse("'{}' cannot be read: {}", text, exception.msg);
     }
   }
   return {};
 }
 
 constexpr std::int64_t kMostGpus = 1'000'000'000;
-
-// Patches and the token that gathers the class.
-std::int64_t PatchTokens(const Transformer& model) {
-  return model.patch > 0 ? (model.image / model.patch) * (model.image / model.patch) + 1 : 0;
-}
 
 // The framework of a job that names none.
 std::string UsualFramework(const Job& job) {
@@ -108,7 +94,6 @@ class JobReader {
   Result<JobFile> Read() && {
     file_.job.name = top_.Text("name", std::filesystem::path(text_.place).stem().string());
     ORRERY_TRY_STATUS(ReadMachine());
-    ORRERY_TRY_STATUS(ReadOthers());
     if (top_.Has("megatron")) {
       ORRERY_TRY_STATUS(ReadMegatron());
     } else {
@@ -134,8 +119,10 @@ class JobReader {
     return first_error_ ? Status(tl::unexpected(*first_error_)) : Status();
   }
 
-  Status Refuse(std::string message) const {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", text_.place, message));
+  template <typename... Arguments>
+  Status Refuse(fmt::format_string<Arguments...> text, Arguments&&... arguments) const {
+    return workload::Refuse("{}: {}", text_.place,
+                            fmt::format(text, std::forward<Arguments>(arguments)...));
   }
 
   // A name, or a mapping with one.
@@ -151,8 +138,8 @@ class JobReader {
     ORRERY_TRY_STATUS(FirstError());
     const hardware::Cluster* const cluster = hardware::FindCluster(name);
     if (cluster == nullptr) {
-      return Refuse(fmt::format("cluster '{}' is not in the catalogue; the nearest is {}", name,
-                                NearestName(name, hardware::ClusterCatalogue())));
+      return Refuse("cluster '{}' is not in the catalogue; the nearest is {}", name,
+                    NearestName(name, hardware::ClusterCatalogue()));
     }
     file_.job.cluster = *cluster;
     if (top_.Has("cluster") && top_.Node("cluster").IsMap()) {
@@ -161,24 +148,16 @@ class JobReader {
       file_.job.cluster = hardware::OverrideCluster(fields, *cluster);
       fields.RefuseOthers();
     }
-    return ReadGpu(gpu);
-  }
-
-  Status ReadGpu(const std::string& other) {
-    const std::string& name = other.empty() ? file_.job.cluster.gpu : other;
-    const hardware::Gpu* const gpu = hardware::FindGpu(name);
-    if (gpu == nullptr) {
-      return Refuse(fmt::format("gpu '{}' is not in the catalogue; the nearest is {}", name,
-                                NearestName(name, hardware::GpuCatalogue())));
+    const std::string& gpu_name = gpu.empty() ? file_.job.cluster.gpu : gpu;
+    const hardware::Gpu* const found = hardware::FindGpu(gpu_name);
+    if (found == nullptr) {
+      return Refuse("gpu '{}' is not in the catalogue; the nearest is {}", gpu_name,
+                    NearestName(gpu_name, hardware::GpuCatalogue()));
     }
-    file_.job.gpu = *gpu;
-    file_.job.cluster.gpu = gpu->name;
-    return {};
-  }
-
-  Status ReadOthers() {
+    file_.job.gpu = *found;
+    file_.job.cluster.gpu = found->name;
+    top_.Expect({"gpu_of"});
     if (!top_.Has("gpu_of")) {
-      top_.Expect({"gpu_of"});
       return {};
     }
     auto others = ReadOtherGpus(top_.Node("gpu_of"));
@@ -194,8 +173,8 @@ class JobReader {
     ORRERY_TRY_STATUS(FirstError());
     const Framework* const framework = FindFramework(name);
     if (framework == nullptr) {
-      return Refuse(fmt::format("framework '{}' is not known; the nearest is {}", name,
-                                NearestName(name, Frameworks())));
+      return Refuse("framework '{}' is not known; the nearest is {}", name,
+                    NearestName(name, Frameworks()));
     }
     file_.job.framework = *framework;
     return {};
@@ -245,7 +224,7 @@ class JobReader {
   Status ReadMegatron() {
     for (const std::string_view key : {"model", "training", "plan"}) {
       if (top_.Has(key)) {
-        return Refuse(fmt::format("{} and megatron are both given: keep one", key));
+        return Refuse("{} and megatron are both given: keep one", key);
       }
     }
     ORRERY_TRY_STATUS(ReadFramework("megatron-lm"));
@@ -259,10 +238,11 @@ class JobReader {
       return FailWithin(text_.place + ": megatron", model);
     }
     file_.job.model = {.name = "megatron", .body = *model};
-    return TakeMegatron(*read);
+    TakeMegatron(*read);
+    return {};
   }
 
-  Status TakeMegatron(const MegatronJob& read) {
+  void TakeMegatron(const MegatronJob& read) {
     Job& job = file_.job;
     job.plan = read.plan;
     job.plan.dp = 0;
@@ -283,7 +263,6 @@ class JobReader {
     }
     file_.not_modelled.insert(file_.not_modelled.end(), read.not_modelled.begin(),
                               read.not_modelled.end());
-    return {};
   }
 
   Status FinishPlan() {
@@ -291,8 +270,8 @@ class JobReader {
     Plan& plan = job.plan;
     const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
     if (job.gpus == 0 && (plan.dp == 0 || model > kMostGpus || model * plan.dp > kMostGpus)) {
-      return Refuse(plan.dp == 0 ? "gpus is missing: give it, or plan.dp"
-                                 : "the plan needs too many gpus: lower plan.dp");
+      return Refuse("{}", plan.dp == 0 ? "gpus is missing: give it, or plan.dp"
+                                       : "the plan needs too many gpus: lower plan.dp");
     }
     job.gpus = job.gpus == 0 ? static_cast<int>(model * plan.dp) : job.gpus;
     plan.dp = plan.dp == 0 ? static_cast<int>(job.gpus / model) : plan.dp;
@@ -308,12 +287,15 @@ class JobReader {
     if (model == nullptr) {
       return {};
     }
-    sequence = sequence == 0 ? PatchTokens(*model) : sequence;
+    if (sequence == 0 && model->patch > 0) {
+      const std::int64_t side = model->image / model->patch;
+      sequence = side * side + 1;  // patches and the class token
+    }
     if (model->positions > 0 && sequence > model->positions) {
       return Refuse(
-          fmt::format("training.sequence {} is longer than the {} positions of the model: raise "
-                      "model.positions",
-                      sequence, model->positions));
+          "training.sequence {} is longer than the {} positions of the model: raise "
+          "model.positions",
+          sequence, model->positions);
     }
     return {};
   }
@@ -324,32 +306,22 @@ class JobReader {
   JobFile file_;
 };
 
-Result<JobFile> ReadTree(const JobText& text, std::span<const std::string> overrides) {
-  YAML::Node root = YAML::Load(text.yaml);
-  if (!root.IsMap()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: a job is a mapping that begins with model, training, plan, "
-                            "cluster and gpus",
-                            text.place));
-  }
-  const Status applied = ApplyOverrides(root, overrides);
-  if (!applied) {
-    return FailWithin(text.place, applied);
-  }
-  ORRERY_TRY(JobFile file, JobReader(root, text).Read());
-  file.yaml = YAML::Dump(root) + "\n";
-  return file;
-}
-
 }  // namespace
 
 Result<JobFile> ReadJob(const JobText& text, std::span<const std::string> overrides) {
-  try {
-    return ReadTree(text, overrides);
-  } catch (const YAML::Exception& exception) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: line {}: {}", text.place, exception.mark.line + 1, exception.msg));
-  }
+  return WithYaml(text.place, text.yaml, [&](YAML::Node root) -> Result<JobFile> {
+    if (!root.IsMap()) {
+      return Refuse(
+          "{}: a job is a mapping that begins with model, training, plan, cluster and gpus",
+          text.place);
+    }
+    if (const Status applied = ApplyOverrides(root, overrides); !applied) {
+      return FailWithin(text.place, applied);
+    }
+    ORRERY_TRY(JobFile file, JobReader(root, text).Read());
+    file.yaml = YAML::Dump(root) + "\n";
+    return file;
+  });
 }
 
 Result<JobFile> ReadJobFile(const std::string& path, std::span<const std::string> overrides) {

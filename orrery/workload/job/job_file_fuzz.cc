@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/job/megatron_arguments.h"

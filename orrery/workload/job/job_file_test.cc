@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "orrery/workload/model/dlrm.h"
+#include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
-#include "orrery/workload/model/test_models.h"
 
 namespace orrery::workload {
 namespace {
@@ -84,8 +84,8 @@ gpus: 64
                             .dispatch = TokenDispatch::kFlex,
                             .capacity_factor = 1.25,
                             .token_imbalance = 1.1}));
-  EXPECT_EQ(job.training.precision, (Precision{.compute = kernel::DataType::kBf16,
-                                               .gemm_type = kernel::DataType::kFp8,
+  EXPECT_EQ(job.training.precision, (Precision{.compute = DataType::kBf16,
+                                               .gemm_type = DataType::kFp8,
                                                .gradient_bytes = 2,
                                                .moment_bytes = 2,
                                                .activation_input_bytes = 1}));

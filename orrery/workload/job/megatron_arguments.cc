@@ -1,21 +1,18 @@
 #include "orrery/workload/job/megatron_arguments.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "orrery/base/decimal.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/job/megatron_options.h"
 
 namespace orrery::workload {
 namespace {
-
-bool IsBlank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
 
 class WordReader {
  public:
@@ -25,15 +22,20 @@ class WordReader {
     while (at_ < text_.size()) {
       const char c = text_[at_++];
       if (c == '"' || c == '\'') {
-        ORRERY_TRY_STATUS(ReadQuoted(c));
+        const std::size_t end = text_.find(c, at_);
+        if (end == std::string_view::npos) {
+          return Refuse("the quote {} is not closed", text_.substr(at_ - 1, 20));
+        }
+        Take(text_.substr(at_, end - at_));
+        at_ = end + 1;
       } else if (c == '#' && !in_word_) {
         at_ = std::min(text_.find('\n', at_), text_.size());
       } else if (c == '\\') {
         TakeNext();
-      } else if (IsBlank(c)) {
+      } else if (std::string_view(" \t\n\r").find(c) != std::string_view::npos) {
         EndWord();
       } else {
-        Take(c);
+        Take({&c, 1});
       }
     }
     EndWord();
@@ -41,8 +43,8 @@ class WordReader {
   }
 
  private:
-  void Take(char c) {
-    word_ += c;
+  void Take(std::string_view characters) {
+    word_ += characters;
     in_word_ = true;
   }
 
@@ -52,21 +54,9 @@ class WordReader {
       ++at_;
     }
     if (at_ < text_.size() && text_[at_] != '\n') {
-      Take(text_[at_]);
+      Take(text_.substr(at_, 1));
     }
     ++at_;
-  }
-
-  Status ReadQuoted(char quote) {
-    const std::size_t end = text_.find(quote, at_);
-    if (end == std::string_view::npos) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("the quote {} is not closed", text_.substr(at_ - 1, 20)));
-    }
-    word_ += text_.substr(at_, end - at_);
-    in_word_ = true;
-    at_ = end + 1;
-    return {};
   }
 
   void EndWord() {
@@ -84,10 +74,6 @@ class WordReader {
 };
 
 constexpr std::int64_t kGpt2Vocabulary = 50257;
-
-Status Refuse(std::string message) {
-  return Fail(Error::Kind::kInvalidInput, std::move(message));
-}
 
 // Megatron's defaults, where they are not those of the structs.
 MegatronState Defaults(const Framework& framework) {
@@ -107,64 +93,48 @@ MegatronState Defaults(const Framework& framework) {
   return state;
 }
 
+// The words from `at` on that are the value of an option.
+std::string TakeValue(const std::vector<std::string>& words, std::size_t& at, bool is_list) {
+  std::string value;
+  while (at < words.size() && !words[at].starts_with("--") && (is_list || value.empty())) {
+    value += (value.empty() ? "" : " ") + words[at++];
+  }
+  return value;
+}
+
 // Words without an option, such as the name of the script, are skipped.
-class ArgumentReader {
- public:
-  ArgumentReader(const std::vector<std::string>& words, MegatronState& state)
-      : words_(words), state_(state) {}
-
-  Status Read() && {
-    while (at_ < words_.size()) {
-      const std::string& word = words_[at_++];
-      if (word.starts_with("--")) {
-        ORRERY_TRY_STATUS(ReadOption(word));
-      }
+Status ReadOptions(const std::vector<std::string>& words, MegatronState& state) {
+  for (std::size_t at = 0; at < words.size();) {
+    const std::string_view word = words[at++];
+    if (!word.starts_with("--")) {
+      continue;
     }
-    return {};
-  }
-
- private:
-  std::string NextValue(bool is_list) {
-    std::string value;
-    while (at_ < words_.size() && !words_[at_].starts_with("--") && (is_list || value.empty())) {
-      value += (value.empty() ? "" : " ") + words_[at_++];
-    }
-    return value;
-  }
-
-  Status ReadOption(std::string_view word) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::optional<MegatronOption> option = FindMegatronOption(word.substr(2, equals - 2));
     if (!option) {
-      state_.job.unknown.emplace_back(word.substr(0, equals));
-      return {};
+      state.job.unknown.emplace_back(word.substr(0, equals));
+      continue;
     }
     std::string value(equals < word.size() ? word.substr(equals + 1) : "");
     if (option->has_value && value.empty()) {
-      value = NextValue(option->is_list);
+      value = TakeValue(words, at, option->is_list);
     }
     if (option->has_value && value.empty()) {
-      return Refuse(fmt::format("{} needs a value", word));
+      return Refuse("{} needs a value", word);
     }
-    if (option->take != nullptr && !option->take(state_, value)) {
-      return Refuse(fmt::format("{} cannot be '{}'", word.substr(0, equals), value));
+    if (option->take != nullptr && !option->take(state, value)) {
+      return Refuse("{} cannot be '{}'", word.substr(0, equals), value);
     }
-    return {};
   }
-
-  const std::vector<std::string>& words_;
-  MegatronState& state_;
-  std::size_t at_ = 0;
-};
+  return {};
+}
 
 void FinishWidth(MegatronState& state) {
   TransformerShape& shape = state.job.shape;
   if (state.swiglu) {
     shape.activation = Activation::kSilu;
     shape.gated = true;
-  }
-  if (state.swiglu && shape.ffn == 0) {
-    shape.ffn = shape.hidden * 8 / 3 / 64 * 64;
+    shape.ffn = shape.ffn == 0 ? shape.hidden * 8 / 3 / 64 * 64 : shape.ffn;
   }
 }
 
@@ -211,8 +181,8 @@ Status FinishExperts(MegatronState& state) {
   }
   const auto pattern = ExpertPattern(state.expert_layers, shape.layers);
   if (!pattern) {
-    return Refuse(fmt::format("--moe-layer-freq cannot be '{}' for {} layers", state.expert_layers,
-                              shape.layers));
+    return Refuse("--moe-layer-freq cannot be '{}' for {} layers", state.expert_layers,
+                  shape.layers);
   }
   shape.moe_layers = *pattern;
   return {};
@@ -224,9 +194,9 @@ Status FinishChunks(MegatronState& state) {
     const std::int64_t layers_of_round = plan.pp * state.layers_of_chunk;
     if (state.job.shape.layers % layers_of_round != 0) {
       return Refuse(
-          fmt::format("--num-layers {} does not divide by --pipeline-model-parallel-size · "
-                      "--num-layers-per-virtual-pipeline-stage = {}",
-                      state.job.shape.layers, layers_of_round));
+          "--num-layers {} does not divide by --pipeline-model-parallel-size · "
+          "--num-layers-per-virtual-pipeline-stage = {}",
+          state.job.shape.layers, layers_of_round);
     }
     plan.chunks = static_cast<int>(state.job.shape.layers / layers_of_round);
   }
@@ -245,28 +215,25 @@ Status FinishStages(MegatronState& state) {
   const std::int64_t stages = plan.pp - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
   const std::int64_t layers = state.job.shape.layers - first - last;
   if (layers < 0 || stages < 0 || (stages == 0 ? layers != 0 : layers % stages != 0)) {
-    return Refuse(fmt::format("{} layers between the first and the last stage do not divide by {}",
-                              layers, stages));
+    return Refuse("{} layers between the first and the last stage do not divide by {}", layers,
+                  stages);
   }
-  if (first > 0) {
-    plan.layers_per_stage.push_back(static_cast<int>(first));
-  }
-  if (stages > 0) {
-    plan.layers_per_stage.insert(plan.layers_per_stage.end(), static_cast<std::size_t>(stages),
-                                 static_cast<int>(layers / stages));
-  }
-  if (last > 0) {
-    plan.layers_per_stage.push_back(static_cast<int>(last));
-  }
+  const auto add = [&](std::int64_t count, std::int64_t number) {
+    plan.layers_per_stage.insert(plan.layers_per_stage.end(), static_cast<std::size_t>(count),
+                                 static_cast<int>(number));
+  };
+  add(first > 0 ? 1 : 0, first);
+  add(stages, stages > 0 ? layers / stages : 0);
+  add(last > 0 ? 1 : 0, last);
   return {};
 }
 
 void FinishPrecision(MegatronState& state) {
   Precision& precision = state.job.training.precision;
-  precision.compute = state.is_bf16   ? kernel::DataType::kBf16
-                      : state.is_fp16 ? kernel::DataType::kFp16
-                                      : kernel::DataType::kFp32;
-  precision.gemm_type = state.is_fp8 ? kernel::DataType::kFp8 : precision.compute;
+  precision.compute = state.is_bf16   ? DataType::kBf16
+                      : state.is_fp16 ? DataType::kFp16
+                                      : DataType::kFp32;
+  precision.gemm_type = state.is_fp8 ? DataType::kFp8 : precision.compute;
   const bool is_half = state.is_bf16 || state.is_fp16;
   // bf16 always accumulates in fp32 unless told otherwise; fp16 only when told.
   const bool is_wide =
@@ -282,18 +249,17 @@ Status FinishSharding(MegatronState& state) {
   if (!state.shards_with_fsdp) {
     return {};
   }
-  const std::pair<std::string_view, Sharding> strategies[] = {
+  static const std::map<std::string_view, Sharding> kStrategies{
       {"no_shard", Sharding::kReplicated},
       {"optim", Sharding::kOptimizer},
       {"optim_grads", Sharding::kGradients},
       {"optim_grads_params", Sharding::kParameters}};
-  for (const auto& [name, sharding] : strategies) {
-    if (name == state.sharding) {
-      state.job.plan.sharding = sharding;
-      return {};
-    }
+  const auto found = kStrategies.find(state.sharding);
+  if (found == kStrategies.end()) {
+    return Refuse("--data-parallel-sharding-strategy cannot be '{}'", state.sharding);
   }
-  return Refuse(fmt::format("--data-parallel-sharding-strategy cannot be '{}'", state.sharding));
+  state.job.plan.sharding = found->second;
+  return {};
 }
 
 void FinishLauncher(MegatronState& state) {
@@ -329,13 +295,6 @@ bool AddTerm(std::string_view term, std::vector<bool>& pattern) {
   return times > 0;
 }
 
-std::string WithoutBlanksAndParentheses(std::string_view text) {
-  std::string bare;
-  std::ranges::copy_if(text, std::back_inserter(bare),
-                       [](char c) { return c != ' ' && c != '(' && c != ')'; });
-  return bare;
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> ShellWords(std::string_view text) {
@@ -349,7 +308,8 @@ std::optional<std::vector<bool>> ExpertPattern(std::string_view text, std::int64
       pattern.push_back(layer % *every == 0);
     }
   } else {
-    const std::string bare = WithoutBlanksAndParentheses(text);
+    std::string bare(text);
+    std::erase_if(bare, [](char c) { return c == ' ' || c == '(' || c == ')'; });
     for (std::size_t start = 0; start <= bare.size();) {
       const std::size_t end = std::min(bare.find('+', start), bare.size());
       if (!AddTerm(std::string_view(bare).substr(start, end - start), pattern)) {
@@ -367,7 +327,7 @@ std::optional<std::vector<bool>> ExpertPattern(std::string_view text, std::int64
 Result<MegatronJob> ReadMegatronArguments(std::string_view text, const Framework& framework) {
   ORRERY_TRY(const std::vector<std::string> words, ShellWords(text));
   MegatronState state = Defaults(framework);
-  ORRERY_TRY_STATUS(ArgumentReader(words, state).Read());
+  ORRERY_TRY_STATUS(ReadOptions(words, state));
   FinishWidth(state);
   FinishHeads(state);
   FinishEnds(state);

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
-#include "orrery/workload/model/test_models.h"
 
 namespace orrery::workload {
 namespace {
@@ -42,7 +42,7 @@ TEST(MegatronArguments, ReadGpt3) {
   EXPECT_EQ(job.plan.recompute, Recompute::kSelective);
   EXPECT_EQ(job.gpus, 128);
   EXPECT_EQ(job.training.global_batch, 1536);
-  EXPECT_EQ(job.training.precision.compute, kernel::DataType::kFp16);
+  EXPECT_EQ(job.training.precision.compute, DataType::kFp16);
   EXPECT_EQ(job.training.precision.gradient_bytes, 2);
   EXPECT_EQ(job.framework.data_overlap, DataOverlap::kAfterBackward);
   EXPECT_TRUE(job.unknown.empty());
@@ -81,7 +81,7 @@ TEST(MegatronArguments, ReadDeepseekV3) {
   EXPECT_EQ(*MakeTransformer(job.shape), DeepseekV3());
   EXPECT_EQ(job.plan.dispatch, TokenDispatch::kFlex);
   EXPECT_EQ(job.plan.ep, 64);
-  EXPECT_EQ(job.training.precision.gemm_type, kernel::DataType::kFp8);
+  EXPECT_EQ(job.training.precision.gemm_type, DataType::kFp8);
   EXPECT_EQ(job.plan.layers_per_stage,
             (std::vector<int>{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2}));
 }

@@ -4,16 +4,15 @@
 #include <array>
 #include <charconv>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/text.h"
 
 namespace orrery::workload {
 namespace {
@@ -76,32 +75,39 @@ bool Set(MegatronState& state, std::string_view /*value*/) {
   return true;
 }
 
-template <typename Value, std::size_t kCount>
-bool TakeWord(std::string_view word,
-              const std::array<std::pair<std::string_view, Value>, kCount>& words, Value& target) {
-  for (const auto& [spelling, value] : words) {
-    if (spelling == word) {
-      target = value;
-      return true;
-    }
+// Sets a member to the value of a word.
+template <auto kMember, const auto& kWords>
+bool Choose(MegatronState& state, std::string_view word) {
+  const auto found = std::ranges::find(kWords, word, [](const auto& known) { return known.first; });
+  if (found != std::end(kWords)) {
+    FieldOf(state, kMember) = found->second;
   }
-  return false;
+  return found != std::end(kWords);
 }
 
-bool TakeNormalization(MegatronState& state, std::string_view word) {
-  constexpr std::array<std::pair<std::string_view, NormKind>, 2> kWords{
-      {{"LayerNorm", NormKind::kLayer}, {"RMSNorm", NormKind::kRms}}};
-  return TakeWord(word, kWords, state.job.shape.norm);
-}
+template <typename Value>
+using Word = std::pair<std::string_view, Value>;
+
+constexpr std::array<Word<NormKind>, 2> kNorms{
+    {{"LayerNorm", NormKind::kLayer}, {"RMSNorm", NormKind::kRms}}};
+constexpr std::array<Word<ContextKind>, 4> kContexts{{{"p2p", ContextKind::kRing},
+                                                      {"all_gather", ContextKind::kAllGather},
+                                                      {"a2a", ContextKind::kUlysses},
+                                                      {"a2a+p2p", ContextKind::kUlyssesRing}}};
+constexpr std::array<Word<Recompute>, 2> kGranularities{
+    {{"full", Recompute::kFull}, {"selective", Recompute::kSelective}}};
+constexpr std::array<Word<TokenDispatch>, 4> kDispatchers{
+    {{"allgather", TokenDispatch::kAllGather},
+     {"alltoall", TokenDispatch::kAllToAll},
+     {"alltoall_seq", TokenDispatch::kAllToAll},
+     {"flex", TokenDispatch::kFlex}}};
+constexpr std::array<Word<OptimizerKind>, 2> kOptimizers{
+    {{"adam", OptimizerKind::kAdam}, {"sgd", OptimizerKind::kSgd}}};
 
 bool TakePositions(MegatronState& state, std::string_view word) {
   state.learned_positions = word == "learned_absolute";
   state.job.shape.rope = word == "rope" || word == "yarn" || word == "mrope";
   return state.learned_positions || state.job.shape.rope || word == "none" || word == "relative";
-}
-
-bool UseRope(MegatronState& state, std::string_view /*value*/) {
-  return TakePositions(state, "rope");
 }
 
 bool DropBiases(MegatronState& state, std::string_view /*value*/) {
@@ -110,78 +116,25 @@ bool DropBiases(MegatronState& state, std::string_view /*value*/) {
   return true;
 }
 
-bool TakeContextKind(MegatronState& state, std::string_view word) {
-  constexpr std::array<std::pair<std::string_view, ContextKind>, 4> kWords{
-      {{"p2p", ContextKind::kRing},
-       {"all_gather", ContextKind::kAllGather},
-       {"a2a", ContextKind::kUlysses},
-       {"a2a+p2p", ContextKind::kUlyssesRing}}};
-  return TakeWord(word, kWords, state.job.plan.context);
-}
-
-// "2 4": two neighbours deal heads, rings of four go across.
-bool TakeContextSizes(MegatronState& state, std::string_view sizes) {
-  return Take(sizes.substr(0, sizes.find(' ')), state.job.plan.ulysses_ranks);
-}
-
-bool TakeGranularity(MegatronState& state, std::string_view word) {
-  constexpr std::array<std::pair<std::string_view, Recompute>, 2> kWords{
-      {{"full", Recompute::kFull}, {"selective", Recompute::kSelective}}};
-  return TakeWord(word, kWords, state.job.plan.recompute);
-}
-
-bool RecomputeSelectively(MegatronState& state, std::string_view /*value*/) {
-  return TakeGranularity(state, "selective");
-}
-
 bool TakeRecomputeMethod(MegatronState& state, std::string_view word) {
   state.recomputes_in_blocks = word == "block";
   return word == "block" || word == "uniform";
 }
 
 // The core of attention is what selective recomputation means without this option.
-void TakeRecomputeModule(MegatronState& state, std::string_view word) {
-  const auto* const known =
-      std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::megatron);
-  if (known != kRecomputedPartNames.end()) {
-    state.job.plan.recompute_parts.*known->member = true;
-  } else if (word != "core_attn") {
-    state.job.not_modelled.push_back(fmt::format("--recompute-modules {}", word));
-  }
-}
-
 bool TakeRecomputeModules(MegatronState& state, std::string_view words) {
-  while (!words.empty()) {
-    const std::size_t end = std::min(words.find(' '), words.size());
-    TakeRecomputeModule(state, words.substr(0, end));
-    words.remove_prefix(std::min(end + 1, words.size()));
+  for (std::size_t end = 0; !words.empty(); words.remove_prefix(std::min(end + 1, words.size()))) {
+    end = std::min(words.find(' '), words.size());
+    const std::string_view word = words.substr(0, end);
+    const auto* const known =
+        std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::megatron);
+    if (known != kRecomputedPartNames.end()) {
+      state.job.plan.recompute_parts.*known->member = true;
+    } else if (word != "core_attn") {
+      state.job.not_modelled.push_back(fmt::format("--recompute-modules {}", word));
+    }
   }
   return true;
-}
-
-bool TakeDispatcher(MegatronState& state, std::string_view word) {
-  constexpr std::array<std::pair<std::string_view, TokenDispatch>, 4> kWords{
-      {{"allgather", TokenDispatch::kAllGather},
-       {"alltoall", TokenDispatch::kAllToAll},
-       {"alltoall_seq", TokenDispatch::kAllToAll},
-       {"flex", TokenDispatch::kFlex}}};
-  return TakeWord(word, kWords, state.job.plan.dispatch);
-}
-
-bool TakeGlobalBatch(MegatronState& state, std::string_view value) {
-  state.job.has_global_batch = true;
-  return Take(value, state.job.training.global_batch);
-}
-
-bool TakeOptimizer(MegatronState& state, std::string_view word) {
-  constexpr std::array<std::pair<std::string_view, OptimizerKind>, 2> kWords{
-      {{"adam", OptimizerKind::kAdam}, {"sgd", OptimizerKind::kSgd}}};
-  return TakeWord(word, kWords, state.job.training.optimizer);
-}
-
-bool TakeBucketSize(MegatronState& state, std::string_view value) {
-  state.job.framework.scales_bucket_with_ranks = false;
-  return Take(value, state.job.framework.least_bucket_elements);
 }
 
 constexpr auto kOptions = std::to_array<MegatronOption>({
@@ -194,12 +147,13 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"num-query-groups", true, Read<&MegatronState::query_groups>},
     {"swiglu", false, Set<&MegatronState::swiglu>},
     {"squared-relu", false, Set<&TransformerShape::activation, Activation::kSquaredRelu>},
-    {"normalization", true, TakeNormalization},
+    {"normalization", true, Choose<&TransformerShape::norm, kNorms>},
     {"qk-layernorm", false, Set<&TransformerShape::qk_norm>},
     {"disable-bias-linear", false, DropBiases},
     {"add-qkv-bias", false, Set<&TransformerShape::qkv_bias>},
     {"position-embedding-type", true, TakePositions},
-    {"use-rotary-position-embeddings", false, UseRope},
+    {"use-rotary-position-embeddings", false,
+     [](MegatronState& state, std::string_view) { return TakePositions(state, "rope"); }},
     {"max-position-embeddings", true, Read<&MegatronState::max_positions>},
     {"untie-embeddings-and-output-weights", false, Set<&TransformerShape::tied, false>},
     {"vocab-size", true, Read<&TransformerShape::vocabulary>},
@@ -226,13 +180,18 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"decoder-first-pipeline-num-layers", true, Read<&MegatronState::first_stage_layers>},
     {"decoder-last-pipeline-num-layers", true, Read<&MegatronState::last_stage_layers>},
     {"context-parallel-size", true, Read<&Plan::cp>},
-    {"cp-comm-type", true, TakeContextKind},
-    {"hierarchical-context-parallel-sizes", true, TakeContextSizes, true},
+    {"cp-comm-type", true, Choose<&Plan::context, kContexts>},
+    // "2 4": heads are sharded over 2 neighbours, rings of 4 go across.
+    {"hierarchical-context-parallel-sizes", true,
+     [](MegatronState& state, std::string_view sizes) {
+       return Take(sizes.substr(0, sizes.find(' ')), state.job.plan.ulysses_ranks);
+     },
+     true},
     {"expert-model-parallel-size", true, Read<&Plan::ep>},
     {"expert-tensor-parallel-size", true, Read<&Plan::expert_tp>},
     {"use-tp-pp-dp-mapping", false, Set<&Plan::pipeline_is_innermost>},
-    {"recompute-granularity", true, TakeGranularity},
-    {"recompute-activations", false, RecomputeSelectively},
+    {"recompute-granularity", true, Choose<&Plan::recompute, kGranularities>},
+    {"recompute-activations", false, Set<&Plan::recompute, Recompute::kSelective>},
     {"recompute-method", true, TakeRecomputeMethod},
     {"recompute-num-layers", true, Read<&MegatronState::recompute_layers>},
     {"recompute-modules", true, TakeRecomputeModules, true},
@@ -243,14 +202,18 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"data-parallel-sharding-strategy", true, Read<&MegatronState::sharding>},
     {"num-distributed-optimizer-instances", true, Read<&MegatronJob::optimizer_instances>},
     {"optimizer-cpu-offload", false, Set<&Plan::offload_optimizer>},
-    {"moe-token-dispatcher-type", true, TakeDispatcher},
+    {"moe-token-dispatcher-type", true, Choose<&Plan::dispatch, kDispatchers>},
     {"moe-expert-capacity-factor", true, Read<&Plan::capacity_factor>},
     {"nnodes", true, Read<&MegatronState::nodes>},
     {"nproc-per-node", true, Read<&MegatronState::gpus_of_node>},
     {"seq-length", true, Read<&Training::sequence>},
     {"micro-batch-size", true, Read<&Training::micro_batch>},
-    {"global-batch-size", true, TakeGlobalBatch},
-    {"optimizer", true, TakeOptimizer},
+    {"global-batch-size", true,
+     [](MegatronState& state, std::string_view value) {
+       state.job.has_global_batch = true;
+       return Take(value, state.job.training.global_batch);
+     }},
+    {"optimizer", true, Choose<&Training::optimizer, kOptimizers>},
     {"bf16", false, Set<&MegatronState::is_bf16>},
     {"fp16", false, Set<&MegatronState::is_fp16>},
     {"fp8-format", true, Set<&MegatronState::is_fp8>},
@@ -263,7 +226,11 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"tp-comm-overlap", false, Set<&Framework::tensor_overlap, TensorOverlap::kPipelined>},
     {"no-overlap-p2p-communication", false, Set<&Framework::overlaps_pipeline_sends, false>},
     {"overlap-moe-expert-parallel-comm", false, Set<&Framework::overlaps_experts>},
-    {"ddp-bucket-size", true, TakeBucketSize},
+    {"ddp-bucket-size", true,
+     [](MegatronState& state, std::string_view value) {
+       state.job.framework.scales_bucket_with_ranks = false;
+       return Take(value, state.job.framework.least_bucket_elements);
+     }},
     {"make-vocab-size-divisible-by", true, Read<&Framework::vocabulary_multiple>},
     {"use-flash-attn", false, Set<&Framework::attention, AttentionKernel::kFlash>},
     {"cross-entropy-loss-fusion", false, Set<&Framework::fuses_cross_entropy>},
@@ -276,69 +243,26 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"enable-cuda-graph", false, Set<&Framework::uses_graphs>},
 });
 
-// Options without effect on the time of a step, or with only one modelled choice.
-constexpr auto kIgnoredFlags = std::to_array<std::string_view>(
-    {"apply-layernorm-1p", "attention-softmax-in-fp32", "log-throughput", "manual-gc", "mock-data",
-     "moe-grouped-gemm", "no-load-optim", "no-load-rng", "no-masked-softmax-fusion",
-     "no-position-embedding", "no-save-optim", "use-mcore-models"});
+// Options without effect on the time of a step, or with only one modelled choice; each name is
+// between blanks.
+constexpr std::string_view kIgnoredFlags =
+    " "
+    "apply-layernorm-1p attention-softmax-in-fp32 log-throughput manual-gc mock-data "
+    "moe-grouped-gemm no-load-optim no-load-rng no-masked-softmax-fusion "
+    "no-position-embedding no-save-optim use-mcore-models ";
 
-constexpr auto kIgnoredValues = std::to_array<std::string_view>({"adam-beta1",
-                                                                 "adam-beta2",
-                                                                 "adam-eps",
-                                                                 "ckpt-format",
-                                                                 "clip-grad",
-                                                                 "data-cache-path",
-                                                                 "dataloader-type",
-                                                                 "distributed-backend",
-                                                                 "distributed-timeout-minutes",
-                                                                 "eval-interval",
-                                                                 "eval-iters",
-                                                                 "exit-duration-in-mins",
-                                                                 "exit-interval",
-                                                                 "fp8-amax-compute-algo",
-                                                                 "fp8-amax-history-len",
-                                                                 "fp8-margin",
-                                                                 "fp8-recipe",
-                                                                 "init-method-std",
-                                                                 "initial-loss-scale",
-                                                                 "load",
-                                                                 "log-interval",
-                                                                 "lr",
-                                                                 "lr-decay-iters",
-                                                                 "lr-decay-samples",
-                                                                 "lr-decay-style",
-                                                                 "lr-warmup-fraction",
-                                                                 "lr-warmup-iters",
-                                                                 "lr-warmup-samples",
-                                                                 "master-addr",
-                                                                 "master-port",
-                                                                 "merge-file",
-                                                                 "min-lr",
-                                                                 "moe-aux-loss-coeff",
-                                                                 "moe-router-load-balancing-type",
-                                                                 "node-rank",
-                                                                 "norm-epsilon",
-                                                                 "num-workers",
-                                                                 "rotary-base",
-                                                                 "rotary-percent",
-                                                                 "save",
-                                                                 "save-interval",
-                                                                 "seed",
-                                                                 "split",
-                                                                 "tensorboard-dir",
-                                                                 "tokenizer-model",
-                                                                 "tokenizer-type",
-                                                                 "train-iters",
-                                                                 "train-samples",
-                                                                 "transformer-impl",
-                                                                 "vocab-file",
-                                                                 "wandb-exp-name",
-                                                                 "wandb-project",
-                                                                 "weight-decay"});
-
-bool IsIn(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
+constexpr std::string_view kIgnoredValues =
+    " "
+    "adam-beta1 adam-beta2 adam-eps ckpt-format clip-grad data-cache-path dataloader-type "
+    "distributed-backend distributed-timeout-minutes eval-interval eval-iters "
+    "exit-duration-in-mins exit-interval fp8-amax-compute-algo fp8-amax-history-len "
+    "fp8-margin fp8-recipe init-method-std initial-loss-scale load log-interval lr "
+    "lr-decay-iters lr-decay-samples lr-decay-style lr-warmup-fraction lr-warmup-iters "
+    "lr-warmup-samples master-addr master-port merge-file min-lr moe-aux-loss-coeff "
+    "moe-router-load-balancing-type node-rank norm-epsilon num-workers rotary-base "
+    "rotary-percent save save-interval seed split tensorboard-dir tokenizer-model "
+    "tokenizer-type train-iters train-samples transformer-impl vocab-file wandb-exp-name "
+    "wandb-project weight-decay ";
 
 }  // namespace
 
@@ -349,8 +273,9 @@ std::optional<MegatronOption> FindMegatronOption(std::string_view name) {
   if (found != kOptions.end()) {
     return *found;
   }
-  if (IsIn(kIgnoredFlags, dashed) || IsIn(kIgnoredValues, dashed)) {
-    return MegatronOption{.name = name, .has_value = IsIn(kIgnoredValues, dashed)};
+  const std::string word = " " + dashed + " ";
+  if (Contains(kIgnoredFlags, word) || Contains(kIgnoredValues, word)) {
+    return MegatronOption{.name = name, .has_value = Contains(kIgnoredValues, word)};
   }
   return std::nullopt;
 }

@@ -1,12 +1,11 @@
-#include "orrery/workload/job/other_gpus.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/job_facts.h"
 #include "orrery/workload/job/job_file.h"
+#include "orrery/workload/job/plan_yaml.h"
 
 namespace orrery::workload {
 namespace {
@@ -57,9 +56,10 @@ TEST(OtherGpusTest, WhatCannotBeIsRefusedWithTheFix) {
             "job.yaml: gpu_of '15-8' names no ranks: write 8-15, or 8 for one");
   EXPECT_EQ(ErrorOf("A100"),
             "job.yaml: gpu_of is not a mapping of ranks to GPUs: write it as {8-15: A100-80GB}");
-  EXPECT_EQ(ErrorOf("{8: MI300X}"),
-            "job.yaml: gpu_of 8: MI300X and H100 are of different vendors and have no common library of "
-            "collectives: take a GPU of nvidia");
+  EXPECT_EQ(
+      ErrorOf("{8: MI300X}"),
+      "job.yaml: gpu_of 8: MI300X and H100 are of different vendors and have no common library of "
+      "collectives: take a GPU of nvidia");
 }
 
 }  // namespace

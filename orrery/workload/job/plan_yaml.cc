@@ -2,18 +2,24 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "orrery/kernel/data_type.h"
+#include "orrery/workload/model/parameters.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
 
 namespace orrery::workload {
 namespace {
-
-using kernel::DataType;
 
 constexpr std::array<Spelling<PipelineSchedule>, 6> kSchedules{{
     {"gpipe", PipelineSchedule::kGpipe},
@@ -78,6 +84,12 @@ constexpr std::array<Spelling<PrecisionTypes>, 6> kPrecisions{{
     {"tf32", {DataType::kFp32, DataType::kTf32}},
 }};
 
+// The first spelling of a value, as in job files (docs/formats/job.md).
+template <typename Value, std::size_t kCount>
+std::string NameOf(const std::array<Spelling<Value>, kCount>& spellings, Value value) {
+  return std::string(std::ranges::find(spellings, value, &Spelling<Value>::second)->first);
+}
+
 template <typename Value, std::size_t kCount>
 void ReadWord(YamlFields& fields, std::string_view key,
               const std::array<Spelling<Value>, kCount>& spellings, Value& value) {
@@ -117,15 +129,6 @@ int ReadDegree(YamlFields& fields, std::string_view key, int usual) {
     return 1;
   }
   return degree;
-}
-
-void ReadDegrees(YamlFields& fields, Plan& plan) {
-  plan.tp = ReadDegree(fields, "tp", plan.tp);
-  plan.pp = ReadDegree(fields, "pp", plan.pp);
-  plan.cp = ReadDegree(fields, "cp", plan.cp);
-  plan.dp = ReadDegree(fields, "dp", 0);
-  plan.ep = ReadDegree(fields, "ep", plan.ep);
-  plan.expert_tp = ReadDegree(fields, "expert_tp", plan.expert_tp);
 }
 
 void ReadPipeline(YamlFields& fields, Plan& plan) {
@@ -174,6 +177,94 @@ void ReadRecompute(YamlFields& fields, Plan& plan) {
   ReadRecomputedParts(fields, plan.recompute_parts);
 }
 
+// "norms, experts".
+std::string PartsText(const RecomputedParts& parts) {
+  std::string text;
+  for (const RecomputedPartName& part : kRecomputedPartNames) {
+    if (parts.*part.member) {
+      text += (text.empty() ? "" : ", ") + std::string(part.name);
+    }
+  }
+  return text;
+}
+
+struct FactList {
+  std::string section;
+  std::vector<JobFact> facts;
+
+  template <typename Value>
+  void Add(std::string name, const Value& value) {
+    facts.push_back({section, std::move(name), fmt::format("{}", value)});
+  }
+
+  void AddDegree(std::string name, std::int64_t degree, std::int64_t least = 2) {
+    if (degree >= least) {
+      Add(std::move(name), degree);
+    }
+  }
+};
+
+void AddTraining(const Job& job, FactList& facts) {
+  const Training& training = job.training;
+  facts.section = "training";
+  facts.AddDegree("sequence", training.sequence, 1);
+  facts.Add("micro_batch", training.micro_batch);
+  facts.Add("global_batch", training.global_batch);
+  facts.Add("microbatches", job.microbatches());
+  facts.Add("precision", DataTypeName(training.precision.gemm_type));
+  facts.Add("optimizer", training.optimizer == OptimizerKind::kSgd ? "sgd" : "adam");
+  facts.AddDegree("adapter_rank", training.adapter_rank, 1);
+}
+
+void AddPlan(const Job& job, FactList& facts) {
+  const Plan& plan = job.plan;
+  facts.section = "plan";
+  facts.Add("tp", plan.tp);
+  facts.Add("pp", plan.pp);
+  facts.Add("dp", plan.dp);
+  facts.AddDegree("cp", plan.cp);
+  facts.AddDegree("ep", plan.ep);
+  facts.AddDegree("expert_tp", plan.expert_tp);
+  if (plan.cp > 1) {
+    facts.Add("context", NameOf(kContexts, plan.context));
+    facts.AddDegree("ulysses_ranks", plan.ulysses_ranks);
+  }
+  if (plan.pp > 1) {
+    facts.Add("schedule", ScheduleName(plan.schedule));
+    facts.AddDegree("chunks", plan.chunks);
+  }
+  if (!plan.layers_per_stage.empty()) {
+    facts.Add("layers_per_stage", fmt::format("{}", fmt::join(plan.layers_per_stage, ", ")));
+  }
+  if (plan.tp > 1) {
+    facts.Add("sequence_parallel", plan.sequence_parallel);
+  }
+  facts.Add("sharding", NameOf(kShardings, plan.sharding));
+  facts.AddDegree("shard_ranks", plan.shard_ranks);
+  facts.Add("recompute", NameOf(kRecomputes, plan.recompute));
+  facts.AddDegree("recompute_layers", plan.recompute_layers);
+  if (plan.recompute == Recompute::kFull && plan.recompute_share < 1) {
+    facts.Add("recompute_share", fmt::format("{:.3g}", plan.recompute_share));
+  }
+  if (const std::string parts = PartsText(plan.recompute_parts); !parts.empty()) {
+    facts.Add("recompute_parts", parts);
+  }
+  if (plan.offload_optimizer) {
+    facts.Add("offload_optimizer", "true");
+  }
+}
+
+// "8 H100 and 8 A100-80GB".
+std::string GpusText(const Job& job) {
+  std::string text;
+  for (const GpuCount& count : GpusOf(job)) {
+    if (count.ranks > 0) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : " and ", count.ranks, count.gpu->name);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 void ReadTraining(YamlFields& fields, Training& training) {
@@ -187,7 +278,15 @@ void ReadTraining(YamlFields& fields, Training& training) {
 }
 
 void ReadPlan(YamlFields& fields, Plan& plan) {
-  ReadDegrees(fields, plan);
+  plan.dp = 0;
+  for (const auto& [key, degree] : {std::pair("tp", &plan.tp),
+                                    {"pp", &plan.pp},
+                                    {"cp", &plan.cp},
+                                    {"dp", &plan.dp},
+                                    {"ep", &plan.ep},
+                                    {"expert_tp", &plan.expert_tp}}) {
+    *degree = ReadDegree(fields, key, *degree);
+  }
   plan.sequence_parallel = fields.Flag("sequence_parallel", plan.sequence_parallel);
   ReadPipeline(fields, plan);
   ReadWord(fields, "context", kContexts, plan.context);
@@ -201,6 +300,47 @@ void ReadPlan(YamlFields& fields, Plan& plan) {
   plan.token_imbalance = fields.Number("token_imbalance", 1, plan.token_imbalance);
   ReadWord(fields, "tables", kTables, plan.tables);
   fields.RefuseOthers();
+}
+
+std::vector<JobFact> JobFacts(const Job& job) {
+  FactList facts{.section = "model", .facts = {}};
+  facts.Add("name", job.model.name);
+  const auto parameters = static_cast<double>(TotalParameters(job.model));
+  facts.Add("parameters", parameters >= 1e9 ? fmt::format("{:.3g} B", parameters / 1e9)
+                                            : fmt::format("{:.3g} M", parameters / 1e6));
+  AddTraining(job, facts);
+  AddPlan(job, facts);
+  facts.section = "machine";
+  facts.Add("gpus", job.gpus);
+  facts.Add("gpu", job.gpu.name);
+  for (const OtherGpus& other : job.other_gpus) {
+    facts.Add(fmt::format("gpu of {}", RanksText(other)), other.gpu.name);
+  }
+  facts.Add("cluster", job.cluster.name);
+  facts.Add("framework", job.framework.name);
+  return std::move(facts.facts);
+}
+
+std::string JobLine(const Job& job) {
+  const Plan& plan = job.plan;
+  std::string line =
+      fmt::format("{} on {} ({}):", job.model.name.empty() ? job.name : job.model.name,
+                  GpusText(job), job.cluster.name);
+  const std::array<std::pair<std::string_view, int>, 5> degrees = {
+      {{"tp", plan.tp}, {"cp", plan.cp}, {"pp", plan.pp}, {"dp", plan.dp}, {"ep", plan.ep}}};
+  std::string_view separator = " ";
+  for (const auto& [name, degree] : degrees) {
+    if (degree > 1) {
+      line += fmt::format("{}{} {}", separator, name, degree);
+      separator = ", ";
+    }
+  }
+  if (plan.pp > 1) {
+    line += fmt::format(", {}", ScheduleName(plan.schedule));
+  }
+  return line + fmt::format("{}{} micro-batch{} of {}", separator == " " ? " " : ", ",
+                            job.microbatches(), job.microbatches() == 1 ? "" : "es",
+                            job.training.micro_batch);
 }
 
 }  // namespace orrery::workload

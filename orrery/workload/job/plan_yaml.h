@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "orrery/base/yaml_fields.h"
 #include "orrery/workload/job/job.h"
 
@@ -11,5 +14,18 @@ void ReadTraining(YamlFields& fields, Training& training);
 /// Reads the section `plan` over what is in `plan`. Without `dp` it stays 0, to follow from the
 /// GPUs; HSDP without `shard_ranks` has −1 there, to follow from the nodes.
 void ReadPlan(YamlFields& fields, Plan& plan);
+
+/// A setting of a job in words: "plan", "tp", "8".
+struct JobFact {
+  std::string section;
+  std::string name;
+  std::string value;
+};
+
+/// The settings of a job that say what it is; those that change nothing are left out.
+[[nodiscard]] std::vector<JobFact> JobFacts(const Job& job);
+
+/// One line: "llama3-70b on 512 H100 (DGX H100): tp 8, pp 4, dp 16, 1f1b".
+[[nodiscard]] std::string JobLine(const Job& job);
 
 }  // namespace orrery::workload

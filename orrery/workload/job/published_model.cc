@@ -1,5 +1,6 @@
 #include "orrery/workload/job/published_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,8 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/text.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/model/flops.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/model/presets.h"
@@ -21,6 +24,16 @@ namespace {
 constexpr std::int64_t kUsualVocabulary = 51'200;
 constexpr std::int64_t kUsualExpertsPerToken = 2;
 constexpr double kMegatronDropout = 0.1;
+
+// What no column of a row can say.
+constexpr std::array kSizesOfPreset{
+    &TransformerShape::head_size,    &TransformerShape::value_head_size,
+    &TransformerShape::query_rank,   &TransformerShape::key_value_rank,
+    &TransformerShape::rope_size,    &TransformerShape::shared_ffn,
+    &TransformerShape::dense_layers, &TransformerShape::moe_every,
+    &TransformerShape::moe_offset,   &TransformerShape::extra_predictions};
+constexpr std::array kFlagsOfPreset{&TransformerShape::qkv_bias, &TransformerShape::qk_norm,
+                                    &TransformerShape::shared_gate};
 
 // The family according to the activation.
 TransformerShape FamilyShape(std::string_view activation) {
@@ -39,10 +52,6 @@ TransformerShape FamilyShape(std::string_view activation) {
     shape.tied = true;
   }
   return shape;
-}
-
-bool IsGpt(const TransformerShape& shape) {
-  return !shape.rope;
 }
 
 // The shape of the preset that the row's model is called after, unless its columns contradict it.
@@ -68,32 +77,6 @@ bool HasParametersOf(const RunRow& row, const TransformerShape& shape) {
   return std::abs(counted - *stated) <= kTolerance * *stated;
 }
 
-void TakeFromPreset(const TransformerShape& preset, TransformerShape& shape) {
-  shape.head_size = preset.head_size;
-  shape.value_head_size = preset.value_head_size;
-  shape.query_rank = preset.query_rank;
-  shape.key_value_rank = preset.key_value_rank;
-  shape.rope_size = preset.rope_size;
-  shape.qkv_bias = preset.qkv_bias;
-  shape.qk_norm = preset.qk_norm;
-  shape.shared_ffn = preset.shared_ffn;
-  shape.shared_gate = preset.shared_gate;
-  shape.dense_layers = preset.dense_layers;
-  shape.moe_every = preset.moe_every;
-  shape.moe_offset = preset.moe_offset;
-  shape.extra_predictions = preset.extra_predictions;
-}
-
-void ReadExperts(const RunRow& row, TransformerShape& shape) {
-  const auto experts = row.Integer("moe_experts");
-  if (!experts || *experts <= 1) {
-    return;
-  }
-  shape.experts = *experts;
-  shape.experts_per_token = row.Integer("moe_topk").value_or(kUsualExpertsPerToken);
-  shape.expert_ffn = row.Integer("moe_ffn").value_or(shape.ffn);
-}
-
 // Columns with the sizes of the model.
 void ReadSizes(RunRow& row, TransformerShape& shape) {
   shape.layers = row.Integer("layers").value_or(0);
@@ -106,31 +89,29 @@ void ReadSizes(RunRow& row, TransformerShape& shape) {
     row.Assume(fmt::format("vocabulary of {}", kUsualVocabulary));
   }
   shape.vocabulary = vocabulary.value_or(kUsualVocabulary);
-  ReadExperts(row, shape);
-}
-
-bool HasSizes(const RunRow& row) {
-  return row.Integer("layers") && row.Integer("hidden") && row.Integer("heads");
-}
-
-bool HasStateSpaceLayers(const std::string& model) {
-  return Mentions(model, "Nemotron-H") || Mentions(model, "Nemotron_H") ||
-         Mentions(model, "Nemotron_3") || Mentions(model, "Mamba") || Mentions(model, "Jamba");
+  if (const auto experts = row.Integer("moe_experts"); experts && *experts > 1) {
+    shape.experts = *experts;
+    shape.experts_per_token = row.Integer("moe_topk").value_or(kUsualExpertsPerToken);
+    shape.expert_ffn = row.Integer("moe_ffn").value_or(shape.ffn);
+  }
 }
 
 Result<TransformerShape> ReadShape(RunRow& row) {
   const TransformerShape* const preset = PresetShape(row);
-  if (HasSizes(row)) {
+  if (row.Integer("layers") && row.Integer("hidden") && row.Integer("heads")) {
     TransformerShape shape = FamilyShape(row.Text("ffn_act"));
     ReadSizes(row, shape);
-    if (preset != nullptr) {
-      TakeFromPreset(*preset, shape);
+    for (const auto member : kSizesOfPreset) {
+      shape.*member = preset != nullptr ? preset->*member : shape.*member;
+    }
+    for (const auto member : kFlagsOfPreset) {
+      shape.*member = preset != nullptr ? preset->*member : shape.*member;
     }
     return shape;
   }
   if (preset == nullptr || !HasParametersOf(row, *preset)) {
-    return Fail(Error::Kind::kUnsupported,
-                "the row does not state layers, hidden size and heads, and its model is unknown");
+    return Unsupported(
+        "the row does not state layers, hidden size and heads, and its model is unknown");
   }
   row.Assume("sizes of the model as published elsewhere");
   return *preset;
@@ -166,13 +147,6 @@ CountedFlops HardwareFlops(std::string_view kind, const Transformer& model, cons
   return {ModelFlops(model, batch), "hardware FLOPs, not causal"};
 }
 
-// Whether the first mention of causality is not a denial: "model, causal (432 non-causal)".
-bool SaysCausal(std::string_view kind) {
-  const std::size_t at = kind.find("causal");
-  return at != std::string_view::npos && !kind.substr(0, at).ends_with("non-") &&
-         !kind.substr(0, at).ends_with("no ") && !kind.substr(0, at).ends_with("not ");
-}
-
 // What section 3 of the conventions says of a kind; a kind that says nothing of causality is
 // NVIDIA's in NVIDIA's tables of recipes, and equation 7 of Korthikanti et al. elsewhere.
 CountedFlops FlopsOf(std::string_view kind, const Transformer& model, const Job& job) {
@@ -183,23 +157,33 @@ CountedFlops FlopsOf(std::string_view kind, const Transformer& model, const Job&
   if (Mentions(kind, "6*N*s")) {
     return {LlmFoundryFlops(model, batch), "6 N a token and scores, not causal"};
   }
-  if (SaysCausal(kind) || (kind == "model" && job.framework.name == "nemo")) {
+  // Whether the first mention of causality is not a denial: "model, causal (432 non-causal)".
+  const std::string_view before = kind.substr(0, kind.find("causal"));
+  const bool is_causal = before != kind && !before.ends_with("non-") && !before.ends_with("no ") &&
+                         !before.ends_with("not ");
+  if (is_causal || (kind == "model" && job.framework.name == "nemo")) {
     return {MegatronFlops(model, batch), "model FLOPs, causal"};
   }
   return {ModelFlops(model, batch), "model FLOPs, not causal"};
 }
 
 std::optional<MeasuredStep> FromThroughput(const RunRow& row, const Job& job) {
+  struct Rate {
+    std::string_view column;
+    std::string_view name;
+    double amount;
+    int gpus;
+  };
+
   const auto samples = static_cast<double>(job.training.global_batch);
   const double tokens = samples * static_cast<double>(job.training.sequence);
-  if (const auto rate = PositiveNumber(row, "tokens_per_s")) {
-    return MeasuredStep{tokens / *rate, "tokens a second"};
-  }
-  if (const auto rate = PositiveNumber(row, "tokens_per_s_per_gpu")) {
-    return MeasuredStep{tokens / (*rate * job.gpus), "tokens a second of a GPU"};
-  }
-  if (const auto rate = PositiveNumber(row, "samples_per_s")) {
-    return MeasuredStep{samples / *rate, "samples a second"};
+  for (const Rate& rate :
+       {Rate{"tokens_per_s", "tokens a second", tokens, 1},
+        Rate{"tokens_per_s_per_gpu", "tokens a second of a GPU", tokens, job.gpus},
+        Rate{"samples_per_s", "samples a second", samples, 1}}) {
+    if (const auto number = PositiveNumber(row, rate.column)) {
+      return MeasuredStep{rate.amount / (*number * rate.gpus), std::string(rate.name)};
+    }
   }
   return std::nullopt;
 }
@@ -214,13 +198,24 @@ std::optional<double> FlopRateOf(const RunRow& row, const Job& job) {
   return share && peak ? std::optional(*share / kPercent * *peak) : std::nullopt;
 }
 
+hardware::Cluster Alone(const hardware::Gpu& gpu) {
+  hardware::Cluster cluster;
+  cluster.name = "one " + gpu.name;
+  cluster.gpus_per_node = 1;
+  cluster.island.kind = hardware::IslandKind::kPcie;
+  cluster.island.gpus = 1;
+  return cluster;
+}
+
 }  // namespace
 
 Result<Model> PublishedModel(RunRow& row, const Job& job) {
   const std::string name = row.Text("model");
-  if (HasStateSpaceLayers(name)) {
-    return Fail(Error::Kind::kUnsupported,
-                fmt::format("'{}' has state-space layers, which are not modelled", name));
+  for (const std::string_view family :
+       {"Nemotron-H", "Nemotron_H", "Nemotron_3", "Mamba", "Jamba"}) {
+    if (Mentions(name, family)) {
+      return Unsupported("'{}' has state-space layers, which are not modelled", name);
+    }
   }
   ORRERY_TRY(TransformerShape shape, ReadShape(row));
   if (const std::string tied = row.Text("tied_embed"); !tied.empty()) {
@@ -229,7 +224,7 @@ Result<Model> PublishedModel(RunRow& row, const Job& job) {
   if (Mentions(name, "w/o MTP")) {
     shape.extra_predictions = 0;
   }
-  if (IsGpt(shape)) {
+  if (!shape.rope) {  // GPT
     shape.positions = job.training.sequence;
     // GPT as Megatron trains it drops; MPT and everything after it does not.
     const double dropout = Mentions(job.framework.name, "megatron") ? kMegatronDropout : 0.0;
@@ -241,13 +236,10 @@ Result<Model> PublishedModel(RunRow& row, const Job& job) {
 }
 
 bool HasMeasurement(const RunRow& row) {
-  for (const std::string_view column : {"step_time_s", "tokens_per_s", "tokens_per_s_per_gpu",
-                                        "samples_per_s", "tflops_per_gpu", "mfu_pct"}) {
-    if (PositiveNumber(row, column)) {
-      return true;
-    }
-  }
-  return false;
+  const auto columns = {"step_time_s",   "tokens_per_s",   "tokens_per_s_per_gpu",
+                        "samples_per_s", "tflops_per_gpu", "mfu_pct"};
+  return std::ranges::any_of(
+      columns, [&](std::string_view column) { return PositiveNumber(row, column).has_value(); });
 }
 
 Result<MeasuredStep> MeasuredStepOf(const RunRow& row, const Job& job) {
@@ -260,14 +252,82 @@ Result<MeasuredStep> MeasuredStepOf(const RunRow& row, const Job& job) {
   const auto rate = FlopRateOf(row, job);
   const Transformer* const model = job.model.transformer();
   if (!rate || model == nullptr || job.training.adapter_rank > 0) {
-    return Fail(Error::Kind::kUnsupported,
-                "the row has no step time and no throughput to derive one from");
+    return Unsupported("the row has no step time and no throughput to derive one from");
   }
   const CountedFlops counted = FlopsOf(row.Text("tflops_kind"), *model, job);
   return MeasuredStep{
       counted.flops / (*rate * job.gpus),
       fmt::format("{} over {}", counted.convention,
                   PositiveNumber(row, "tflops_per_gpu") ? "TFLOP/s of a GPU" : "utilisation")};
+}
+
+bool Mentions(std::string_view text, std::string_view word) {
+  return LowerCase(text).find(LowerCase(word)) != std::string::npos;
+}
+
+std::string RunRow::Text(std::string_view column) const {
+  if (const auto text = table_.Text(row_, column)) {
+    return std::string(*text);
+  }
+  if (const auto number = table_.Integer(row_, column)) {
+    return std::to_string(*number);
+  }
+  const auto number = table_.Number(row_, column);
+  return number ? fmt::format("{:g}", *number) : std::string();
+}
+
+std::optional<std::int64_t> RunRow::Integer(std::string_view column) const {
+  const auto number = Number(column);
+  return number ? std::optional(std::llround(*number)) : std::nullopt;
+}
+
+int RunRow::Degree(std::string_view column) const {
+  constexpr std::int64_t kMost = 1 << 20;
+  return static_cast<int>(std::clamp<std::int64_t>(Integer(column).value_or(1), 1, kMost));
+}
+
+Status SetMachine(const std::string& gpu, Job& job) {
+  const hardware::Gpu* device = hardware::FindGpu(gpu);
+  if (device == nullptr) {
+    return Unsupported("unknown GPU '{}'", gpu);
+  }
+  const hardware::Cluster* cluster = hardware::FindCluster(gpu);
+  job.gpu = *device;
+  job.cluster = cluster != nullptr ? *cluster : Alone(*device);
+  job.cluster.gpu = device->name;
+  job.cluster.nodes = 0;
+  return {};
+}
+
+void SetNode(int gpus_per_node, Job& job) {
+  hardware::Cluster& cluster = job.cluster;
+  const int before = cluster.gpus_per_node;
+  if (gpus_per_node == before) {
+    return;
+  }
+  const bool spans_nodes = cluster.island.gpus > before;
+  if (cluster.nics.per_node > 0) {
+    cluster.nics.per_node = std::max(1, cluster.nics.per_node * gpus_per_node / before);
+  }
+  cluster.gpus_per_node = gpus_per_node;
+  if (cluster.island.per_gpu.bytes_per_second == 0) {
+    cluster.island = hardware::FindCluster("L40S PCIe")->island;
+    cluster.island.per_gpu = job.gpu.host_link;
+  }
+  if (!spans_nodes) {
+    cluster.island.gpus = gpus_per_node;
+  }
+}
+
+bool AddNetwork(Job& job) {
+  if (job.cluster.nics.kind != hardware::NetworkKind::kNone) {
+    return false;
+  }
+  const hardware::Cluster& usual = *hardware::FindCluster("DGX A100");
+  job.cluster.nics = usual.nics;
+  job.cluster.nics.per_node = 1;
+  job.cluster.fabric = usual.fabric;
+  return true;
 }
 
 }  // namespace orrery::workload

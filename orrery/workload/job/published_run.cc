@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
+#include "orrery/workload/input.h"
 #include "orrery/workload/job/published_model.h"
-#include "orrery/workload/job/run_row.h"
 
 namespace orrery::workload {
 namespace {
@@ -56,7 +56,7 @@ Status ReadMachine(RunRow& row, Job& job) {
   }
   const auto gpus = row.Integer("n_gpus");
   if (!gpus || *gpus < 1) {
-    return Fail(Error::Kind::kUnsupported, "the number of GPUs is not a number");
+    return Unsupported("the number of GPUs is not a number");
   }
   job.gpus = static_cast<int>(*gpus);
   if (const auto per_node = row.Integer("gpus_per_node"); per_node && *per_node > 0) {
@@ -91,44 +91,6 @@ void AssumeChunks(RunRow& row, Job& job) {
   }
 }
 
-// Whether a row leaves chunks to a recipe, whatever its table prints, or says that they are not
-// known.
-bool ChunksAreOpen(const RunRow& row) {
-  const std::string missing = row.Text("missing_or_inferred");
-  const bool are_unknown =
-      Mentions(missing, "VPP") || Mentions(missing, "virtual") || Mentions(missing, "interleav");
-  return Mentions(missing, "in recipe") || (row.Text("vpp").empty() && are_unknown);
-}
-
-// Megatron cuts experts as it cuts everything else, unless told otherwise.
-void ReadExpertTensor(RunRow& row, Job& job) {
-  Plan& plan = job.plan;
-  const std::string options = row.Text("options");
-  const bool is_told = Mentions(options, "ETP");
-  const bool follows = is_told ? Mentions(options, "ETP==TP") : job.framework.cuts_experts;
-  const int ranks = plan.tp * plan.cp * plan.dp;
-  plan.expert_tp = follows && ranks % (plan.ep * plan.tp) == 0 ? plan.tp : 1;
-}
-
-// DualPipe's makers send a token once to each of at most four nodes (DeepSeek-V3, 3.2.2); they keep
-// inputs of SwiGLU in fp8, without its results, and moments in bf16 (3.3.3).
-void FollowDualPipesMakers(Job& job) {
-  job.plan.dispatch = TokenDispatch::kFlex;
-  job.plan.expert_nodes = 4;
-  job.plan.recompute_parts.activations = true;
-  job.training.precision.activation_input_bytes = 1;
-  job.training.precision.moment_bytes = 2;
-}
-
-void ReadDegrees(const RunRow& row, Job& job) {
-  Plan& plan = job.plan;
-  plan.tp = row.Degree("tp");
-  plan.pp = row.Degree("pp");
-  plan.cp = row.Degree("cp");
-  plan.ep = row.Degree("ep");
-  plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
-}
-
 void ReadPlan(RunRow& row, Job& job) {
   Plan& plan = job.plan;
   const std::string options = row.Text("options");
@@ -146,16 +108,32 @@ void ReadPlan(RunRow& row, Job& job) {
     plan.capacity_factor = 1;
     row.Assume("experts with capacity for the mean number of tokens");
   }
-  ReadExpertTensor(row, job);
+  // Megatron shards experts as everything else, unless told otherwise.
+  const bool follows =
+      Mentions(options, "ETP") ? Mentions(options, "ETP==TP") : job.framework.cuts_experts;
+  const int ranks = plan.tp * plan.cp * plan.dp;
+  plan.expert_tp = follows && ranks % (plan.ep * plan.tp) == 0 ? plan.tp : 1;
   const std::string chunks = row.Text("vpp");
   if (Mentions(chunks, "DualPipe")) {
     plan.schedule = PipelineSchedule::kDualPipe;
-    FollowDualPipesMakers(job);
+    // Its authors send a token once to each of at most four nodes (DeepSeek-V3, 3.2.2); they keep
+    // inputs of SwiGLU in fp8, without its results, and moments in bf16 (3.3.3).
+    plan.dispatch = TokenDispatch::kFlex;
+    plan.expert_nodes = 4;
+    plan.recompute_parts.activations = true;
+    job.training.precision.activation_input_bytes = 1;
+    job.training.precision.moment_bytes = 2;
   } else if (row.Degree("vpp") > 1 && plan.pp > 1) {
     plan.schedule = PipelineSchedule::kInterleaved;
     plan.chunks = row.Degree("vpp");
-  } else if (plan.pp > 1 && ChunksAreOpen(row)) {
-    AssumeChunks(row, job);
+  } else if (plan.pp > 1) {
+    // A row may leave chunks to a recipe, whatever its table prints, or say that they are unknown.
+    const std::string missing = row.Text("missing_or_inferred");
+    const bool are_unknown =
+        Mentions(missing, "VPP") || Mentions(missing, "virtual") || Mentions(missing, "interleav");
+    if (Mentions(missing, "in recipe") || (chunks.empty() && are_unknown)) {
+      AssumeChunks(row, job);
+    }
   }
 }
 
@@ -214,18 +192,21 @@ bool ReadRecompute(RunRow& row, Plan& plan) {
 
 void ReadSharding(RunRow& row, Plan& plan) {
   const std::string text = row.Text("zero_fsdp");
-  if (Mentions(text, "ZeRO-2 like") && plan.pp > 1) {
-    // Along a pipeline parameters stay whole from one micro-batch to the next.
-    plan.sharding = Sharding::kOptimizer;
-  } else if (Mentions(text, "SHARD_GRAD_OP") || Mentions(text, "ZeRO-2 like")) {
-    plan.sharding = Sharding::kKeepGathered;
-  } else if (Mentions(text, "FSDP") || Mentions(text, "HSDP") || Mentions(text, "ZeRO-3")) {
-    plan.sharding = Sharding::kParameters;
-  } else if (Mentions(text, "stage2")) {
-    plan.sharding = Sharding::kGradients;
-  } else if (Mentions(text, "ZeRO-1") || Mentions(text, "zero1") ||
-             Mentions(text, "distributed optimizer")) {
-    plan.sharding = Sharding::kOptimizer;
+  // Along a pipeline parameters stay whole from one micro-batch to the next.
+  const Sharding like_zero2 = plan.pp > 1 ? Sharding::kOptimizer : Sharding::kKeepGathered;
+  for (const auto& [words, sharding] : {std::pair("ZeRO-2 like", like_zero2),
+                                        {"SHARD_GRAD_OP", Sharding::kKeepGathered},
+                                        {"FSDP", Sharding::kParameters},
+                                        {"HSDP", Sharding::kParameters},
+                                        {"ZeRO-3", Sharding::kParameters},
+                                        {"stage2", Sharding::kGradients},
+                                        {"ZeRO-1", Sharding::kOptimizer},
+                                        {"zero1", Sharding::kOptimizer},
+                                        {"distributed optimizer", Sharding::kOptimizer}}) {
+    if (Mentions(text, words)) {
+      plan.sharding = sharding;
+      break;
+    }
   }
   static const std::regex kGroup("shard group (\\d+)");
   std::smatch match;
@@ -237,12 +218,12 @@ void ReadSharding(RunRow& row, Plan& plan) {
 // "amp_bf16 (mixed_precision DEFAULT)", "fp16 mixed", "FP8", "NVFP4".
 void ReadPrecision(RunRow& row, Precision& precision) {
   const std::string text = row.Text("precision");
-  precision.compute = Mentions(text, "fp16") ? kernel::DataType::kFp16 : kernel::DataType::kBf16;
+  precision.compute = Mentions(text, "fp16") ? DataType::kFp16 : DataType::kBf16;
   precision.gemm_type = precision.compute;
   if (Mentions(text, "NVFP4")) {
-    precision.gemm_type = kernel::DataType::kNvfp4;
+    precision.gemm_type = DataType::kNvfp4;
   } else if (Mentions(text, "fp8")) {
-    precision.gemm_type = kernel::DataType::kFp8;
+    precision.gemm_type = DataType::kFp8;
     if (Mentions(text, "per config")) {
       row.Assume("GEMMs in fp8");
     }
@@ -272,7 +253,7 @@ Status ReadBatch(RunRow& row, Job& job) {
     row.Assume(fmt::format("global batch {}", *global));
   }
   if (!sequence || !global) {
-    return Fail(Error::Kind::kUnsupported, "the row has no sequence length or no global batch");
+    return Unsupported("the row has no sequence length or no global batch");
   }
   training.sequence = *sequence;
   training.global_batch = *global;
@@ -339,10 +320,10 @@ Status CheckPublishedColumns(const Table& table) {
   for (const std::string_view column :
        {"id", "source", "gpu", "n_gpus", "framework", "model", "step_time_s", "completeness"}) {
     if (!table.FindColumn(column)) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("the table has no column '{}'; a table of published runs has the "
-                              "columns of docs/formats/published-runs.md",
-                              column));
+      return Refuse(
+          "the table has no column '{}'; a table of published runs has the columns of "
+          "docs/formats/published-runs.md",
+          column);
     }
   }
   return {};
@@ -355,18 +336,22 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   run.source = row.Text("source");
   run.grade = row.Text("completeness");
   if (!HasMeasurement(row)) {
-    return Fail(Error::Kind::kUnsupported,
-                "the row has no step time and no throughput to derive one from");
+    return Unsupported("the row has no step time and no throughput to derive one from");
   }
   if (Mentions(row.Text("notes"), "LAYER-LEVEL")) {
-    return Fail(Error::Kind::kUnsupported, "the row times one layer, not a step");
+    return Unsupported("the row times one layer, not a step");
   }
   run.mfu_percent = row.Number("mfu_pct");
   Job& job = run.job;
   job.name = run.id;
   ORRERY_TRY_STATUS(ReadMachine(row, job));
-  ReadDegrees(row, job);
-  ReadSharding(row, job.plan);
+  Plan& plan = job.plan;
+  plan.tp = row.Degree("tp");
+  plan.pp = row.Degree("pp");
+  plan.cp = row.Degree("cp");
+  plan.ep = row.Degree("ep");
+  plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
+  ReadSharding(row, plan);
   ReadFramework(row, job);
   ReadPlan(row, job);
   run.recompute_is_open = !ReadRecompute(row, job.plan);

@@ -129,11 +129,11 @@ TEST(PublishedRunTest, PrecisionsAreThoseOfGemmsAndGradients) {
   const auto precision = [](const std::string& text) {
     return Described({{"precision", text}}).job.training.precision;
   };
-  EXPECT_EQ(precision("amp_bf16 (mixed_precision DEFAULT)").gemm_type, kernel::DataType::kBf16);
-  EXPECT_EQ(precision("fp16 mixed").compute, kernel::DataType::kFp16);
-  EXPECT_EQ(precision("FP8").gemm_type, kernel::DataType::kFp8);
-  EXPECT_EQ(precision("FP8").compute, kernel::DataType::kBf16);
-  EXPECT_EQ(precision("NVFP4").gemm_type, kernel::DataType::kNvfp4);
+  EXPECT_EQ(precision("amp_bf16 (mixed_precision DEFAULT)").gemm_type, DataType::kBf16);
+  EXPECT_EQ(precision("fp16 mixed").compute, DataType::kFp16);
+  EXPECT_EQ(precision("FP8").gemm_type, DataType::kFp8);
+  EXPECT_EQ(precision("FP8").compute, DataType::kBf16);
+  EXPECT_EQ(precision("NVFP4").gemm_type, DataType::kNvfp4);
   EXPECT_EQ(precision("bf16 (mixed_precision PURE)").gradient_bytes, 2);
   EXPECT_EQ(precision("bf16").gradient_bytes, 4);
 }

@@ -1,12 +1,16 @@
 #include "orrery/workload/job/run_table.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <simdjson.h>
@@ -14,17 +18,16 @@
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
-#include "orrery/workload/import/unpacked_file.h"
-#include "orrery/workload/job/run_row.h"
-#include "orrery/workload/job/single_gpu_run.h"
+#include "orrery/workload/input.h"
+#include "orrery/workload/job/published_model.h"
 #include "orrery/workload/model/hugging_face.h"
+#include "orrery/workload/model/presets.h"
 
 namespace orrery::workload {
 namespace {
 
 constexpr std::string_view kSource = "NeuSight end-to-end labels";
 constexpr std::string_view kConfigurations = "model_configs.json";
-constexpr double kSecondsOfMs = 1e-3;
 constexpr int kGpusOfOptions = 4;
 
 using ModelsByName = std::map<std::string, Result<HuggingFaceModel>, std::less<>>;
@@ -34,8 +37,7 @@ Result<ModelsByName> ReadConfigurations(const std::string& path) {
   simdjson::dom::parser parser;
   simdjson::dom::object root;
   if (parser.parse(text).get_object().get(root) != simdjson::SUCCESS) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: not a JSON object of models by name", path));
+    return Refuse("{}: not a JSON object of models by name", path);
   }
   ModelsByName models;
   for (const auto field : root) {
@@ -61,161 +63,288 @@ Status ReadOption(const RunRow& row, Job& job) {
     job.plan.pp = kGpusOfOptions;
     job.plan.schedule = PipelineSchedule::kGpipe;
   } else {
-    return Fail(Error::Kind::kUnsupported, fmt::format("the option '{}' is not modelled", option));
+    return Unsupported("the option '{}' is not modelled", option);
   }
   return {};
 }
 
-class NeusightRuns : public RunTable {
- public:
-  NeusightRuns(Table table, ModelsByName models)
-      : table_(std::move(table)), models_(std::move(models)) {}
-
-  [[nodiscard]] std::size_t num_rows() const override { return table_.num_rows(); }
-
-  [[nodiscard]] RunLabel Label(std::size_t row) const override {
-    std::vector<std::string> assumptions;
-    return {RunRow(table_, row, assumptions).Text("id"), std::string(kSource), ""};
+Status DescribeNeusightRun(const ModelsByName& models, RunRow& row, Job& job) {
+  std::string device = row.Text("device");
+  if (Mentions(device, "MI250")) {
+    // What programs see as one GPU is one of its two dies, which is an MI210.
+    device = "MI210";
+    row.Assume("one die of two, as an MI210");
   }
-
-  [[nodiscard]] Result<PublishedRun> Read(std::size_t row_number) const override {
-    PublishedRun run;
-    RunRow row(table_, row_number, run.assumptions);
-    run.id = row.Text("id");
-    run.source = kSource;
-    if (row.Text("mode") != "train") {
-      return Fail(Error::Kind::kUnsupported, "the row times inference, not training");
-    }
-    const auto milliseconds = row.Number("e2e_latency_ms");
-    if (!milliseconds || !(*milliseconds > 0)) {
-      return Fail(Error::Kind::kUnsupported, "the row has no time");
-    }
-    run.measured_s = *milliseconds * kSecondsOfMs;
-    ORRERY_TRY_STATUS(Describe(row, run.job));
-    run.job.name = run.id;
-    ORRERY_TRY_STATUS(CheckJob(run.job));
-    return run;
+  ORRERY_TRY_STATUS(SetMachine(device, job));
+  job.framework = *FindFramework("pytorch");
+  job.gpus = 1;
+  const std::string model = row.Text("model");
+  const auto found = models.find(model);
+  if (found == models.end()) {
+    return Unsupported("{} does not describe '{}'", kConfigurations, model);
   }
+  ORRERY_TRY(const HuggingFaceModel configuration, found->second);
+  ORRERY_TRY(Transformer transformer, MakeTransformer(configuration.shape));
+  job.model = {model, std::move(transformer)};
+  Training& training = job.training;
+  training.sequence = row.Integer("seqlen").value_or(0);
+  training.global_batch = row.Integer("batch").value_or(1);
+  training.micro_batch = training.global_batch;
+  training.optimizer = OptimizerKind::kSkipped;
+  training.precision = {.compute = DataType::kFp32,
+                        .gemm_type = DataType::kFp32,
+                        .gradient_bytes = 4,
+                        .gathered_bytes = 4,
+                        .has_master = false};
+  return ReadOption(row, job);
+}
 
- private:
-  Status Describe(RunRow& row, Job& job) const {
-    std::string device = row.Text("device");
-    if (Mentions(device, "MI250")) {
-      // What programs see as one GPU is one of its two dies, which is an MI210.
-      device = "MI210";
-      row.Assume("one die of two, as an MI210");
-    }
-    ORRERY_TRY_STATUS(SetMachine(device, job));
-    const Framework* framework = FindFramework("pytorch");
-    if (framework == nullptr) {
-      return Fail(Error::Kind::kUnsupported, "no framework profile of plain PyTorch");
-    }
-    job.framework = *framework;
-    job.gpus = 1;
-    const std::string model = row.Text("model");
-    const auto found = models_.find(model);
-    if (found == models_.end()) {
-      return Fail(Error::Kind::kUnsupported,
-                  fmt::format("{} does not describe '{}'", kConfigurations, model));
-    }
-    ORRERY_TRY(const HuggingFaceModel configuration, found->second);
-    ORRERY_TRY(Transformer transformer, MakeTransformer(configuration.shape));
-    job.model = {model, std::move(transformer)};
-    Training& training = job.training;
-    training.sequence = row.Integer("seqlen").value_or(0);
-    training.global_batch = row.Integer("batch").value_or(1);
-    training.micro_batch = training.global_batch;
-    training.optimizer = OptimizerKind::kSkipped;
-    training.precision = {.compute = kernel::DataType::kFp32,
-                          .gemm_type = kernel::DataType::kFp32,
-                          .gradient_bytes = 4,
-                          .gathered_bytes = 4,
-                          .has_master = false};
-    return ReadOption(row, job);
+Result<PublishedRun> ReadNeusightRun(const ModelsByName& models, const Table& table,
+                                     std::size_t row_number) {
+  PublishedRun run;
+  RunRow row(table, row_number, run.assumptions);
+  run.id = row.Text("id");
+  run.source = kSource;
+  if (row.Text("mode") != "train") {
+    return Unsupported("the row times inference, not training");
   }
+  const auto milliseconds = row.Number("e2e_latency_ms");
+  if (!milliseconds || !(*milliseconds > 0)) {
+    return Unsupported("the row has no time");
+  }
+  run.measured_s = *milliseconds * 1e-3;
+  ORRERY_TRY_STATUS(DescribeNeusightRun(models, row, run.job));
+  run.job.name = run.id;
+  ORRERY_TRY_STATUS(CheckJob(run.job));
+  return run;
+}
 
-  Table table_;
-  ModelsByName models_;
-};
-
-// Whether the table is NeuSight's end-to-end labels: device, model, mode, seqlen, batch, option.
-bool IsNeusightTable(const Table& table) {
+bool HasColumns(const Table& table, std::initializer_list<std::string_view> columns) {
   return std::ranges::all_of(
-      std::initializer_list<std::string_view>{"id", "device", "model", "mode", "seqlen", "batch",
-                                              "option", "e2e_latency_ms"},
-      [&](std::string_view column) { return table.FindColumn(column).has_value(); });
+      columns, [&](std::string_view column) { return table.FindColumn(column).has_value(); });
 }
 
-// NeuSight's end-to-end labels: forward and backward pass of Hugging Face models in fp32, eager
-// PyTorch, without an optimizer, on one GPU or on four of one machine. The models' configurations
-// are in `model_configs.json` beside the table.
-Result<std::unique_ptr<RunTable>> OpenNeusightRuns(Table table, const std::string& path) {
-  const std::string beside =
-      (std::filesystem::path(path).parent_path() / std::string(kConfigurations)).string();
-  ORRERY_TRY(ModelsByName models, ReadConfigurations(beside));
-  return std::make_unique<NeusightRuns>(std::move(table), std::move(models));
-}
-
-// The labels of rows in tables with a source column.
-RunLabel LabelOf(const Table& table, std::size_t row, bool has_grades) {
-  std::vector<std::string> assumptions;
-  const RunRow cells(table, row, assumptions);
-  return {cells.Text("id"), cells.Text("source"),
-          has_grades ? cells.Text("completeness") : std::string()};
-}
-
-// Language models on many GPUs: all of the plan is in columns.
-class PublishedRuns : public RunTable {
+// A row of the source's own table: its cells by the source's own names of columns.
+class SourceCells {
  public:
-  explicit PublishedRuns(Table table) : table_(std::move(table)) {}
-
-  [[nodiscard]] std::size_t num_rows() const override { return table_.num_rows(); }
-
-  [[nodiscard]] RunLabel Label(std::size_t row) const override {
-    return LabelOf(table_, row, true);
+  explicit SourceCells(const std::string& json) {
+    simdjson::dom::parser parser;
+    simdjson::dom::object object;
+    if (parser.parse(json).get_object().get(object) != simdjson::SUCCESS) {
+      return;
+    }
+    for (const auto field : object) {
+      std::string_view value;
+      if (field.value.get_string().get(value) == simdjson::SUCCESS) {
+        cells_.emplace_back(field.key, value);
+      }
+    }
   }
 
-  [[nodiscard]] Result<PublishedRun> Read(std::size_t row) const override {
-    return ReadPublishedRun(table_, row);
+  /// The first cell whose column begins with `column`; empty when there is none.
+  [[nodiscard]] std::string Text(std::string_view column) const {
+    const auto found = std::ranges::find_if(
+        cells_, [&](const auto& cell) { return cell.first.starts_with(column); });
+    return found == cells_.end() ? std::string() : found->second;
   }
 
  private:
-  Table table_;
+  std::vector<std::pair<std::string, std::string>> cells_;
 };
 
-// Throughputs of other models on one machine.
-class SingleGpuRuns : public RunTable {
- public:
-  explicit SingleGpuRuns(Table table) : table_(std::move(table)) {}
+enum class Pass { kWide, kHalf };  // fp32 or TF32; fp16 with fp32 where it matters
 
-  [[nodiscard]] std::size_t num_rows() const override { return table_.num_rows(); }
-
-  [[nodiscard]] RunLabel Label(std::size_t row) const override {
-    return LabelOf(table_, row, false);
+Result<Pass> ReadPrecision(const RunRow& row, Precision& precision) {
+  const std::string text = row.Text("precision");
+  if (Mentions(text, "mixed") || Mentions(text, "fp16") || Mentions(text, "amp")) {
+    precision.compute = DataType::kFp16;
+    precision.gemm_type = DataType::kFp16;
+    return Pass::kHalf;
   }
-
-  [[nodiscard]] Result<PublishedRun> Read(std::size_t row) const override {
-    return ReadSingleGpuRun(table_, row);
+  if (text == "FP32" || text == "TF32") {
+    precision.compute = DataType::kFp32;
+    precision.gemm_type = text == "TF32" ? DataType::kTf32 : DataType::kFp32;
+    precision.gathered_bytes = 4;
+    precision.has_master = false;
+    return Pass::kWide;
   }
+  return Fail(Error::Kind::kUnsupported,
+              text.empty() ? "the row does not state its precision"
+                           : fmt::format("the precision '{}' is not modelled", text));
+}
 
- private:
-  Table table_;
+// "64k", "8192", "128 and 256": the first for fp32 and TF32, the second for half precision.
+std::optional<std::int64_t> NumberFor(const std::string& text, Pass pass) {
+  static const std::regex kNumber("(\\d+)(k?)");
+  std::vector<std::int64_t> numbers;
+  for (std::sregex_iterator match(text.begin(), text.end(), kNumber), end; match != end; ++match) {
+    constexpr std::size_t kMostDigits = 9;
+    const std::string digits = (*match)[1];
+    if (digits.size() > kMostDigits) {
+      return std::nullopt;
+    }
+    numbers.push_back(std::stoll(digits) * ((*match)[2].length() > 0 ? 1024 : 1));
+  }
+  if (numbers.empty()) {
+    return std::nullopt;
+  }
+  return pass == Pass::kHalf ? numbers.back() : numbers.front();
+}
+
+struct Batch {
+  std::int64_t of_pass = 0;  // samples of a GPU in one pass
+  std::int64_t of_step = 0;  // samples of a GPU in one step
 };
+
+Result<Batch> ReadBatch(const RunRow& row, const SourceCells& cells, Pass pass, int gpus) {
+  const auto steps = NumberFor(cells.Text("Accumulation steps"), pass);
+  const auto accumulated = NumberFor(cells.Text("Accumulated Batch size"), pass);
+  auto stated = NumberFor(row.Text("batch_per_gpu"), pass);
+  if (const auto total = row.Integer("batch_total"); !stated && total) {
+    stated = *total / gpus;
+  }
+  if (!stated || *stated < 1) {
+    return Unsupported("the row does not state its batch");
+  }
+  if (!steps || *steps < 1) {
+    return Batch{*stated, *stated};
+  }
+  // Where both are stated their quotient is what ran: cells of the batch itself have misprints.
+  const std::int64_t of_step = accumulated.value_or(*stated);
+  if (of_step % *steps != 0) {
+    return Unsupported("a batch of {} does not divide into {} passes", of_step, *steps);
+  }
+  return Batch{of_step / *steps, of_step};
+}
+
+Result<int> ReadGpus(const RunRow& row, const SourceCells& cells) {
+  constexpr std::int64_t kMostGpus = 1 << 20;
+  auto gpus = row.Integer("n_gpus");
+  const auto nodes = NumberFor(cells.Text("Nodes"), Pass::kWide);
+  const auto per_node = NumberFor(cells.Text("GPUs / node"), Pass::kWide);
+  if (!gpus && nodes && per_node) {
+    gpus = *nodes * *per_node;
+  }
+  if (!gpus || *gpus < 1 || *gpus > kMostGpus) {
+    return Unsupported("the number of GPUs is not a number");
+  }
+  return static_cast<int>(*gpus);
+}
+
+struct KnownModel {
+  std::string_view word;  // in the table's name of the model
+  std::string_view preset;
+  bool has_sequence;
+};
+
+constexpr std::array<KnownModel, 5> kModels{{{"LanguageModeling/BERT", "bert-large", true},
+                                             {"resnet50", "resnet50", false},
+                                             {"RN50", "resnet50", false},
+                                             {"Recommendation/DLRM", "dlrm-mlperf", false},
+                                             {"ViT-L", "vit-l16", false}}};
+
+Status ReadModel(RunRow& row, Job& job) {
+  const std::string name = row.Text("model");
+  const auto* const known = std::ranges::find_if(
+      kModels, [&](const KnownModel& model) { return Mentions(name, model.word); });
+  if (known == kModels.end() || Mentions(name, "biobert")) {
+    return Unsupported("the model '{}' is not described", name);
+  }
+  job.training.sequence = row.Integer("seq_len").value_or(0);
+  if (known->has_sequence && job.training.sequence < 1) {
+    return Unsupported("the row does not state the sequence length");
+  }
+  ORRERY_TRY(const Preset* const preset, FindPreset(known->preset));
+  ORRERY_TRY(job.model, ModelOf(*preset, job.training.precision.compute));
+  if (known->has_sequence) {
+    row.Assume("tokens are predicted at every position");
+  }
+  return {};
+}
+
+Status RefuseOthers(const RunRow& row) {
+  if (Mentions(row.Text("source"), "LitGPT")) {
+    return Unsupported("fine-tuning of a few parameters (LoRA, adapters) is not modelled");
+  }
+  if (Mentions(row.Text("source"), "MLPerf") && row.Text("model") == "bert") {
+    return Unsupported(
+        "MLPerf's BERT packs sequences without padding, and their lengths are not stated");
+  }
+  if (Mentions(row.Text("unit"), "ASP")) {
+    return Unsupported("structured sparsity is not modelled");
+  }
+  return {};
+}
 
 }  // namespace
 
+RunLabel RunTable::Label(std::size_t row) const {
+  std::vector<std::string> assumptions;
+  const RunRow cells(table, row, assumptions);
+  return {cells.Text("id"), source.empty() ? cells.Text("source") : source,
+          has_grades ? cells.Text("completeness") : std::string()};
+}
+
 Result<std::unique_ptr<RunTable>> OpenRunTable(const std::string& path) {
-  ORRERY_TRY(Table table, ReadCsvFile(path));
-  if (IsNeusightTable(table)) {
-    return OpenNeusightRuns(std::move(table), path);
+  RunTable runs;
+  ORRERY_TRY(runs.table, ReadCsvFile(path));
+  if (HasColumns(runs.table, {"id", "device", "model", "mode", "seqlen", "batch", "option",
+                              "e2e_latency_ms"})) {
+    // NeuSight's end-to-end labels: forward and backward pass of Hugging Face models in fp32, eager
+    // PyTorch, without an optimizer, on one GPU or on four of one machine.
+    const auto folder = std::filesystem::path(path).parent_path();
+    ORRERY_TRY(ModelsByName models,
+               ReadConfigurations((folder / std::string(kConfigurations)).string()));
+    runs.source = kSource;
+    runs.read = [models = std::move(models)](const Table& table, std::size_t row) {
+      return ReadNeusightRun(models, table, row);
+    };
+  } else if (IsSingleGpuTable(runs.table)) {
+    runs.read = ReadSingleGpuRun;
+  } else {
+    if (const Status status = CheckPublishedColumns(runs.table); !status) {
+      return FailWithin(path, status);
+    }
+    runs.read = ReadPublishedRun;
+    runs.has_grades = true;
   }
-  if (IsSingleGpuTable(table)) {
-    return std::make_unique<SingleGpuRuns>(std::move(table));
+  return std::make_unique<RunTable>(std::move(runs));
+}
+
+bool IsSingleGpuTable(const Table& table) {
+  return HasColumns(table, {"id", "source", "model", "gpu", "batch_per_gpu", "throughput", "unit",
+                            "columns_json"});
+}
+
+Result<PublishedRun> ReadSingleGpuRun(const Table& table, std::size_t row_number) {
+  PublishedRun run;
+  RunRow row(table, row_number, run.assumptions);
+  run.id = row.Text("id");
+  run.source = row.Text("source");
+  ORRERY_TRY_STATUS(RefuseOthers(row));
+  Job& job = run.job;
+  job.name = run.id;
+  const SourceCells cells(row.Text("columns_json"));
+  ORRERY_TRY(const Pass pass, ReadPrecision(row, job.training.precision));
+  ORRERY_TRY_STATUS(ReadModel(row, job));
+  const std::string framework = row.Text("framework");
+  if (!Mentions(framework, "torch")) {
+    return Unsupported("no profile of the framework '{}'", framework);
   }
-  if (const Status status = CheckPublishedColumns(table); !status) {
-    return FailWithin(path, status);
+  job.framework = *FindFramework("pytorch");
+  ORRERY_TRY_STATUS(SetMachine(row.Text("gpu"), job));
+  ORRERY_TRY(job.gpus, ReadGpus(row, cells));
+  job.plan.dp = job.gpus;
+  ORRERY_TRY(const Batch batch, ReadBatch(row, cells, pass, job.gpus));
+  job.training.micro_batch = batch.of_pass;
+  job.training.global_batch = batch.of_step * job.gpus;
+  const auto throughput = row.Number("throughput");
+  if (!throughput || !(*throughput > 0)) {
+    return Unsupported("the row has no throughput");
   }
-  return std::make_unique<PublishedRuns>(std::move(table));
+  run.measured_s = static_cast<double>(job.training.global_batch) / *throughput;
+  ORRERY_TRY_STATUS(CheckJob(job));
+  return run;
 }
 
 }  // namespace orrery::workload

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "orrery/base/error.h"
+#include "orrery/base/table.h"
 #include "orrery/workload/job/published_run.h"
 
 namespace orrery::workload {
@@ -17,22 +18,30 @@ struct RunLabel {
 };
 
 /// A table of measured training runs of any layout.
-class RunTable {
- public:
-  RunTable() = default;
-  RunTable(const RunTable&) = delete;
-  RunTable& operator=(const RunTable&) = delete;
-  virtual ~RunTable() = default;
-
-  [[nodiscard]] virtual std::size_t num_rows() const = 0;
-  [[nodiscard]] virtual RunLabel Label(std::size_t row) const = 0;
-
+struct RunTable {
+  Table table;
   /// The row as a job; an error gives the reason why it cannot be described.
-  [[nodiscard]] virtual Result<PublishedRun> Read(std::size_t row) const = 0;
+  std::function<Result<PublishedRun>(const Table& table, std::size_t row)> read;
+  std::string source = {};  // of all rows; empty: each has its own
+  bool has_grades = false;
+
+  [[nodiscard]] std::size_t num_rows() const { return table.num_rows(); }
+
+  [[nodiscard]] RunLabel Label(std::size_t row) const;
+
+  [[nodiscard]] Result<PublishedRun> Read(std::size_t row) const { return read(table, row); }
 };
 
 /// Opens a table, plain or packed; its columns tell which of the layouts of
 /// docs/formats/published-runs.md it has. Fails for a file that has none of them.
 [[nodiscard]] Result<std::unique_ptr<RunTable>> OpenRunTable(const std::string& path);
+
+/// Whether the table is one of throughputs of models on single machines: model, gpu, batch_per_gpu,
+/// throughput, unit, columns_json.
+[[nodiscard]] bool IsSingleGpuTable(const Table& table);
+
+/// Reads one row of it. What it describes: pretraining of BERT-large, ResNet-50 and DLRM, where the
+/// row says its batch and its framework has a profile; the rest is refused with the reason.
+[[nodiscard]] Result<PublishedRun> ReadSingleGpuRun(const Table& table, std::size_t row);
 
 }  // namespace orrery::workload

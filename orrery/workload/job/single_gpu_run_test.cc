@@ -1,10 +1,10 @@
-#include "orrery/workload/job/single_gpu_run.h"
-
 #include <map>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/workload/job/run_table.h"
 
 namespace orrery::workload {
 namespace {
@@ -72,14 +72,14 @@ TEST(SingleGpuRunTest, APassIsTheAccumulatedBatchOverItsSteps) {
   EXPECT_DOUBLE_EQ(run.measured_s, 32);
   EXPECT_EQ(run.job.plan.dp, 8);
   EXPECT_EQ(run.job.model.transformer()->hidden, 1024);
-  EXPECT_EQ(run.job.training.precision.gemm_type, kernel::DataType::kTf32);
+  EXPECT_EQ(run.job.training.precision.gemm_type, DataType::kTf32);
   EXPECT_FALSE(run.job.training.precision.has_master);
 }
 
 TEST(SingleGpuRunTest, TheSecondOfTwoNumbersIsForHalfPrecision) {
   const PublishedRun run = Described({{"precision", "mixed precision"}});
   EXPECT_EQ(run.job.training.micro_batch, 256);  // 4096 / 16
-  EXPECT_EQ(run.job.training.precision.compute, kernel::DataType::kFp16);
+  EXPECT_EQ(run.job.training.precision.compute, DataType::kFp16);
 }
 
 TEST(SingleGpuRunTest, GpusMayBeNodesTimesGpusOfANode) {

@@ -1,9 +1,10 @@
 #include "orrery/workload/model/convolutional.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,21 +14,20 @@
 #include <fmt/ranges.h>
 
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/work.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/model/model.h"
+#include "orrery/workload/model/operators.h"
 
 namespace orrery::workload {
 namespace {
 
-using kernel::Key;
+using enum kernel::Key;
 using kernel::Operator;
 using kernel::OperatorKind;
 
 constexpr std::int64_t Steps(std::int64_t size, std::int64_t kernel, std::int64_t stride) {
   return (size - kernel) / stride + 1;
-}
-
-Operator Backward(Operator op) {
-  return op.Set(Key::kPass, "bwd");
 }
 
 /// An image of one sample between two layers.
@@ -47,11 +47,11 @@ struct ConvShape {
   bool keeps_size = true;  // padded by half of the kernel; else not at all
 };
 
-/// Writes a network down layer by layer; each layer reads what the one before it made. Branches
-/// are written one after another, with `Continue` back to where they part.
+/// Writes a network layer by layer; each layer reads the output of the one before it. Branches are
+/// written one after another, with `Continue` back to where they begin.
 class LayerBuilder {
  public:
-  LayerBuilder(ImageShape image, kernel::DataType type) : image_(image), type_(type) {}
+  explicit LayerBuilder(DataType type) : type_(type) {}
 
   [[nodiscard]] const ImageShape& image() const { return image_; }
 
@@ -59,53 +59,51 @@ class LayerBuilder {
 
   /// A convolution with a bias.
   void Conv(const ConvShape& shape) {
-    ListedLayer& layer = AddLayer("conv");
-    Convolve(shape, layer);
+    ListedLayer& layer = Convolve(shape);
     layer.parameters.push_back(shape.channels);
-    layer.forward.push_back(Elementwise("add", 1).Set(Key::kMode, "broadcast"));
-    layer.backward.push_back(Operator(OperatorKind::kReduce, type_)
-                                 .Set(Key::kOuter, 1)
-                                 .Set(Key::kReduced, image_.height * image_.width)
-                                 .Set(Key::kInner, image_.channels));
+    layer.forward.push_back(Map("add", 1).Set(kMode, "broadcast"));
+    layer.backward.push_back(MakeOperator(
+        OperatorKind::kReduce, type_,
+        {{kOuter, 1}, {kReduced, image_.height * image_.width}, {kInner, image_.channels}}));
   }
 
   /// A convolution and batch normalisation, one layer.
   void ConvNorm(const ConvShape& shape) {
-    ListedLayer& layer = AddLayer("conv");
-    Convolve(shape, layer);
-    const Operator norm = Operator(OperatorKind::kBatchNorm, type_)
-                              .Set(Key::kB, 1)
-                              .Set(Key::kC, image_.channels)
-                              .Set(Key::kPixels, image_.height * image_.width);
+    ListedLayer& layer = Convolve(shape);
+    Operator norm =
+        MakeOperator(OperatorKind::kBatchNorm, type_,
+                     {{kB, 1}, {kC, image_.channels}, {kPixels, image_.height * image_.width}});
     layer.forward.push_back(norm);
-    layer.backward.insert(layer.backward.begin(), Backward(norm));
+    layer.backward.insert(layer.backward.begin(), norm.Set(kPass, "bwd"));
     layer.parameters.insert(layer.parameters.end(), {image_.channels, image_.channels});
   }
 
-  void Relu() {
-    ListedLayer& layer = AddLayer("relu");
-    layer.forward = {Elementwise("relu", 1)};
-    layer.backward = {Elementwise("relu_backward", 2)};
-    layer.output_elements = image_.elements();
-  }
+  void Relu() { AddLayer("relu", Map("relu", 1), Map("relu_backward", 2)); }
 
   /// The sum of two branches.
-  void Add() {
-    ListedLayer& layer = AddLayer("add");
-    layer.forward = {Elementwise("add", 2)};
-    layer.backward = {Elementwise("add", 2)};
-    layer.output_elements = image_.elements();
-  }
+  void Add() { AddLayer("add", Map("add", 2), Map("add", 2)); }
 
   void Concat(std::int64_t parts, std::int64_t channels) {
     image_.channels = channels;
-    ListedLayer& layer = AddLayer("cat");
-    layer.forward = {Operator(OperatorKind::kConcat, type_)
-                         .Set(Key::kN, image_.elements())
-                         .Set(Key::kParts, parts)
-                         .Set(Key::kRun, std::max<std::int64_t>(image_.elements() / parts, 1))};
-    layer.backward = {Elementwise("add", 2)};
-    layer.output_elements = image_.elements();
+    const std::int64_t n = image_.elements();
+    const std::int64_t run = std::max<std::int64_t>(n / parts, 1);
+    AddLayer("cat",
+             MakeOperator(OperatorKind::kConcat, type_, {{kN, n}, {kParts, parts}, {kRun, run}}),
+             Map("add", 2));
+  }
+
+  void Pool(OperatorKind kind, std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
+    const Operator op = MakeOperator(kind, type_,
+                                     {{kB, 1},
+                                      {kC, image_.channels},
+                                      {kHeight, image_.height},
+                                      {kWidth, image_.width},
+                                      {kKernelHeight, kernel},
+                                      {kStride, stride},
+                                      {kPad, pad}});
+    image_.height = Steps(image_.height + 2 * pad, kernel, stride);
+    image_.width = Steps(image_.width + 2 * pad, kernel, stride);
+    AddLayer("pool", op, Operator(op).Set(kPass, "bwd"));
   }
 
   void MaxPool(std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
@@ -118,94 +116,65 @@ class LayerBuilder {
 
   void Linear(std::int64_t outputs) {
     const std::int64_t inputs = image_.elements();
-    ListedLayer& layer = AddLayer("linear");
-    const auto product = [this](std::int64_t m, std::int64_t n, std::int64_t k,
-                                std::string_view layout) {
-      return Operator(OperatorKind::kGemm, type_)
-          .Set(Key::kM, m)
-          .Set(Key::kN, n)
-          .Set(Key::kK, k)
-          .Set(Key::kLayout, layout);
-    };
-    layer.forward = {product(1, outputs, inputs, "nt").Set(Key::kBias, 1)};
-    layer.backward = {product(1, inputs, outputs, "nn"), product(outputs, inputs, 1, "tn")};
-    layer.parameters = {inputs * outputs, outputs};
     image_ = {.channels = outputs, .height = 1, .width = 1};
-    layer.output_elements = outputs;
+    ListedLayer& layer = AddLayer("linear", Gemm(1, outputs, inputs, "nt", type_).Set(kBias, 1),
+                                  Gemm(1, inputs, outputs, "nn", type_));
+    layer.backward.push_back(Gemm(outputs, inputs, 1, "tn", type_));
+    layer.parameters = {inputs * outputs, outputs};
   }
 
   void Dropout() {
-    ListedLayer& layer = AddLayer("dropout");
-    const Operator op = Operator(OperatorKind::kDropout, type_).Set(Key::kN, image_.elements());
-    layer.forward = {op};
-    layer.backward = {Backward(op)};
-    layer.output_elements = image_.elements();
+    const Operator op = MakeOperator(OperatorKind::kDropout, type_, {{kN, image_.elements()}});
+    AddLayer("dropout", op, Operator(op).Set(kPass, "bwd"));
   }
 
   [[nodiscard]] LayerList Take() && { return std::move(list_); }
 
  private:
-  ListedLayer& AddLayer(std::string_view kind) {
-    list_.layers.push_back({.name = fmt::format("{} {}", kind, list_.layers.size())});
+  ListedLayer& AddLayer(std::string_view kind, const Operator& forward, const Operator& backward) {
+    list_.layers.push_back({.name = fmt::format("{} {}", kind, list_.layers.size()),
+                            .forward = {forward},
+                            .backward = {backward},
+                            .output_elements = image_.elements()});
     return list_.layers.back();
   }
 
   // An operator pads both sides of both axes alike: a kernel of 1 × 7 reads an image that is wider
-  // by what its padding adds.
-  void Convolve(const ConvShape& shape, ListedLayer& layer) {
+  // by its padding.
+  ListedLayer& Convolve(const ConvShape& shape) {
     const bool is_square = shape.height == shape.width;
     const std::int64_t pad = shape.keeps_size && is_square ? shape.height / 2 : 0;
-    const std::int64_t more_height = shape.keeps_size && !is_square ? shape.height / 2 * 2 : 0;
-    const std::int64_t more_width = shape.keeps_size && !is_square ? shape.width / 2 * 2 : 0;
-    Operator op(OperatorKind::kConv, type_);
-    op.Set(Key::kB, 1)
-        .Set(Key::kC, image_.channels)
-        .Set(Key::kOutChannels, shape.channels)
-        .Set(Key::kHeight, image_.height + more_height)
-        .Set(Key::kWidth, image_.width + more_width)
-        .Set(Key::kKernelHeight, shape.height)
-        .Set(Key::kKernelWidth, shape.width)
-        .Set(Key::kStride, shape.stride)
-        .Set(Key::kPad, pad);
-    // Nothing asks for the gradient of the image itself.
-    const bool is_first = list_.layers.size() == 1;
-    layer.forward.push_back(op);
-    layer.backward.push_back(Operator(op).Set(Key::kPass, is_first ? "wgrad" : "bwd"));
-    layer.parameters.push_back(shape.channels * image_.channels * shape.height * shape.width);
+    const bool pads_image = shape.keeps_size && !is_square;
+    const std::int64_t height = image_.height + (pads_image ? shape.height / 2 * 2 : 0);
+    const std::int64_t width = image_.width + (pads_image ? shape.width / 2 * 2 : 0);
+    const Operator op = MakeOperator(OperatorKind::kConv, type_,
+                                     {{kB, 1},
+                                      {kC, image_.channels},
+                                      {kOutChannels, shape.channels},
+                                      {kHeight, height},
+                                      {kWidth, width},
+                                      {kKernelHeight, shape.height},
+                                      {kKernelWidth, shape.width},
+                                      {kStride, shape.stride},
+                                      {kPad, pad}});
+    const std::int64_t weights = shape.channels * image_.channels * shape.height * shape.width;
     image_ = {.channels = shape.channels,
-              .height = Steps(image_.height + more_height + 2 * pad, shape.height, shape.stride),
-              .width = Steps(image_.width + more_width + 2 * pad, shape.width, shape.stride)};
-    layer.output_elements = image_.elements();
+              .height = Steps(height + 2 * pad, shape.height, shape.stride),
+              .width = Steps(width + 2 * pad, shape.width, shape.stride)};
+    // Nothing needs the gradient of the image itself.
+    const std::string_view pass = list_.layers.empty() ? "wgrad" : "bwd";
+    ListedLayer& layer = AddLayer("conv", op, Operator(op).Set(kPass, pass));
+    layer.parameters.push_back(weights);
+    return layer;
   }
 
-  void Pool(kernel::OperatorKind kind, std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
-    ListedLayer& layer = AddLayer("pool");
-    const Operator op = Operator(kind, type_)
-                            .Set(Key::kB, 1)
-                            .Set(Key::kC, image_.channels)
-                            .Set(Key::kHeight, image_.height)
-                            .Set(Key::kWidth, image_.width)
-                            .Set(Key::kKernelHeight, kernel)
-                            .Set(Key::kStride, stride)
-                            .Set(Key::kPad, pad);
-    layer.forward = {op};
-    layer.backward = {Backward(op)};
-    image_.height = Steps(image_.height + 2 * pad, kernel, stride);
-    image_.width = Steps(image_.width + 2 * pad, kernel, stride);
-    layer.output_elements = image_.elements();
-  }
-
-  [[nodiscard]] kernel::Operator Elementwise(std::string_view function, int reads) const {
-    const auto bytes = static_cast<std::int64_t>(kernel::ElementBytes(type_));
-    return Operator(OperatorKind::kElementwise, type_)
-        .Set(Key::kFunction, function)
-        .Set(Key::kN, image_.elements())
-        .Set(Key::kReadBytes, reads * bytes)
-        .Set(Key::kWriteBytes, bytes);
+  [[nodiscard]] Operator Map(std::string_view function, int reads) const {
+    const auto bytes = static_cast<std::int64_t>(ElementBytes(type_));
+    return Elementwise(function, image_.elements(), reads * bytes, bytes, type_);
   }
 
   ImageShape image_;
-  kernel::DataType type_;
+  DataType type_;
   LayerList list_;
 };
 
@@ -216,53 +185,45 @@ void Square(LayerBuilder& net, std::int64_t channels, std::int64_t kernel) {
   net.Relu();
 }
 
-void Hidden(LayerBuilder& net, std::int64_t outputs) {
-  net.Linear(outputs);
-  net.Relu();
-  net.Dropout();
+// Two hidden layers and the classes.
+void Classify(LayerBuilder& net) {
+  for (int i = 0; i < 2; ++i) {
+    net.Linear(4096);
+    net.Relu();
+    net.Dropout();
+  }
+  net.Linear(kClasses);
 }
 
 void Alexnet(LayerBuilder& net) {
-  // Padded by 2 of both sides, which half of the kernel would not say.
+  // Padded by 2 on both sides, less than half of the kernel.
   net.Continue({.channels = 3, .height = 228, .width = 228});
   net.Conv({.channels = 64, .height = 11, .width = 11, .stride = 4, .keeps_size = false});
   net.Relu();
   net.MaxPool(3, 2, 0);
   Square(net, 192, 5);
   net.MaxPool(3, 2, 0);
-  Square(net, 384, 3);
-  Square(net, 256, 3);
-  Square(net, 256, 3);
+  for (const std::int64_t channels : {384, 256, 256}) {
+    Square(net, channels, 3);
+  }
   net.MaxPool(3, 2, 0);
-  Hidden(net, 4096);
-  Hidden(net, 4096);
-  net.Linear(kClasses);
+  Classify(net);
 }
 
-/// How wide a stage is, and how many convolutions or blocks it has.
-using Stage = std::pair<std::int64_t, int>;
+/// Channels of a stage, and its number of convolutions or blocks.
+using Stages = std::initializer_list<std::pair<std::int64_t, int>>;
 
-void Vgg(LayerBuilder& net, const std::array<Stage, 5>& stages) {
+void Vgg(LayerBuilder& net, Stages stages) {
   for (const auto& [channels, convolutions] : stages) {
     for (int i = 0; i < convolutions; ++i) {
       Square(net, channels, 3);
     }
     net.MaxPool(2, 2, 0);
   }
-  Hidden(net, 4096);
-  Hidden(net, 4096);
-  net.Linear(kClasses);
+  Classify(net);
 }
 
-void Vgg16(LayerBuilder& net) {
-  Vgg(net, {{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}});
-}
-
-void Vgg19(LayerBuilder& net) {
-  Vgg(net, {{{64, 2}, {128, 2}, {256, 4}, {512, 4}, {512, 4}}});
-}
-
-// 1×1, 3×3 with the stride, 1×1 to four times the width, and the way past them.
+// 1×1, 3×3 with the stride, 1×1 to four times the width, and the shortcut.
 void Bottleneck(LayerBuilder& net, std::int64_t width, std::int64_t stride, bool projects) {
   const ImageShape input = net.image();
   net.ConvNorm({.channels = width});
@@ -278,198 +239,210 @@ void Bottleneck(LayerBuilder& net, std::int64_t width, std::int64_t stride, bool
   net.Relu();
 }
 
-void Resnet(LayerBuilder& net, const std::array<Stage, 4>& stages) {
+void Resnet(LayerBuilder& net, Stages stages) {
   net.ConvNorm({.channels = 64, .height = 7, .width = 7, .stride = 2});
   net.Relu();
   net.MaxPool(3, 2, 1);
   for (const auto& [width, blocks] : stages) {
     for (int block = 0; block < blocks; ++block) {
-      const std::int64_t stride = block == 0 && width != 64 ? 2 : 1;
-      Bottleneck(net, width, stride, block == 0);
+      Bottleneck(net, width, block == 0 && width != 64 ? 2 : 1, block == 0);
     }
   }
   net.AvgPool(7, 1, 0);
   net.Linear(kClasses);
 }
 
-void Resnet50(LayerBuilder& net) {
-  Resnet(net, {{{64, 3}, {128, 4}, {256, 6}, {512, 3}}});
-}
+using Chain = std::initializer_list<ConvShape>;
 
-void Resnet152(LayerBuilder& net) {
-  Resnet(net, {{{64, 3}, {128, 8}, {256, 36}, {512, 3}}});
-}
-
-using Branch = std::initializer_list<ConvShape>;
-
-void Chain(LayerBuilder& net, Branch shapes) {
+void Write(LayerBuilder& net, Chain shapes) {
   for (const ConvShape& shape : shapes) {
     net.ConvNorm(shape);
     net.Relu();
   }
 }
 
-// Branches of one input, whose results lie side by side.
-class Joint {
- public:
-  explicit Joint(LayerBuilder& net) : net_(net), input_(net.image()) {}
-
-  void AddBranch(Branch shapes) {
-    net_.Continue(input_);
-    Chain(net_, shapes);
-    Count();
-  }
-
-  void AddPooled(Branch shapes) {
-    net_.Continue(input_);
-    net_.AvgPool(3, 1, 1);
-    Chain(net_, shapes);
-    Count();
-  }
-
-  void AddReduced() {
-    net_.Continue(input_);
-    net_.MaxPool(3, 2, 0);
-    Count();
-  }
-
-  /// Two convolutions that read the same end of a chain.
-  void AddFork(Branch shapes, const ConvShape& left, const ConvShape& right) {
-    net_.Continue(input_);
-    Chain(net_, shapes);
-    const ImageShape end = net_.image();
-    Chain(net_, {left});
-    Count();
-    net_.Continue(end);
-    Chain(net_, {right});
-    Count();
-  }
-
-  void Join() { net_.Concat(parts_, channels_); }
-
- private:
-  void Count() {
-    channels_ += net_.image().channels;
-    ++parts_;
-  }
-
-  LayerBuilder& net_;
-  ImageShape input_;
-  std::int64_t channels_ = 0;
-  std::int64_t parts_ = 0;
+/// A branch of an inception block: pooled or not, a chain, and convolutions that all read its end.
+struct Branch {
+  Chain chain;
+  Chain fork = {};
+  bool pools = false;
+  bool reduces = false;
 };
+
+// Branches of one input, whose results are concatenated.
+void Join(LayerBuilder& net, std::initializer_list<Branch> branches) {
+  const ImageShape input = net.image();
+  std::int64_t channels = 0;
+  std::int64_t parts = 0;
+  const auto count = [&] {
+    channels += net.image().channels;
+    ++parts;
+  };
+  for (const Branch& branch : branches) {
+    net.Continue(input);
+    if (branch.pools) {
+      net.AvgPool(3, 1, 1);
+    } else if (branch.reduces) {
+      net.MaxPool(3, 2, 0);
+    }
+    Write(net, branch.chain);
+    const ImageShape end = net.image();
+    for (const ConvShape& shape : branch.fork) {
+      net.Continue(end);
+      Write(net, {shape});
+      count();
+    }
+    if (branch.fork.size() == 0) {
+      count();
+    }
+  }
+  net.Concat(parts, channels);
+}
 
 ConvShape Of(std::int64_t channels, std::int64_t height, std::int64_t width) {
   return {.channels = channels, .height = height, .width = width};
 }
 
-ConvShape Reducing(std::int64_t channels) {
-  return {.channels = channels, .height = 3, .width = 3, .stride = 2, .keeps_size = false};
-}
-
-void InceptionA(LayerBuilder& net, std::int64_t pooled) {
-  Joint joint(net);
-  joint.AddBranch({Of(64, 1, 1)});
-  joint.AddBranch({Of(48, 1, 1), Of(64, 5, 5)});
-  joint.AddBranch({Of(64, 1, 1), Of(96, 3, 3), Of(96, 3, 3)});
-  joint.AddPooled({Of(pooled, 1, 1)});
-  joint.Join();
-}
-
-void InceptionB(LayerBuilder& net) {
-  Joint joint(net);
-  joint.AddBranch({Reducing(384)});
-  joint.AddBranch({Of(64, 1, 1), Of(96, 3, 3), Reducing(96)});
-  joint.AddReduced();
-  joint.Join();
-}
-
-void InceptionC(LayerBuilder& net, std::int64_t width) {
-  Joint joint(net);
-  joint.AddBranch({Of(192, 1, 1)});
-  joint.AddBranch({Of(width, 1, 1), Of(width, 1, 7), Of(192, 7, 1)});
-  joint.AddBranch(
-      {Of(width, 1, 1), Of(width, 7, 1), Of(width, 1, 7), Of(width, 7, 1), Of(192, 1, 7)});
-  joint.AddPooled({Of(192, 1, 1)});
-  joint.Join();
-}
-
-void InceptionD(LayerBuilder& net) {
-  Joint joint(net);
-  joint.AddBranch({Of(192, 1, 1), Reducing(320)});
-  joint.AddBranch({Of(192, 1, 1), Of(192, 1, 7), Of(192, 7, 1), Reducing(192)});
-  joint.AddReduced();
-  joint.Join();
-}
-
-void InceptionE(LayerBuilder& net) {
-  Joint joint(net);
-  joint.AddBranch({Of(320, 1, 1)});
-  joint.AddFork({Of(384, 1, 1)}, Of(384, 1, 3), Of(384, 3, 1));
-  joint.AddFork({Of(448, 1, 1), Of(384, 3, 3)}, Of(384, 1, 3), Of(384, 3, 1));
-  joint.AddPooled({Of(192, 1, 1)});
-  joint.Join();
-}
-
-void InceptionStem(LayerBuilder& net) {
-  net.Continue({.channels = 3, .height = 299, .width = 299});
-  const ConvShape unpadded = {.channels = 32, .height = 3, .width = 3, .keeps_size = false};
-  Chain(net, {Reducing(32), unpadded, Of(64, 3, 3)});
-  net.MaxPool(3, 2, 0);
-  Chain(net, {Of(80, 1, 1), {.channels = 192, .height = 3, .width = 3, .keeps_size = false}});
-  net.MaxPool(3, 2, 0);
+ConvShape Unpadded(std::int64_t channels, std::int64_t stride) {
+  return {.channels = channels, .height = 3, .width = 3, .stride = stride, .keeps_size = false};
 }
 
 void InceptionV3(LayerBuilder& net) {
-  InceptionStem(net);
+  net.Continue({.channels = 3, .height = 299, .width = 299});
+  Write(net, {Unpadded(32, 2), Unpadded(32, 1), Of(64, 3, 3)});
+  net.MaxPool(3, 2, 0);
+  Write(net, {Of(80, 1, 1), Unpadded(192, 1)});
+  net.MaxPool(3, 2, 0);
   for (const std::int64_t pooled : {32, 64, 64}) {
-    InceptionA(net, pooled);
+    Join(net, {{.chain = {Of(64, 1, 1)}},
+               {.chain = {Of(48, 1, 1), Of(64, 5, 5)}},
+               {.chain = {Of(64, 1, 1), Of(96, 3, 3), Of(96, 3, 3)}},
+               {.chain = {Of(pooled, 1, 1)}, .pools = true}});
   }
-  InceptionB(net);
-  for (const std::int64_t width : {128, 160, 160, 192}) {
-    InceptionC(net, width);
+  Join(net, {{.chain = {Unpadded(384, 2)}},
+             {.chain = {Of(64, 1, 1), Of(96, 3, 3), Unpadded(96, 2)}},
+             {.chain = {}, .reduces = true}});
+  for (const std::int64_t n : {128, 160, 160, 192}) {
+    Join(net, {{.chain = {Of(192, 1, 1)}},
+               {.chain = {Of(n, 1, 1), Of(n, 1, 7), Of(192, 7, 1)}},
+               {.chain = {Of(n, 1, 1), Of(n, 7, 1), Of(n, 1, 7), Of(n, 7, 1), Of(192, 1, 7)}},
+               {.chain = {Of(192, 1, 1)}, .pools = true}});
   }
-  InceptionD(net);
-  InceptionE(net);
-  InceptionE(net);
+  Join(net, {{.chain = {Of(192, 1, 1), Unpadded(320, 2)}},
+             {.chain = {Of(192, 1, 1), Of(192, 1, 7), Of(192, 7, 1), Unpadded(192, 2)}},
+             {.chain = {}, .reduces = true}});
+  for (int i = 0; i < 2; ++i) {
+    Join(net, {{.chain = {Of(320, 1, 1)}},
+               {.chain = {Of(384, 1, 1)}, .fork = {Of(384, 1, 3), Of(384, 3, 1)}},
+               {.chain = {Of(448, 1, 1), Of(384, 3, 3)}, .fork = {Of(384, 1, 3), Of(384, 3, 1)}},
+               {.chain = {Of(192, 1, 1)}, .pools = true}});
+  }
   net.AvgPool(8, 1, 0);
   net.Dropout();
   net.Linear(kClasses);
 }
 
-constexpr std::array<std::pair<std::string_view, void (*)(LayerBuilder&)>, 6> kNetworks{{
+constexpr std::pair<std::string_view, void (*)(LayerBuilder&)> kNetworks[] = {
     {"alexnet", Alexnet},
     {"inception_v3", InceptionV3},
-    {"resnet50", Resnet50},
-    {"resnet152", Resnet152},
-    {"vgg16", Vgg16},
-    {"vgg19", Vgg19},
-}};
+    {"resnet50", [](LayerBuilder& net) { Resnet(net, {{64, 3}, {128, 4}, {256, 6}, {512, 3}}); }},
+    {"resnet152", [](LayerBuilder& net) { Resnet(net, {{64, 3}, {128, 8}, {256, 36}, {512, 3}}); }},
+    {"vgg16",
+     [](LayerBuilder& net) { Vgg(net, {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}); }},
+    {"vgg19",
+     [](LayerBuilder& net) { Vgg(net, {{64, 2}, {128, 2}, {256, 4}, {512, 4}, {512, 4}}); }},
+};
+
+using kernel::Key;
+
+// The first of these that a kind has is what grows with the batch.
+constexpr Key kGrowing[] = {Key::kB,     Key::kBags, Key::kLookups, Key::kTokens,
+                            Key::kOuter, Key::kRows, Key::kN};
+
+std::optional<Key> GrowingSize(const kernel::Operator& op) {
+  if (op.kind() == OperatorKind::kGemm) {
+    return op.Word(Key::kLayout) == "tn" ? Key::kK : Key::kM;
+  }
+  if (op.kind() == OperatorKind::kGroupedGemm) {
+    return Key::kM;
+  }
+  for (const Key key : kGrowing) {
+    if (kernel::SchemaOf(op.kind()).IndexOf(key)) {
+      return key;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<kernel::Operator> BackwardOf(const kernel::Operator& op) {
+  if (op.kind() == OperatorKind::kGemm) {
+    // Weights are n × k: the input's gradient, then the weights'.
+    return {Gemm(op.Get(kM), op.Get(kK), op.Get(kN), "nn", op.type()),
+            Gemm(op.Get(kN), op.Get(kK), op.Get(kM), "tn", op.type())};
+  }
+  kernel::Operator backward = op;
+  if (kernel::SchemaOf(op.kind()).IndexOf(Key::kPass)) {
+    backward.Set(Key::kPass, "bwd");
+  }
+  return {backward};
+}
+
+std::vector<std::int64_t> ParametersOfKind(const kernel::Operator& op) {
+  switch (op.kind()) {
+    case OperatorKind::kGemm:
+      return {op.Get(Key::kN) * op.Get(Key::kK)};
+    case OperatorKind::kConv:
+      return {op.Get(Key::kOutChannels) * op.Get(Key::kC) / op.Get(Key::kGroups) *
+              op.Get(Key::kKernelHeight) * op.Get(Key::kKernelWidth)};
+    case OperatorKind::kEmbedding:
+    case OperatorKind::kEmbeddingBag:
+      return {op.Get(Key::kRows) * op.Get(Key::kDim)};
+    case OperatorKind::kLayerNorm:
+      return {op.Get(Key::kCols), op.Get(Key::kCols)};
+    case OperatorKind::kRmsNorm:
+      return {op.Get(Key::kCols)};
+    case OperatorKind::kBatchNorm:
+      return {op.Get(Key::kC), op.Get(Key::kC)};
+    default:
+      return {};
+  }
+}
 
 }  // namespace
 
-Result<LayerList> ConvolutionalNetwork(std::string_view name, kernel::DataType type) {
+Result<LayerList> ConvolutionalNetwork(std::string_view name, DataType type) {
+  std::vector<std::string_view> names;
   for (const auto& [known, write] : kNetworks) {
     if (known == name) {
-      LayerBuilder net({.channels = 3, .height = 224, .width = 224}, type);
+      LayerBuilder net(type);
       write(net);
       return std::move(net).Take();
     }
+    names.push_back(known);
   }
   return Fail(Error::Kind::kNotFound,
-              fmt::format("'{}' is not a known convolutional network: choose one of {}",
-                          name, fmt::join(ConvolutionalNetworks(), ", ")));
+              fmt::format("'{}' is not a known convolutional network: choose one of {}", name,
+                          fmt::join(names, ", ")));
 }
 
-const std::vector<std::string_view>& ConvolutionalNetworks() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> list;
-    for (const auto& [name, write] : kNetworks) {
-      list.push_back(name);
-    }
-    return list;
-  }();
-  return names;
+ListedLayer LayerOf(const kernel::Operator& op) {
+  return {
+      .name = std::string(kernel::SchemaOf(op.kind()).name),
+      .forward = {op},
+      .backward = BackwardOf(op),
+      .parameters = ParametersOfKind(op),
+      // Every operator writes its result once, and nothing else.
+      .output_elements = std::llround(kernel::WorkOf(op).write_bytes / ElementBytes(op.type()))};
+}
+
+Result<kernel::Operator> ForSamples(const kernel::Operator& op, std::int64_t samples) {
+  const std::optional<Key> key = GrowingSize(op);
+  if (!key) {
+    return Unsupported("'{}' has no size that grows with the batch", kernel::Text(op));
+  }
+  kernel::Operator grown = op;
+  grown.Set(*key, op.Get(*key) * samples);
+  return grown;
 }
 
 }  // namespace orrery::workload

@@ -4,14 +4,13 @@
 
 #include "orrery/kernel/work.h"
 #include "orrery/workload/model/flops.h"
-#include "orrery/workload/model/listed_layers.h"
 #include "orrery/workload/model/parameters.h"
 
 namespace orrery::workload {
 namespace {
 
 LayerList Network(std::string_view name) {
-  return *ConvolutionalNetwork(name, kernel::DataType::kFp32);
+  return *ConvolutionalNetwork(name, DataType::kFp32);
 }
 
 std::int64_t Parameters(std::string_view name) {
@@ -55,7 +54,7 @@ TEST(Convolutional, BackwardIsTwiceForwardButForTheImage) {
 }
 
 TEST(Convolutional, NamesTheKnownNetworks) {
-  EXPECT_EQ(ConvolutionalNetwork("lenet", kernel::DataType::kFp32).error().message(),
+  EXPECT_EQ(ConvolutionalNetwork("lenet", DataType::kFp32).error().message(),
             "'lenet' is not a known convolutional network: choose one of alexnet, "
             "inception_v3, resnet50, resnet152, vgg16, vgg19");
 }
@@ -93,7 +92,8 @@ TEST(ListedLayers, AConvolutionAloneIsALayer) {
 }
 
 TEST(ListedLayers, EveryLayerOfANetworkGrows) {
-  for (const std::string_view name : ConvolutionalNetworks()) {
+  for (const std::string_view name :
+       {"alexnet", "inception_v3", "resnet50", "resnet152", "vgg16", "vgg19"}) {
     for (const ListedLayer& layer : Network(name).layers) {
       for (const kernel::Operator& op : layer.forward) {
         EXPECT_TRUE(ForSamples(op, 2)) << layer.name;

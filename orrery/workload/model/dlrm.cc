@@ -9,7 +9,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/learn/random.h"
+#include "orrery/learn/data_set.h"
 
 namespace orrery::workload {
 namespace {
@@ -64,20 +64,6 @@ std::int64_t EvenPart(std::int64_t whole, std::size_t rank, std::size_t ranks) {
   return whole / count + (static_cast<std::int64_t>(rank) < whole % count ? 1 : 0);
 }
 
-TableShard RowShard(const EmbeddingTable& table, std::size_t rank, std::size_t ranks) {
-  const std::int64_t rows = EvenPart(table.rows, rank, ranks);
-  return {.rows = rows,
-          .dim = table.dim,
-          .lookups = static_cast<double>(table.pool) * static_cast<double>(rows) /
-                     static_cast<double>(table.rows)};
-}
-
-TableShard ColumnShard(const EmbeddingTable& table, std::size_t rank, std::size_t ranks) {
-  return {.rows = table.rows,
-          .dim = EvenPart(table.dim, rank, ranks),
-          .lookups = static_cast<double>(table.pool)};
-}
-
 constexpr std::int64_t kMostTables = 10'000;
 constexpr std::int64_t kLargestWidth = 10'000'000;
 constexpr double kMostElements = 1e15;
@@ -94,39 +80,30 @@ bool IsTooLarge(const Dlrm& model) {
          std::ranges::any_of(model.top, is_wide);
 }
 
-std::vector<EmbeddingTable> ReadListedTables(YamlFields& fields) {
-  std::vector<EmbeddingTable> tables;
-  for (YamlFields& entry : fields.Maps("tables")) {
-    tables.push_back({.rows = entry.Size("rows", 1),
-                      .dim = entry.Size("dim", 1),
-                      .pool = entry.Size("pool", 1, 1)});
-    entry.RefuseOthers();
-  }
-  return tables;
-}
-
-std::vector<EmbeddingTable> ReadRandomTables(YamlFields& fields, std::int64_t dim) {
-  YamlFields random = fields.Map("random");
-  const RandomTables drawn = {.count = std::min(random.Size("tables", 1), kMostTables + 1),
-                              .dim = dim,
-                              .seed = static_cast<std::uint64_t>(random.Size("seed", 0, 0))};
-  random.RefuseOthers();
-  return DrawTables(drawn);
-}
-
 std::vector<EmbeddingTable> ReadTables(YamlFields& fields, const Dlrm& base,
                                        std::int64_t usual_dim) {
   const std::int64_t dim = fields.Size("dim", 1, usual_dim);
   const std::int64_t pool = fields.Size("pool", 1, 1);
   const std::vector<std::int64_t> rows = fields.Sizes("rows", 1, std::vector<std::int64_t>{});
+  std::vector<EmbeddingTable> tables;
   if (fields.Has("tables")) {
-    return ReadListedTables(fields);
+    for (YamlFields& entry : fields.Maps("tables")) {
+      tables.push_back({.rows = entry.Size("rows", 1),
+                        .dim = entry.Size("dim", 1),
+                        .pool = entry.Size("pool", 1, 1)});
+      entry.RefuseOthers();
+    }
+    return tables;
   }
   if (fields.Has("random")) {
-    return ReadRandomTables(fields, dim);
+    YamlFields random = fields.Map("random");
+    const RandomTables drawn = {.count = std::min(random.Size("tables", 1), kMostTables + 1),
+                                .dim = dim,
+                                .seed = static_cast<std::uint64_t>(random.Size("seed", 0, 0))};
+    random.RefuseOthers();
+    return DrawTables(drawn);
   }
   fields.Expect({"tables", "random"});
-  std::vector<EmbeddingTable> tables;
   for (const std::int64_t count : rows) {
     tables.push_back({.rows = count, .dim = dim, .pool = pool});
   }
@@ -155,10 +132,18 @@ std::vector<std::vector<TableShard>> ShardTables(const std::vector<EmbeddingTabl
   }
   for (std::size_t rank = 0; rank < shards.size(); ++rank) {
     for (std::size_t index = 0; index < tables.size(); ++index) {
-      TableShard shard = sharding == TableSharding::kRow
-                             ? RowShard(tables[index], rank, shards.size())
-                             : ColumnShard(tables[index], rank, shards.size());
-      shard.table = index;
+      const EmbeddingTable& table = tables[index];
+      TableShard shard = {.table = index,
+                          .rows = table.rows,
+                          .dim = table.dim,
+                          .lookups = static_cast<double>(table.pool)};
+      if (sharding == TableSharding::kRow) {
+        shard.rows = EvenPart(table.rows, rank, shards.size());
+        shard.lookups =
+            shard.lookups * static_cast<double>(shard.rows) / static_cast<double>(table.rows);
+      } else {
+        shard.dim = EvenPart(table.dim, rank, shards.size());
+      }
       if (shard.rows > 0 && shard.dim > 0) {
         shards[rank].push_back(shard);
       }

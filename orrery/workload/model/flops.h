@@ -25,8 +25,6 @@ struct ForwardFlops {
   double scores = 0;         // queries times keys and weights times values, the whole square
   double causal_scores = 0;  // the part of it that masks and windows leave
   double head = 0;           // logits, and what stands before them
-
-  bool operator==(const ForwardFlops&) const = default;
 };
 
 [[nodiscard]] ForwardFlops ForwardFlopsOf(const Transformer& model, const TokenBatch& batch);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/workload/model/test_models.h"
+#include "orrery/workload/model/models_test.h"
 
 namespace orrery::workload {
 namespace {

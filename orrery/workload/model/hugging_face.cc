@@ -14,6 +14,7 @@
 #include <simdjson.h>
 
 #include "orrery/base/error.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/model/presets.h"
 
 namespace orrery::workload {
@@ -29,7 +30,7 @@ class JsonConfig {
 
   using Keys = std::initializer_list<std::string_view>;
 
-  [[nodiscard]] std::optional<std::int64_t> FindSize(Keys keys) {
+  [[nodiscard]] std::int64_t Size(Keys keys, std::int64_t fallback) {
     for (const std::string_view key : keys) {
       const std::optional<simdjson::dom::element> value = Find({key});
       if (!value) {
@@ -41,38 +42,19 @@ class JsonConfig {
       }
       return size;
     }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] std::int64_t Size(Keys keys, std::int64_t fallback) {
-    return FindSize(keys).value_or(fallback);
+    return fallback;
   }
 
   [[nodiscard]] double Number(std::string_view key, double fallback) {
-    const std::optional<simdjson::dom::element> value = Find({key});
-    double number = fallback;
-    if (value && value->get(number)) {
-      Wrong(key, "must be a number");
-    }
-    return number;
+    return Get({key}, fallback, "must be a number");
   }
 
   [[nodiscard]] bool Flag(std::string_view key, bool fallback) {
-    const std::optional<simdjson::dom::element> value = Find({key});
-    bool flag = fallback;
-    if (value && value->get(flag)) {
-      Wrong(key, "must be true or false");
-    }
-    return flag;
+    return Get({key}, fallback, "must be true or false");
   }
 
   [[nodiscard]] std::string Text(Keys keys, std::string_view fallback) {
-    const std::optional<simdjson::dom::element> value = Find(keys);
-    std::string_view text = fallback;
-    if (value && value->get(text)) {
-      Wrong(*keys.begin(), "must be a text");
-    }
-    return std::string(text);
+    return std::string(Get(keys, fallback, "must be a text"));
   }
 
   [[nodiscard]] std::optional<simdjson::dom::element> Find(Keys keys) const {
@@ -94,6 +76,15 @@ class JsonConfig {
   [[nodiscard]] const std::optional<Error>& first_error() const { return first_error_; }
 
  private:
+  template <typename Value>
+  Value Get(Keys keys, Value value, std::string_view expectation) {
+    const std::optional<simdjson::dom::element> found = Find(keys);
+    if (found && found->get(value)) {
+      Wrong(*keys.begin(), expectation);
+    }
+    return value;
+  }
+
   simdjson::dom::object object_;
   std::optional<Error> first_error_;
 };
@@ -111,13 +102,13 @@ void ReadActivation(std::string_view name, JsonConfig& config, TransformerShape&
       {"swish", Activation::kSilu},
       {"swiglu", Activation::kSilu},
   }};
-  for (const auto& [known, activation] : kActivations) {
-    if (known == name) {
-      shape.activation = activation;
-      return;
-    }
+  const auto* const found = std::ranges::find_if(
+      kActivations, [&](const auto& activation) { return activation.first == name; });
+  if (found == kActivations.end()) {
+    config.Wrong("hidden_act", fmt::format("'{}' is not a known activation", name));
+    return;
   }
-  config.Wrong("hidden_act", fmt::format("'{}' is not a known activation", name));
+  shape.activation = found->second;
 }
 
 void ReadSizes(JsonConfig& config, TransformerShape& shape) {
@@ -348,18 +339,6 @@ constexpr std::array<Reader, 18> kReaders{{
     {"vit", "vit", ReadVit},
 }};
 
-Result<const Reader*> FindReader(JsonConfig& config) {
-  const std::string type = config.Text({"model_type"}, "");
-  for (const Reader& reader : kReaders) {
-    if (reader.model_type == type) {
-      return &reader;
-    }
-  }
-  return Fail(Error::Kind::kUnsupported,
-              fmt::format("model_type '{}' is not supported: supported are {}", type,
-                          fmt::join(HuggingFaceFamilies(), ", ")));
-}
-
 }  // namespace
 
 Result<HuggingFaceModel> ReadHuggingFace(std::string_view json) {
@@ -367,11 +346,17 @@ Result<HuggingFaceModel> ReadHuggingFace(std::string_view json) {
   simdjson::dom::object object;
   const simdjson::padded_string padded(json);
   if (const auto error = parser.parse(padded).get(object)) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("not a JSON object: {}", simdjson::error_message(error)));
+    return Refuse("not a JSON object: {}", simdjson::error_message(error));
   }
   JsonConfig config(object);
-  ORRERY_TRY(const Reader* const reader, FindReader(config));
+  const std::string type = config.Text({"model_type"}, "");
+  const auto* const reader = std::ranges::find(kReaders, type, &Reader::model_type);
+  if (reader == kReaders.end()) {
+    std::vector<std::string_view> types;
+    std::ranges::transform(kReaders, std::back_inserter(types), &Reader::model_type);
+    return Unsupported("model_type '{}' is not supported: supported are {}", type,
+                       fmt::join(types, ", "));
+  }
   ORRERY_TRY(const Family* const family, FindFamily(reader->family));
   HuggingFaceModel model = {.name = config.Text({"_name_or_path", "model_type"}, ""),
                             .shape = family->shape};
@@ -382,17 +367,6 @@ Result<HuggingFaceModel> ReadHuggingFace(std::string_view json) {
     return tl::unexpected(*config.first_error());
   }
   return model;
-}
-
-const std::vector<std::string_view>& HuggingFaceFamilies() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> list;
-    for (const Reader& reader : kReaders) {
-      list.push_back(reader.model_type);
-    }
-    return list;
-  }();
-  return names;
 }
 
 }  // namespace orrery::workload

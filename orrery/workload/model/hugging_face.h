@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/transformer_shape.h"
 
 namespace orrery::workload {
@@ -17,11 +16,8 @@ struct HuggingFaceModel {
   std::vector<std::string> not_modelled = {};  // a sentence for each thing that is left out
 };
 
-/// Reads the text of a `config.json`. Families: those of HuggingFaceFamilies(); another
-/// `model_type` is an error that lists them. An error names the key.
+/// Reads the text of a `config.json`. An unknown `model_type` is an error that lists the known
+/// ones. An error names the key.
 [[nodiscard]] Result<HuggingFaceModel> ReadHuggingFace(std::string_view json);
-
-/// The values of `model_type` that are understood.
-[[nodiscard]] const std::vector<std::string_view>& HuggingFaceFamilies();
 
 }  // namespace orrery::workload

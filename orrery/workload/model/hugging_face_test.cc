@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
-#include "orrery/workload/model/test_models.h"
 
 namespace orrery::workload {
 namespace {
@@ -113,10 +113,11 @@ TEST(HuggingFace, SaysWhatItDoesNotModel) {
 }
 
 TEST(HuggingFace, RefusesInOneSentence) {
-  EXPECT_EQ(ErrorOf(R"json({"model_type": "mamba"})json"),
-            "model_type 'mamba' is not supported: supported are bert, deepseek_v2, deepseek_v3, gpt2, "
-            "gpt_neox, gpt_oss, kimi_k2, llama, mistral, mixtral, opt, qwen2, qwen2_moe, qwen3, "
-            "qwen3_moe, switch_transformers, t5, vit");
+  EXPECT_EQ(
+      ErrorOf(R"json({"model_type": "mamba"})json"),
+      "model_type 'mamba' is not supported: supported are bert, deepseek_v2, deepseek_v3, gpt2, "
+      "gpt_neox, gpt_oss, kimi_k2, llama, mistral, mixtral, opt, qwen2, qwen2_moe, qwen3, "
+      "qwen3_moe, switch_transformers, t5, vit");
   EXPECT_EQ(ErrorOf(R"json({"model_type": "gpt2"})json"),
             "hidden_size (or n_embd, d_model) is missing");
   EXPECT_EQ(ErrorOf(R"json({"model_type": "gpt2", "n_embd": "wide"})json"),

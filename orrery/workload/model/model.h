@@ -159,8 +159,6 @@ struct Dlrm {
   std::vector<std::int64_t> bottom = {};  // widths of its layers
   std::vector<std::int64_t> top = {};
   std::vector<EmbeddingTable> tables = {};
-
-  bool operator==(const Dlrm&) const = default;
 };
 
 /// A model, independent of the machine.
@@ -173,8 +171,6 @@ struct Model {
   [[nodiscard]] const LayerList* layer_list() const { return std::get_if<LayerList>(&body); }
 
   [[nodiscard]] const Dlrm* dlrm() const { return std::get_if<Dlrm>(&body); }
-
-  bool operator==(const Model&) const = default;
 };
 
 }  // namespace orrery::workload

@@ -151,17 +151,6 @@ Tensors NormsLast(const Block& block, std::int64_t hidden) {
   return tensors;
 }
 
-void AppendStack(Tensors& tensors, std::string_view name, const std::vector<BlockRun>& runs,
-                 std::int64_t hidden) {
-  std::int64_t index = 0;
-  for (const BlockRun& run : runs) {
-    const Tensors block = TensorsOf(run.block, hidden);
-    for (std::int64_t i = 0; i < run.count; ++i) {
-      Append(tensors, fmt::format("{}.{}.", name, index++), block);
-    }
-  }
-}
-
 /// Biases of relative positions: one set for each stack, shared by its blocks.
 void AddRelativePositions(Tensors& tensors, const Transformer& model) {
   for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
@@ -173,79 +162,30 @@ void AddRelativePositions(Tensors& tensors, const Transformer& model) {
   }
 }
 
-// One extra prediction: a matrix of two hidden vectors, three norms and a block.
-Tensors ExtraPredictionTensors(const Transformer& model) {
-  Tensors extra;
-  AddNorm(extra, "norm_embedding", model.norm, model.hidden);
-  AddNorm(extra, "norm_hidden", model.norm, model.hidden);
-  AddLinear(extra, {"join", 2 * model.hidden, model.hidden, false, Cut::kNever});
-  Append(extra, "block.", TensorsOf(model.blocks.back().block, model.hidden));
-  AddNorm(extra, "norm", model.norm, model.hidden);
-  return extra;
+// Of routed experts those that one token meets, if `active_only`.
+std::int64_t CountOf(const Tensors& tensors, const Block& block, bool active_only) {
+  const PartParameters sum = Sum(tensors);
+  const Experts* const experts = active_only ? block.experts() : nullptr;
+  return sum.split + sum.whole +
+         (experts == nullptr ? sum.experts : sum.experts / experts->count * experts->per_token);
 }
 
-PartParameters Sum(const Tensors& tensors) {
-  PartParameters sum;
-  for (const ParameterTensor& tensor : tensors) {
-    std::int64_t& part = tensor.spread == TensorSpread::kSplit   ? sum.split
-                         : tensor.spread == TensorSpread::kWhole ? sum.whole
-                                                                 : sum.experts;
-    part += tensor.elements;
+std::int64_t CountOf(const Transformer& model, bool active_only) {
+  std::int64_t sum = Sum(EmbeddingTensors(model, model.vocabulary)).total() +
+                     Sum(HeadTensors(model, model.vocabulary, false)).total();
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    for (const BlockRun& run : *stack) {
+      sum += run.count * CountOf(TensorsOf(run.block, model.hidden), run.block, active_only);
+    }
   }
-  return sum;
-}
-
-std::int64_t TotalOfBlocks(const std::vector<BlockRun>& runs, std::int64_t hidden) {
-  std::int64_t sum = 0;
-  for (const BlockRun& run : runs) {
-    sum += run.count * ParametersOf(run.block, hidden).total();
-  }
-  return sum;
-}
-
-std::int64_t SharePerToken(const Block& block, std::int64_t all_experts) {
-  const Experts* const experts = block.experts();
-  return experts == nullptr ? 0 : all_experts / experts->count * experts->per_token;
-}
-
-std::int64_t ActiveOfBlock(const Block& block, std::int64_t hidden) {
-  const PartParameters count = ParametersOf(block, hidden);
-  return count.split + count.whole + SharePerToken(block, count.experts);
-}
-
-std::int64_t ActiveOfBlocks(const std::vector<BlockRun>& runs, std::int64_t hidden) {
-  std::int64_t sum = 0;
-  for (const BlockRun& run : runs) {
-    sum += run.count * ActiveOfBlock(run.block, hidden);
-  }
-  return sum;
-}
-
-std::int64_t Ends(const Transformer& model) {
-  return EmbeddingParameters(model, model.vocabulary).total() +
-         HeadParameters(model, model.vocabulary, false).total();
-}
-
-std::int64_t Total(const Transformer& model) {
-  std::int64_t sum = Ends(model);
-  sum += TotalOfBlocks(model.encoder, model.hidden);
-  sum += TotalOfBlocks(model.blocks, model.hidden);
-  return sum + model.extra_predictions * ExtraPredictionParameters(model).total();
-}
-
-std::int64_t Active(const Transformer& model) {
-  std::int64_t sum = Ends(model);
-  sum += ActiveOfBlocks(model.encoder, model.hidden);
-  sum += ActiveOfBlocks(model.blocks, model.hidden);
-  if (model.extra_predictions > 0) {
-    const PartParameters extra = ExtraPredictionParameters(model);
+  if (model.extra_predictions > 0 && !model.blocks.empty()) {
     sum += model.extra_predictions *
-           (extra.split + extra.whole + SharePerToken(model.blocks.back().block, extra.experts));
+           CountOf(ExtraPredictionTensors(model), model.blocks.back().block, active_only);
   }
   return sum;
 }
 
-std::int64_t Total(const LayerList& list) {
+std::int64_t CountOf(const LayerList& list, bool /*active_only*/) {
   std::int64_t sum = 0;
   for (const ListedLayer& layer : list.layers) {
     for (const std::int64_t elements : layer.parameters) {
@@ -264,27 +204,11 @@ std::int64_t LinearChain(std::int64_t width, const std::vector<std::int64_t>& wi
   return sum;
 }
 
-std::int64_t DenseParameters(const Dlrm& model) {
-  return LinearChain(model.dense_features, model.bottom) +
-         LinearChain(InteractionWidth(model), model.top);
-}
-
-std::int64_t Total(const Dlrm& model) {
-  std::int64_t sum = DenseParameters(model);
+std::int64_t CountOf(const Dlrm& model, bool active_only) {
+  std::int64_t sum = LinearChain(model.dense_features, model.bottom) +
+                     LinearChain(InteractionWidth(model), model.top);
   for (const EmbeddingTable& table : model.tables) {
-    sum += table.rows * table.dim;
-  }
-  return sum;
-}
-
-std::int64_t Active(const LayerList& list) {
-  return Total(list);
-}
-
-std::int64_t Active(const Dlrm& model) {
-  std::int64_t sum = DenseParameters(model);
-  for (const EmbeddingTable& table : model.tables) {
-    sum += table.pool * table.dim;
+    sum += (active_only ? table.pool : table.rows) * table.dim;
   }
   return sum;
 }
@@ -359,31 +283,25 @@ std::vector<ParameterTensor> HeadTensors(const Transformer& model, std::int64_t 
   return tensors;
 }
 
-std::vector<ParameterTensor> TensorsOf(const Transformer& model) {
-  Tensors tensors = EmbeddingTensors(model, model.vocabulary);
-  AppendStack(tensors, "encoder", model.encoder, model.hidden);
-  AppendStack(tensors, "blocks", model.blocks, model.hidden);
-  for (std::int64_t i = 0; i < model.extra_predictions && !model.blocks.empty(); ++i) {
-    Append(tensors, fmt::format("extra.{}.", i), ExtraPredictionTensors(model));
+std::vector<ParameterTensor> ExtraPredictionTensors(const Transformer& model) {
+  Tensors extra;
+  AddNorm(extra, "norm_embedding", model.norm, model.hidden);
+  AddNorm(extra, "norm_hidden", model.norm, model.hidden);
+  AddLinear(extra, {"join", 2 * model.hidden, model.hidden, false, Cut::kNever});
+  Append(extra, "block.", TensorsOf(model.blocks.back().block, model.hidden));
+  AddNorm(extra, "norm", model.norm, model.hidden);
+  return extra;
+}
+
+PartParameters Sum(const std::vector<ParameterTensor>& tensors) {
+  PartParameters sum;
+  for (const ParameterTensor& tensor : tensors) {
+    std::int64_t& part = tensor.spread == TensorSpread::kSplit   ? sum.split
+                         : tensor.spread == TensorSpread::kWhole ? sum.whole
+                                                                 : sum.experts;
+    part += tensor.elements;
   }
-  Append(tensors, "", HeadTensors(model, model.vocabulary, false));
-  return tensors;
-}
-
-PartParameters ParametersOf(const Block& block, std::int64_t hidden) {
-  return Sum(TensorsOf(block, hidden));
-}
-
-PartParameters EmbeddingParameters(const Transformer& model, std::int64_t vocabulary) {
-  return Sum(EmbeddingTensors(model, vocabulary));
-}
-
-PartParameters HeadParameters(const Transformer& model, std::int64_t vocabulary, bool with_tied) {
-  return Sum(HeadTensors(model, vocabulary, with_tied));
-}
-
-PartParameters ExtraPredictionParameters(const Transformer& model) {
-  return model.blocks.empty() ? PartParameters{} : Sum(ExtraPredictionTensors(model));
+  return sum;
 }
 
 std::int64_t InteractionWidth(const Dlrm& model) {
@@ -393,11 +311,11 @@ std::int64_t InteractionWidth(const Dlrm& model) {
 }
 
 std::int64_t TotalParameters(const Model& model) {
-  return std::visit([](const auto& body) { return Total(body); }, model.body);
+  return std::visit([](const auto& body) { return CountOf(body, false); }, model.body);
 }
 
 std::int64_t ActiveParameters(const Model& model) {
-  return std::visit([](const auto& body) { return Active(body); }, model.body);
+  return std::visit([](const auto& body) { return CountOf(body, true); }, model.body);
 }
 
 }  // namespace orrery::workload

@@ -20,8 +20,6 @@ struct ParameterTensor {
   std::string name;
   std::int64_t elements = 0;
   TensorSpread spread = TensorSpread::kWhole;
-
-  bool operator==(const ParameterTensor&) const = default;
 };
 
 /// The tensors of a block in the order in which modules define them: GPT-2's (norm, fused
@@ -42,8 +40,9 @@ struct ParameterTensor {
 [[nodiscard]] std::vector<ParameterTensor> HeadTensors(const Transformer& model,
                                                        std::int64_t vocabulary, bool with_tied);
 
-/// All tensors of a model, those of block 7 as "blocks.7.…".
-[[nodiscard]] std::vector<ParameterTensor> TensorsOf(const Transformer& model);
+/// One of the model's extra predictions: a block as the last one, the projection that joins the
+/// next token's embedding to the hidden vector, and their norms. Embedding and head are shared.
+[[nodiscard]] std::vector<ParameterTensor> ExtraPredictionTensors(const Transformer& model);
 
 /// Adds `more` behind `tensors`, each name behind `prefix`.
 void Append(std::vector<ParameterTensor>& tensors, std::string_view prefix,
@@ -62,18 +61,7 @@ struct PartParameters {
   bool operator==(const PartParameters&) const = default;
 };
 
-[[nodiscard]] PartParameters ParametersOf(const Block& block, std::int64_t hidden);
-
-/// `vocabulary` is given apart because frameworks pad it.
-[[nodiscard]] PartParameters EmbeddingParameters(const Transformer& model, std::int64_t vocabulary);
-
-/// Final norms and head; a tied head counts where `with_tied` (a stage of its own holds a copy).
-[[nodiscard]] PartParameters HeadParameters(const Transformer& model, std::int64_t vocabulary,
-                                            bool with_tied);
-
-/// One of the model's extra predictions: a block as the last one, the projection that joins the
-/// next token's embedding to the hidden vector, and their norms. Embedding and head are shared.
-[[nodiscard]] PartParameters ExtraPredictionParameters(const Transformer& model);
+[[nodiscard]] PartParameters Sum(const std::vector<ParameterTensor>& tensors);
 
 /// Numbers that enter the first layer of `top`: the dense vector and all pairs of vectors.
 [[nodiscard]] std::int64_t InteractionWidth(const Dlrm& model);

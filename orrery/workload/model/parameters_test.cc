@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/workload/model/test_models.h"
+#include "orrery/workload/model/models_test.h"
 
 namespace orrery::workload {
 namespace {
@@ -18,7 +18,7 @@ std::int64_t Active(const Transformer& model) {
 // Attention 4096·128·(2·32 + 2·8) = 41,943,040; MLP 3·4096·14336 = 176,160,768; norms 2·4096.
 TEST(Parameters, CountLlama3) {
   const Transformer model = Llama3();
-  EXPECT_EQ(ParametersOf(model.blocks[0].block, 4096),
+  EXPECT_EQ(Sum(TensorsOf(model.blocks[0].block, 4096)),
             (PartParameters{.split = 218'103'808, .whole = 8192}));
   EXPECT_EQ(Total(model), 8'030'261'248);
 }
@@ -26,7 +26,7 @@ TEST(Parameters, CountLlama3) {
 // A layer has 12h² + 13h; the published count of the model.
 TEST(Parameters, CountGpt2Small) {
   const Transformer model = Gpt({.hidden = 768, .layers = 12, .heads = 12, .vocabulary = 50257});
-  EXPECT_EQ(ParametersOf(model.blocks[0].block, 768).total(), 12 * 768 * 768 + 13 * 768);
+  EXPECT_EQ(Sum(TensorsOf(model.blocks[0].block, 768)).total(), 12 * 768 * 768 + 13 * 768);
   EXPECT_EQ(Total(model), 124'439'808);
 }
 
@@ -41,7 +41,7 @@ TEST(Parameters, CountGpt3AsTheFormula) {
 // sums (2h) and the norms (4h) stay whole.
 TEST(Parameters, SplitWhatTensorParallelismCuts) {
   const Transformer model = Gpt({.hidden = 768, .layers = 12, .heads = 12, .vocabulary = 50257});
-  EXPECT_EQ(ParametersOf(model.blocks[0].block, 768),
+  EXPECT_EQ(Sum(TensorsOf(model.blocks[0].block, 768)),
             (PartParameters{.split = 12 * 768 * 768 + 7 * 768, .whole = 6 * 768}));
 }
 
@@ -49,7 +49,7 @@ TEST(Parameters, SplitWhatTensorParallelismCuts) {
 // 1,451,270,144. 32 of them, 2·32000·4096 and the last norm. Two experts a token are active.
 TEST(Parameters, CountMixtral) {
   const Transformer model = Mixtral();
-  EXPECT_EQ(ParametersOf(model.blocks[0].block, 4096).experts, 8 * 176'160'768LL);
+  EXPECT_EQ(Sum(TensorsOf(model.blocks[0].block, 4096)).experts, 8 * 176'160'768LL);
   EXPECT_EQ(Total(model), 46'702'792'704);
   EXPECT_EQ(Active(model), 46'702'792'704 - 32 * 6 * 176'160'768LL);
 }
@@ -60,7 +60,7 @@ TEST(Parameters, CountMixtral) {
 TEST(Parameters, CountDeepseekV3) {
   Transformer model = DeepseekV3();
   model.extra_predictions = 0;
-  EXPECT_EQ(ParametersOf(model.blocks[0].block, 7168).total(),
+  EXPECT_EQ(Sum(TensorsOf(model.blocks[0].block, 7168)).total(),
             187'107'328 + 396'361'728 + 2 * 7168);
   EXPECT_EQ(Total(model), 671'026'404'352);
   EXPECT_EQ(Active(model), 671'026'404'352 - 58 * 248 * 44'040'192LL);
@@ -68,7 +68,7 @@ TEST(Parameters, CountDeepseekV3) {
 
 // The maker says 11.5 B without embedding and head: a layer of 11,507,286,016, 2h² and three norms.
 TEST(Parameters, CountAnExtraPrediction) {
-  EXPECT_EQ(ExtraPredictionParameters(DeepseekV3()).total(),
+  EXPECT_EQ(Sum(ExtraPredictionTensors(DeepseekV3())).total(),
             11'507'286'016 + 2 * 7168 * 7168 + 3 * 7168);
   EXPECT_EQ(Total(DeepseekV3()), 671'026'404'352 + 11'610'067'968);
 }
@@ -82,9 +82,9 @@ TEST(Parameters, CountEncoders) {
 
 TEST(Parameters, CountATiedHeadOnItsOwnStage) {
   const Transformer model = Gpt({.hidden = 768, .layers = 12, .heads = 12, .vocabulary = 50257});
-  EXPECT_EQ(HeadParameters(model, 50304, false).total(), 2 * 768);
-  EXPECT_EQ(HeadParameters(model, 50304, true).split, 50304 * 768);
-  EXPECT_EQ(EmbeddingParameters(model, 50304).split, 50304 * 768);
+  EXPECT_EQ(Sum(HeadTensors(model, 50304, false)).total(), 2 * 768);
+  EXPECT_EQ(Sum(HeadTensors(model, 50304, true)).split, 50304 * 768);
+  EXPECT_EQ(Sum(EmbeddingTensors(model, 50304)).split, 50304 * 768);
 }
 
 // Bottom 13·4+4 + 4·2+2 = 66; three vectors of 2 make 3 pairs, so top reads 5: 5·3+3 + 3·1+1 = 22;

@@ -10,20 +10,21 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/mapped_file.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/base/text.h"
 #include "orrery/base/yaml_fields.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/kernel/work.h"
 #include "orrery/workload/embedded_models.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/model/convolutional.h"
 #include "orrery/workload/model/dlrm.h"
+#include "orrery/workload/model/hugging_face.h"
+#include "orrery/workload/model/transformer_shape.h"
 
 namespace orrery::workload {
 namespace {
-
-bool IsLetter(char c) {
-  const char lower = LowerCase(c);
-  return lower >= 'a' && lower <= 'z';
-}
 
 // What is left of a name when case and separators do not count; a decimal point does.
 std::string Bare(std::string_view name) {
@@ -31,33 +32,28 @@ std::string Bare(std::string_view name) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     const bool is_point = name[i] == '.' && i > 0 && i + 1 < name.size() && IsDigit(name[i - 1]) &&
                           IsDigit(name[i + 1]);
-    if (IsLetter(name[i]) || IsDigit(name[i]) || is_point) {
-      bare += LowerCase(name[i]);
+    const char lower = LowerCase(name[i]);
+    if ((lower >= 'a' && lower <= 'z') || IsDigit(lower) || is_point) {
+      bare += lower;
     }
   }
   return bare;
 }
 
-bool IsNamed(const Preset& preset, std::string_view bare) {
-  return Bare(preset.name) == bare ||
-         std::ranges::any_of(preset.also,
-                             [bare](const std::string& name) { return Bare(name) == bare; });
-}
-
-const TransformerShape* FamilyShape(const std::vector<Family>& families, std::string_view name) {
+const Family* FamilyNamed(std::string_view name, const std::vector<Family>& families) {
   const auto found = std::ranges::find_if(
       families, [name](const Family& family) { return SameIgnoringCase(family.name, name); });
-  return found == families.end() ? nullptr : &found->shape;
+  return found == families.end() ? nullptr : &*found;
 }
 
 TransformerShape ReadShapeOfFamily(YamlFields& fields, const std::vector<Family>& families) {
   const std::string name = fields.Text("family");
-  const TransformerShape* const base = FamilyShape(families, name);
+  const Family* const base = FamilyNamed(name, families);
   if (base == nullptr) {
     fields.Wrong("family", "must be one of the catalogue's", name);
     return {};
   }
-  return ReadTransformerShape(fields, *base);
+  return ReadTransformerShape(fields, base->shape);
 }
 
 Preset ReadPreset(YamlFields& fields, const std::vector<Family>& families) {
@@ -89,13 +85,6 @@ std::vector<Family> ReadFamilies(YamlFields& top, std::optional<Error>& first_er
   return families;
 }
 
-std::string PlaceOf(const YAML::Node& node, std::size_t index) {
-  if (node.IsMap() && node["name"].IsDefined() && node["name"].IsScalar()) {
-    return fmt::format("model '{}'", node["name"].Scalar());
-  }
-  return fmt::format("model {}", index + 1);
-}
-
 Result<PresetCatalogue> ReadAll(const YAML::Node& root) {
   std::optional<Error> first_error;
   YamlFields top(root, "catalogue of models", first_error);
@@ -103,7 +92,7 @@ Result<PresetCatalogue> ReadAll(const YAML::Node& root) {
   catalogue.families = ReadFamilies(top, first_error);
   const YAML::Node models = top.Node("models");
   for (std::size_t i = 0; models.IsSequence() && i < models.size() && !first_error; ++i) {
-    YamlFields fields(models[i], PlaceOf(models[i], i), first_error);
+    YamlFields fields(models[i], EntryPlace("model", models[i], i), first_error);
     catalogue.models.push_back(ReadPreset(fields, catalogue.families));
   }
   if (!first_error && catalogue.models.empty()) {
@@ -121,23 +110,150 @@ std::vector<std::string_view> NamesOf(const Preset& preset) {
   return names;
 }
 
-std::vector<std::string_view> AllNames(const PresetCatalogue& catalogue) {
-  std::vector<std::string_view> names;
-  for (const Preset& preset : catalogue.models) {
-    std::ranges::copy(NamesOf(preset), std::back_inserter(names));
+constexpr double kMostBytes = 1e16;
+
+class ModelReader {
+ public:
+  ModelReader(const YAML::Node& node, const ModelPlace& place,
+              std::vector<std::string>& not_modelled)
+      : place_(place), not_modelled_(not_modelled), fields_(node, place.place, first_error_) {
+    fields_.Expect({"preset", "hugging_face", "dlrm", "family", "name"});
   }
-  return names;
-}
+
+  Result<Model> Read() && {
+    Result<Model> model = ReadKind();
+    if (first_error_) {
+      return tl::unexpected(*first_error_);
+    }
+    if (!model) {
+      return FailWithin(place_.place, model);
+    }
+    model->name = fields_.Text("name", model->name);
+    return model;
+  }
+
+ private:
+  Result<Model> ReadKind() {
+    if (fields_.Has("preset")) {
+      return FromPreset(fields_.Text("preset"));
+    }
+    if (fields_.Has("hugging_face")) {
+      return FromHuggingFace(fields_.Text("hugging_face"));
+    }
+    if (fields_.Has("dlrm")) {
+      YamlFields dlrm = fields_.Map("dlrm");
+      Model model = {.name = "dlrm", .body = ReadDlrm(dlrm, {})};
+      fields_.RefuseOthers();
+      return model;
+    }
+    if (fields_.Has("layers") && fields_.Node("layers").IsSequence()) {
+      return FromLayers(fields_.Node("layers"));
+    }
+    return FromFamily();
+  }
+
+  Result<Model> FromShape(std::string name, const TransformerShape& base) {
+    const TransformerShape shape = ReadTransformerShape(fields_, base);
+    fields_.RefuseOthers();
+    if (first_error_) {
+      return tl::unexpected(*first_error_);
+    }
+    ORRERY_TRY(Transformer transformer, MakeTransformer(shape));
+    return Model{.name = std::move(name), .body = std::move(transformer)};
+  }
+
+  Result<Model> FromPreset(const std::string& name) {
+    ORRERY_TRY(const Preset* const preset, FindPreset(name));
+    if (const auto* const shape = std::get_if<TransformerShape>(&preset->facts)) {
+      return FromShape(preset->name, *shape);
+    }
+    if (const auto* const dlrm = std::get_if<Dlrm>(&preset->facts)) {
+      return Model{.name = preset->name, .body = ReadDlrm(fields_, *dlrm)};
+    }
+    fields_.RefuseOthers();
+    return ModelOf(*preset, place_.type);
+  }
+
+  Result<Model> FromHuggingFace(const std::string& file) {
+    ORRERY_TRY(const MappedFile content, MappedFile::Open((place_.folder / file).string()));
+    const auto read = ReadHuggingFace(content.bytes());
+    if (!read) {
+      return FailWithin(file, read);
+    }
+    not_modelled_.insert(not_modelled_.end(), read->not_modelled.begin(), read->not_modelled.end());
+    return FromShape(read->name, read->shape);
+  }
+
+  Result<Model> FromFamily() {
+    if (!fields_.Has("family")) {
+      return FromShape("transformer", {});
+    }
+    ORRERY_TRY(const Family* const family, FindFamily(fields_.Text("family")));
+    return FromShape(family->name, family->shape);
+  }
+
+  Result<Model> FromLayers(const YAML::Node& nodes) {
+    LayerList list;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      ORRERY_TRY(ListedLayer layer, ReadLayer(nodes[i], i));
+      list.layers.push_back(std::move(layer));
+    }
+    if (list.layers.empty()) {
+      fields_.Wrong("layers", "must have a layer", "an empty list");
+    }
+    fields_.RefuseOthers();
+    return Model{.name = "layers", .body = std::move(list)};
+  }
+
+  Result<ListedLayer> ReadLayer(const YAML::Node& node, std::size_t index) {
+    const std::string place = fmt::format("layers {}", index + 1);
+    if (node.IsScalar()) {
+      ORRERY_TRY(const kernel::Operator op, ReadOperator(node.Scalar(), place));
+      return LayerOf(op);
+    }
+    YamlFields fields(node, fmt::format("{}: {}", place_.place, place), first_error_);
+    ListedLayer layer;
+    layer.name = fields.Text("name", place);
+    ORRERY_TRY(layer.forward, ReadOperators(fields.Texts("forward"), place));
+    ORRERY_TRY(layer.backward, ReadOperators(fields.Texts("backward"), place));
+    layer.parameters = fields.Sizes("parameters", 0, std::vector<std::int64_t>{});
+    layer.output_elements = fields.Size("output", 0);
+    fields.RefuseOthers();
+    return layer;
+  }
+
+  static Result<kernel::Operator> ReadOperator(const std::string& text, const std::string& place) {
+    const auto op = kernel::ParseOperator(text);
+    if (!op) {
+      return FailWithin(place, op);
+    }
+    if (const kernel::Work work = kernel::WorkOf(*op); work.Bytes() > kMostBytes) {
+      return Fail(Error::Kind::kLimit,
+                  fmt::format("{}: '{}' moves more than {:g} bytes", place, text, kMostBytes));
+    }
+    return *op;
+  }
+
+  static Result<std::vector<kernel::Operator>> ReadOperators(const std::vector<std::string>& texts,
+                                                             const std::string& place) {
+    std::vector<kernel::Operator> operators;
+    for (const std::string& text : texts) {
+      ORRERY_TRY(const kernel::Operator op, ReadOperator(text, place));
+      operators.push_back(op);
+    }
+    return operators;
+  }
+
+  const ModelPlace& place_;
+  std::vector<std::string>& not_modelled_;
+  std::optional<Error> first_error_;
+  YamlFields fields_;
+};
 
 }  // namespace
 
 Result<PresetCatalogue> ReadPresets(const std::string& yaml) {
-  try {
-    return ReadAll(YAML::Load(yaml));
-  } catch (const YAML::Exception& exception) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("catalogue of models: line {}: {}",
-                                                        exception.mark.line + 1, exception.msg));
-  }
+  return WithYaml("catalogue of models", yaml, ReadAll);
 }
 
 const PresetCatalogue& Presets() {
@@ -151,14 +267,17 @@ const PresetCatalogue& Presets() {
 
 Result<const Preset*> FindPreset(std::string_view name) {
   const std::string bare = Bare(name);
+  std::vector<std::string_view> names;
   for (const Preset& preset : Presets().models) {
-    if (IsNamed(preset, bare)) {
-      return &preset;
+    for (const std::string_view known : NamesOf(preset)) {
+      if (Bare(known) == bare) {
+        return &preset;
+      }
+      names.push_back(known);
     }
   }
-  return Fail(Error::Kind::kNotFound,
-              fmt::format("'{}' is not a known model; the nearest is {}", name,
-                          NearestWord(name, AllNames(Presets()))));
+  return Fail(Error::Kind::kNotFound, fmt::format("'{}' is not a known model; the nearest is {}",
+                                                  name, NearestWord(name, names)));
 }
 
 const Preset* FindPresetWithin(std::string_view text) {
@@ -178,19 +297,16 @@ const Preset* FindPresetWithin(std::string_view text) {
 }
 
 Result<const Family*> FindFamily(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Family& family : Presets().families) {
-    if (SameIgnoringCase(family.name, name)) {
-      return &family;
-    }
-    names.emplace_back(family.name);
+  if (const Family* const family = FamilyNamed(name, Presets().families)) {
+    return family;
   }
-  return Fail(Error::Kind::kNotFound,
-              fmt::format("'{}' is not a known family: choose one of {}", name,
-                          fmt::join(names, ", ")));
+  std::vector<std::string_view> names;
+  std::ranges::transform(Presets().families, std::back_inserter(names), &Family::name);
+  return Fail(Error::Kind::kNotFound, fmt::format("'{}' is not a known family: choose one of {}",
+                                                  name, fmt::join(names, ", ")));
 }
 
-Result<Model> ModelOf(const Preset& preset, kernel::DataType type) {
+Result<Model> ModelOf(const Preset& preset, DataType type) {
   Model model = {.name = preset.name};
   if (const auto* const shape = std::get_if<TransformerShape>(&preset.facts)) {
     ORRERY_TRY(model.body, MakeTransformer(*shape));
@@ -200,6 +316,16 @@ Result<Model> ModelOf(const Preset& preset, kernel::DataType type) {
     model.body = std::get<Dlrm>(preset.facts);
   }
   return model;
+}
+
+Result<Model> ReadModel(const YAML::Node& node, const ModelPlace& place,
+                        std::vector<std::string>& not_modelled) {
+  if (!node.IsScalar()) {
+    return ModelReader(node, place, not_modelled).Read();
+  }
+  YAML::Node map;
+  map["preset"] = node.Scalar();
+  return ModelReader(map, place, not_modelled).Read();
 }
 
 }  // namespace orrery::workload

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include <yaml-cpp/yaml.h>
 
 #include "orrery/base/error.h"
 #include "orrery/kernel/data_type.h"
@@ -54,6 +57,19 @@ struct PresetCatalogue {
 [[nodiscard]] Result<const Family*> FindFamily(std::string_view name);
 
 /// Builds the model; `type` is that of the elements of a list of layers.
-[[nodiscard]] Result<Model> ModelOf(const Preset& preset, kernel::DataType type);
+[[nodiscard]] Result<Model> ModelOf(const Preset& preset, DataType type);
+
+/// The context of the section `model` of a job.
+struct ModelPlace {
+  std::string place;                // what an error begins with
+  std::filesystem::path folder;     // where files are looked for
+  DataType type = DataType::kBf16;  // of the elements of listed layers
+};
+
+/// Reads the section `model`: the name of a preset; a mapping with `preset`, `hugging_face` or
+/// `family` and what differs from it; `dlrm`; or `layers` as a list of operators. What a
+/// configuration holds and Orrery does not model is added to `not_modelled`.
+[[nodiscard]] Result<Model> ReadModel(const YAML::Node& node, const ModelPlace& place,
+                                      std::vector<std::string>& not_modelled);
 
 }  // namespace orrery::workload

@@ -5,14 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
-#include "orrery/workload/model/test_models.h"
 
 namespace orrery::workload {
 namespace {
 
 Model Named(std::string_view name) {
-  return *ModelOf(**FindPreset(name), kernel::DataType::kFp32);
+  return *ModelOf(**FindPreset(name), DataType::kFp32);
 }
 
 std::int64_t Parameters(std::string_view name) {
@@ -94,7 +94,7 @@ TEST(Presets, GptOssLacksRouterBiasesAndSinks) {
 
 TEST(Presets, AllAreSoundAndHaveOneNameEach) {
   for (const Preset& preset : Presets().models) {
-    EXPECT_TRUE(ModelOf(preset, kernel::DataType::kBf16)) << preset.name;
+    EXPECT_TRUE(ModelOf(preset, DataType::kBf16)) << preset.name;
     EXPECT_EQ(*FindPreset(preset.name), &preset);
     for (const std::string& name : preset.also) {
       EXPECT_EQ(*FindPreset(name), &preset) << name;

@@ -4,9 +4,10 @@
 #include <array>
 #include <span>
 #include <utility>
-#include <variant>
 
 #include <fmt/core.h>
+
+#include "orrery/workload/input.h"
 
 namespace orrery::workload {
 namespace {
@@ -45,22 +46,19 @@ Attention MakeAttention(const TransformerShape& shape, bool is_causal) {
   return attention;
 }
 
+// Of the given width, else of the usual one.
 FeedForward MakeFeedForward(const TransformerShape& shape, std::int64_t width) {
-  return {.width = width,
+  const std::int64_t usual = shape.ffn > 0 ? shape.ffn : 4 * shape.hidden;
+  return {.width = width > 0 ? width : usual,
           .activation = shape.activation,
           .is_gated = shape.gated,
           .has_bias = shape.ffn_bias};
 }
 
-std::int64_t FeedForwardWidth(const TransformerShape& shape) {
-  return shape.ffn > 0 ? shape.ffn : 4 * shape.hidden;
-}
-
 Experts MakeExperts(const TransformerShape& shape) {
-  const std::int64_t width = shape.expert_ffn > 0 ? shape.expert_ffn : FeedForwardWidth(shape);
   Experts experts = {.count = shape.experts,
                      .per_token = shape.experts_per_token,
-                     .expert = MakeFeedForward(shape, width)};
+                     .expert = MakeFeedForward(shape, shape.expert_ffn)};
   if (shape.shared_ffn > 0) {
     experts.shared = MakeFeedForward(shape, shape.shared_ffn);
     experts.has_shared_gate = shape.shared_gate;
@@ -68,23 +66,17 @@ Experts MakeExperts(const TransformerShape& shape) {
   return experts;
 }
 
-bool HasExperts(const TransformerShape& shape, std::int64_t layer) {
-  if (shape.experts == 0) {
-    return false;
-  }
-  if (!shape.moe_layers.empty()) {
-    return shape.moe_layers[static_cast<std::size_t>(layer)];
-  }
-  return layer >= shape.dense_layers && layer % shape.moe_every == shape.moe_offset;
-}
-
 std::vector<BlockRun> MakeBlocks(const TransformerShape& shape, Block block, std::int64_t layers) {
   std::vector<BlockRun> runs;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
-    if (HasExperts(shape, layer)) {
+    const bool has_experts =
+        shape.moe_layers.empty()
+            ? layer >= shape.dense_layers && layer % shape.moe_every == shape.moe_offset
+            : shape.moe_layers[static_cast<std::size_t>(layer)];
+    if (shape.experts > 0 && has_experts) {
       block.mlp = MakeExperts(shape);
     } else {
-      block.mlp = MakeFeedForward(shape, FeedForwardWidth(shape));
+      block.mlp = MakeFeedForward(shape, 0);
     }
     if (!runs.empty() && runs.back().block == block) {
       ++runs.back().count;
@@ -93,10 +85,6 @@ std::vector<BlockRun> MakeBlocks(const TransformerShape& shape, Block block, std
     }
   }
   return runs;
-}
-
-Status Refuse(std::string message) {
-  return Fail(Error::Kind::kInvalidInput, std::move(message));
 }
 
 constexpr std::int64_t kLargestSize = 1'000'000'000;
@@ -175,23 +163,21 @@ Status CheckLimits(const TransformerShape& shape) {
   const std::int64_t most_layers =
       std::max({shape.layers, shape.encoder_layers, shape.extra_predictions});
   if (has_giant || most_layers > kMostLayers || MostParameters(shape) > kMostParameters) {
-    return Fail(Error::Kind::kLimit,
-                fmt::format("a size of the model is beyond what is simulated: {} layers, sizes of "
-                            "{}, {:g} parameters",
-                            kMostLayers, kLargestSize, kMostParameters));
+    return Fail(Error::Kind::kLimit, fmt::format("a size of the model is beyond what is simulated: "
+                                                 "{} layers, sizes of {}, {:g} parameters",
+                                                 kMostLayers, kLargestSize, kMostParameters));
   }
   return {};
 }
 
 Status CheckHeads(const TransformerShape& shape) {
   if (shape.head_size == 0 && shape.hidden % shape.heads != 0) {
-    return Refuse(
-        fmt::format("hidden {} does not divide by heads {}: fix one of them or give head_size",
-                    shape.hidden, shape.heads));
+    return Refuse("hidden {} does not divide by heads {}: fix one of them or give head_size",
+                  shape.hidden, shape.heads);
   }
   if (shape.kv_heads > 0 && shape.heads % shape.kv_heads != 0) {
-    return Refuse(fmt::format("heads {} does not divide by kv_heads {}: give a divisor",
-                              shape.heads, shape.kv_heads));
+    return Refuse("heads {} does not divide by kv_heads {}: give a divisor", shape.heads,
+                  shape.kv_heads);
   }
   return {};
 }
@@ -201,17 +187,16 @@ Status CheckExperts(const TransformerShape& shape) {
     return {};
   }
   if (shape.experts_per_token < 1 || shape.experts_per_token > shape.experts) {
-    return Refuse(fmt::format("experts_per_token {} must be between 1 and experts {}",
-                              shape.experts_per_token, shape.experts));
+    return Refuse("experts_per_token {} must be between 1 and experts {}", shape.experts_per_token,
+                  shape.experts);
   }
   if (shape.moe_offset >= shape.moe_every) {
-    return Refuse(
-        fmt::format("moe_offset {} must be below moe_every {}", shape.moe_offset, shape.moe_every));
+    return Refuse("moe_offset {} must be below moe_every {}", shape.moe_offset, shape.moe_every);
   }
   if (!shape.moe_layers.empty() &&
       std::cmp_not_equal(shape.moe_layers.size(), std::max(shape.layers, shape.encoder_layers))) {
-    return Refuse(fmt::format("moe_layers names {} layers, and the model has {}",
-                              shape.moe_layers.size(), shape.layers));
+    return Refuse("moe_layers names {} layers, and the model has {}", shape.moe_layers.size(),
+                  shape.layers);
   }
   return {};
 }
@@ -222,7 +207,7 @@ Status Check(const TransformerShape& shape) {
                                    {"heads", shape.heads},
                                    {"vocabulary", shape.vocabulary}}) {
     if (value < 1) {
-      return Refuse(fmt::format("{} is missing: give a whole number of at least 1", key));
+      return Refuse("{} is missing: give a whole number of at least 1", key);
     }
   }
   if (shape.classifies && (shape.patch < 1 || shape.image < shape.patch)) {
@@ -233,29 +218,24 @@ Status Check(const TransformerShape& shape) {
   return CheckExperts(shape);
 }
 
-void FillEnds(const TransformerShape& shape, Transformer& model) {
-  model.hidden = shape.hidden;
-  model.vocabulary = shape.vocabulary;
-  model.positions = shape.positions;
-  model.token_types = shape.token_types;
-  model.relative_positions = shape.relative_positions;
-  model.has_embedding_norm = shape.embedding_norm;
-  model.is_tied = shape.tied;
-  model.has_head_transform = shape.head_transform;
-  model.norm = shape.norm;
-  model.dropout = shape.dropout;
-  model.attention_dropout = shape.attention_dropout;
-  model.extra_predictions = shape.extra_predictions;
-  model.patch = shape.patch;
-  model.image = shape.image;
-}
-
 }  // namespace
 
 Result<Transformer> MakeTransformer(const TransformerShape& shape) {
   ORRERY_TRY_STATUS(Check(shape));
-  Transformer model;
-  FillEnds(shape, model);
+  Transformer model = {.hidden = shape.hidden,
+                       .vocabulary = shape.vocabulary,
+                       .positions = shape.positions,
+                       .token_types = shape.token_types,
+                       .relative_positions = shape.relative_positions,
+                       .has_embedding_norm = shape.embedding_norm,
+                       .is_tied = shape.tied,
+                       .has_head_transform = shape.head_transform,
+                       .norm = shape.norm,
+                       .dropout = shape.dropout,
+                       .attention_dropout = shape.attention_dropout,
+                       .extra_predictions = shape.extra_predictions,
+                       .patch = shape.patch,
+                       .image = shape.image};
   Block block = {.self = MakeAttention(shape, shape.causal),
                  .norm = shape.norm,
                  .is_parallel = shape.parallel};

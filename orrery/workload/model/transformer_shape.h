@@ -61,8 +61,6 @@ struct TransformerShape {
   bool classifies = false;
   std::int64_t patch = 0;
   std::int64_t image = 0;
-
-  bool operator==(const TransformerShape&) const = default;
 };
 
 /// Builds the model. Fails in one sentence when numbers do not fit each other.

@@ -4,6 +4,7 @@
 
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
+#include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
@@ -25,8 +26,6 @@ struct BlockActivations {
   [[nodiscard]] std::int64_t total() const {
     return input + norms + attention + core + mlp + experts;
   }
-
-  bool operator==(const BlockActivations&) const = default;
 };
 
 /// The inputs of activation memory.
@@ -73,8 +72,6 @@ struct HeadActivations {
   std::int64_t working = 0;      // while the loss is computed: as computed, shifted, raised
 
   [[nodiscard]] std::int64_t kept() const { return inputs + logits; }
-
-  bool operator==(const HeadActivations&) const = default;
 };
 
 /// `vocabulary` is the padded one.
@@ -83,5 +80,89 @@ struct HeadActivations {
 
 /// What a block hands to the next one, on one rank: also the message between stages.
 [[nodiscard]] std::int64_t BlockOutputBytes(const ActivationSetting& setting);
+
+/// Tokens that an expert takes of one rank where it has a capacity: ⌈factor · tokens · k / E⌉.
+[[nodiscard]] std::int64_t ExpertCapacity(double factor, std::int64_t tokens,
+                                          const Experts& experts);
+
+/// What chance alone makes of the busiest of `ranks`, relative to the mean, when each of
+/// `assignments` tokens of a rank chooses its expert independently: 1 + √(2 ln ranks /
+/// assignments).
+[[nodiscard]] double UniformImbalance(int ranks, std::int64_t assignments);
+
+/// The busiest of `ranks` relative to the mean when the experts are chosen as 1/i^exponent and
+/// dealt to ranks in turn. No expert takes a token twice. Exponent 0: 1.
+[[nodiscard]] double ZipfImbalance(const Experts& experts, int ranks, double exponent);
+
+/// Tokens that expert ranks process in one pass, one for each expert that a token goes to.
+struct ExpertTokens {
+  double mean = 0;
+  double busiest = 0;
+
+  bool operator==(const ExpertTokens&) const = default;
+};
+
+/// What arrives at an expert rank when each rank sends `tokens`: as many assignments as it sends,
+/// times the imbalance of the plan; with a capacity every expert is padded to it.
+[[nodiscard]] ExpertTokens TokensOfExpertRank(const Experts& experts, const Plan& plan,
+                                              std::int64_t tokens);
+
+/// Parameters of one rank before data parallelism shards them.
+struct RankParameters {
+  std::int64_t dense = 0;
+  std::int64_t experts = 0;  // reduced and sharded among fewer ranks
+
+  bool operator==(const RankParameters&) const = default;
+};
+
+/// Ranks that hold the same dense parameters: dp · cp.
+[[nodiscard]] int DenseReplicas(const Plan& plan);
+
+/// Ranks that hold the same experts: dp · cp · tp / (ep · expert_tp).
+[[nodiscard]] int ExpertReplicas(const Plan& plan);
+
+/// Ranks that share one copy of what is sharded: all replicas, or `shard_ranks` of them (HSDP).
+[[nodiscard]] int ShardRanks(const Plan& plan, int replicas);
+
+/// Memory that a rank keeps between steps.
+struct StateBytes {
+  std::int64_t parameters = 0;
+  std::int64_t gradients = 0;
+  std::int64_t optimizer = 0;  // on the GPU
+  std::int64_t offloaded = 0;  // in the memory of the host
+
+  [[nodiscard]] std::int64_t on_gpu() const { return parameters + gradients + optimizer; }
+
+  bool operator==(const StateBytes&) const = default;
+};
+
+/// A parameter as passes read it.
+[[nodiscard]] int ParameterBytes(const Training& training);
+
+/// Master copy and moments of one parameter: 12 with Adam in mixed precision.
+[[nodiscard]] int OptimizerBytes(const Training& training);
+
+/// The states of `parameters` that `shards` ranks share as `sharding` says. Shards round up.
+[[nodiscard]] StateBytes StatesOf(std::int64_t parameters, Sharding sharding, int shards,
+                                  const Training& training);
+
+/// The states of a rank: dense parameters and experts among their own ranks, offloaded or not.
+[[nodiscard]] StateBytes StatesOf(const RankParameters& parameters, const Plan& plan,
+                                  const Training& training);
+
+/// What a gathered unit of `parameters` holds while it is used (ZeRO-3, FSDP).
+[[nodiscard]] std::int64_t GatheredBytes(std::int64_t parameters, const Training& training);
+
+/// Memory use that does not follow from the model (data/workload/memory.yaml).
+struct MemoryConstants {
+  std::int64_t context_bytes = 0;       // CUDA's context, loaded kernels, workspaces
+  std::int64_t communicator_bytes = 0;  // buffers of one communicator
+  double fragmentation = 0;             // reserved beyond use, of memory that comes and goes
+  double host_bytes_per_second = 0;     // of the host's memory, for each GPU
+  double usable = 1;                    // of the size of the memory in data sheets
+};
+
+/// Those that are part of the program.
+[[nodiscard]] const MemoryConstants& DefaultMemoryConstants();
 
 }  // namespace orrery::workload

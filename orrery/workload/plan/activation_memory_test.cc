@@ -5,11 +5,25 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/workload/model/test_models.h"
+#include "orrery/workload/model/models_test.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 
 namespace orrery::workload {
 namespace {
+
+// Most micro-batches that a device holds at once, counted in chunks.
+int MostChunksInFlight(const std::vector<PipelineStep>& steps) {
+  int held = 0;
+  int most = 0;
+  for (const PipelineStep& step : steps) {
+    if (step.pass == PipelinePass::kForward) {
+      most = std::max(most, ++held);
+    } else if (step.pass != PipelinePass::kInputBackward) {
+      --held;
+    }
+  }
+  return most;
+}
 
 /// In hundredths of a GiB, as tables print it.
 std::int64_t Hundredths(std::int64_t bytes) {
@@ -156,15 +170,15 @@ TEST(ActivationMemoryTest, SequenceParallelismDividesTheRest) {
 // Inputs of four products, one byte less each: 2h, a·d and f elements.
 TEST(ActivationMemoryTest, NarrowGemmsKeepNarrowInputs) {
   Case job = Llama();
-  job.training.precision.gemm_type = kernel::DataType::kFp8;
+  job.training.precision.gemm_type = DataType::kFp8;
   EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 2 * 4096 - 4096 - 14336));
 }
 
 // Four bytes for each of the 139,392 − 4a that are activations of two.
 TEST(ActivationMemoryTest, Fp32DoublesActivations) {
   Case job = Llama();
-  job.training.precision.compute = kernel::DataType::kFp32;
-  job.training.precision.gemm_type = kernel::DataType::kFp32;
+  job.training.precision.compute = DataType::kFp32;
+  job.training.precision.gemm_type = DataType::kFp32;
   EXPECT_EQ(job.Kept(), 8192LL * (2 * (139'392 - 128) + 128));
 }
 
@@ -278,7 +292,7 @@ TEST(ActivationMemoryTest, GatheredInputsStayWhenNormsAreRecomputed) {
 TEST(ActivationMemoryTest, DeepseekKeepsLittle) {
   Case job{.model = DeepseekV3()};
   job.training.sequence = 1;
-  job.training.precision.gemm_type = kernel::DataType::kFp8;
+  job.training.precision.gemm_type = DataType::kFp8;
   job.training.precision.activation_input_bytes = 1;
   job.plan.recompute_parts = {.norms = true, .latent_up = true, .activations = true};
   const Block& block = job.model.blocks.back().block;

@@ -1,6 +1,6 @@
-#include "orrery/workload/plan/expert_load.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/workload/plan/activation_memory.h"
 
 namespace orrery::workload {
 namespace {

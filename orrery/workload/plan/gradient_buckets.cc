@@ -22,20 +22,12 @@ struct OpenBucket {
   bool is_first = true;
 };
 
-std::vector<std::size_t> WalkingOrder(std::size_t count, DdpOrder order) {
-  std::vector<std::size_t> indices(count);
-  std::iota(indices.begin(), indices.end(), std::size_t{0});
-  if (order == DdpOrder::kReady) {
-    std::ranges::reverse(indices);
-  }
-  return indices;
-}
-
 std::vector<GradientBucket> FillByBytes(std::span<const Gradient> gradients,
                                         const DdpLimits& limits) {
   std::vector<GradientBucket> buckets;
   std::map<int, OpenBucket> open_of_type;
-  for (const std::size_t index : WalkingOrder(gradients.size(), limits.order)) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const std::size_t index = limits.order == DdpOrder::kReady ? gradients.size() - 1 - i : i;
     const Gradient& gradient = gradients[index];
     if (gradient.goes_alone) {
       buckets.push_back({.gradients = {index}, .elements = gradient.elements});
@@ -110,10 +102,6 @@ class BufferLayout {
   std::int64_t end_ = 0;
 };
 
-bool IsMegatrons(const Framework& framework) {
-  return framework.scales_bucket_with_ranks || framework.least_bucket_elements > 0;
-}
-
 std::int64_t BucketElementsOf(const Framework& framework, int ranks) {
   if (framework.data_overlap == DataOverlap::kAfterBackward) {
     return 0;
@@ -161,7 +149,7 @@ std::vector<GradientBucket> MegatronBuckets(std::span<const Gradient> gradients,
 
 std::vector<GradientBucket> BucketsOf(std::span<const Gradient> gradients,
                                       const Framework& framework, int ranks, bool is_sharded) {
-  if (IsMegatrons(framework)) {
+  if (framework.scales_bucket_with_ranks || framework.least_bucket_elements > 0) {  // Megatron
     return MegatronBuckets(gradients, {.bucket_elements = BucketElementsOf(framework, ranks),
                                        .ranks = ranks,
                                        .is_sharded = is_sharded});

@@ -10,8 +10,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
-#include "orrery/workload/model/test_models.h"
 
 namespace orrery::workload {
 namespace {
@@ -21,9 +21,14 @@ using testing::ElementsAre;
 constexpr std::int64_t kMebi = 1 << 20;
 
 std::vector<Gradient> Gpt2Gradients() {
+  const Transformer model = Gpt({.hidden = 768, .layers = 12, .heads = 12, .vocabulary = 50257});
+  std::vector<ParameterTensor> tensors = EmbeddingTensors(model, model.vocabulary);
+  for (int i = 0; i < 12; ++i) {
+    Append(tensors, "", TensorsOf(model.blocks[0].block, model.hidden));
+  }
+  Append(tensors, "", HeadTensors(model, model.vocabulary, false));
   std::vector<Gradient> gradients;
-  for (const ParameterTensor& tensor :
-       TensorsOf(Gpt({.hidden = 768, .layers = 12, .heads = 12, .vocabulary = 50257}))) {
+  for (const ParameterTensor& tensor : tensors) {
     gradients.push_back({.elements = tensor.elements});
   }
   return gradients;

@@ -4,17 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <deque>
-#include <string>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include "orrery/base/check.h"
+#include "orrery/workload/input.h"
 
 namespace orrery::workload {
 namespace {
-
-/// The order of steps of one device for each schedule; pipeline_schedule.cc has checked the shape.
 
 /// Puts forward passes ahead of backward passes: `warm_up` of them, then one of each in turn.
 std::vector<PipelineStep> Alternate(const std::vector<PipelineStep>& forward,
@@ -28,14 +24,6 @@ std::vector<PipelineStep> Alternate(const std::vector<PipelineStep>& forward,
       steps.push_back(forward[i + ahead]);
     }
     steps.push_back(backward[i]);
-  }
-  return steps;
-}
-
-std::vector<PipelineStep> OneAfterAnother(PipelinePass pass, int microbatches) {
-  std::vector<PipelineStep> steps;
-  for (int i = 0; i < microbatches; ++i) {
-    steps.push_back({.pass = pass, .chunk = 0, .microbatch = i});
   }
   return steps;
 }
@@ -114,50 +102,6 @@ class TwoChunkWriter {
   std::vector<PipelineStep> steps_;
 };
 
-void BackwardInTwoParts(TwoChunkWriter& writer, int chunk) {
-  writer.InputBackward(chunk);
-  writer.FinishOldestOf(chunk);
-}
-
-void WarmUpV(TwoChunkWriter& writer, int stages, int stage) {
-  for (int i = 0; i < 2 * (stages - stage) - 1; ++i) {
-    writer.Forward(0);
-  }
-  for (int i = 0; i < stage; ++i) {
-    writer.Forward(1);
-    writer.Forward(0);
-  }
-  for (int i = 0; i < stages - stage; ++i) {
-    writer.Forward(1);
-    BackwardInTwoParts(writer, 1);
-  }
-}
-
-void SteadyV(TwoChunkWriter& writer, int microbatches) {
-  while (writer.num_forward(1) < microbatches) {
-    if (writer.num_forward(0) < microbatches) {
-      writer.Forward(0);
-    }
-    BackwardInTwoParts(writer, 0);
-    writer.Forward(1);
-    BackwardInTwoParts(writer, 1);
-  }
-}
-
-void CoolDownV(TwoChunkWriter& writer, int stages, int stage) {
-  for (int i = 0; i < stage; ++i) {
-    writer.InputBackward(0);
-    writer.InputBackward(1);
-  }
-  for (int i = 0; i < stages - stage; ++i) {
-    BackwardInTwoParts(writer, 0);
-  }
-  while (writer.FinishOldestOf(1)) {
-  }
-  while (writer.FinishOldestOf(0)) {
-  }
-}
-
 /// The eight phases of DualPipe on one device. `near` is the chunk whose micro-batches enter at the
 /// end of the pipeline that is closer, `far` the other; `rank` counts from that end.
 struct DualPipePhases {
@@ -222,29 +166,42 @@ struct DualPipePhases {
   }
 };
 
-// All forward passes, then all backward passes, first in first out.
-std::vector<PipelineStep> GpipeOrder(const PipelineShape& shape) {
-  return Alternate(OneAfterAnother(PipelinePass::kForward, shape.microbatches),
-                   OneAfterAnother(PipelinePass::kBackward, shape.microbatches),
-                   shape.microbatches);
+// One chunk; a forward and a backward pass in turn behind `warm_up` forward passes.
+std::vector<PipelineStep> InTurn(const PipelineShape& shape, int warm_up) {
+  std::vector<PipelineStep> forward;
+  std::vector<PipelineStep> backward;
+  for (int i = 0; i < shape.microbatches; ++i) {
+    forward.push_back({.pass = PipelinePass::kForward, .microbatch = i});
+    backward.push_back({.pass = PipelinePass::kBackward, .microbatch = i});
+  }
+  return Alternate(forward, backward, warm_up);
 }
 
-// A forward and a backward pass in turn, behind as many forward passes as devices follow.
+// All forward passes, then all backward passes, first in first out.
+std::vector<PipelineStep> GpipeOrder(const PipelineShape& shape, int /*stage*/) {
+  return InTurn(shape, shape.microbatches);
+}
+
+// As many forward passes ahead as devices follow.
 std::vector<PipelineStep> OneForwardOneBackwardOrder(const PipelineShape& shape, int stage) {
-  return Alternate(OneAfterAnother(PipelinePass::kForward, shape.microbatches),
-                   OneAfterAnother(PipelinePass::kBackward, shape.microbatches),
-                   shape.stages - stage - 1);
+  return InTurn(shape, shape.stages - stage - 1);
+}
+
+// Removes the micro-batches that a schedule simulates beyond those of the step.
+std::vector<PipelineStep> OnlyExisting(std::vector<PipelineStep> steps,
+                                       const PipelineShape& shape) {
+  std::erase_if(steps,
+                [&](const PipelineStep& step) { return step.microbatch >= shape.microbatches; });
+  return steps;
 }
 
 // Megatron's: micro-batches go through the chunks in groups as large as the pipeline. A short last
 // group is simulated as a whole one of which some are missing, for its own order would deadlock.
 std::vector<PipelineStep> InterleavedOrder(const PipelineShape& shape, int stage) {
   const int warm_up = (shape.stages - stage - 1) * 2 + (shape.chunks - 1) * shape.stages;
-  std::vector<PipelineStep> steps = Alternate(InGroups(PipelinePass::kForward, shape),
-                                              InGroups(PipelinePass::kBackward, shape), warm_up);
-  std::erase_if(steps,
-                [&](const PipelineStep& step) { return step.microbatch >= shape.microbatches; });
-  return steps;
+  return OnlyExisting(Alternate(InGroups(PipelinePass::kForward, shape),
+                                InGroups(PipelinePass::kBackward, shape), warm_up),
+                      shape);
 }
 
 // ZB-H1: 1F1B, where weight gradients wait until more than `stage` of them are pending.
@@ -278,14 +235,41 @@ std::vector<PipelineStep> ZeroBubbleH1Order(const PipelineShape& shape, int stag
 std::vector<PipelineStep> ZeroBubbleVOrder(const PipelineShape& shape, int stage) {
   // Fewer micro-batches than fill the pipeline are simulated as if some were missing.
   const int microbatches = std::max(shape.microbatches, 2 * shape.stages - 1);
+  const int behind = shape.stages - stage;
   TwoChunkWriter writer({0, 0});
-  WarmUpV(writer, shape.stages, stage);
-  SteadyV(writer, microbatches);
-  CoolDownV(writer, shape.stages, stage);
-  std::vector<PipelineStep> steps = writer.Take();
-  std::erase_if(steps,
-                [&](const PipelineStep& step) { return step.microbatch >= shape.microbatches; });
-  return steps;
+  const auto backward = [&](int chunk) {
+    writer.InputBackward(chunk);
+    writer.FinishOldestOf(chunk);
+  };
+  for (int i = 0; i < 2 * behind - 1; ++i) {
+    writer.Forward(0);
+  }
+  for (int i = 0; i < stage; ++i) {
+    writer.Forward(1);
+    writer.Forward(0);
+  }
+  for (int i = 0; i < behind; ++i) {
+    writer.Forward(1);
+    backward(1);
+  }
+  while (writer.num_forward(1) < microbatches) {
+    if (writer.num_forward(0) < microbatches) {
+      writer.Forward(0);
+    }
+    backward(0);
+    writer.Forward(1);
+    backward(1);
+  }
+  for (int i = 0; i < stage; ++i) {
+    writer.InputBackward(0);
+    writer.InputBackward(1);
+  }
+  for (int i = 0; i < behind; ++i) {
+    backward(0);
+  }
+  while (writer.FinishOldestOf(1) || writer.FinishOldestOf(0)) {
+  }
+  return OnlyExisting(writer.Take(), shape);
 }
 
 // DualPipe (DeepSeek-V3): micro-batches from both ends, forward and backward passes side by side.
@@ -309,62 +293,46 @@ bool HasTwoChunks(PipelineSchedule schedule) {
   return schedule == PipelineSchedule::kZeroBubbleV || schedule == PipelineSchedule::kDualPipe;
 }
 
-Status Refuse(std::string message) {
-  return Fail(Error::Kind::kInvalidInput, std::move(message));
-}
-
 Status CheckChunks(const PipelineShape& shape) {
   if (HasTwoChunks(shape.schedule)) {
-    return shape.chunks == 2 ? Status()
-                             : Refuse(fmt::format("plan.chunks must be 2 for plan.schedule {}, "
-                                                  "which has no other shape, not {}",
-                                                  ScheduleName(shape.schedule), shape.chunks));
+    return shape.chunks == 2
+               ? Status()
+               : Refuse(
+                     "plan.chunks must be 2 for plan.schedule {}, which has no other shape, not {}",
+                     ScheduleName(shape.schedule), shape.chunks);
   }
   if (shape.schedule == PipelineSchedule::kInterleaved) {
     return shape.chunks >= 2 ? Status()
-                             : Refuse(fmt::format("plan.chunks must be 2 or more for plan.schedule "
-                                                  "interleaved, not {}; one chunk is 1f1b",
-                                                  shape.chunks));
+                             : Refuse(
+                                   "plan.chunks must be 2 or more for plan.schedule interleaved, "
+                                   "not {}; one chunk is 1f1b",
+                                   shape.chunks);
   }
   return shape.chunks == 1 ? Status()
-                           : Refuse(fmt::format("plan.chunks must be 1 for plan.schedule {}, not "
-                                                "{}; several chunks need interleaved",
-                                                ScheduleName(shape.schedule), shape.chunks));
+                           : Refuse(
+                                 "plan.chunks must be 1 for plan.schedule {}, not {}; several "
+                                 "chunks need interleaved",
+                                 ScheduleName(shape.schedule), shape.chunks);
 }
 
 Status CheckDualPipe(const PipelineShape& shape) {
   if (shape.stages % 2 != 0) {
     return Refuse(
-        fmt::format("plan.pp must be even for plan.schedule dualpipe, not {}: choose "
-                    "another of the two",
-                    shape.stages));
+        "plan.pp must be even for plan.schedule dualpipe, not {}: choose another of the two",
+        shape.stages);
   }
   if (shape.microbatches % 2 != 0 || shape.microbatches < 2 * shape.stages) {
     return Refuse(
-        fmt::format("plan.schedule dualpipe needs an even number of micro-batches, at least "
-                    "2 · plan.pp = {}, not {}: raise training.global_batch",
-                    2 * shape.stages, shape.microbatches));
+        "plan.schedule dualpipe needs an even number of micro-batches, at least 2 · plan.pp = {}, "
+        "not {}: raise training.global_batch",
+        2 * shape.stages, shape.microbatches);
   }
   return {};
 }
 
-std::vector<PipelineStep> OrderOf(const PipelineShape& shape, int stage) {
-  switch (shape.schedule) {
-    case PipelineSchedule::kGpipe:
-      return GpipeOrder(shape);
-    case PipelineSchedule::k1f1b:
-      return OneForwardOneBackwardOrder(shape, stage);
-    case PipelineSchedule::kInterleaved:
-      return InterleavedOrder(shape, stage);
-    case PipelineSchedule::kZeroBubbleH1:
-      return ZeroBubbleH1Order(shape, stage);
-    case PipelineSchedule::kZeroBubbleV:
-      return ZeroBubbleVOrder(shape, stage);
-    case PipelineSchedule::kDualPipe:
-      return DualPipeOrder(shape, stage);
-  }
-  return {};
-}
+// By PipelineSchedule.
+constexpr std::array kOrders{GpipeOrder,        OneForwardOneBackwardOrder, InterleavedOrder,
+                             ZeroBubbleH1Order, ZeroBubbleVOrder,           DualPipeOrder};
 
 /// Micro-batches of DualPipe enter and leave at both ends: the chain breaks in its middle.
 bool IsBroken(const PipelineShape& shape, int position) {
@@ -389,13 +357,13 @@ PipelineShape ShapeOf(const Plan& plan, int microbatches) {
 
 Status CheckShape(const PipelineShape& shape) {
   if (shape.stages < 1) {
-    return Refuse(fmt::format("plan.pp must be 1 or more, not {}", shape.stages));
+    return Refuse("plan.pp must be 1 or more, not {}", shape.stages);
   }
   if (shape.microbatches < 1) {
     return Refuse(
-        fmt::format("a step must have a micro-batch or more, not {}: raise "
-                    "training.global_batch to training.micro_batch · plan.dp",
-                    shape.microbatches));
+        "a step must have a micro-batch or more, not {}: raise training.global_batch to "
+        "training.micro_batch · plan.dp",
+        shape.microbatches);
   }
   ORRERY_TRY_STATUS(CheckChunks(shape));
   return shape.schedule == PipelineSchedule::kDualPipe ? CheckDualPipe(shape) : Status();
@@ -404,7 +372,7 @@ Status CheckShape(const PipelineShape& shape) {
 Result<std::vector<PipelineStep>> ScheduleOf(const PipelineShape& shape, int stage) {
   ORRERY_TRY_STATUS(CheckShape(shape));
   ORRERY_CHECK(stage >= 0 && stage < shape.stages, "a stage of the pipeline");
-  return OrderOf(shape, stage);
+  return kOrders[static_cast<std::size_t>(shape.schedule)](shape, stage);
 }
 
 int PositionOf(const PipelineShape& shape, int stage, int chunk) {
@@ -443,19 +411,6 @@ std::optional<ChunkPlace> ChunkAfter(const PipelineShape& shape, ChunkPlace plac
     return std::nullopt;
   }
   return PlaceOf(shape, next);
-}
-
-int MostChunksInFlight(const std::vector<PipelineStep>& steps) {
-  int held = 0;
-  int most = 0;
-  for (const PipelineStep& step : steps) {
-    if (step.pass == PipelinePass::kForward) {
-      most = std::max(most, ++held);
-    } else if (step.pass != PipelinePass::kInputBackward) {
-      --held;
-    }
-  }
-  return most;
 }
 
 }  // namespace orrery::workload

@@ -78,8 +78,4 @@ struct ChunkPlace {
 /// The chunk that this one's output goes to; nothing where the loss is computed.
 [[nodiscard]] std::optional<ChunkPlace> ChunkAfter(const PipelineShape& shape, ChunkPlace place);
 
-/// Most micro-batches that a device holds at once, counted in chunks (divide by `chunks`). One is
-/// held from its forward pass to the end of its backward pass, that of the weights included.
-[[nodiscard]] int MostChunksInFlight(const std::vector<PipelineStep>& steps);
-
 }  // namespace orrery::workload

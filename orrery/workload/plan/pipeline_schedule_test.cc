@@ -16,6 +16,20 @@
 namespace orrery::workload {
 namespace {
 
+// Most micro-batches that a device holds at once, counted in chunks.
+int MostChunksInFlight(const std::vector<PipelineStep>& steps) {
+  int held = 0;
+  int most = 0;
+  for (const PipelineStep& step : steps) {
+    if (step.pass == PipelinePass::kForward) {
+      most = std::max(most, ++held);
+    } else if (step.pass != PipelinePass::kInputBackward) {
+      --held;
+    }
+  }
+  return most;
+}
+
 using Steps = std::vector<PipelineStep>;
 
 constexpr PipelineSchedule kAllSchedules[] = {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -112,17 +111,12 @@ struct ContextRanks {
 };
 
 [[nodiscard]] inline ContextRanks ContextRanksOf(const Plan& plan) {
-  switch (plan.context) {
-    case ContextKind::kRing:
-      return {.ulysses = 1, .ring = plan.cp};
-    case ContextKind::kAllGather:
-      return {.ulysses = 1, .ring = 1};
-    case ContextKind::kUlysses:
-      return {.ulysses = plan.cp, .ring = 1};
-    case ContextKind::kUlyssesRing:
-      return {.ulysses = plan.ulysses_ranks, .ring = plan.cp / plan.ulysses_ranks};
-  }
-  return {};
+  const bool has_both = plan.context == ContextKind::kUlyssesRing;
+  const int ulysses = has_both                                ? plan.ulysses_ranks
+                      : plan.context == ContextKind::kUlysses ? plan.cp
+                                                              : 1;
+  const bool has_ring = has_both || plan.context == ContextKind::kRing;
+  return {.ulysses = ulysses, .ring = has_ring ? plan.cp / ulysses : 1};
 }
 
 }  // namespace orrery::workload

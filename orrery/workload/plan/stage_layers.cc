@@ -3,32 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <string>
 
-#include <fmt/core.h>
+#include "orrery/workload/input.h"
 
 namespace orrery::workload {
 namespace {
-
-tl::unexpected<Error> Refuse(std::string message) {
-  return Fail(Error::Kind::kInvalidInput, std::move(message));
-}
 
 /// `count` in equal numbers, what is left over to the first ones.
 std::vector<int> Spread(int count, int parts) {
   std::vector<int> numbers(static_cast<std::size_t>(parts), count / parts);
   std::for_each_n(numbers.begin(), count % parts, [](int& number) { ++number; });
-  return numbers;
-}
-
-/// Where blocks do not divide, the ends count as a block each.
-std::vector<int> SpreadWithEnds(int blocks, int parts) {
-  if (blocks % parts == 0) {
-    return Spread(blocks, parts);
-  }
-  std::vector<int> numbers = Spread(blocks + 2, parts);
-  --numbers.front();
-  --numbers.back();
   return numbers;
 }
 
@@ -65,9 +49,8 @@ Result<std::vector<int>> GivenNumbers(const LayerCut& cut) {
   const auto stages = static_cast<std::size_t>(cut.shape.stages);
   if (given.size() != stages && given.size() != parts) {
     return Refuse(
-        fmt::format("plan.layers_per_stage has {} numbers for {} stages: give one for "
-                    "each of plan.pp",
-                    given.size(), stages));
+        "plan.layers_per_stage has {} numbers for {} stages: give one for each of plan.pp",
+        given.size(), stages);
   }
   if (std::ranges::any_of(given, [](int layers) { return layers < 0; })) {
     return Refuse("plan.layers_per_stage has a number below 0: give 0 or more for each stage");
@@ -75,9 +58,8 @@ Result<std::vector<int>> GivenNumbers(const LayerCut& cut) {
   const int sum = std::accumulate(given.begin(), given.end(), 0);
   if (sum != cut.blocks) {
     return Refuse(
-        fmt::format("plan.layers_per_stage adds up to {} layers and the model has {}: "
-                    "change one number",
-                    sum, cut.blocks));
+        "plan.layers_per_stage adds up to {} layers and the model has {}: change one number", sum,
+        cut.blocks);
   }
   return given.size() == parts ? given : PartsOfStages(cut.shape, given);
 }
@@ -92,11 +74,17 @@ Result<std::vector<int>> NumbersOf(const LayerCut& cut) {
   }
   if (parts > cut.blocks + 2) {
     return Refuse(
-        fmt::format("plan.pp {} with plan.chunks {} makes {} parts of {} layers: lower "
-                    "one of the two",
-                    cut.shape.stages, cut.shape.chunks, parts, cut.blocks));
+        "plan.pp {} with plan.chunks {} makes {} parts of {} layers: lower one of the two",
+        cut.shape.stages, cut.shape.chunks, parts, cut.blocks);
   }
-  return SpreadWithEnds(cut.blocks, parts);
+  if (cut.blocks % parts == 0) {
+    return Spread(cut.blocks, parts);
+  }
+  // Where blocks do not divide, the ends count as a block each.
+  std::vector<int> numbers = Spread(cut.blocks + 2, parts);
+  --numbers.front();
+  --numbers.back();
+  return numbers;
 }
 
 /// As nanotron counts: four square projections and three matrices of the network in a block.

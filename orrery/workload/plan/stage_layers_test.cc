@@ -5,7 +5,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/workload/model/test_models.h"
+#include "orrery/workload/model/models_test.h"
 
 namespace orrery::workload {
 namespace {

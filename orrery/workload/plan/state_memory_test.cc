@@ -1,11 +1,18 @@
-#include "orrery/workload/plan/state_memory.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/round_up.h"
+#include "orrery/workload/plan/activation_memory.h"
+
 namespace orrery::workload {
 namespace {
+
+// What tensor and expert parallelism leave on one rank.
+RankParameters OnRank(const PartParameters& part, const Plan& plan) {
+  return {.dense = DivideUp(part.split, plan.tp) + part.whole,
+          .experts = DivideUp(part.experts, std::int64_t{plan.ep} * plan.expert_tp)};
+}
 
 constexpr std::int64_t kLlama8b = 8'030'261'248;
 
@@ -63,7 +70,7 @@ TEST(StateMemoryTest, PrecisionAndOptimizerDecideTheBytesOfAParameter) {
   Training training;
   training.precision.gradient_bytes = 2;
   EXPECT_EQ(StatesOf(10, Sharding::kReplicated, 1, training).on_gpu(), 160);
-  training.precision = {.compute = kernel::DataType::kFp32, .has_master = false};
+  training.precision = {.compute = DataType::kFp32, .has_master = false};
   EXPECT_EQ(StatesOf(10, Sharding::kReplicated, 1, training),
             (StateBytes{.parameters = 40, .gradients = 40, .optimizer = 80}));
   training.optimizer = OptimizerKind::kSgd;

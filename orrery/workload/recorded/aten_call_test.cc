@@ -1,5 +1,3 @@
-#include "orrery/workload/recorded/aten_call.h"
-
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/kernel/aten.h"
+#include "orrery/workload/recorded/priced_calls.h"
 
 namespace orrery::workload {
 namespace {
@@ -57,7 +56,7 @@ TEST(AtenCallOfNode, TensorsHaveShapesStridesTypesAndPlaces) {
   ASSERT_NE(call.TensorAt(1), nullptr);
   EXPECT_THAT(call.TensorAt(1)->dims, ElementsAre(4, 6));
   EXPECT_THAT(call.TensorAt(1)->strides, ElementsAre(1, 4));
-  EXPECT_EQ(call.TensorAt(1)->type, kernel::DataType::kFp32);
+  EXPECT_EQ(call.TensorAt(1)->type, DataType::kFp32);
   EXPECT_EQ(call.TensorAt(0)->storage, 80);
   EXPECT_TRUE(call.TensorAt(0)->on_gpu);
   EXPECT_FALSE(call.TensorAt(1)->on_gpu);
@@ -93,7 +92,7 @@ TEST(AtenCallOfNode, ListsOfTensorsHaveHoles) {
   ASSERT_EQ(call.TensorsAt(1).size(), 3);
   EXPECT_FALSE(call.TensorsAt(1)[0].is_defined);
   EXPECT_FALSE(call.TensorsAt(1)[1].is_defined);
-  EXPECT_EQ(call.TensorsAt(1)[2].type, kernel::DataType::kInt64);
+  EXPECT_EQ(call.TensorsAt(1)[2].type, DataType::kInt64);
 }
 
 TEST(AtenCallOfNode, NodesWithoutArgumentsAreCallsWithoutThem) {

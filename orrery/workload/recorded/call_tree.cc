@@ -1,7 +1,6 @@
 #include "orrery/workload/recorded/call_tree.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -43,17 +42,8 @@ void NestByTime(std::vector<Call>& calls) {
   }
 }
 
-bool BeginsBefore(const Call& lhs, const Call& rhs) {
-  return std::tuple(lhs.begin_ns, -lhs.duration_ns, lhs.kind) <
-         std::tuple(rhs.begin_ns, -rhs.duration_ns, rhs.kind);
-}
-
 Call RootOf(std::int64_t begin_ns) {
   return {.kind = CallKind::kRoot, .begin_ns = begin_ns};
-}
-
-bool IsBackwardName(std::string_view name) {
-  return name.starts_with("autograd::engine::evaluate_function");
 }
 
 /// Whether a thread is an autograd engine's: it begins with the backward pass, or does little else.
@@ -63,7 +53,8 @@ bool RunsBackward(const Trace& trace, const std::vector<Call>& calls) {
   std::size_t num_calls = 0;
   bool begins_backward = false;
   ForEachChild(std::span(calls), 0, [&](std::uint32_t call) {
-    const bool is_backward = IsBackwardName(trace.Text(calls[call].name));
+    const bool is_backward =
+        trace.Text(calls[call].name).starts_with("autograd::engine::evaluate_function");
     begins_backward |= is_backward && num_calls == 0;
     num_backward += is_backward ? 1 : 0;
     ++num_calls;
@@ -80,64 +71,66 @@ CallTree TreeOf(const Trace& trace, std::vector<ThreadCalls> threads) {
       tree.num_parameters += trace.Text(call.name) == "torch::autograd::AccumulateGrad" ? 1 : 0;
     }
   }
-  std::stable_sort(tree.threads.begin(), tree.threads.end(),
-                   [](const ThreadCalls& lhs, const ThreadCalls& rhs) {
-                     return lhs.calls[1].begin_ns < rhs.calls[1].begin_ns;
-                   });
+  std::ranges::stable_sort(tree.threads, {},
+                           [](const ThreadCalls& thread) { return thread.calls[1].begin_ns; });
   return tree;
 }
 
-void CollectOperators(const Trace& trace, const Window& window, CallsOfThread& calls) {
-  for (RowId row = 0; row < trace.host_ops.size(); ++row) {
-    if (window.Holds(trace.host_ops.begin_ns[row])) {
-      calls[trace.host_ops.track[row]].push_back({.kind = CallKind::kOperator,
-                                                  .name = trace.host_ops.name[row],
-                                                  .row = row,
-                                                  .begin_ns = trace.host_ops.begin_ns[row],
-                                                  .duration_ns = trace.host_ops.duration_ns[row]});
+// Adds the rows of a table that begin in the window, as the kind that `kind_of` gives; nothing
+// leaves a row out.
+template <typename Table, typename KindOf>
+void Collect(const Table& table, const Window& window, const KindOf& kind_of,
+             CallsOfThread& calls) {
+  for (RowId row = 0; row < table.size(); ++row) {
+    if (!window.Holds(table.begin_ns[row])) {
+      continue;
+    }
+    if (const std::optional<CallKind> kind = kind_of(row)) {
+      calls[table.track[row]].push_back({.kind = *kind,
+                                         .name = table.name[row],
+                                         .row = row,
+                                         .begin_ns = table.begin_ns[row],
+                                         .duration_ns = table.duration_ns[row]});
     }
   }
 }
 
-void CollectAnnotations(const Trace& trace, const Window& window, CallsOfThread& calls) {
-  for (RowId row = 0; row < trace.annotations.size(); ++row) {
-    if (trace.annotations.kind[row] == trace::AnnotationKind::kHost &&
-        window.Holds(trace.annotations.begin_ns[row])) {
-      calls[trace.annotations.track[row]].push_back(
-          {.kind = CallKind::kAnnotation,
-           .name = trace.annotations.name[row],
-           .row = row,
-           .begin_ns = trace.annotations.begin_ns[row],
-           .duration_ns = trace.annotations.duration_ns[row]});
-    }
-  }
-}
-
-void CollectRuntimeCalls(const Trace& trace, const Window& window, CallsOfThread& calls) {
-  for (RowId row = 0; row < trace.runtime_calls.size(); ++row) {
-    const std::string_view name = trace.Text(trace.runtime_calls.name[row]);
-    const bool is_launch = IsLaunchName(name);
-    // A driver call inside a runtime call is that call's own work.
-    if ((is_launch || IsSynchronizeName(name)) && trace.runtime_calls.parent[row] == kNoRow &&
-        window.Holds(trace.runtime_calls.begin_ns[row])) {
-      calls[trace.runtime_calls.track[row]].push_back(
-          {.kind = is_launch ? CallKind::kLaunch : CallKind::kSynchronize,
-           .name = trace.runtime_calls.name[row],
-           .row = row,
-           .begin_ns = trace.runtime_calls.begin_ns[row],
-           .duration_ns = trace.runtime_calls.duration_ns[row]});
-    }
-  }
+bool IsSynchronizeName(std::string_view name) {
+  return name == "cudaStreamSynchronize" || name == "cudaDeviceSynchronize" ||
+         name == "cudaEventSynchronize" || name == "hipStreamSynchronize" ||
+         name == "hipDeviceSynchronize" || name == "hipEventSynchronize";
 }
 
 CallTree RecordedStep(const Trace& trace, const Window& window) {
+  using MaybeKind = std::optional<CallKind>;
   CallsOfThread calls_of_thread;
-  CollectOperators(trace, window, calls_of_thread);
-  CollectAnnotations(trace, window, calls_of_thread);
-  CollectRuntimeCalls(trace, window, calls_of_thread);
+  Collect(
+      trace.host_ops, window, [](RowId) { return MaybeKind(CallKind::kOperator); },
+      calls_of_thread);
+  Collect(
+      trace.annotations, window,
+      [&](RowId row) {
+        const bool is_host = trace.annotations.kind[row] == trace::AnnotationKind::kHost;
+        return is_host ? MaybeKind(CallKind::kAnnotation) : std::nullopt;
+      },
+      calls_of_thread);
+  Collect(
+      trace.runtime_calls, window,
+      [&](RowId row) -> MaybeKind {
+        const std::string_view name = trace.Text(trace.runtime_calls.name[row]);
+        if (trace.runtime_calls.parent[row] != kNoRow) {
+          return std::nullopt;  // a driver call inside a runtime call is that call's own work
+        }
+        const MaybeKind wait =
+            IsSynchronizeName(name) ? MaybeKind(CallKind::kSynchronize) : std::nullopt;
+        return IsLaunchName(name) ? MaybeKind(CallKind::kLaunch) : wait;
+      },
+      calls_of_thread);
   std::vector<ThreadCalls> threads;
   for (auto& [track, calls] : calls_of_thread) {
-    std::stable_sort(calls.begin(), calls.end(), BeginsBefore);
+    std::ranges::stable_sort(calls, {}, [](const Call& call) {
+      return std::tuple(call.begin_ns, -call.duration_ns, call.kind);
+    });
     calls.insert(calls.begin(), RootOf(calls.front().begin_ns));
     NestByTime(calls);
     const auto row = static_cast<RowId>(track);
@@ -191,28 +184,16 @@ void AppendSubtree(const Trace& graph, const std::vector<std::vector<RowId>>& ch
   }
 }
 
-bool IsTop(const Trace& graph, RowId node) {
-  const RowId parent = graph.graph_nodes.parent[node];
-  return IsHostNode(graph, node) && (parent == kNoRow || !IsHostNode(graph, parent));
-}
-
 }  // namespace
 
 bool IsLaunchName(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kPrefixes{
-      "cudaLaunchKernel", "cuLaunchKernel",  "cudaMemcpyAsync",
-      "cudaMemsetAsync",  "cudaGraphLaunch", "cudaLaunchCooperativeKernel",
-      "hipLaunchKernel"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+  const auto prefixes = {"cudaLaunchKernel", "cuLaunchKernel",  "cudaMemcpyAsync",
+                         "cudaMemsetAsync",  "cudaGraphLaunch", "cudaLaunchCooperativeKernel",
+                         "hipLaunchKernel"};
+  return std::ranges::any_of(prefixes,
+                             [&](const char* prefix) { return name.starts_with(prefix); }) ||
          name == "hipExtModuleLaunchKernel" || name == "hipModuleLaunchKernel" ||
          name == "hipMemcpyAsync" || name == "hipMemsetAsync";
-}
-
-bool IsSynchronizeName(std::string_view name) {
-  return name == "cudaStreamSynchronize" || name == "cudaDeviceSynchronize" ||
-         name == "cudaEventSynchronize" || name == "hipStreamSynchronize" ||
-         name == "hipDeviceSynchronize" || name == "hipEventSynchronize";
 }
 
 std::vector<CallTree> RecordedSteps(const Trace& recording) {
@@ -235,7 +216,8 @@ CallTree GraphStep(const Trace& graph) {
   const auto children = ChildrenOf(graph);
   std::map<std::int32_t, ThreadCalls> threads;
   for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
-    if (!IsTop(graph, node)) {
+    const RowId parent = graph.graph_nodes.parent[node];
+    if (!IsHostNode(graph, node) || (parent != kNoRow && IsHostNode(graph, parent))) {
       continue;
     }
     ThreadCalls& thread = threads[graph.graph_nodes.thread[node]];

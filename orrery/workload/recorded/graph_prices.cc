@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/statistics.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/work.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/recorded/priced_calls.h"
 
 namespace orrery::workload {
@@ -22,8 +27,10 @@ using trace::Trace;
 /// Large GPUs have their cache in two halves, and what processors of both read is kept in both.
 constexpr double kUsableShareOfCache = 0.5;
 
-Bytes UsableCache(const hardware::Gpu& gpu) {
-  return {std::llround(kUsableShareOfCache * static_cast<double>(gpu.last_level_cache.count))};
+void AddOnce(std::string_view name, std::vector<std::string>& names) {
+  if (std::ranges::find(names, name) == names.end()) {
+    names.emplace_back(name);
+  }
 }
 
 std::int64_t LaunchesOf(const HostModel& host, std::string_view name) {
@@ -44,12 +51,6 @@ std::string LaunchCallOf(const Trace& linked, RowId activity) {
   return call == kNoRow ? "" : std::string(linked.Text(linked.runtime_calls.name[call]));
 }
 
-/// How many launches each node of a priced call makes.
-struct LaunchPlan {
-  std::vector<std::pair<RowId, std::int64_t>> launches_of_node;
-  std::int64_t total = 0;
-};
-
 class GraphPricer {
  public:
   GraphPricer(const Trace& graph, const HostModel& host) : graph_(graph), host_(host) {
@@ -61,14 +62,18 @@ class GraphPricer {
     const std::vector<PricedCall> calls = PricedCalls(graph_);
     const std::vector<kernel::Estimate> cold = Estimate(calls, false, gpu, costs);
     const std::vector<kernel::Estimate> warm = Estimate(calls, true, gpu, costs);
-    const std::vector<double> shares = WarmShares(graph_, calls, UsableCache(gpu));
+    const auto cache = static_cast<double>(gpu.last_level_cache.count);
+    const std::vector<double> shares =
+        WarmShares(graph_, calls, {std::llround(kUsableShareOfCache * cache)});
     FindOwners(calls);
     std::size_t next = 0;
     for (std::size_t index = 0; index < calls.size(); ++index) {
       const PricedCall& call = calls[index];
       double seconds = 0;
       for (std::size_t i = 0; i < call.operators.size(); ++i, ++next) {
-        seconds += (1 - shares[index]) * Count(cold[next]) + shares[index] * warm[next].seconds;
+        ++prices_.summary.operators[static_cast<std::size_t>(cold[next].source)];
+        prices_.summary.extrapolated += cold[next].is_extrapolated ? 1 : 0;
+        seconds += (1 - shares[index]) * cold[next].seconds + shares[index] * warm[next].seconds;
       }
       Note(call);
       AddTasks(call, seconds);
@@ -92,23 +97,13 @@ class GraphPricer {
     return estimates;
   }
 
-  double Count(const kernel::Estimate& estimate) {
-    ++prices_.summary.operators[static_cast<std::size_t>(estimate.source)];
-    prices_.summary.extrapolated += estimate.is_extrapolated ? 1 : 0;
-    return estimate.seconds;
-  }
-
   void Note(const PricedCall& call) {
     ++prices_.summary.calls;
     if (call.meaning != kernel::AtenMeaning::kUnknown) {
       return;
     }
     ++prices_.summary.unknown_calls;
-    std::string name(graph_.Text(graph_.graph_nodes.name[call.node]));
-    if (std::find(prices_.unknown_names.begin(), prices_.unknown_names.end(), name) ==
-        prices_.unknown_names.end()) {
-      prices_.unknown_names.push_back(std::move(name));
-    }
+    AddOnce(graph_.Text(graph_.graph_nodes.name[call.node]), prices_.unknown_names);
   }
 
   // Marks the nodes below each priced call; rows are in order of begin, parents first.
@@ -128,23 +123,22 @@ class GraphPricer {
     }
   }
 
-  [[nodiscard]] LaunchPlan PlanOf(const PricedCall& call) const {
-    LaunchPlan plan;
+  // The node of each launch of a priced call.
+  [[nodiscard]] std::vector<RowId> LaunchingNodes(const PricedCall& call) const {
+    std::vector<RowId> nodes;
+    const auto add = [&](RowId node, std::int64_t launches) {
+      nodes.insert(nodes.end(), static_cast<std::size_t>(std::max<std::int64_t>(launches, 0)),
+                   node);
+    };
     for (const RowId node : members_[call.node]) {
-      const std::int64_t launches = LaunchesOf(host_, graph_.Text(graph_.graph_nodes.name[node]));
-      if (launches > 0) {
-        plan.launches_of_node.emplace_back(node, launches);
-        plan.total += launches;
-      }
+      add(node, LaunchesOf(host_, graph_.Text(graph_.graph_nodes.name[node])));
     }
     const bool is_known =
         host_.Find(HostPart::kLaunches, graph_.Text(graph_.graph_nodes.name[call.node])) != nullptr;
-    const std::int64_t missing = is_known && plan.total > 0 ? 0 : Measured(call) - plan.total;
-    if (missing > 0) {
-      plan.launches_of_node.emplace_back(call.node, missing);
-      plan.total += missing;
+    if (!is_known || nodes.empty()) {
+      add(call.node, Measured(call) - std::ssize(nodes));
     }
-    return plan;
+    return nodes;
   }
 
   // What the operators launched when they were measured; one each where nobody measured.
@@ -160,17 +154,15 @@ class GraphPricer {
     if (call.operators.empty()) {
       return;
     }
-    const LaunchPlan plan = PlanOf(call);
+    const std::vector<RowId> nodes = LaunchingNodes(call);
     const std::int64_t total_ps = std::llround(seconds * 1e12);
     const std::string name = kernel::Text(call.operators.front());
     const std::string launch(LaunchCallOf(call.operators.front()));
-    std::int64_t done = 0;
-    for (const auto& [node, launches] : plan.launches_of_node) {
-      for (std::int64_t i = 0; i < launches; ++i, ++done) {
-        const std::int64_t from_ps = total_ps * done / plan.total;
-        const std::int64_t to_ps = total_ps * (done + 1) / plan.total;
-        prices_.tasks_of_node[node].push_back({to_ps - from_ps, name, launch});
-      }
+    for (std::int64_t i = 0; i < std::ssize(nodes); ++i) {
+      const std::int64_t from_ps = total_ps * i / std::ssize(nodes);
+      const std::int64_t to_ps = total_ps * (i + 1) / std::ssize(nodes);
+      prices_.tasks_of_node[nodes[static_cast<std::size_t>(i)]].push_back(
+          {to_ps - from_ps, name, launch});
     }
   }
 
@@ -179,6 +171,130 @@ class GraphPricer {
   GraphPrices prices_;
   std::vector<RowId> owner_;                 // the priced call that a node belongs to
   std::vector<std::vector<RowId>> members_;  // the nodes of a priced call
+};
+
+using trace::CopyKind;
+
+constexpr std::size_t kMostNamesSaid = 5;
+
+double Seconds(const PricedCall& call, const kernel::CostModel& costs, const hardware::Gpu& gpu) {
+  std::vector<kernel::Estimate> estimates(call.operators.size());
+  costs.Predict(call.operators, gpu, estimates);
+  double seconds = 0;
+  for (const kernel::Estimate& estimate : estimates) {
+    seconds += estimate.seconds;
+  }
+  return seconds;
+}
+
+// Models were learned from different tables and may know a shape on one GPU only; no kernel gains
+// or loses more than so much of what the papers of two generations promise.
+constexpr double kMostBeyondBounds = 3;
+
+/// The least times of a call by a GPU's papers; 0 if they say nothing.
+double BoundSeconds(const PricedCall& call, const hardware::Gpu& gpu) {
+  if (gpu.peak_flops.empty()) {
+    return 0;
+  }
+  double seconds = 0;
+  for (const kernel::Operator& op : call.operators) {
+    seconds += kernel::BoundOf(op, kernel::WorkOf(op), gpu).Seconds();
+  }
+  return seconds;
+}
+
+/// How a ratio was found, and the ratio of times.
+struct Scale {
+  ScaledBy by = ScaledBy::kMemory;
+  double factor = 1;
+};
+
+/// What takes longer the less of something a GPU has.
+double Inverse(Bandwidth from, Bandwidth to) {
+  return from.bytes_per_second > 0 && to.bytes_per_second > 0
+             ? from.bytes_per_second / to.bytes_per_second
+             : 1.0;
+}
+
+class Scaler {
+ public:
+  Scaler(const Trace& recording, const hardware::Gpu& from, const hardware::Gpu& to,
+         const kernel::CostModel& costs)
+      : recording_(recording),
+        from_(from),
+        to_(to),
+        of_operator_(recording.host_ops.size(), std::nullopt) {
+    PriceCalls(kernel::MemoizedCostModel(costs, from), kernel::MemoizedCostModel(costs, to));
+  }
+
+  [[nodiscard]] Scale Of(RowId activity) const {
+    if (recording_.activities.kind[activity] == trace::ActivityKind::kMemcpy) {
+      return OfCopy(recording_.activities.copy_kind[activity]);
+    }
+    const RowId op = recording_.activities.host_op[activity];
+    return op != kNoRow && of_operator_[op] ? *of_operator_[op] : Scale{.factor = MemoryFactor()};
+  }
+
+  [[nodiscard]] std::vector<std::string> TakeUnknownNames() { return std::move(unknown_names_); }
+
+ private:
+  void PriceCalls(const kernel::CostModel& costs_from, const kernel::CostModel& costs_to) {
+    for (const PricedCall& call : PricedOperators(recording_)) {
+      if (call.meaning == kernel::AtenMeaning::kUnknown) {
+        AddOnce(recording_.Text(recording_.host_ops.name[call.node]), unknown_names_);
+      } else {
+        of_operator_[call.node] = OfCall(call, costs_from, costs_to);
+      }
+    }
+    // What a priced call calls is part of it; parents come first.
+    for (RowId op = 0; op < of_operator_.size(); ++op) {
+      const RowId parent = recording_.host_ops.parent[op];
+      if (!of_operator_[op] && parent != kNoRow) {
+        of_operator_[op] = of_operator_[parent];
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<Scale> OfCall(const PricedCall& call,
+                                            const kernel::CostModel& costs_from,
+                                            const kernel::CostModel& costs_to) const {
+    const double bound_from_s = BoundSeconds(call, from_);
+    const double bound_to_s = BoundSeconds(call, to_);
+    const bool has_bounds = bound_from_s > 0 && bound_to_s > 0;
+    const bool run_same_kernels = !from_.generation.empty() && from_.generation == to_.generation;
+    if (has_bounds && run_same_kernels) {
+      return Scale{ScaledBy::kBounds, bound_to_s / bound_from_s};
+    }
+    const double before_s = Seconds(call, costs_from, from_);
+    const double after_s = Seconds(call, costs_to, to_);
+    if (before_s <= 0 || after_s <= 0) {
+      return std::nullopt;
+    }
+    const double factor = after_s / before_s;
+    const double bound = has_bounds ? bound_to_s / bound_from_s : factor;
+    return Scale{ScaledBy::kModels,
+                 std::clamp(factor, bound / kMostBeyondBounds, bound * kMostBeyondBounds)};
+  }
+
+  [[nodiscard]] double MemoryFactor() const { return Inverse(from_.memory, to_.memory); }
+
+  [[nodiscard]] Scale OfCopy(CopyKind kind) const {
+    switch (kind) {
+      case CopyKind::kHostToDevice:
+      case CopyKind::kDeviceToHost:
+        return {ScaledBy::kLinks, Inverse(from_.host_link, to_.host_link)};
+      case CopyKind::kPeerToPeer:
+        return {ScaledBy::kLinks, Inverse(from_.link, to_.link)};
+      default:
+        return {ScaledBy::kMemory, MemoryFactor()};
+    }
+  }
+
+  const Trace& recording_;
+  const hardware::Gpu& from_;
+  const hardware::Gpu& to_;
+  std::vector<std::optional<Scale>> of_operator_;  // HostOps
+  std::vector<std::string> unknown_names_;
 };
 
 }  // namespace
@@ -221,8 +337,7 @@ Result<std::int64_t> AddMeasuredLaunches(const Table& measured, HostModel& model
     const auto text = measured.Text(row, "operator");
     const auto kernels = measured.Number(row, "kernels");
     if (!text || !kernels) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("line {}: no 'operator' or no 'kernels'", row + 2));
+      return Refuse("line {}: no 'operator' or no 'kernels'", row + 2);
     }
     const Result<Operator> op = kernel::ParseOperator(*text);
     if (op) {
@@ -232,16 +347,48 @@ Result<std::int64_t> AddMeasuredLaunches(const Table& measured, HostModel& model
     }
   }
   for (const auto& [name, values] : launches_of_name) {
-    const double median = Median(values);
-    HostCost cost{
-        .typical = median, .mean = Mean(values), .count = static_cast<std::int64_t>(values.size())};
-    constexpr std::array<double, 5> kShares{0.1, 0.25, 0.5, 0.75, 0.9};
-    for (std::size_t i = 0; i < kShares.size(); ++i) {
-      cost.quantiles[i] = Quantile(values, kShares[i]);
-    }
+    HostCost cost = SpreadOf(values);
+    cost.typical = Median(values);
     model.Set(HostPart::kLaunches, name, cost);
   }
   return num_unknown;
+}
+
+std::string RemarkOn(const ScalingSummary& summary) {
+  const ScalingSummary::Share& memory = summary.shares[static_cast<std::size_t>(ScaledBy::kMemory)];
+  std::int64_t total_ns = 0;
+  for (const ScalingSummary::Share& share : summary.shares) {
+    total_ns += share.from_ns;
+  }
+  if (memory.activities == 0 || total_ns == 0) {
+    return "";
+  }
+  const std::size_t num_said = std::min(summary.unknown_names.size(), kMostNamesSaid);
+  const auto said_end = summary.unknown_names.begin() + static_cast<std::ptrdiff_t>(num_said);
+  const std::vector<std::string> said(summary.unknown_names.begin(), said_end);
+  return fmt::format(
+      "{} kernels and copies, {:.1f} % of the recorded GPU time, are scaled by memory bandwidth, "
+      "because their calls are unknown to the models{}{}{}",
+      memory.activities, 100 * static_cast<double>(memory.from_ns) / static_cast<double>(total_ns),
+      said.empty() ? "" : ": ", fmt::join(said, ", "),
+      num_said < summary.unknown_names.size() ? " and others" : "");
+}
+
+ScalingSummary ScaleToGpu(const hardware::Gpu& from, const hardware::Gpu& to,
+                          const kernel::CostModel& costs, Trace& recording) {
+  Scaler scaler(recording, from, to, costs);
+  ScalingSummary summary;
+  for (RowId row = 0; row < recording.activities.size(); ++row) {
+    const Scale scale = scaler.Of(row);
+    std::int64_t& duration_ns = recording.activities.duration_ns[row];
+    ScalingSummary::Share& share = summary.shares[static_cast<std::size_t>(scale.by)];
+    ++share.activities;
+    share.from_ns += duration_ns;
+    duration_ns = std::llround(static_cast<double>(duration_ns) * scale.factor);
+    share.to_ns += duration_ns;
+  }
+  summary.unknown_names = scaler.TakeUnknownNames();
+  return summary;
 }
 
 }  // namespace orrery::workload

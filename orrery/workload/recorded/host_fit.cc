@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,6 @@
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/recorded/profiler_share.h"
 
 namespace orrery::workload {
 namespace {
@@ -66,6 +66,12 @@ class StepSampler {
     return call.begin_ns + call.duration_ns;
   }
 
+  // The profiler's share at the begin of a range, or behind the last call inside of it.
+  [[nodiscard]] static double AroundOf(const Call& range, const Call* last) {
+    return last == nullptr ? ProfilerShareOf(range.kind).inside / 2
+                           : ProfilerShareOf(last->kind).before;
+  }
+
   void AddOperator(std::uint32_t index) {
     const Call& op = calls_[index];
     const Call* previous = nullptr;
@@ -75,32 +81,18 @@ class StepSampler {
       const Call& child = calls_[child_index];
       launches += child.kind == CallKind::kLaunch ? 1 : 0;
       waits += child.kind == CallKind::kSynchronize ? 1 : 0;
-      AddBefore(op, previous, child);
+      const std::int64_t from_ns = previous == nullptr ? op.begin_ns : EndOf(*previous);
+      Add(previous == nullptr ? HostPart::kStart : HostPart::kBetween, op.name,
+          static_cast<double>(child.begin_ns - from_ns),
+          AroundOf(op, previous) + ProfilerShareOf(child.kind).before);
       previous = &child;
     });
-    AddAtEnd(op, previous);
+    const std::int64_t from_ns = previous == nullptr ? op.begin_ns : EndOf(*previous);
+    Add(previous == nullptr ? HostPart::kWhole : HostPart::kEnd, op.name,
+        static_cast<double>(EndOf(op) - from_ns),
+        AroundOf(op, previous) + ProfilerShareOf(op.kind).inside / 2);
     Add(HostPart::kLaunches, op.name, launches, 0);
     Add(HostPart::kWaits, op.name, waits, 0);
-  }
-
-  void AddBefore(const Call& op, const Call* previous, const Call& child) {
-    if (previous == nullptr) {
-      Add(HostPart::kStart, op.name, static_cast<double>(child.begin_ns - op.begin_ns),
-          ProfilerShareOf(op.kind).inside / 2 + ProfilerShareOf(child.kind).before);
-    } else {
-      Add(HostPart::kBetween, op.name, static_cast<double>(child.begin_ns - EndOf(*previous)),
-          ProfilerShareOf(previous->kind).before + ProfilerShareOf(child.kind).before);
-    }
-  }
-
-  void AddAtEnd(const Call& op, const Call* last) {
-    if (last == nullptr) {
-      Add(HostPart::kWhole, op.name, static_cast<double>(op.duration_ns),
-          ProfilerShareOf(op.kind).inside);
-    } else {
-      Add(HostPart::kEnd, op.name, static_cast<double>(EndOf(op) - EndOf(*last)),
-          ProfilerShareOf(last->kind).before + ProfilerShareOf(op.kind).inside / 2);
-    }
   }
 
   // The program's own time between the calls of an annotation or a thread.
@@ -113,8 +105,7 @@ class StepSampler {
       const Call& child = calls_[child_index];
       const bool is_first_of_thread = range.kind == CallKind::kRoot && previous == nullptr;
       if (!is_first_of_thread) {
-        const std::int64_t from_ns = previous == nullptr ? range.begin_ns : EndOf(*previous);
-        AddGap(range, is_list, from_ns, previous == nullptr ? range : *previous, child);
+        AddGap(range, is_list, previous, child);
       }
       previous = &child;
     });
@@ -123,15 +114,13 @@ class StepSampler {
     }
   }
 
-  void AddGap(const Call& range, bool is_list, std::int64_t from_ns, const Call& before,
-              const Call& child) {
+  void AddGap(const Call& range, bool is_list, const Call* previous, const Call& child) {
+    const std::int64_t from_ns = previous == nullptr ? range.begin_ns : EndOf(*previous);
     if (HasBackwardIn(from_ns, child.begin_ns)) {
       return;
     }
     const auto gap_ns = static_cast<double>(child.begin_ns - from_ns);
-    const double events = (&before == &range ? ProfilerShareOf(range.kind).inside / 2
-                                             : ProfilerShareOf(before.kind).before) +
-                          ProfilerShareOf(child.kind).before;
+    const double events = AroundOf(range, previous) + ProfilerShareOf(child.kind).before;
     if (is_backward_ && range.kind == CallKind::kRoot) {
       Add(HostPart::kTurn, StringId::kEmpty, gap_ns, events);
     } else if (is_list) {
@@ -147,9 +136,7 @@ class StepSampler {
       return;
     }
     const auto rest_ns = static_cast<double>(EndOf(range) - from_ns);
-    const double events = last == nullptr ? ProfilerShareOf(range.kind).inside
-                                          : ProfilerShareOf(last->kind).before +
-                                                ProfilerShareOf(range.kind).inside / 2;
+    const double events = AroundOf(range, last) + ProfilerShareOf(range.kind).inside / 2;
     if (is_list) {
       Add(HostPart::kRestInList, range.name, rest_ns / num_parameters(), events / num_parameters());
     } else {
@@ -162,20 +149,11 @@ class StepSampler {
   }
 
   [[nodiscard]] bool HasBackwardIn(std::int64_t begin_ns, std::int64_t end_ns) const {
-    if (is_backward_) {
-      return false;
-    }
-    for (const ThreadCalls& thread : step_.threads) {
-      if (thread.runs_backward) {
-        const auto first = std::lower_bound(
-            thread.calls.begin() + 1, thread.calls.end(), begin_ns,
-            [](const Call& call, std::int64_t at_ns) { return call.begin_ns < at_ns; });
-        if (first != thread.calls.end() && first->begin_ns < end_ns) {
-          return true;
-        }
-      }
-    }
-    return false;
+    return !is_backward_ && std::ranges::any_of(step_.threads, [&](const ThreadCalls& thread) {
+      const auto calls = std::span(thread.calls).subspan(1);
+      const auto first = std::ranges::lower_bound(calls, begin_ns, {}, &Call::begin_ns);
+      return thread.runs_backward && first != calls.end() && first->begin_ns < end_ns;
+    });
   }
 
   const Trace& trace_;
@@ -189,17 +167,6 @@ class StepSampler {
 // and the gap to the one before if it was launched long before that one ended.
 constexpr std::int64_t kClearlyIdleNs = 2'000;
 constexpr std::int64_t kClearlyQueuedNs = 10'000;
-
-// Takes one step apart. Pauses in which another thread runs the backward pass are no cost of the
-// thread that waits, and are left out.
-std::vector<HostSample> SamplesOf(const Trace& recording, const CallTree& step) {
-  std::vector<HostSample> samples;
-  StepSampler sampler(recording, step, samples);
-  for (const ThreadCalls& thread : step.threads) {
-    sampler.AddThread(thread);
-  }
-  return samples;
-}
 
 // The times between launches, streams and kernels of a whole recording: launch_latency and
 // kernel_gap.
@@ -244,20 +211,11 @@ bool HasPace(HostPart part) {
   return !IsCount(part) && part != HostPart::kLaunchLatency && part != HostPart::kKernelGap;
 }
 
-bool IsOperatorPart(HostPart part) {
-  return part == HostPart::kWhole || part == HostPart::kStart || part == HostPart::kBetween ||
-         part == HostPart::kEnd;
-}
-
-/// The mean of the middle half: as calm as a median, and it adds up.
+/// The mean of the middle half: as robust as a median, and it adds up.
 double MiddleMean(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const std::size_t cut = values.size() / 4;
   return Mean(std::span(values).subspan(cut, values.size() - 2 * cut));
-}
-
-double Logarithm(double value) {
-  return std::log(std::max(value, 1.0));
 }
 
 /// A cost of one name on one thread.
@@ -313,15 +271,6 @@ void FitPaces(const std::vector<Observation>& observations, const std::vector<bo
   }
 }
 
-HostCost Spread(std::vector<double> values) {
-  HostCost cost{.mean = Mean(values), .count = static_cast<std::int64_t>(values.size())};
-  constexpr std::array<double, 5> kShares{0.1, 0.25, 0.5, 0.75, 0.9};
-  for (std::size_t i = 0; i < kShares.size(); ++i) {
-    cost.quantiles[i] = Quantile(values, kShares[i]);
-  }
-  return cost;
-}
-
 // Rounds to the resolution of clocks, to keep files small.
 HostCost Rounded(HostCost cost, double parts_of_one) {
   const auto round = [&](double& value) {
@@ -340,7 +289,7 @@ void AddKinds(HostModel& model) {
   std::map<HostModel::Key, std::vector<double>> typical_of_kind;
   for (const auto& [key, cost] : model.entries()) {
     const auto& [part, name] = key;
-    if (IsCount(part) || part == HostPart::kLaunchLatency || part == HostPart::kKernelGap) {
+    if (!HasPace(part)) {
       continue;
     }
     typical_of_kind[{part, std::string(HostModel::kAll)}].push_back(cost.typical);
@@ -351,59 +300,27 @@ void AddKinds(HostModel& model) {
     }
   }
   for (const auto& [key, values] : typical_of_kind) {
-    HostCost cost = Spread(values);
+    HostCost cost = SpreadOf(values);
     cost.typical = cost.quantiles[2];
     model.Set(key.first, key.second, Rounded(cost, 1e1));
   }
 }
 
-}  // namespace
-
-std::size_t HostFit::Add(const trace::Trace& recording) {
-  const std::size_t number = num_recordings_++;
-  const auto add = [&](const HostSample& sample) {
-    const std::string_view text = recording.Text(sample.name);
-    std::string name(text.empty() ? HostModel::kAll : BaseName(text));
-    Cell& cell =
-        cells_[{sample.part, std::move(name)}][2 * number + (sample.on_backward_thread ? 1 : 0)];
-    cell.values.push_back(sample.value);
-    cell.events += sample.events;
-  };
-  for (const CallTree& step : RecordedSteps(recording)) {
-    for (const HostSample& sample : SamplesOf(recording, step)) {
-      add(sample);
-    }
-  }
-  for (const HostSample& sample : DeviceSamplesOf(recording)) {
-    add(sample);
-  }
-  for (auto& [key, cells] : cells_) {
-    for (auto& [thread, cell] : cells) {
-      cell.typical = thread / 2 == number ? MiddleMean(cell.values) : cell.typical;
-    }
-  }
-  return number;
-}
-
-namespace {
-
 bool IsIn(const std::vector<std::size_t>& list, std::size_t number) {
-  return std::find(list.begin(), list.end(), number) != list.end();
+  return std::ranges::find(list, number) != list.end();
 }
 
 /// The pace that a quarter of the observed threads reach.
 double PaceToModel(const std::vector<Observation>& observations, const Paces& paces) {
-  std::vector<bool> is_used(paces.pace_of_thread.size(), false);
+  std::set<std::size_t> threads;
   for (const Observation& seen : observations) {
-    is_used[seen.thread] = true;
+    threads.insert(seen.thread);
   }
   std::vector<double> used;
-  for (std::size_t thread = 0; thread < is_used.size(); ++thread) {
-    if (is_used[thread]) {
-      used.push_back(paces.pace_of_thread[thread]);
-    }
+  for (const std::size_t thread : threads) {
+    used.push_back(paces.pace_of_thread[thread]);
   }
-  std::sort(used.begin(), used.end());
+  std::ranges::sort(used);
   return used.empty()
              ? 0.0
              : used[static_cast<std::size_t>(static_cast<double>(used.size() - 1) * kPaceQuantile)];
@@ -423,6 +340,32 @@ Paces FitAll(const std::vector<Observation>& observations, const std::vector<boo
 
 }  // namespace
 
+std::size_t HostFit::Add(const trace::Trace& recording) {
+  const std::size_t number = num_recordings_++;
+  const auto add = [&](const HostSample& sample) {
+    const std::string_view text = recording.Text(sample.name);
+    std::string name(text.empty() ? HostModel::kAll : BaseName(text));
+    Cell& cell =
+        cells_[{sample.part, std::move(name)}][2 * number + (sample.on_backward_thread ? 1 : 0)];
+    cell.values.push_back(sample.value);
+    cell.events += sample.events;
+  };
+  std::vector<HostSample> samples;
+  for (const CallTree& step : RecordedSteps(recording)) {
+    StepSampler sampler(recording, step, samples);
+    std::ranges::for_each(step.threads,
+                          [&](const ThreadCalls& thread) { sampler.AddThread(thread); });
+  }
+  std::ranges::for_each(samples, add);
+  std::ranges::for_each(DeviceSamplesOf(recording), add);
+  for (auto& [key, cells] : cells_) {
+    for (auto& [thread, cell] : cells) {
+      cell.typical = thread / 2 == number ? MiddleMean(cell.values) : cell.typical;
+    }
+  }
+  return number;
+}
+
 HostModel HostFit::Fit(const Options& options) const {
   std::vector<Observation> observations;
   std::vector<bool> tells_pace;
@@ -430,7 +373,7 @@ HostModel HostFit::Fit(const Options& options) const {
     std::size_t num_cells = 0;
     for (const auto& [thread, cell] : cells) {
       if (!IsIn(options.without, thread / 2)) {
-        observations.push_back({tells_pace.size(), thread, Logarithm(cell.typical),
+        observations.push_back({tells_pace.size(), thread, std::log(std::max(cell.typical, 1.0)),
                                 cell.typical * static_cast<double>(cell.values.size())});
         ++num_cells;
       }
@@ -484,7 +427,7 @@ HostCost HostFit::CostOf(HostPart part, const CellOfThread& cells, const Options
   if (added.empty()) {
     return {};
   }
-  HostCost cost = options.with_spread ? Spread(values) : HostCost{};
+  HostCost cost = options.with_spread ? SpreadOf(values) : HostCost{};
   cost.recordings = static_cast<std::int64_t>(added.size());
   cost.typical = HasPace(part) ? Mean(added) : Mean(typical);
   return cost;

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "orrery/trace/trace.h"
@@ -32,8 +29,6 @@ class HostFit {
   };
 
   [[nodiscard]] HostModel Fit(const Options& options) const;
-
-  [[nodiscard]] std::size_t num_recordings() const { return num_recordings_; }
 
  private:
   struct Cell {

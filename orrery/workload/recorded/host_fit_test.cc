@@ -9,7 +9,7 @@
 #include "orrery/base/csv.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/recorded.h"
-#include "orrery/workload/recorded/test_recordings.h"
+#include "orrery/workload/recorded/recordings_test.h"
 
 namespace orrery::workload {
 namespace {

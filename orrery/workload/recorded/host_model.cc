@@ -3,16 +3,16 @@
 #include <cmath>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include "orrery/base/check.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/statistics.h"
 #include "orrery/workload/embedded_host.h"
+#include "orrery/workload/input.h"
 
 namespace orrery::workload {
 namespace {
 
-constexpr std::array<std::string_view, kNumHostParts> kPartNames{
+constexpr std::array<std::string_view, 15> kPartNames{
     "whole", "start",          "between",   "end",          "launch", "synchronize",
     "gap",   "gap_in_list",    "rest",      "rest_in_list", "turn",   "launches",
     "waits", "launch_latency", "kernel_gap"};
@@ -21,11 +21,6 @@ constexpr std::array<std::string_view, kNumHostParts> kPartNames{
 constexpr std::string_view kProfilerCost = "profiler_cost";
 
 constexpr std::array<std::string_view, 5> kQuantileColumns{"p10", "p25", "p50", "p75", "p90"};
-
-bool IsOperatorPart(HostPart part) {
-  return part == HostPart::kWhole || part == HostPart::kStart || part == HostPart::kBetween ||
-         part == HostPart::kEnd;
-}
 
 void AddRow(Table& table, std::string_view part, const std::string& name, const HostCost& cost) {
   const std::size_t row = table.AddRow();
@@ -44,8 +39,7 @@ void AddRow(Table& table, std::string_view part, const std::string& name, const 
 Result<HostCost> CostOf(const Table& table, std::size_t row) {
   const auto typical = table.Number(row, "typical");
   if (!typical || !std::isfinite(*typical) || *typical < 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("line {}: 'typical' must be a number that is not negative", row + 2));
+    return Refuse("line {}: 'typical' must be a number that is not negative", row + 2);
   }
   HostCost cost{.typical = *typical};
   for (std::size_t i = 0; i < kQuantileColumns.size(); ++i) {
@@ -59,17 +53,13 @@ Result<HostCost> CostOf(const Table& table, std::size_t row) {
 
 }  // namespace
 
-std::string_view HostPartName(HostPart part) {
-  return kPartNames[static_cast<std::size_t>(part)];
-}
-
-std::optional<HostPart> FindHostPart(std::string_view name) {
-  for (std::size_t i = 0; i < kPartNames.size(); ++i) {
-    if (kPartNames[i] == name) {
-      return static_cast<HostPart>(i);
-    }
+HostCost SpreadOf(const std::vector<double>& values) {
+  HostCost cost{.mean = Mean(values), .count = static_cast<std::int64_t>(values.size())};
+  constexpr std::array<double, 5> kShares{0.1, 0.25, 0.5, 0.75, 0.9};
+  for (std::size_t i = 0; i < kShares.size(); ++i) {
+    cost.quantiles[i] = Quantile(values, kShares[i]);
   }
-  return std::nullopt;
+  return cost;
 }
 
 void HostModel::Set(HostPart part, std::string name, const HostCost& cost) {
@@ -119,9 +109,7 @@ HostModel WithMeans(const HostModel& model) {
   HostModel means = model;
   for (const auto& [key, cost] : model.entries()) {
     const auto& [part, name] = key;
-    const bool is_number = part == HostPart::kLaunches || part == HostPart::kWaits;
-    const bool is_of_device = part == HostPart::kLaunchLatency || part == HostPart::kKernelGap;
-    if (!is_number && !is_of_device && !name.starts_with(HostModel::kAll) && cost.count > 0) {
+    if (part < HostPart::kLaunches && !name.starts_with(HostModel::kAll) && cost.count > 0) {
       HostCost mean = cost;
       mean.typical = cost.mean;
       means.Set(part, name, mean);
@@ -145,7 +133,7 @@ Table HostTable(const HostModel& model) {
   profiler.quantiles.fill(model.profiler_cost_ns);
   AddRow(table, kProfilerCost, std::string(HostModel::kAll), profiler);
   for (const auto& [key, cost] : model.entries()) {
-    AddRow(table, HostPartName(key.first), key.second, cost);
+    AddRow(table, kPartNames[static_cast<std::size_t>(key.first)], key.second, cost);
   }
   return table;
 }
@@ -153,8 +141,7 @@ Table HostTable(const HostModel& model) {
 Result<HostModel> HostModelOf(const Table& table) {
   for (const std::string_view column : {"part", "name", "typical"}) {
     if (!table.FindColumn(column)) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("line 1: no column '{}'; `orrery fit host` writes the file", column));
+      return Refuse("line 1: no column '{}'; `orrery fit host` writes the file", column);
     }
   }
   HostModel model;
@@ -165,12 +152,12 @@ Result<HostModel> HostModelOf(const Table& table) {
       model.profiler_cost_ns = cost.typical;
       continue;
     }
-    const std::optional<HostPart> part = FindHostPart(part_name);
-    if (!part) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("line {}: no such part of the host: {}", row + 2, part_name));
+    const auto part = std::ranges::find(kPartNames, part_name);
+    if (part == kPartNames.end()) {
+      return Refuse("line {}: no such part of the host: {}", row + 2, part_name);
     }
-    model.Set(*part, std::string(table.Text(row, "name").value_or("")), cost);
+    model.Set(static_cast<HostPart>(part - kPartNames.begin()),
+              std::string(table.Text(row, "name").value_or("")), cost);
   }
   return model;
 }

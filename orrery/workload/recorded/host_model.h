@@ -1,10 +1,8 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,11 +32,6 @@ enum class HostPart : std::uint8_t {
   kKernelGap,      // between two kernels when the queue is full
 };
 
-inline constexpr std::size_t kNumHostParts = static_cast<std::size_t>(HostPart::kKernelGap) + 1;
-
-[[nodiscard]] std::string_view HostPartName(HostPart part);
-[[nodiscard]] std::optional<HostPart> FindHostPart(std::string_view name);
-
 /// How one cost is spread. Times in nanoseconds, the profiler's share removed.
 struct HostCost {
   double typical = 0;                    // what a prediction uses
@@ -49,6 +42,14 @@ struct HostCost {
 
   bool operator==(const HostCost&) const = default;
 };
+
+/// The mean, the count and the quantiles of some values.
+[[nodiscard]] HostCost SpreadOf(const std::vector<double>& values);
+
+/// Whether a part is an operator's own time.
+[[nodiscard]] constexpr bool IsOperatorPart(HostPart part) {
+  return part <= HostPart::kEnd;
+}
 
 /// Which entry answered, best first.
 enum class HostCostSource : std::uint8_t {

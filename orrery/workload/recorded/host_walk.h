@@ -1,9 +1,13 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/trace/trace.h"
@@ -70,13 +74,33 @@ class HostWalk {
   };
 
   /// `turns` are the orders in which the backward pass's calls begin; empty for its own thread.
-  void Walk(const ThreadCalls& thread, std::span<const std::int64_t> turns);
+  void Walk(const ThreadCalls& thread, std::span<const std::int64_t> turns) {
+    Program& program = result_.recorded.program;
+    lane_ = program.lanes.Append({.kind = LaneKind::kHostThread, .number = thread.thread});
+    calls_ = thread.calls;
+    turns_ = turns;
+    is_backward_ = thread.runs_backward;
+    for (std::uint32_t index = 0; index < calls_.size(); ++index) {
+      while (!open_.empty() && open_.back().end <= index) {
+        Leave();
+      }
+      Enter(index);
+    }
+    while (!open_.empty()) {
+      Leave();
+    }
+    NoteTurns(std::numeric_limits<std::int64_t>::max());
+  }
 
   [[nodiscard]] const std::vector<TopCall>& top_calls() const { return top_calls_; }
 
   [[nodiscard]] const std::vector<Pause>& pauses() const { return pauses_; }
 
  private:
+  // The launch whose cost stands for all where a graph does not say how work is launched.
+  static constexpr std::string_view kUsualLaunch = "cudaLaunchKernel";
+  static constexpr std::string_view kUsualWait = "cudaStreamSynchronize";
+
   struct Frame {
     std::uint32_t call = 0;
     std::uint32_t end = 0;
@@ -87,25 +111,206 @@ class HostWalk {
     CallWork work = {};
   };
 
-  void Enter(std::uint32_t index);
-  void EnterChild(std::uint32_t index);
-  void Open(std::uint32_t index);
-  void Leave();
-  void LeaveOperator(Frame& frame);
-  void LeaveAnnotation(const Frame& frame);
-  void NoteTurns(std::int64_t order);
-  void AddGap(const Frame& parent, const Call& call);
-  void AddOwn(const Frame& frame, HostPart part);
-  void AddLaunch(std::string_view name, double cost_ns, std::span<const QueuedKernel> kernels);
-  void AddWait(std::int64_t order, StringId name, RowId call, double cost_ns);
-  void AddHost(HostPart part, std::string_view name, bool launches, double times = 1);
-  TaskId AddTask(TaskKind kind, double duration_ns, StringId name);
-  [[nodiscard]] double LaunchCost(std::uint32_t index);
-  [[nodiscard]] double WaitCost(std::uint32_t index) const;
-  [[nodiscard]] double UsualWaitCost() const;
-  [[nodiscard]] double Cost(HostPart part, std::string_view name, bool launches);
-  [[nodiscard]] bool LaunchesItself(std::uint32_t index) const;
-  [[nodiscard]] double num_parameters() const;
+  void Enter(std::uint32_t index) {
+    const Call& call = calls_[index];
+    if (call.kind == CallKind::kRoot) {
+      open_.push_back({.call = index, .end = index + 1 + call.num_descendants});
+      return;
+    }
+    NoteTurns(call.begin_ns);
+    if (open_.size() == 1) {
+      top_calls_.push_back({.order = call.begin_ns});
+    }
+    EnterChild(index);
+    if (call.kind == CallKind::kLaunch) {
+      const double cost_ns = costs_ != nullptr
+                                 ? costs_->own_ns[index]
+                                 : Cost(HostPart::kLaunch, trace_.Text(call.name), true);
+      AddLaunch(trace_.Text(call.name), cost_ns, work_(call).kernels);
+    } else if (call.kind == CallKind::kSynchronize) {
+      AddWait(call.begin_ns, call.name, call.row,
+              costs_ != nullptr ? costs_->own_ns[index] : UsualWaitCost());
+    } else {
+      Open(index);
+    }
+  }
+
+  // What the caller does before it makes a call.
+  void EnterChild(std::uint32_t index) {
+    Frame& parent = open_.back();
+    if (costs_ != nullptr) {
+      AddTask(TaskKind::kHost, costs_->before_ns[index], StringId::kEmpty);
+    } else if (calls_[parent.call].kind == CallKind::kOperator) {
+      AddOwn(parent, parent.num_calls == 0 ? HostPart::kStart : HostPart::kBetween);
+    } else {
+      AddGap(parent, calls_[index]);
+    }
+    ++parent.num_calls;
+  }
+
+  void Open(std::uint32_t index) {
+    const Call& call = calls_[index];
+    Program& program = result_.recorded.program;
+    const CallId row = program.calls.Append(
+        {.name = program.strings.Intern(trace_.Text(call.name)),
+         .lane = lane_,
+         .parent = open_.back().row,
+         .is_annotation = static_cast<std::uint8_t>(call.kind == CallKind::kAnnotation ? 1 : 0)});
+    Frame frame{.call = index, .end = index + 1 + call.num_descendants, .row = row};
+    if (call.kind == CallKind::kAnnotation) {
+      frame.walks_list =
+          IsListWalk(trace_.Text(call.name), NumChildren(calls_, index), step_.num_parameters);
+    }
+    if (call.kind == CallKind::kOperator) {
+      ++result_.recorded.coverage.operators;
+      frame.work = work_(call);
+      frame.launches = !frame.work.kernels.empty();
+      ForEachChild(calls_, index, [&](std::uint32_t child) {
+        frame.launches |= calls_[child].kind == CallKind::kLaunch;
+      });
+    }
+    open_.push_back(std::move(frame));
+  }
+
+  void Leave() {
+    Frame& frame = open_.back();
+    if (costs_ != nullptr && calls_[frame.call].kind != CallKind::kRoot) {
+      AddTask(TaskKind::kHost, costs_->own_ns[frame.call], StringId::kEmpty);
+    } else if (calls_[frame.call].kind == CallKind::kOperator) {
+      LeaveOperator(frame);
+    } else if (calls_[frame.call].kind == CallKind::kAnnotation) {
+      LeaveAnnotation(frame);
+    }
+    const CallId row = frame.row;
+    open_.pop_back();
+    if (row != kNone) {
+      Calls& calls = result_.recorded.program.calls;
+      const CallId parent = calls.parent[row];
+      if (parent != kNone && calls.first_task[row] != kNone) {
+        calls.first_task[parent] = std::min(calls.first_task[parent], calls.first_task[row]);
+        calls.last_task[parent] = last_task_;
+      }
+    }
+  }
+
+  void LeaveOperator(Frame& frame) {
+    for (QueuedKernel& kernel : frame.work.kernels) {
+      AddOwn(frame, frame.num_calls == 0 ? HostPart::kStart : HostPart::kBetween);
+      ++frame.num_calls;
+      const std::string_view launch =
+          kernel.task.launch.empty() ? kUsualLaunch : std::string_view(kernel.task.launch);
+      AddLaunch(launch, Cost(HostPart::kLaunch, launch, true), {&kernel, 1});
+    }
+    if (frame.work.waits) {
+      AddWait(calls_[frame.call].begin_ns, StringId::kEmpty, kNone, UsualWaitCost());
+      ++frame.num_calls;
+    }
+    AddOwn(frame, frame.num_calls == 0 ? HostPart::kWhole : HostPart::kEnd);
+  }
+
+  void LeaveAnnotation(const Frame& frame) {
+    const std::string_view name = BaseName(trace_.Text(calls_[frame.call].name));
+    if (frame.walks_list) {
+      AddHost(HostPart::kRestInList, name, false, num_parameters());
+    } else {
+      AddHost(HostPart::kRest, name, false);
+    }
+  }
+
+  // If calls of the backward pass begin before `order`, this thread pauses for them.
+  void NoteTurns(std::int64_t order) {
+    std::size_t num_turns = 0;
+    while (num_turns < turns_.size() && turns_[num_turns] < order) {
+      ++num_turns;
+    }
+    if (num_turns == 0) {
+      return;
+    }
+    pauses_.push_back(
+        {.order_begin = turns_.front(), .order_end = turns_[num_turns - 1], .before = last_task_});
+    is_paused_ = true;
+    turns_ = turns_.subspan(num_turns);
+  }
+
+  void AddGap(const Frame& parent, const Call& call) {
+    const Call& range = calls_[parent.call];
+    const std::string_view name = BaseName(trace_.Text(call.name));
+    if (range.kind == CallKind::kRoot) {
+      if (parent.num_calls > 0) {
+        AddHost(is_backward_ ? HostPart::kTurn : HostPart::kGap,
+                is_backward_ ? HostModel::kAll : name, false);
+      }
+    } else if (parent.walks_list) {
+      AddHost(HostPart::kGapInList, name, false, num_parameters());
+    } else {
+      AddHost(HostPart::kGap, name, false);
+    }
+  }
+
+  void AddOwn(const Frame& frame, HostPart part) {
+    AddHost(part, BaseName(trace_.Text(calls_[frame.call].name)), frame.launches);
+  }
+
+  void AddLaunch(std::string_view name, double cost_ns, std::span<const QueuedKernel> kernels) {
+    Program& program = result_.recorded.program;
+    const TaskId task = AddTask(TaskKind::kLaunch, cost_ns, program.strings.Intern(name));
+    ++result_.recorded.coverage.launches;
+    for (const QueuedKernel& kernel : kernels) {
+      result_.kernels.push_back(kernel);
+      result_.kernels.back().launch = task;
+    }
+  }
+
+  void AddWait(std::int64_t order, StringId name, RowId call, double cost_ns) {
+    const std::string_view text = name == StringId::kEmpty ? kUsualWait : trace_.Text(name);
+    const TaskId task =
+        AddTask(TaskKind::kSynchronize, cost_ns, result_.recorded.program.strings.Intern(text));
+    ++result_.recorded.coverage.waits;
+    result_.waits.push_back({order, task, call});
+  }
+
+  void AddHost(HostPart part, std::string_view name, bool launches, double times = 1) {
+    AddTask(TaskKind::kHost, Cost(part, name, launches) * times, StringId::kEmpty);
+  }
+
+  TaskId AddTask(TaskKind kind, double duration_ns, StringId name) {
+    Program& program = result_.recorded.program;
+    const CallId call = open_.empty() ? kNone : open_.back().row;
+    const TaskId task = program.tasks.Append({.lane = lane_,
+                                              .kind = kind,
+                                              .duration_ps = std::llround(duration_ns * 1000),
+                                              .name = name,
+                                              .call = call});
+    if (call != kNone) {
+      program.calls.first_task[call] = std::min(program.calls.first_task[call], task);
+      program.calls.last_task[call] = task;
+    }
+    if (!top_calls_.empty()) {
+      top_calls_.back().first = std::min(top_calls_.back().first, task);
+      top_calls_.back().last = task;
+    }
+    if (is_paused_) {
+      pauses_.back().after = task;
+      is_paused_ = false;
+    }
+    last_task_ = task;
+    return task;
+  }
+
+  [[nodiscard]] double UsualWaitCost() const {
+    const HostCost* cost = host_.Find(HostPart::kSynchronize, HostModel::kAll);
+    return cost == nullptr ? 0 : cost->typical;
+  }
+
+  [[nodiscard]] double Cost(HostPart part, std::string_view name, bool launches) {
+    const HostAnswer answer = host_.Get(part, name, launches);
+    ++result_.recorded.coverage.lookups[static_cast<std::size_t>(answer.source)];
+    return answer.value;
+  }
+
+  [[nodiscard]] double num_parameters() const {
+    return static_cast<double>(std::max<std::int64_t>(1, step_.num_parameters));
+  }
 
   const trace::Trace& trace_;
   const CallTree& step_;

@@ -1,5 +1,3 @@
-#include "orrery/workload/recorded/other_gpu.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,8 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/run.h"
-#include "orrery/kernel/shipped_models.h"
+#include "orrery/kernel/model_set.h"
 #include "orrery/trace/finish.h"
+#include "orrery/workload/recorded/graph_prices.h"
 
 namespace orrery::workload {
 namespace {

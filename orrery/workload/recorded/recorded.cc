@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/row_index.h"
-#include "orrery/workload/recorded/aten_call.h"
+#include "orrery/workload/input.h"
+#include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_walk.h"
-#include "orrery/workload/recorded/recorded_communications.h"
+#include "orrery/workload/recorded/priced_calls.h"
 #include "orrery/workload/recorded/stream_filler.h"
 
 namespace orrery::workload {
@@ -97,7 +101,7 @@ RecordedProgram Build(const Trace& trace, const CallTree& step, const HostPrices
       LinkPause(pause, calls, result.recorded.program);
     }
   }
-  StreamFiller(host.model, communications, waits, result).Fill();
+  FillStreams(host.model, communications, waits, result);
   const HostCost* latency = host.model.Find(HostPart::kLaunchLatency, HostModel::kAll);
   result.recorded.program.launch_latency_ps =
       latency == nullptr ? 0 : std::llround(latency->typical * 1000);
@@ -125,6 +129,74 @@ bool ReadsBack(const Trace& graph, RowId node) {
   const bool is_reading = name == "aten::_local_scalar_dense" || name == "aten::nonzero" ||
                           name == "aten::masked_select" || name == "aten::_unique2";
   return is_reading && IsOnGpu(CallOfNode(graph, node).TensorAt(0));
+}
+
+// The members of groups according to the files, by the key of the group.
+using MembersOfKey = std::map<std::string, std::vector<Rank>, std::less<>>;
+
+void CollectMembers(const trace::Trace& graph, std::size_t num_ranks, MembersOfKey& members) {
+  for (RowId group = 0; group < graph.process_groups.size(); ++group) {
+    const auto found = trace::IdentifyGroup(graph, group, false);
+    const bool is_whole =
+        found && !found->members.empty() &&
+        std::all_of(found->members.begin(), found->members.end(), [&](std::int32_t rank) {
+          return rank >= 0 && static_cast<std::size_t>(rank) < num_ranks;
+        });
+    if (is_whole) {
+      members.try_emplace(found->key, found->members.begin(), found->members.end());
+    }
+  }
+}
+
+// Lets the main thread begin later: its first task takes that much longer.
+void DelayBegin(std::int64_t begin_ps, Program& program) {
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (program.lanes.kind[program.tasks.lane[task]] == LaneKind::kHostThread) {
+      program.tasks.duration_ps[task] += begin_ps;
+      return;
+    }
+  }
+}
+
+void JoinGroups(const MembersOfKey& members_of_key, Ensemble& ensemble) {
+  const Program& first = ensemble.programs.front();
+  ensemble.SetRoles(static_cast<std::uint32_t>(first.roles.size()));
+  for (std::uint32_t role = 0; role < ensemble.num_roles; ++role) {
+    const auto named = members_of_key.find(first.RoleName(role));
+    std::vector<Rank> members;
+    if (named != members_of_key.end()) {
+      members = named->second;
+    } else {
+      for (Rank rank = 0; rank < ensemble.programs.size(); ++rank) {
+        const auto& roles = ensemble.programs[rank].communications.role;
+        if (std::ranges::find(roles, role) != roles.end()) {
+          members.push_back(rank);
+        }
+      }
+    }
+    if (members.size() >= 2) {
+      ensemble.AddGroup(members, role);
+    }
+  }
+}
+
+bool IsSimulated(CollectiveKind kind) {
+  return (kind >= CollectiveKind::kAllReduce && kind <= CollectiveKind::kReduce) ||
+         kind == CollectiveKind::kBarrier;
+}
+
+/// The full side.
+std::int64_t BytesOf(const Trace& graph, RowId row) {
+  const bool is_gather = graph.collectives.kind[row] == CollectiveKind::kAllGather;
+  const std::int64_t in = graph.collectives.in_bytes[row];
+  const std::int64_t out = graph.collectives.out_bytes[row];
+  return std::max<std::int64_t>(is_gather ? std::max(in, out) : (in >= 0 ? in : out), 0);
+}
+
+void AddStorage(const kernel::AtenTensor& tensor, std::vector<std::int64_t>& storages) {
+  if (tensor.is_defined && tensor.on_gpu && tensor.storage) {
+    storages.push_back(*tensor.storage);
+  }
 }
 
 }  // namespace
@@ -178,6 +250,91 @@ RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const H
     return found;
   };
   return Build(graph, step, {host}, work, CommunicationStreams::kOfTheirGroup, {});
+}
+
+Result<RecordedEnsemble> EnsembleOfGraphs(std::span<const RankGraph> ranks, const HostModel& host) {
+  if (ranks.empty()) {
+    return Refuse("a job has at least one execution trace");
+  }
+  RecordedEnsemble result;
+  MembersOfKey members;
+  for (Rank rank = 0; rank < ranks.size(); ++rank) {
+    const trace::Trace& graph = *ranks[rank].graph;
+    if (graph.graph_nodes.empty()) {
+      return Refuse("rank {} has no execution trace", rank);
+    }
+    const auto communications = CommunicationsOf(graph, result.problems);
+    const PriceNode price = WithCommunications(communications, ranks[rank].price);
+    RecordedProgram recorded = ProgramOfGraph(graph, GraphStep(graph), host, price);
+    DelayBegin(ranks[rank].begin_ps, recorded.program);
+    CollectMembers(graph, ranks.size(), members);
+    result.coverage_of_rank.push_back(recorded.coverage);
+    result.ensemble.programs.push_back(std::move(recorded.program));
+    result.ensemble.AddRank(rank, rank);
+  }
+  UniteGroupRoles(result.ensemble.programs);
+  JoinGroups(members, result.ensemble);
+  return result;
+}
+
+std::map<RowId, RecordedCommunication> CommunicationsOf(const Trace& graph,
+                                                        trace::ProblemLog& problems) {
+  std::map<RowId, RecordedCommunication> communications;
+  for (RowId row = 0; row < graph.collectives.size(); ++row) {
+    const RowId node = graph.collectives.graph_node[row];
+    const CollectiveKind kind = graph.collectives.kind[row];
+    if (node == kNoRow || !IsSimulated(kind)) {
+      problems.Loss(node == kNoRow ? "collectives without a node in the execution trace"
+                                   : "messages and collectives of an unsupported kind",
+                    1, graph.Text(graph.collectives.name[row]));
+      continue;
+    }
+    const DataType type = graph.collectives.data_type[row];
+    const RowId group = graph.collectives.group[row];
+    const auto found = group == kNoRow ? std::nullopt : trace::IdentifyGroup(graph, group, false);
+    const std::string role = found ? found->key : "all";
+    communications.emplace(
+        node,
+        RecordedCommunication{.role = role,
+                              .dimension = role.substr(0, role.find(' ')),
+                              .kind = kind,
+                              .bytes = BytesOf(graph, row),
+                              .element = type == DataType::kUnknown ? DataType::kFp32 : type});
+  }
+  return communications;
+}
+
+PriceNode WithCommunications(const std::map<RowId, RecordedCommunication>& communications,
+                             const PriceNode& price) {
+  return [&communications, &price](RowId node) {
+    const auto found = communications.find(node);
+    if (found == communications.end()) {
+      return price(node);
+    }
+    DeviceTask task{.name = std::string(CollectiveKindName(found->second.kind))};
+    task.communication = found->second;
+    return std::vector<DeviceTask>{std::move(task)};
+  };
+}
+
+std::vector<std::int64_t> TouchedStorages(const Trace& graph, RowId node) {
+  const kernel::AtenCall call = CallOfNode(graph, node);
+  std::vector<std::int64_t> storages;
+  for (const kernel::AtenTensor* input : call.InputTensors()) {
+    AddStorage(*input, storages);
+  }
+  for (const kernel::AtenTensor& output : call.outputs) {
+    AddStorage(output, storages);
+  }
+  return storages;
+}
+
+std::vector<std::int64_t> WrittenStorages(const Trace& graph, RowId node) {
+  std::vector<std::int64_t> storages;
+  for (const kernel::AtenTensor& output : CallOfNode(graph, node).outputs) {
+    AddStorage(output, storages);
+  }
+  return storages.empty() ? TouchedStorages(graph, node) : storages;
 }
 
 }  // namespace orrery::workload

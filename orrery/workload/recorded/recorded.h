@@ -3,12 +3,17 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/collective/request.h"
+#include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
@@ -18,13 +23,14 @@ namespace orrery::workload {
 
 /// Communication of a call with other ranks.
 struct RecordedCommunication {
-  std::string role = {};  // the group, as all its members call it
-  collective::CollectiveKind kind = collective::CollectiveKind::kAllReduce;
+  std::string role = {};       // the group, as all its members call it
+  std::string dimension = {};  // of parallelism
+  CollectiveKind kind = CollectiveKind::kAllReduce;
   std::int64_t bytes = 0;  // as collective::Request counts
-  collective::Element element = collective::Element::kFloat;
+  DataType element = DataType::kFp32;
 
   /// Between two ranks; the role is then one of this direction and these two.
-  [[nodiscard]] bool IsMessage() const { return kind == collective::CollectiveKind::kSendRecv; }
+  [[nodiscard]] bool IsMessage() const { return kind == CollectiveKind::kSendRecv; }
 
   bool operator==(const RecordedCommunication&) const = default;
 };
@@ -38,8 +44,6 @@ struct DeviceRole {
   std::uint32_t memory_share = 0;
   std::uint32_t compute_share = 0;
   std::uint8_t operation = kNoOperation;
-
-  bool operator==(const DeviceRole&) const = default;
 };
 
 /// Something that a call runs on the GPU.
@@ -92,5 +96,41 @@ using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
 /// PyTorch puts between streams have it.
 [[nodiscard]] RecordedProgram ProgramOfGraph(const trace::Trace& graph, const CallTree& step,
                                              const HostModel& host, const PriceNode& price);
+
+/// One rank of a job that was recorded.
+struct RankGraph {
+  const trace::Trace* graph = nullptr;  // an execution trace
+  PriceNode price;                      // of the kernels of its nodes; not asked for collectives
+  std::int64_t begin_ps = 0;            // when it begins the step, after the first rank
+};
+
+struct RecordedEnsemble {
+  Ensemble ensemble;
+  std::vector<HostCoverage> coverage_of_rank;
+  trace::ProblemLog problems;
+};
+
+/// Makes the programs of all ranks from their execution traces, in order of rank, with collectives
+/// that wait for each other. A group has the ranks that the traces name, or else those that speak
+/// in it. Ranks do not begin a step together: `begin_ps` is idle time of the host in front of it.
+[[nodiscard]] Result<RecordedEnsemble> EnsembleOfGraphs(std::span<const RankGraph> ranks,
+                                                        const HostModel& host);
+
+/// The communication of the nodes of an execution trace, from its collectives. A
+/// group without a name is "all". Kinds that have no model, and messages, are counted in
+/// `problems`.
+[[nodiscard]] std::map<RowId, RecordedCommunication> CommunicationsOf(const trace::Trace& graph,
+                                                                      trace::ProblemLog& problems);
+
+/// Prices nodes as `price` does, and nodes that communicate as one communication. Both must
+/// outlive it.
+[[nodiscard]] PriceNode WithCommunications(
+    const std::map<RowId, RecordedCommunication>& communications, const PriceNode& price);
+
+/// The storages on the GPU that a call reads or writes.
+[[nodiscard]] std::vector<std::int64_t> TouchedStorages(const trace::Trace& graph, RowId node);
+
+/// Those that a call writes; where its results are not recorded, those that it touches.
+[[nodiscard]] std::vector<std::int64_t> WrittenStorages(const trace::Trace& graph, RowId node);
 
 }  // namespace orrery::workload

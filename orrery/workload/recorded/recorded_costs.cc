@@ -8,7 +8,7 @@
 
 #include "orrery/base/statistics.h"
 #include "orrery/trace/row_index.h"
-#include "orrery/workload/recorded/profiler_share.h"
+#include "orrery/workload/recorded/call_tree.h"
 
 namespace orrery::workload {
 namespace {
@@ -23,12 +23,6 @@ constexpr double kLeastShare = 0.1;
 constexpr std::int64_t kClearlyFullQueue = 512;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
-
-/// Costs of one step as recorded, and how many events' profiler cost they hold.
-struct ThreadSamples {
-  ThreadCosts times;
-  ThreadCosts events;
-};
 
 std::int64_t EndOf(const Call& call) {
   return call.begin_ns + call.duration_ns;
@@ -125,48 +119,36 @@ class HandOvers {
   std::vector<std::vector<std::int64_t>> moments_of_thread_;
 };
 
+/// Takes the costs of a thread as recorded, and how many events' profiler cost they hold.
 class ThreadSampler {
  public:
   ThreadSampler(const ThreadCalls& thread, std::size_t number, const HandOvers& hand_overs,
                 const DeviceQueue& queue)
-      : calls_(thread.calls), number_(number), hand_overs_(hand_overs), queue_(queue) {
-    for (ThreadCosts* costs : {&samples_.times, &samples_.events}) {
+      : calls_(thread.calls), number_(number), hand_overs_(hand_overs) {
+    for (ThreadCosts* costs : {&times, &events}) {
       costs->before_ns.resize(calls_.size());
       costs->own_ns.resize(calls_.size());
     }
+    for (std::uint32_t index = 0; index < calls_.size(); ++index) {
+      const Call& call = calls_[index];
+      if (call.kind != CallKind::kLaunch && call.kind != CallKind::kSynchronize) {
+        AddChildren(index);
+        continue;
+      }
+      // Of a wait, what is left once the awaited work has ended.
+      const std::int64_t from_ns =
+          call.kind == CallKind::kLaunch
+              ? call.begin_ns
+              : std::clamp(queue.EndOfLaunchedBefore(call.begin_ns), call.begin_ns, EndOf(call));
+      times.own_ns[index] = static_cast<double>(EndOf(call) - from_ns);
+      events.own_ns[index] = ProfilerShareOf(call.kind).inside;
+    }
   }
 
-  ThreadSamples Take() {
-    for (std::uint32_t call = 0; call < calls_.size(); ++call) {
-      switch (calls_[call].kind) {
-        case CallKind::kLaunch:
-          AddLaunch(call);
-          break;
-        case CallKind::kSynchronize:
-          AddSynchronize(call);
-          break;
-        default:
-          AddChildren(call);
-      }
-    }
-    return std::move(samples_);
-  }
+  ThreadCosts times;
+  ThreadCosts events;
 
  private:
-  void AddLaunch(std::uint32_t index) {
-    samples_.times.own_ns[index] = static_cast<double>(calls_[index].duration_ns);
-    samples_.events.own_ns[index] = ProfilerShareOf(CallKind::kLaunch).inside;
-  }
-
-  // What is left once the awaited work has ended.
-  void AddSynchronize(std::uint32_t index) {
-    const Call& call = calls_[index];
-    const std::int64_t awaited_ns =
-        std::clamp(queue_.EndOfLaunchedBefore(call.begin_ns), call.begin_ns, EndOf(call));
-    samples_.times.own_ns[index] = static_cast<double>(EndOf(call) - awaited_ns);
-    samples_.events.own_ns[index] = ProfilerShareOf(CallKind::kSynchronize).inside;
-  }
-
   void AddChildren(std::uint32_t index) {
     const Call& parent = calls_[index];
     const double inside = ProfilerShareOf(parent.kind).inside / 2;
@@ -175,15 +157,15 @@ class ThreadSampler {
     ForEachChild(calls_, index, [&](std::uint32_t child_index) {
       const Call& child = calls_[child_index];
       if (const std::int64_t begin_ns = BeginOfGap(from_ns, child.begin_ns); begin_ns != kNever) {
-        samples_.times.before_ns[child_index] = Between(begin_ns, child.begin_ns);
-        samples_.events.before_ns[child_index] = events_before + ProfilerShareOf(child.kind).before;
+        times.before_ns[child_index] = Between(begin_ns, child.begin_ns);
+        events.before_ns[child_index] = events_before + ProfilerShareOf(child.kind).before;
       }
       from_ns = EndOf(child);
       events_before = ProfilerShareOf(child.kind).before;
     });
     if (parent.kind != CallKind::kRoot) {
-      samples_.times.own_ns[index] = Between(BeginOfGap(from_ns, EndOf(parent)), EndOf(parent));
-      samples_.events.own_ns[index] = events_before + inside;
+      times.own_ns[index] = Between(BeginOfGap(from_ns, EndOf(parent)), EndOf(parent));
+      events.own_ns[index] = events_before + inside;
     }
   }
 
@@ -199,8 +181,6 @@ class ThreadSampler {
   std::span<const Call> calls_;
   std::size_t number_;
   const HandOvers& hand_overs_;
-  const DeviceQueue& queue_;
-  ThreadSamples samples_;
 };
 
 /// The usual time of launches into queues with room, by name.
@@ -223,38 +203,20 @@ std::map<StringId, double> UsualLaunches(std::span<const CallTree> steps,
   return usual;
 }
 
-// A launch that waited for a place in the queue takes what launches usually take.
-void FixFullQueue(const ThreadCalls& thread, const std::map<StringId, double>& usual_of_name,
-                  const DeviceQueue& queue, ThreadCosts& times) {
-  for (std::size_t index = 0; index < thread.calls.size(); ++index) {
-    const Call& call = thread.calls[index];
-    const auto usual = usual_of_name.find(call.name);
-    if (call.kind == CallKind::kLaunch && usual != usual_of_name.end() &&
-        queue.IsFull(call.begin_ns)) {
-      times.own_ns[index] = std::min(times.own_ns[index], usual->second);
-    }
-  }
-}
-
-bool MakeSameCalls(const ThreadCalls& lhs, const ThreadCalls& rhs) {
-  return std::ranges::equal(lhs.calls, rhs.calls, [](const Call& a, const Call& b) {
-    // Markers of steps count, so names of ranges may differ.
+bool MakeSameCalls(const CallTree& lhs, const CallTree& rhs) {
+  // Markers of steps count, so names of ranges may differ.
+  const auto is_same = [](const Call& a, const Call& b) {
     return a.kind == b.kind && a.num_descendants == b.num_descendants &&
            (a.name == b.name || a.kind == CallKind::kAnnotation);
-  });
+  };
+  return std::ranges::equal(lhs.threads, rhs.threads,
+                            [&](const ThreadCalls& a, const ThreadCalls& b) {
+                              return std::ranges::equal(a.calls, b.calls, is_same);
+                            });
 }
 
-bool MakeSameCalls(const CallTree& lhs, const CallTree& rhs) {
-  return std::ranges::equal(
-      lhs.threads, rhs.threads,
-      [](const ThreadCalls& a, const ThreadCalls& b) { return MakeSameCalls(a, b); });
-}
-
-/// One cost of a thread: what lies before a call, or what is its own.
-struct Place {
-  std::uint32_t call = 0;
-  bool is_before = false;
-};
+/// A call of a thread, and whether its cost is before the call or its own.
+using Place = std::pair<std::uint32_t, bool>;
 
 /// The costs of a thread in order of time.
 std::vector<Place> PlacesInTime(std::span<const Call> calls) {
@@ -262,21 +224,17 @@ std::vector<Place> PlacesInTime(std::span<const Call> calls) {
   std::vector<std::uint32_t> open;
   const auto close_before = [&](std::uint32_t index) {
     while (!open.empty() && open.back() + 1 + calls[open.back()].num_descendants <= index) {
-      places.push_back({.call = open.back()});
+      places.emplace_back(open.back(), false);
       open.pop_back();
     }
   };
   for (std::uint32_t index = 1; index < calls.size(); ++index) {
     close_before(index);
-    places.push_back({.call = index, .is_before = true});
+    places.emplace_back(index, true);
     open.push_back(index);
   }
   close_before(static_cast<std::uint32_t>(calls.size()));
   return places;
-}
-
-double& CostAt(ThreadCosts& costs, const Place& place) {
-  return place.is_before ? costs.before_ns[place.call] : costs.own_ns[place.call];
 }
 
 // Replaces times by their medians over the steps: one hiccup is no cost of a call.
@@ -307,8 +265,16 @@ StepSamples SamplesOfStep(const CallTree& step, const DeviceQueue& queue,
   StepSamples samples;
   for (std::size_t number = 0; number < step.threads.size(); ++number) {
     const ThreadCalls& thread = step.threads[number];
-    ThreadSamples taken = ThreadSampler(thread, number, hand_overs, queue).Take();
-    FixFullQueue(thread, usual_launches, queue, taken.times);
+    ThreadSampler taken(thread, number, hand_overs, queue);
+    for (std::size_t index = 0; index < thread.calls.size(); ++index) {
+      // A launch that waited for a place in the queue takes what launches usually take.
+      const Call& call = thread.calls[index];
+      const auto usual = usual_launches.find(call.name);
+      if (call.kind == CallKind::kLaunch && usual != usual_launches.end() &&
+          queue.IsFull(call.begin_ns)) {
+        taken.times.own_ns[index] = std::min(taken.times.own_ns[index], usual->second);
+      }
+    }
     samples.times.threads.push_back(std::move(taken.times));
     samples.events.threads.push_back(std::move(taken.events));
   }
@@ -337,12 +303,12 @@ RecordedHost::RecordedHost(const Trace& recording, std::span<const CallTree> ste
 
 StepCosts RecordedHost::Without(double profiler_cost_ns) const {
   StepCosts costs = times_;
-  StepCosts events = events_;
   for (std::size_t thread = 0; thread < costs.threads.size(); ++thread) {
     double owed_ns = 0;
-    for (const Place& place : PlacesInTime(step_.threads[thread].calls)) {
-      double& cost_ns = CostAt(costs.threads[thread], place);
-      owed_ns += profiler_cost_ns * CostAt(events.threads[thread], place);
+    for (const auto& [call, is_before] : PlacesInTime(step_.threads[thread].calls)) {
+      const auto column = is_before ? &ThreadCosts::before_ns : &ThreadCosts::own_ns;
+      double& cost_ns = (costs.threads[thread].*column)[call];
+      owed_ns += profiler_cost_ns * (events_.threads[thread].*column)[call];
       const double taken_ns = std::min(owed_ns, (1 - kLeastShare) * cost_ns);
       cost_ns -= taken_ns;
       owed_ns -= taken_ns;

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/workload/recorded/test_recordings.h"
+#include "orrery/workload/recorded/recordings_test.h"
 
 namespace orrery::workload {
 namespace {

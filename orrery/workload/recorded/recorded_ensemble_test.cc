@@ -1,5 +1,3 @@
-#include "orrery/workload/recorded/recorded_ensemble.h"
-
 #include <string>
 #include <string_view>
 
@@ -7,12 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/recorded_communications.h"
+#include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::workload {
 namespace {
-
-using collective::CollectiveKind;
 using ::testing::ElementsAre;
 using trace::Trace;
 
@@ -36,13 +32,13 @@ class GraphWriter {
     return node;
   }
 
-  RowId Collective(trace::CollectiveKind kind, int storage, std::int64_t in_bytes,
+  RowId Collective(CollectiveKind kind, int storage, std::int64_t in_bytes,
                    std::int64_t out_bytes) {
     const RowId node = Call("record_param_comms", storage, storage);
     graph.collectives.Append({.name = graph.strings.Intern("collective"),
                               .kind = kind,
                               .group = group_,
-                              .data_type = trace::DataType::kFloat32,
+                              .data_type = DataType::kFp32,
                               .in_bytes = in_bytes,
                               .out_bytes = out_bytes,
                               .graph_node = node});
@@ -76,7 +72,7 @@ std::vector<DeviceTask> OneKernel(RowId /*node*/) {
 Trace ReducedGraph() {
   GraphWriter writer;
   writer.Call("aten::mul", 1, 1);
-  writer.Collective(trace::CollectiveKind::kAllReduce, 1, 16, 16);
+  writer.Collective(CollectiveKind::kAllReduce, 1, 16, 16);
   writer.Call("aten::add", 2, 2);
   writer.Call("aten::sub", 1, 2);
   writer.Call("aten::div", 1, 2);
@@ -85,19 +81,19 @@ Trace ReducedGraph() {
 
 TEST(RecordedCommunicationsTest, TheFullSideCounts) {
   GraphWriter writer;
-  const RowId reduce = writer.Collective(trace::CollectiveKind::kAllReduce, 1, 16, 16);
-  const RowId gather = writer.Collective(trace::CollectiveKind::kAllGather, 1, 16, 64);
-  const RowId scatter = writer.Collective(trace::CollectiveKind::kReduceScatter, 1, 64, 16);
-  writer.Collective(trace::CollectiveKind::kSend, 1, 16, -1);
+  const RowId reduce = writer.Collective(CollectiveKind::kAllReduce, 1, 16, 16);
+  const RowId gather = writer.Collective(CollectiveKind::kAllGather, 1, 16, 64);
+  const RowId scatter = writer.Collective(CollectiveKind::kReduceScatter, 1, 64, 16);
+  writer.Collective(CollectiveKind::kSend, 1, 16, -1);
   trace::ProblemLog problems;
   const auto communications = CommunicationsOf(writer.graph, problems);
   ASSERT_EQ(communications.size(), 3U);
   EXPECT_EQ(communications.at(reduce),
-            (RecordedCommunication{"all", CollectiveKind::kAllReduce, 16}));
+            (RecordedCommunication{"all", "all", CollectiveKind::kAllReduce, 16}));
   EXPECT_EQ(communications.at(gather),
-            (RecordedCommunication{"all", CollectiveKind::kAllGather, 64}));
+            (RecordedCommunication{"all", "all", CollectiveKind::kAllGather, 64}));
   EXPECT_EQ(communications.at(scatter),
-            (RecordedCommunication{"all", CollectiveKind::kReduceScatter, 64}));
+            (RecordedCommunication{"all", "all", CollectiveKind::kReduceScatter, 64}));
   ASSERT_EQ(problems.all().size(), 1U);  // the message
   EXPECT_TRUE(problems.has_loss());
 }
@@ -168,16 +164,18 @@ TEST(RecordedEnsembleTest, ARankWithoutAGraphIsRefused) {
 
 TEST(GroupRoleUnionTest, ProgramsGetTheGroupRolesOfAllByName) {
   std::vector<Program> programs(2);
-  programs[0].roles = {programs[0].strings.Intern("tp"), programs[0].strings.Intern("dp")};
-  programs[1].roles = {programs[1].strings.Intern("pp"), programs[1].strings.Intern("tp")};
+  programs[0].AddRole("tp", "tp");
+  programs[0].AddRole("dp", "dp");
+  programs[1].AddRole("pp", "pp");
+  programs[1].AddRole("tp", "tp");
   programs[1].communications.Append({.role = 1});
   programs[1].communications.Append({.role = 0});
   UniteGroupRoles(programs);
   for (const Program& program : programs) {
     ASSERT_EQ(program.roles.size(), 3U);
-    EXPECT_EQ(program.strings.View(program.roles[0]), "tp");
-    EXPECT_EQ(program.strings.View(program.roles[1]), "dp");
-    EXPECT_EQ(program.strings.View(program.roles[2]), "pp");
+    EXPECT_EQ(program.RoleName(0), "tp");
+    EXPECT_EQ(program.RoleName(1), "dp");
+    EXPECT_EQ(program.RoleName(2), "pp");
   }
   EXPECT_THAT(programs[1].communications.role, ElementsAre(0, 2));
 }

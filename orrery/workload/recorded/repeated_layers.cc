@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include "orrery/base/decimal.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/repeated_periods.h"
 
@@ -106,62 +105,45 @@ std::vector<HostPeriod> PeriodsOf(const BeginsOfTrack& begins, int layer, int di
   return periods;
 }
 
-// Inner layers, and such that the one done before is an inner one too where there are enough.
-int ForwardLayer(int traced) {
-  return std::min(traced / 2, traced - 2);
-}
-
-int BackwardLayer(int traced) {
-  return std::max(1, (traced - 1) / 2);
-}
-
 Result<std::vector<HostPeriod>> LayerPeriods(const Trace& recording, int traced) {
-  std::vector<HostPeriod> periods = PeriodsOf(ForwardBegins(recording), ForwardLayer(traced), 1);
-  const std::vector<HostPeriod> backward =
-      PeriodsOf(BackwardBegins(recording), BackwardLayer(traced), -1);
+  // Inner layers, and such that the one done before is an inner one too where there are enough.
+  const int forward_layer = std::min(traced / 2, traced - 2);
+  const int backward_layer = std::max(1, (traced - 1) / 2);
+  std::vector<HostPeriod> periods = PeriodsOf(ForwardBegins(recording), forward_layer, 1);
+  const std::vector<HostPeriod> backward = PeriodsOf(BackwardBegins(recording), backward_layer, -1);
   if (periods.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("no range '{}{}' followed by the next layer's: layers cannot be "
-                            "repeated; `orrery trace` writes the ranges",
-                            kLayerPrefix, ForwardLayer(traced)));
+    return Refuse(
+        "no range '{}{}' followed by the next layer's: layers cannot be repeated; `orrery trace` "
+        "writes the ranges",
+        kLayerPrefix, forward_layer);
   }
   if (backward.size() != periods.size()) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("{} passes forward through layer {} but {} backward through layer {}: "
-                    "layers cannot be repeated; trace whole steps, with sequence numbers",
-                    periods.size(), ForwardLayer(traced), backward.size(), BackwardLayer(traced)));
+    return Refuse(
+        "{} passes forward through layer {} but {} backward through layer {}: layers cannot be "
+        "repeated; trace whole steps, with sequence numbers",
+        periods.size(), forward_layer, backward.size(), backward_layer);
   }
   periods.insert(periods.end(), backward.begin(), backward.end());
   return periods;
 }
 
-bool IsOptimizerRange(std::string_view name) {
-  return name == "optimizer" || BaseName(name) == "Optimizer.step";
-}
-
-/// The ranges of optimizers on each thread, in order of begin.
-std::map<RowId, std::vector<RowId>> OptimizerRanges(const Trace& recording) {
-  std::map<RowId, std::vector<RowId>> ranges;
-  for (RowId row = 0; row < recording.annotations.size(); ++row) {
-    if (recording.annotations.kind[row] == trace::AnnotationKind::kHost &&
-        IsOptimizerRange(recording.Text(recording.annotations.name[row]))) {
-      ranges[recording.annotations.track[row]].push_back(row);
+void ScaleOptimizer(double factor, Trace& recording) {
+  const trace::Annotations& annotations = recording.annotations;
+  std::vector<RowId> ranges;
+  for (RowId row = 0; row < annotations.size(); ++row) {
+    const std::string_view name = recording.Text(annotations.name[row]);
+    if (annotations.kind[row] == trace::AnnotationKind::kHost &&
+        (name == "optimizer" || BaseName(name) == "Optimizer.step")) {
+      ranges.push_back(row);
     }
   }
-  return ranges;
-}
-
-void StretchOptimizer(double factor, Trace& recording) {
-  const auto ranges = OptimizerRanges(recording);
-  const trace::Annotations& annotations = recording.annotations;
   const auto is_in_range = [&](RowId call) {
-    const auto of_track = ranges.find(recording.runtime_calls.track[call]);
     const std::int64_t at_ns = recording.runtime_calls.begin_ns[call];
-    return of_track != ranges.end() && std::ranges::any_of(of_track->second, [&](RowId range) {
-             return annotations.begin_ns[range] <= at_ns &&
-                    at_ns < annotations.begin_ns[range] + annotations.duration_ns[range];
-           });
+    return std::ranges::any_of(ranges, [&](RowId range) {
+      return annotations.track[range] == recording.runtime_calls.track[call] &&
+             annotations.begin_ns[range] <= at_ns &&
+             at_ns < annotations.begin_ns[range] + annotations.duration_ns[range];
+    });
   };
   for (RowId row = 0; row < recording.activities.size(); ++row) {
     const RowId launch = recording.activities.launch[row];
@@ -188,14 +170,14 @@ Result<Trace> RepeatLayers(Trace recording, const LayerRepeat& layers) {
     return recording;
   }
   if (layers.traced < 2 || layers.wanted < layers.traced) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{} traced layers cannot stand for {}: at least two are needed, and no "
-                            "more than the model has",
-                            layers.traced, layers.wanted));
+    return Refuse(
+        "{} traced layers cannot stand for {}: at least two are needed, and no more than the model "
+        "has",
+        layers.traced, layers.wanted);
   }
   ORRERY_TRY(const std::vector<HostPeriod> periods, LayerPeriods(recording, layers.traced));
   Trace repeated = RepeatPeriods(std::move(recording), periods, layers.wanted - layers.traced);
-  StretchOptimizer(ParameterFactor(layers), repeated);
+  ScaleOptimizer(ParameterFactor(layers), repeated);
   return repeated;
 }
 

@@ -18,8 +18,8 @@
 #include "orrery/trace/finish.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/recorded.h"
+#include "orrery/workload/recorded/recordings_test.h"
 #include "orrery/workload/recorded/stream_filler.h"
-#include "orrery/workload/recorded/test_recordings.h"
 
 namespace orrery::workload {
 namespace {

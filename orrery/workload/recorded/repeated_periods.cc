@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,8 +16,7 @@ namespace {
 using trace::Trace;
 
 /// A period with how long host and GPU take for it.
-struct TimedPeriod {
-  HostPeriod at;
+struct TimedPeriod : HostPeriod {
   std::int64_t host_ns = 0;
   std::int64_t device_ns = 0;
 };
@@ -30,9 +30,7 @@ std::int64_t LaunchBegin(const Trace& recording, RowId activity) {
 /// Activities in the order of their launches.
 std::vector<RowId> LaunchOrder(const Trace& recording) {
   std::vector<RowId> order(recording.activities.size());
-  for (RowId row = 0; row < order.size(); ++row) {
-    order[row] = row;
-  }
+  std::iota(order.begin(), order.end(), RowId{0});
   std::ranges::stable_sort(order, {}, [&](RowId row) { return LaunchBegin(recording, row); });
   return order;
 }
@@ -64,11 +62,10 @@ class PeriodMap {
       : copies_(copies) {
     const std::vector<RowId> launch_order = LaunchOrder(recording);
     for (const HostPeriod& period : periods) {
-      periods_.push_back({.at = period,
-                          .host_ns = period.end_ns - period.begin_ns,
-                          .device_ns = DeviceTime(recording, launch_order, period)});
+      periods_.push_back(
+          {period, period.end_ns - period.begin_ns, DeviceTime(recording, launch_order, period)});
     }
-    std::ranges::sort(periods_, {}, [](const TimedPeriod& period) { return period.at.end_ns; });
+    std::ranges::sort(periods_, {}, &TimedPeriod::end_ns);
     host_before_.push_back(0);
     device_before_.push_back(0);
     for (const TimedPeriod& period : periods_) {
@@ -95,7 +92,7 @@ class PeriodMap {
   [[nodiscard]] const TimedPeriod* Around(RowId track, std::int64_t begin_ns,
                                           std::int64_t end_ns) const {
     for (std::size_t i = NumEndedBy(begin_ns); i < periods_.size(); ++i) {
-      const HostPeriod& period = periods_[i].at;
+      const HostPeriod& period = periods_[i];
       if (period.track == track) {
         return period.begin_ns <= begin_ns && end_ns <= period.end_ns ? &periods_[i] : nullptr;
       }
@@ -105,9 +102,8 @@ class PeriodMap {
 
  private:
   [[nodiscard]] std::size_t NumEndedBy(std::int64_t at_ns) const {
-    const auto found = std::ranges::upper_bound(
-        periods_, at_ns, {}, [](const TimedPeriod& period) { return period.at.end_ns; });
-    return static_cast<std::size_t>(found - periods_.begin());
+    return static_cast<std::size_t>(
+        std::ranges::upper_bound(periods_, at_ns, {}, &TimedPeriod::end_ns) - periods_.begin());
   }
 
   int copies_;
@@ -134,16 +130,18 @@ struct IdSteps {
 
 IdSteps StepsOf(const Trace& recording) {
   IdSteps steps;
-  const auto stretch = [](std::int64_t& step, const std::vector<std::int64_t>& ids) {
+  const auto raise = [](std::int64_t& step, const std::vector<std::int64_t>& ids) {
     step = ids.empty() ? step : std::max(step, *std::ranges::max_element(ids) + 1);
   };
-  stretch(steps.correlation, recording.runtime_calls.correlation);
-  stretch(steps.correlation, recording.activities.correlation);
-  stretch(steps.correlation, recording.syncs.correlation);
-  stretch(steps.external, recording.host_ops.external_id);
-  stretch(steps.external, recording.annotations.external_id);
-  stretch(steps.external, recording.runtime_calls.external_id);
-  stretch(steps.external, recording.activities.external_id);
+  for (const auto* const ids : {&recording.runtime_calls.correlation,
+                                &recording.activities.correlation, &recording.syncs.correlation}) {
+    raise(steps.correlation, *ids);
+  }
+  for (const auto* const ids :
+       {&recording.host_ops.external_id, &recording.annotations.external_id,
+        &recording.runtime_calls.external_id, &recording.activities.external_id}) {
+    raise(steps.external, *ids);
+  }
   return steps;
 }
 
@@ -195,9 +193,8 @@ class EventMap {
   }
 
   void NotePeriod(const TimedPeriod& period) {
-    const HostPeriod& at = period.at;
-    const auto here = RecordsIn(at.track, at.begin_ns, at.end_ns);
-    const auto before = RecordsIn(at.track, at.previous_begin_ns, at.begin_ns);
+    const auto here = RecordsIn(period.track, period.begin_ns, period.end_ns);
+    const auto before = RecordsIn(period.track, period.previous_begin_ns, period.begin_ns);
     for (const std::int64_t correlation : here) {
       period_of_record_[correlation] = &period;
     }
@@ -234,8 +231,15 @@ class Repeater {
     MoveRows(recording_.python_calls);
     MoveRows(recording_.instants);
     MoveRows(recording_.other_slices);
-    LeaveOutCollectives();
-    Finish();
+    recording_.problems.Loss("collective of a recording whose layers are repeated",
+                             static_cast<std::int64_t>(recording_.collectives.size()));
+    recording_.collectives = {};
+    std::ranges::fill(recording_.host_ops.collective, kNoRow);
+    // Rows have new numbers: links are found anew, and what finding them says is known already.
+    std::ranges::fill(recording_.host_ops.forward_op, kNoRow);
+    trace::ProblemLog problems = recording_.problems;
+    trace::FinishTrace(recording_);
+    recording_.problems = std::move(problems);
     return std::move(recording_);
   }
 
@@ -320,21 +324,6 @@ class Repeater {
             map_.HostShift(begin_ns + table.duration_ns[row]) - map_.HostShift(begin_ns);
       }
     }
-  }
-
-  void LeaveOutCollectives() {
-    recording_.problems.Loss("collective of a recording whose layers are repeated",
-                             static_cast<std::int64_t>(recording_.collectives.size()));
-    recording_.collectives = {};
-    std::ranges::fill(recording_.host_ops.collective, kNoRow);
-  }
-
-  // Rows have new numbers: links are found anew, and what finding them says is known already.
-  void Finish() {
-    std::ranges::fill(recording_.host_ops.forward_op, kNoRow);
-    trace::ProblemLog problems = recording_.problems;
-    trace::FinishTrace(recording_);
-    recording_.problems = std::move(problems);
   }
 
   Trace recording_;

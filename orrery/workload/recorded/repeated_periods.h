@@ -13,8 +13,6 @@ struct HostPeriod {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t previous_begin_ns = 0;  // the turn before ends where this one begins
-
-  bool operator==(const HostPeriod&) const = default;
 };
 
 /// Puts `copies` more of each period behind it: operators, ranges, calls, what they launch and how

@@ -9,12 +9,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/workload/recorded/traced_group_roles.h"
-
 namespace orrery::workload {
 namespace {
-
-using collective::CollectiveKind;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
@@ -42,10 +38,10 @@ Program ProgramOf(const TracedJob& job, const TracedGroupRoles& roles, std::size
   for (const TracedCommunication& communication : job.ranks[traced].collectives.communications) {
     const std::string name = roles.NameOf(traced, communication);
     const StringId role = program.strings.Intern(name);
-    const auto found = std::find(program.roles.begin(), program.roles.end(), role);
-    const auto number = static_cast<std::uint32_t>(found - program.roles.begin());
-    if (found == program.roles.end()) {
-      program.roles.push_back(role);
+    const auto found = std::ranges::find(program.roles.name, role);
+    const auto number = static_cast<std::uint32_t>(found - program.roles.name.begin());
+    if (found == program.roles.name.end()) {
+      program.AddRole(name, roles.roles().find(name)->second.dimension);
     }
     const CommunicationId row = program.communications.Append(
         {.role = number, .kind = communication.kind, .bytes = communication.bytes});
@@ -67,7 +63,7 @@ Result<TracedEnsemble> Build(const TracedJob& job, Rank world) {
 std::uint32_t RoleNamed(const Ensemble& ensemble, std::string_view name) {
   const Program& program = ensemble.programs.front();
   for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
-    if (program.strings.View(program.roles[role]) == name) {
+    if (program.RoleName(role) == name) {
       return role;
     }
   }

@@ -1,7 +1,6 @@
 #include "orrery/workload/recorded/traced_job.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -11,24 +10,17 @@
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/json_value.h"
-#include "orrery/workload/import/unpacked_file.h"
+#include "orrery/base/json_value.h"
+#include "orrery/base/parse_number.h"
+#include "orrery/workload/input.h"
 
 namespace orrery::workload {
 namespace {
 
-using ingest::Field;
-using ingest::Integer;
-using ingest::JsonElement;
-using ingest::Text;
 using Value = std::optional<JsonElement>;
 
 constexpr std::int64_t kMostRanks = 1 << 20;
 constexpr std::int64_t kVersion = 1;
-
-tl::unexpected<Error> Refuse(std::string message) {
-  return Fail(Error::Kind::kInvalidInput, std::move(message));
-}
 
 std::string TextOr(const Value& value, std::string_view otherwise = "") {
   return std::string(Text(value).value_or(otherwise));
@@ -47,16 +39,15 @@ int SmallCountOr(const Value& value, int otherwise) {
 Result<Rank> RankOf(const Value& value, std::string_view what, std::int64_t least) {
   const std::optional<std::int64_t> number = Integer(value);
   if (!number || *number < least || *number > kMostRanks) {
-    return Refuse(
-        fmt::format("'{}' is not a number from {} to {}: trace again", what, least, kMostRanks));
+    return Refuse("'{}' is not a number from {} to {}: trace again", what, least, kMostRanks);
   }
   return static_cast<Rank>(*number);
 }
 
 std::vector<double> Milliseconds(const Value& list) {
   std::vector<double> times;
-  ingest::ForEachElement(list, [&](const JsonElement& element) {
-    if (const auto time = ingest::Number(element); time && *time > 0) {
+  ForEachElement(list, [&](const JsonElement& element) {
+    if (const auto time = Number(element); time && *time > 0) {
       times.push_back(*time);
     }
   });
@@ -65,7 +56,7 @@ std::vector<double> Milliseconds(const Value& list) {
 
 Status ReadMesh(const Value& mesh, TracedJob& job) {
   Status status;
-  ingest::ForEachElement(mesh, [&](const JsonElement& element) {
+  ForEachElement(mesh, [&](const JsonElement& element) {
     const auto size = RankOf(Field(element, "size"), "size", 1);
     const auto stride = RankOf(Field(element, "stride"), "stride", 1);
     if (!size || !stride) {
@@ -92,7 +83,7 @@ Result<TracedRank> ParseRank(const JsonElement& element, Rank world) {
 
 Status ReadRanks(const Value& list, TracedJob& job) {
   Status status;
-  ingest::ForEachElement(list, [&](const JsonElement& element) {
+  ForEachElement(list, [&](const JsonElement& element) {
     Result<TracedRank> rank = ParseRank(element, job.world);
     if (!rank) {
       status = tl::unexpected(rank.error());
@@ -103,57 +94,24 @@ Status ReadRanks(const Value& list, TracedJob& job) {
   return status;
 }
 
-void ReadModel(const Value& model, TracedJob& job) {
-  job.parameters = CountOr(Field(model, "parameters"), 0);
-  job.layer_parameters = CountOr(Field(model, "layer_parameters"), 0);
-  job.layers = SmallCountOr(Field(model, "layers"), 0);
-  job.traced_layers = SmallCountOr(Field(model, "traced_layers"), job.layers);
-}
-
-void ReadTraining(const Value& training, TracedJob& job) {
-  job.micro_batch = CountOr(Field(training, "micro_batch"), 0);
-  job.sequence = CountOr(Field(training, "sequence"), 0);
-  job.accumulation = CountOr(Field(training, "accumulation"), 1);
-}
-
-void ReadPlan(const Value& plan, TracedJob& job) {
-  job.plan_kind = TextOr(Field(plan, "kind"));
-  job.is_sharded = TextOr(Field(plan, "sharding")) == "full";
-  job.microbatches = SmallCountOr(Field(plan, "microbatches"), 1);
-}
-
-std::optional<collective::Element> ElementNamed(std::string_view name) {
-  using collective::Element;
-  static const std::map<std::string_view, Element> kElements{
-      {"fp32", Element::kFloat},  {"bf16", Element::kBfloat16}, {"fp16", Element::kHalf},
-      {"fp64", Element::kDouble}, {"int64", Element::kInt64},   {"int32", Element::kInt32},
-      {"int8", Element::kInt8},   {"fp8", Element::kFp8}};
-  const auto found = kElements.find(name);
-  return found == kElements.end() ? std::nullopt : std::optional(found->second);
-}
-
-Status ReadKind(std::string_view name, TracedCommunication& communication) {
-  if (name == "send" || name == "receive") {
-    communication.form =
-        name == "send" ? TracedCommunicationKind::kSend : TracedCommunicationKind::kReceive;
-    communication.kind = collective::CollectiveKind::kSendRecv;
-    return {};
-  }
-  ORRERY_TRY(communication.kind, collective::ParseCollectiveKind(name));
-  return {};
-}
-
 /// Names of groups and their places.
 using PlaceOfGroup = std::map<std::string, std::uint32_t, std::less<>>;
 
 Result<TracedCommunication> ParseCommunication(const JsonElement& element,
                                                const PlaceOfGroup& groups) {
   TracedCommunication communication;
-  ORRERY_TRY_STATUS(ReadKind(Text(Field(element, "kind")).value_or(""), communication));
+  const std::string_view kind = Text(Field(element, "kind")).value_or("");
+  if (kind == "send" || kind == "receive") {
+    communication.form =
+        kind == "send" ? TracedCommunicationKind::kSend : TracedCommunicationKind::kReceive;
+    communication.kind = CollectiveKind::kSendRecv;
+  } else {
+    ORRERY_TRY(communication.kind, collective::ParseCollectiveKind(kind));
+  }
   const std::string group = TextOr(Field(element, "group"));
   const auto place = groups.find(group);
   if (place == groups.end()) {
-    return Refuse(fmt::format("group '{}' is not among the groups of the file", group));
+    return Refuse("group '{}' is not among the groups of the file", group);
   }
   communication.group = place->second;
   communication.bytes = CountOr(Field(element, "bytes"), -1);
@@ -161,11 +119,10 @@ Result<TracedCommunication> ParseCommunication(const JsonElement& element,
     return Refuse("'bytes' is not a number of bytes");
   }
   const std::string_view type = Text(Field(element, "element")).value_or("fp32");
-  const auto found = ElementNamed(type);
-  if (!found) {
-    return Refuse(fmt::format("no element is called '{}'", type));
+  communication.element = ParseDataType(type);
+  if (communication.element == DataType::kUnknown) {
+    return Refuse("'{}' is not a known data type", type);
   }
-  communication.element = *found;
   communication.peer = Integer(Field(element, "peer")).value_or(-1);
   if (communication.form != TracedCommunicationKind::kCollective && communication.peer < 0) {
     return Refuse("a message needs 'peer', the rank of its other side");
@@ -176,7 +133,7 @@ Result<TracedCommunication> ParseCommunication(const JsonElement& element,
 Result<PlaceOfGroup> ReadGroups(const Value& list, Rank world, TracedCollectives& collectives) {
   PlaceOfGroup places;
   Status status;
-  ingest::ForEachElement(list, [&](const JsonElement& element) {
+  ForEachElement(list, [&](const JsonElement& element) {
     TracedGroup group{.name = TextOr(Field(element, "name")),
                       .description = TextOr(Field(element, "description"))};
     auto ranks = ParseRanks(TextOr(Field(element, "ranks")), world);
@@ -195,25 +152,19 @@ Result<PlaceOfGroup> ReadGroups(const Value& list, Rank world, TracedCollectives
 // One of "3" and "0-7".
 Status AppendRange(std::string_view text, Rank world, std::vector<Rank>& ranks) {
   const std::size_t dash = text.find('-');
-  const auto read = [](std::string_view number, Rank& rank) {
-    const char* const end = number.data() + number.size();
-    const auto result = std::from_chars(number.data(), end, rank);
-    return result.ec == std::errc() && result.ptr == end && !number.empty();
-  };
-  Rank first = 0;
-  Rank last = 0;
-  const bool is_read = read(text.substr(0, dash), first) &&
-                       read(dash == std::string_view::npos ? text : text.substr(dash + 1), last);
-  if (!is_read || last < first || last >= world) {
-    return Refuse(fmt::format("'{}' is not a rank or a range of ranks below {}", text, world));
+  const std::optional<Rank> first = ParseWhole<Rank>(text.substr(0, dash));
+  const std::optional<Rank> last =
+      dash == std::string_view::npos ? first : ParseWhole<Rank>(text.substr(dash + 1));
+  if (!first || !last || *last < *first || *last >= world) {
+    return Refuse("'{}' is not a rank or a range of ranks below {}", text, world);
   }
   const std::size_t old_size = ranks.size();
-  ranks.resize(old_size + last - first + 1);
-  std::iota(ranks.begin() + static_cast<std::ptrdiff_t>(old_size), ranks.end(), first);
+  ranks.resize(old_size + *last - *first + 1);
+  std::iota(ranks.begin() + static_cast<std::ptrdiff_t>(old_size), ranks.end(), *first);
   return {};
 }
 
-Result<JsonElement> ObjectOf(ingest::JsonText& text, std::string_view json) {
+Result<JsonElement> ObjectOf(JsonText& text, std::string_view json) {
   const Value document = text.Parse(json);
   if (!document || !document->is_object()) {
     return Refuse("not a JSON object: the file is truncated or not one of a traced job");
@@ -243,18 +194,18 @@ Status CheckRanks(const TracedJob& job) {
   std::vector<std::uint8_t> is_known(job.world);
   for (const TracedRank& rank : job.ranks) {
     if (std::ranges::find(rank.stands_for, rank.rank) == rank.stands_for.end()) {
-      return Refuse(fmt::format("rank {} does not stand for itself", rank.rank));
+      return Refuse("rank {} does not stand for itself", rank.rank);
     }
     for (const Rank stood_for : rank.stands_for) {
       if (std::exchange(is_known[stood_for], std::uint8_t{1}) != 0) {
-        return Refuse(fmt::format("two traced ranks stand for rank {}", stood_for));
+        return Refuse("two traced ranks stand for rank {}", stood_for);
       }
     }
   }
   const auto missing = std::ranges::find(is_known, std::uint8_t{0});
   if (missing != is_known.end()) {
-    return Refuse(fmt::format("no traced rank stands for rank {}: trace one of its kind as well",
-                              missing - is_known.begin()));
+    return Refuse("no traced rank stands for rank {}: trace one of its kind as well",
+                  missing - is_known.begin());
   }
   return {};
 }
@@ -262,15 +213,12 @@ Status CheckRanks(const TracedJob& job) {
 Status CheckMesh(const TracedJob& job) {
   std::uint64_t ranks = 1;
   for (const MeshDimension& dimension : job.mesh) {
-    ranks *= dimension.size;
-    if (ranks > job.world) {
-      break;
-    }
+    ranks *= ranks > job.world ? 1 : dimension.size;
   }
   return job.mesh.empty() || ranks == job.world
              ? Status()
-             : Refuse(fmt::format(
-                   "the dimensions of plan.mesh do not make the {} ranks of the world", job.world));
+             : Refuse("the dimensions of plan.mesh do not make the {} ranks of the world",
+                      job.world);
 }
 
 Status ReadRank(Rank world, TracedRank& rank, std::vector<std::string>& remarks) {
@@ -304,34 +252,45 @@ Result<std::vector<Rank>> ParseRanks(std::string_view text, Rank world) {
 }
 
 Result<TracedJob> ParseTracedJob(std::string_view json) {
-  ingest::JsonText text;
+  JsonText text;
   ORRERY_TRY(const JsonElement document, ObjectOf(text, json));
   if (Text(Field(document, "format")) != "orrery trace") {
     return Refuse("'format' is not \"orrery trace\": the folder was not written by `orrery trace`");
   }
   const std::int64_t version = Integer(Field(document, "version")).value_or(0);
   if (version != kVersion) {
-    return Fail(Error::Kind::kUnsupported,
-                fmt::format("version {} of the format, but this release reads {}: trace again with the "
-                            "tracer of this release",
-                            version, kVersion));
+    return Fail(
+        Error::Kind::kUnsupported,
+        fmt::format("version {} of the format, but this release reads {}: trace again with the "
+                    "tracer of this release",
+                    version, kVersion));
   }
   TracedJob job;
   job.name = TextOr(Field(document, "name"), "a traced job");
   job.gpu = TextOr(Field(Field(document, "device"), "name"));
   ORRERY_TRY(job.world, RankOf(Field(document, "world"), "world", 1));
-  ReadPlan(Field(document, "plan"), job);
-  ReadTraining(Field(document, "training"), job);
-  ORRERY_TRY_STATUS(ReadMesh(Field(Field(document, "plan"), "mesh"), job));
-  ReadModel(Field(document, "model"), job);
+  const Value plan = Field(document, "plan");
+  job.plan_kind = TextOr(Field(plan, "kind"));
+  job.is_sharded = TextOr(Field(plan, "sharding")) == "full";
+  job.microbatches = SmallCountOr(Field(plan, "microbatches"), 1);
+  const Value training = Field(document, "training");
+  job.micro_batch = CountOr(Field(training, "micro_batch"), 0);
+  job.sequence = CountOr(Field(training, "sequence"), 0);
+  job.accumulation = CountOr(Field(training, "accumulation"), 1);
+  ORRERY_TRY_STATUS(ReadMesh(Field(plan, "mesh"), job));
+  const Value model = Field(document, "model");
+  job.parameters = CountOr(Field(model, "parameters"), 0);
+  job.layer_parameters = CountOr(Field(model, "layer_parameters"), 0);
+  job.layers = SmallCountOr(Field(model, "layers"), 0);
+  job.traced_layers = SmallCountOr(Field(model, "traced_layers"), job.layers);
   ORRERY_TRY_STATUS(ReadRanks(Field(document, "ranks"), job));
-  ingest::ForEachElement(Field(document, "remarks"),
-                         [&](const JsonElement& remark) { job.remarks.push_back(TextOr(remark)); });
+  ForEachElement(Field(document, "remarks"),
+                 [&](const JsonElement& remark) { job.remarks.push_back(TextOr(remark)); });
   return job;
 }
 
 Result<TracedSteps> ParseTracedSteps(std::string_view json) {
-  ingest::JsonText text;
+  JsonText text;
   ORRERY_TRY(const JsonElement document, ObjectOf(text, json));
   TracedSteps steps;
   if (const Value complete = Field(document, "complete")) {
@@ -350,12 +309,12 @@ Result<TracedSteps> ParseTracedSteps(std::string_view json) {
 }
 
 Result<TracedCollectives> ParseTracedCollectives(std::string_view json, Rank world) {
-  ingest::JsonText text;
+  JsonText text;
   ORRERY_TRY(const JsonElement document, ObjectOf(text, json));
   TracedCollectives collectives;
   ORRERY_TRY(const PlaceOfGroup places, ReadGroups(Field(document, "groups"), world, collectives));
   Status status;
-  ingest::ForEachElement(Field(document, "collectives"), [&](const JsonElement& element) {
+  ForEachElement(Field(document, "collectives"), [&](const JsonElement& element) {
     Result<TracedCommunication> communication = ParseCommunication(element, places);
     if (!communication && status) {
       status = FailWithin(fmt::format("collective {}", collectives.communications.size()),
@@ -391,10 +350,6 @@ Result<TracedJob> ReadTracedJob(const std::string& folder) {
   return job;
 }
 
-bool IsDataDimension(std::string_view name) {
-  return name == "dp" || name == "dp_replicate" || name == "dp_shard";
-}
-
 std::int64_t SamplesOfStep(const TracedJob& job, Rank world) {
   // More than any job reads: a file that says so is wrong.
   constexpr double kMostSamples = 1e15;
@@ -403,7 +358,9 @@ std::int64_t SamplesOfStep(const TracedJob& job, Rank world) {
   }
   double ranks_of_replica = 1;
   for (const MeshDimension& dimension : job.mesh) {
-    ranks_of_replica *= IsDataDimension(dimension.name) ? 1.0 : dimension.size;
+    const bool is_data =
+        std::ranges::find(kDataDimensions, dimension.name) != kDataDimensions.end();
+    ranks_of_replica *= is_data ? 1.0 : dimension.size;
   }
   const double samples = static_cast<double>(job.micro_batch) *
                          static_cast<double>(job.accumulation) * job.microbatches * world /

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,8 +27,6 @@ struct TracedSteps {
 
   std::int64_t peak_allocated_bytes = 0;  // 0: not recorded
   std::int64_t peak_reserved_bytes = 0;
-
-  bool operator==(const TracedSteps&) const = default;
 };
 
 /// A process group of a traced rank.
@@ -35,8 +34,6 @@ struct TracedGroup {
   std::string name;
   std::string description = {};
   std::vector<Rank> ranks = {};
-
-  bool operator==(const TracedGroup&) const = default;
 };
 
 enum class TracedCommunicationKind : std::uint8_t { kCollective, kSend, kReceive };
@@ -44,10 +41,10 @@ enum class TracedCommunicationKind : std::uint8_t { kCollective, kSend, kReceive
 /// One communication of a step.
 struct TracedCommunication {
   TracedCommunicationKind form = TracedCommunicationKind::kCollective;
-  collective::CollectiveKind kind = collective::CollectiveKind::kAllReduce;  // of a collective
-  std::uint32_t group = 0;                                                   // of the rank's groups
+  CollectiveKind kind = CollectiveKind::kAllReduce;  // of a collective
+  std::uint32_t group = 0;                           // of the rank's groups
   std::int64_t bytes = 0;  // of the full side, as collective::Request counts
-  collective::Element element = collective::Element::kFloat;
+  DataType element = DataType::kFp32;
   std::int64_t peer = -1;  // rank of the other side of a message, or root
 
   bool operator==(const TracedCommunication&) const = default;
@@ -58,8 +55,6 @@ struct TracedCollectives {
   std::vector<TracedGroup> groups;
   std::vector<TracedCommunication>
       communications;  // of one step, in order: orrery.collective#N is the N-th
-
-  bool operator==(const TracedCollectives&) const = default;
 };
 
 /// A dimension of the plan's mesh: rank r has the coordinate r / stride % size.
@@ -81,8 +76,6 @@ struct TracedRank {
 
   /// Its file in the folder.
   [[nodiscard]] std::string Path(std::string_view file) const;
-
-  bool operator==(const TracedRank&) const = default;
 };
 
 /// What trace.json says, with the small files of all ranks; recordings are read by those who want
@@ -110,12 +103,10 @@ struct TracedJob {
 
   std::vector<TracedRank> ranks;
   std::vector<std::string> remarks = {};  // the tracer's, and what of the folder is incomplete
-
-  bool operator==(const TracedJob&) const = default;
 };
 
-/// The name of a dimension of a mesh whose ranks have data of their own: "dp", "dp_replicate", …
-[[nodiscard]] bool IsDataDimension(std::string_view name);
+/// Dimensions of a mesh whose ranks have data of their own.
+inline constexpr std::array<std::string_view, 3> kDataDimensions{"dp_replicate", "dp", "dp_shard"};
 
 /// How many samples all `world` ranks read in a step; 0 where the job does not say.
 [[nodiscard]] std::int64_t SamplesOfStep(const TracedJob& job, Rank world);

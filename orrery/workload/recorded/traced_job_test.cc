@@ -89,9 +89,8 @@ TEST(TracedJobTest, CollectivesAreRead) {
   ASSERT_TRUE(read) << read.error().message();
   ASSERT_EQ(read->communications.size(), 2);
   EXPECT_EQ(read->communications[0],
-            (TracedCommunication{.kind = collective::CollectiveKind::kAllGather,
-                                 .bytes = 12,
-                                 .element = collective::Element::kBfloat16}));
+            (TracedCommunication{
+                .kind = CollectiveKind::kAllGather, .bytes = 12, .element = DataType::kBf16}));
   EXPECT_EQ(read->communications[1].form, TracedCommunicationKind::kSend);
   EXPECT_EQ(read->communications[1].peer, 2);
 }

@@ -1,11 +1,11 @@
 #include "orrery/workload/recorded/traced_rank.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,15 +14,16 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/aten.h"
-#include "orrery/kernel/bound.h"
 #include "orrery/kernel/work.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/input.h"
 #include "orrery/workload/program.h"
-#include "orrery/workload/recorded/aten_call.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/priced_calls.h"
 #include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 
@@ -31,22 +32,18 @@ namespace {
 
 using trace::Trace;
 
-std::optional<Phase> PhaseNamed(std::string_view name) {
-  if (name == "forward") {
-    return Phase::kForward;
-  }
-  if (name == "backward") {
-    return Phase::kBackward;
-  }
-  return name == "optimizer" ? std::optional(Phase::kOptimizer) : std::nullopt;
+// Phase::kOther for other names.
+Phase PhaseNamed(std::string_view name) {
+  return name == "forward"     ? Phase::kForward
+         : name == "backward"  ? Phase::kBackward
+         : name == "optimizer" ? Phase::kOptimizer
+                               : Phase::kOther;
 }
 
 /// The phase of a moment of a recorded step.
 struct PhaseAt {
   Phase phase = Phase::kOther;
   std::int32_t microbatch = -1;  // counted in each phase; none of the optimizer
-
-  bool operator==(const PhaseAt&) const = default;
 };
 
 /// The ranges `forward`, `backward` and `optimizer` that a tracer puts around the parts of a step.
@@ -59,15 +56,14 @@ class PhaseRanges {
     std::map<Phase, std::int32_t> counts;
     for (RowId row = 0; row < recording.annotations.size(); ++row) {
       const std::int64_t at_ns = recording.annotations.begin_ns[row];
-      const std::optional<Phase> phase =
-          PhaseNamed(recording.Text(recording.annotations.name[row]));
-      if (!phase || recording.annotations.kind[row] != trace::AnnotationKind::kHost ||
-          at_ns < begin_ns || at_ns >= end_ns) {
-        continue;
+      const Phase phase = PhaseNamed(recording.Text(recording.annotations.name[row]));
+      if (phase != Phase::kOther &&
+          recording.annotations.kind[row] == trace::AnnotationKind::kHost && at_ns >= begin_ns &&
+          at_ns < end_ns) {
+        const std::int32_t microbatch = phase == Phase::kOptimizer ? -1 : counts[phase]++;
+        ranges_.push_back(
+            {at_ns, at_ns + recording.annotations.duration_ns[row], {phase, microbatch}});
       }
-      const std::int32_t microbatch = *phase == Phase::kOptimizer ? -1 : counts[*phase]++;
-      ranges_.push_back(
-          {at_ns, at_ns + recording.annotations.duration_ns[row], {*phase, microbatch}});
     }
   }
 
@@ -105,37 +101,19 @@ std::uint32_t Millionths(double share) {
 }
 
 Category CategoryOf(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kGemm:
-    case OperatorKind::kBatchedGemm:
-      return Category::kGemm;
-    case OperatorKind::kGroupedGemm:
-    case OperatorKind::kMoe:
-    case OperatorKind::kMoePermute:
-      return Category::kExperts;
-    case OperatorKind::kAttention:
-      return Category::kAttention;
-    case OperatorKind::kConv:
-    case OperatorKind::kConv1d:
-      return Category::kConvolution;
-    case OperatorKind::kEmbedding:
-    case OperatorKind::kEmbeddingBag:
-      return Category::kEmbedding;
-    case OperatorKind::kLayerNorm:
-    case OperatorKind::kRmsNorm:
-    case OperatorKind::kBatchNorm:
-      return Category::kNorm;
-    case OperatorKind::kNll:
-    case OperatorKind::kCrossEntropy:
-      return Category::kLoss;
-    case OperatorKind::kQuantize:
-      return Category::kCast;
-    case OperatorKind::kOptimizer:
-    case OperatorKind::kGradientNorm:
-      return Category::kOptimizer;
-    default:
-      return Category::kElementwise;
-  }
+  using enum OperatorKind;
+  static const std::map<OperatorKind, Category> kCategories{
+      {kGemm, Category::kGemm},           {kBatchedGemm, Category::kGemm},
+      {kGroupedGemm, Category::kExperts}, {kMoe, Category::kExperts},
+      {kMoePermute, Category::kExperts},  {kAttention, Category::kAttention},
+      {kConv, Category::kConvolution},    {kConv1d, Category::kConvolution},
+      {kEmbedding, Category::kEmbedding}, {kEmbeddingBag, Category::kEmbedding},
+      {kLayerNorm, Category::kNorm},      {kRmsNorm, Category::kNorm},
+      {kBatchNorm, Category::kNorm},      {kNll, Category::kLoss},
+      {kCrossEntropy, Category::kLoss},   {kQuantize, Category::kCast},
+      {kOptimizer, Category::kOptimizer}, {kGradientNorm, Category::kOptimizer}};
+  const auto found = kCategories.find(kind);
+  return found == kCategories.end() ? Category::kElementwise : found->second;
 }
 
 /// Finds the purpose of recorded kernels from the phase of their launch and the launching operator,
@@ -166,7 +144,9 @@ class DeviceRoles {
       }
       role = known->second;
     }
-    const PhaseAt phase = phases_.At(LaunchedAt(activity));
+    const RowId launch = recording_.activities.launch[activity];
+    const PhaseAt phase = phases_.At(launch == kNoRow ? recording_.activities.begin_ns[activity]
+                                                      : recording_.runtime_calls.begin_ns[launch]);
     role.phase = phase.phase;
     role.microbatch = phase.microbatch;
     return role;
@@ -183,7 +163,9 @@ class DeviceRoles {
       const kernel::Operator& op = asked.operators.front();
       role.category = Name(CategoryOf(op.kind()));
       role.operation = static_cast<std::uint8_t>(op.kind());
-      const double seconds = SecondsOf(host_op);
+      const auto time = time_of_operator_ns_.find(host_op);
+      const double seconds =
+          time == time_of_operator_ns_.end() ? 0 : static_cast<double>(time->second) * 1e-9;
       if (row != host_op || seconds <= 0) {
         return;
       }
@@ -197,17 +179,6 @@ class DeviceRoles {
     }
   }
 
-  [[nodiscard]] double SecondsOf(RowId host_op) const {
-    const auto found = time_of_operator_ns_.find(host_op);
-    return found == time_of_operator_ns_.end() ? 0 : static_cast<double>(found->second) * 1e-9;
-  }
-
-  [[nodiscard]] std::int64_t LaunchedAt(RowId activity) const {
-    const RowId launch = recording_.activities.launch[activity];
-    return launch == kNoRow ? recording_.activities.begin_ns[activity]
-                            : recording_.runtime_calls.begin_ns[launch];
-  }
-
   const trace::Trace& recording_;
   PhaseRanges phases_;
   const hardware::Gpu& gpu_;
@@ -218,14 +189,9 @@ class DeviceRoles {
 constexpr std::string_view kCommunicationPrefix = "orrery.collective#";
 
 std::optional<std::size_t> CommunicationNumber(std::string_view name) {
-  std::size_t number = 0;
-  if (!name.starts_with(kCommunicationPrefix)) {
-    return std::nullopt;
-  }
-  name.remove_prefix(kCommunicationPrefix.size());
-  const char* const end = name.data() + name.size();
-  const auto read = std::from_chars(name.data(), end, number);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
+  return name.starts_with(kCommunicationPrefix)
+             ? ParseWhole<std::size_t>(name.substr(kCommunicationPrefix.size()))
+             : std::nullopt;
 }
 
 struct Window {
@@ -246,9 +212,11 @@ Window WindowOf(const CallTree& step) {
 }
 
 /// The launches inside of ranges that stand for communications: the first of each range.
-class CommunicationMarks {
- public:
-  explicit CommunicationMarks(const CallTree& step, const Trace& recording) {
+struct CommunicationMarks {
+  std::unordered_map<RowId, std::size_t> number_of_launch;
+  std::size_t most = 0;  // one more than the highest number of a range
+
+  CommunicationMarks(const CallTree& step, const Trace& recording) {
     for (const ThreadCalls& thread : step.threads) {
       for (std::size_t i = 0; i < thread.calls.size(); ++i) {
         const Call& call = thread.calls[i];
@@ -256,37 +224,16 @@ class CommunicationMarks {
                                 ? CommunicationNumber(recording.Text(call.name))
                                 : std::nullopt;
         if (number) {
-          most_ = std::max(most_, *number + 1);
-          Mark(thread, i, *number);
+          most = std::max(most, *number + 1);
+          const auto inside = std::span(thread.calls).subspan(i + 1, call.num_descendants);
+          const auto launch = std::ranges::find(inside, CallKind::kLaunch, &Call::kind);
+          if (launch != inside.end()) {
+            number_of_launch.emplace(launch->row, *number);
+          }
         }
       }
     }
   }
-
-  /// Which communication a launch stands for.
-  [[nodiscard]] std::optional<std::size_t> NumberOf(RowId launch) const {
-    const auto found = number_of_launch_.find(launch);
-    return found == number_of_launch_.end() ? std::nullopt : std::optional(found->second);
-  }
-
-  /// One more than the highest number of a range.
-  [[nodiscard]] std::size_t most() const { return most_; }
-
-  [[nodiscard]] std::size_t size() const { return number_of_launch_.size(); }
-
- private:
-  void Mark(const ThreadCalls& thread, std::size_t range, std::size_t number) {
-    const std::size_t end = range + 1 + thread.calls[range].num_descendants;
-    for (std::size_t i = range + 1; i < end; ++i) {
-      if (thread.calls[i].kind == CallKind::kLaunch) {
-        number_of_launch_.emplace(thread.calls[i].row, number);
-        return;
-      }
-    }
-  }
-
-  std::unordered_map<RowId, std::size_t> number_of_launch_;
-  std::size_t most_ = 0;
 };
 
 class RankBuilder {
@@ -302,21 +249,20 @@ class RankBuilder {
 
   Result<TracedProgram> Build() {
     const std::size_t known = rank().collectives.communications.size();
-    if (marks_.most() > known) {
-      return Fail(
-          Error::Kind::kInvalidInput,
-          fmt::format("{}: the step has the range {}{}, and collectives.json {} communications: "
-                      "trace the rank again",
-                      rank().folder, kCommunicationPrefix, marks_.most() - 1, known));
+    if (marks_.most > known) {
+      return Refuse(
+          "{}: the step has the range {}{}, and collectives.json {} communications: trace the rank "
+          "again",
+          rank().folder, kCommunicationPrefix, marks_.most - 1, known);
     }
     TracedProgram traced;
     traced.recorded = ProgramOfRecording(
         *sources_.recording, step_, *sources_.host,
         [this](RowId activity, DeviceTask& task) { Complete(activity, task); }, costs_);
-    if (marks_.size() < known) {
+    if (marks_.number_of_launch.size() < known) {
       traced.remarks.push_back(
           fmt::format("Rank {}: {} of {} communications are not in the recording and take no time.",
-                      rank().rank, known - marks_.size(), known));
+                      rank().rank, known - marks_.number_of_launch.size(), known));
     }
     if (phases_.empty()) {
       traced.remarks.push_back(fmt::format(
@@ -331,22 +277,25 @@ class RankBuilder {
 
   void Complete(RowId activity, DeviceTask& task) {
     task.role = roles_.RoleOf(activity);
-    const auto number = marks_.NumberOf(sources_.recording->activities.launch[activity]);
-    if (!number) {
+    const auto number =
+        marks_.number_of_launch.find(sources_.recording->activities.launch[activity]);
+    if (number == marks_.number_of_launch.end()) {
       return;
     }
-    const TracedCommunication& communication = rank().collectives.communications[*number];
+    const TracedCommunication& communication = rank().collectives.communications[number->second];
     const std::string role = sources_.roles->NameOf(sources_.traced_rank, communication);
     task.duration_ps = 0;
-    task.name = collective::Name(communication.kind);
+    task.name = CollectiveKindName(communication.kind);
     if (role.empty()) {
       return;
     }
+    const std::string& dimension = sources_.roles->roles().find(role)->second.dimension;
     task.communication = RecordedCommunication{.role = role,
+                                               .dimension = dimension,
                                                .kind = communication.kind,
                                                .bytes = communication.bytes,
                                                .element = communication.element};
-    task.role->category = role.substr(0, role.find(' '));
+    task.role->category = dimension;
     task.role->sm_share = CommunicationShare(communication.kind, sources_.gpu->multiprocessors);
     task.role->memory_share = 0;
     task.role->compute_share = 0;
@@ -368,9 +317,8 @@ Result<TracedProgram> ProgramOfTracedRank(const TracedRankSources& sources) {
   const std::size_t which = steps.size() / 2;
   const CallTree& step = steps[which];
   if (step.threads.empty() || sources.recording->activities.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: no operators or no kernels in the recording: trace the rank again",
-                            sources.job->ranks[sources.traced_rank].folder));
+    return Refuse("{}: no operators or no kernels in the recording: trace the rank again",
+                  sources.job->ranks[sources.traced_rank].folder);
   }
   if (!sources.profiler_cost_ns) {
     return RankBuilder(sources, step, nullptr, WindowOf(step)).Build();

@@ -10,7 +10,7 @@
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
-#include "orrery/workload/recorded/traced_group_roles.h"
+#include "orrery/workload/recorded/traced_ensemble.h"
 #include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::workload {

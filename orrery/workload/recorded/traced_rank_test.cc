@@ -7,12 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/workload/recorded/test_recordings.h"
+#include "orrery/workload/recorded/recordings_test.h"
 
 namespace orrery::workload {
 namespace {
-
-using collective::CollectiveKind;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
@@ -101,7 +99,7 @@ TEST(TracedRankTest, ACommunicationStandsWhereItWasRecorded) {
       program.communications.At(program.tasks.communication[communication]);
   EXPECT_EQ(row.kind, CollectiveKind::kAllReduce);
   EXPECT_EQ(row.bytes, 4096);
-  EXPECT_EQ(program.strings.View(program.roles[row.role]), "world");
+  EXPECT_EQ(program.RoleName(row.role), "world");
   // The communication waits for the kernel before it, the last kernel for the communication, and
   // the one between them for neither.
   EXPECT_THAT(Awaited(program, communication), ElementsAre(work[0]));
@@ -188,8 +186,9 @@ TEST(TracedRankTest, MessagesOfOneStreamDoNotWaitForEachOther) {
   EXPECT_THAT(Awaited(program, work[2]), ElementsAre(work[0]));
   EXPECT_THAT(Awaited(program, work[3]), UnorderedElementsAre(work[0], work[1], work[2]));
   EXPECT_NE(program.tasks.lane[work[1]], program.tasks.lane[work[2]]);
-  EXPECT_EQ(program.strings.View(program.roles[0]), "world send +1");
-  EXPECT_EQ(program.strings.View(program.roles[1]), "world receive +1");
+  EXPECT_EQ(program.RoleName(0), "world send +1");
+  EXPECT_EQ(program.strings.View(program.roles.dimension[0]), "world");
+  EXPECT_EQ(program.RoleName(1), "world receive +1");
 }
 
 // The event is recorded before the stream has done anything in this step: it stands for the step

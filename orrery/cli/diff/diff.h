@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/analyze/diff/diff.h"
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
+
+namespace orrery::cli {
+
+using analyze::diff::Change;
+using analyze::diff::Cost;
+using analyze::diff::CostChange;
+using analyze::diff::MemoryChange;
+using analyze::diff::MetricChange;
+using analyze::diff::RunDiff;
+using analyze::diff::StepParts;
+
+/// A comparison of two runs.
+struct DiffPage {
+  std::string path_before;
+  std::string path_after;
+  RunDiff diff;
+  std::optional<double> limit_percent = {};  // --fail-over
+  std::vector<MetricChange> worse;           // over the limit, the worst first
+};
+
+/// The JSON: docs/formats/diff-json.md.
+[[nodiscard]] Value DiffData(const DiffPage& page);
+
+/// The table of --csv: one line for each thing that was compared.
+[[nodiscard]] Table DiffTable(const DiffPage& page);
+
+// What a comparison consists of, once for the text, the JSON and the CSV.
+
+/// A part of a step's time on the device.
+struct StepPart {
+  std::string_view key;
+  std::string_view title;  // in CSV
+  double StepParts::* member;
+  std::string_view label = title;  // for people
+};
+
+inline constexpr std::array<StepPart, 5> kStepParts{
+    {{"compute_ns", "compute", &StepParts::compute_ns},
+     {"exposed_communication_ns", "exposed communication", &StepParts::exposed_communication_ns},
+     {"exposed_memory_ns", "copies alone", &StepParts::exposed_memory_ns, "memcpy alone"},
+     {"idle_ns", "idle", &StepParts::idle_ns},
+     {"window_ns", "all", &StepParts::window_ns}}};
+
+/// A quantity of a cost; `title` is that of the column with its difference.
+struct CostField {
+  std::string_view key;
+  std::string_view title;
+  double Cost::* member;
+};
+
+inline constexpr CostField kCostFields[] = {{"count", "", &Cost::count},
+                                            {"device_ns", "", &Cost::device_ns}};
+inline constexpr CostField kWaitAndBytes[] = {{"wait_ns", "waiting", &Cost::wait_ns},
+                                              {"bytes", "bytes", &Cost::bytes}};
+inline constexpr CostField kHostTime[] = {{"host_ns", "on the host", &Cost::host_ns}};
+
+/// A list of named costs, and the quantities that they have in addition to kCostFields.
+struct Section {
+  std::string_view key;
+  std::string_view title;
+  std::vector<CostChange> RunDiff::* member;
+  std::span<const CostField> fields;
+};
+
+inline constexpr std::array<Section, 5> kSections{
+    {{"collectives", "collectives", &RunDiff::collectives, kWaitAndBytes},
+     {"kernel_classes", "classes of kernels", &RunDiff::kernel_classes, {kWaitAndBytes, 1}},
+     {"kernels", "kernels", &RunDiff::kernels, {kWaitAndBytes, 1}},
+     {"operators", "operators", &RunDiff::operators, kHostTime},
+     {"copies", "memcpy and memset", &RunDiff::copies, {kWaitAndBytes + 1, 1}}}};
+
+}  // namespace orrery::cli

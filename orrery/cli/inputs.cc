@@ -1,0 +1,238 @@
+#include "orrery/cli/inputs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/mapped_file.h"
+#include "orrery/base/progress.h"
+#include "orrery/cli/verb.h"
+#include "orrery/collective/machine_models.h"
+#include "orrery/collective/measurement.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/ingest/run.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/learn/data_set.h"
+#include "orrery/learn/model_file.h"
+#include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/overlap/learned_model.h"
+#include "orrery/overlap/pair_table.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/finish.h"
+
+namespace orrery::cli {
+namespace {
+
+bool IsCsv(const std::string& path) {
+  return path.ends_with(".csv") || path.ends_with(".csv.gz") || path.ends_with(".csv.zst");
+}
+
+Result<std::vector<collective::MeasuredTable>> ReadTables(const std::string& path) {
+  std::vector<collective::MeasuredTable> tables;
+  if (IsCsv(path)) {
+    ORRERY_TRY(Table table, ReadCsvFile(path));
+    tables.push_back({path, std::move(table), true});
+    return tables;
+  }
+  ORRERY_TRY(ingest::Run run, ingest::ReadRun({path}, {}));
+  for (ingest::MeasurementTable& table : run.tables) {
+    tables.push_back({path, std::move(table.rows), false});
+  }
+  if (tables.empty()) {
+    return InvalidInput("{}: a recording, not a table of measured collectives", path);
+  }
+  return tables;
+}
+
+}  // namespace
+
+void AddRunOptions(Verb& verb, RunArguments& arguments) {
+  verb.AddOption("--threads", arguments.threads, "threads to use (default: one for each core)")
+      .Range(0, 1024);
+  verb.AddOption("--max-unpack-ratio", arguments.max_unpack_ratio,
+                 "refuse packed files that grow by more than this factor")
+      .ShowDefault()
+      .Positive();
+  verb.AddOption("--step-marker", arguments.step_marker,
+                 "regular expression for the names of ranges that are steps");
+}
+
+Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments) {
+  ORRERY_TRY_STATUS(trace::CheckStepMarker(arguments.step_marker));
+  ProgressLine line(TerminalProgress());
+  ingest::RunOptions options;
+  options.read.threads = arguments.threads;
+  options.read.unpack.max_ratio = arguments.max_unpack_ratio;
+  options.read.step_marker = arguments.step_marker;
+  options.progress = [&](std::size_t done, std::size_t total, std::string_view file) {
+    line.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), file);
+  };
+  return ingest::ReadRun(arguments.paths, options);
+}
+
+Result<ingest::Run> ReadRunWithProgress(RunArguments arguments, std::vector<std::string> paths) {
+  arguments.paths = std::move(paths);
+  return ReadRunWithProgress(arguments);
+}
+
+Result<collective::Measurements> ReadCollectives(const std::vector<std::string>& paths,
+                                                 const std::string& cluster) {
+  collective::Measurements data;
+  for (const std::string& path : paths) {
+    ORRERY_TRY(const std::vector<collective::MeasuredTable> tables, ReadTables(path));
+    for (const collective::MeasuredTable& table : tables) {
+      ORRERY_TRY_STATUS(collective::AddMeasurements(table, cluster, data));
+    }
+  }
+  return WithRows(std::move(data));
+}
+
+Result<overlap::PairTable> ReadOverlapPairs(std::span<const std::string> paths,
+                                            std::span<const std::string> counters) {
+  ORRERY_TRY(overlap::PairTable data, overlap::ReadPairs(paths, counters));
+  return WithRows(std::move(data));
+}
+
+const std::map<std::string, trace::AlignClocks>& AlignChoices() {
+  static const std::map<std::string, trace::AlignClocks> kChoices{
+      {"auto", trace::AlignClocks::kIfItMatters},
+      {"always", trace::AlignClocks::kAlways},
+      {"off", trace::AlignClocks::kNever}};
+  return kChoices;
+}
+
+std::vector<std::string> RejectedLines(std::span<const std::string> files,
+                                       std::span<const RejectedRow> rows) {
+  constexpr std::size_t kShownRejected = 10;
+  std::vector<std::string> lines;
+  for (const RejectedRow& row : rows.first(std::min(rows.size(), kShownRejected))) {
+    const std::string line = row.line == 0 ? "" : fmt::format(":{}", row.line);
+    lines.push_back(fmt::format("{}{}: {}", files[row.file], line, row.reason));
+  }
+  if (rows.size() > kShownRejected) {
+    lines.push_back(fmt::format("… and {} more rows", rows.size() - kShownRejected));
+  }
+  return lines;
+}
+
+std::string RejectedText(std::span<const std::string> files, std::span<const RejectedRow> rows) {
+  return fmt::format("{}", fmt::join(RejectedLines(files, rows), "\n"));
+}
+
+bool IsCollectiveData(const std::string& path) {
+  if (!IsCsv(path)) {
+    return true;
+  }
+  const Result<Table> table = ReadCsvFile(path);
+  return table && collective::HoldsCollectives(*table);
+}
+
+Result<collective::MachineModels> LoadMachineModels(const std::string& path) {
+  if (path.empty()) {
+    return collective::MachineModels::Shipped();
+  }
+  ORRERY_TRY(const MappedFile file, MappedFile::Open(path));
+  return collective::MachineModels::Parse(std::string(file.bytes()), path);
+}
+
+Result<kernel::ModelSet> LoadKernelModels(const std::vector<std::string>& paths) {
+  if (paths.empty()) {
+    return kernel::ShippedModels();
+  }
+  kernel::ModelSet models;
+  for (const std::string& path : paths) {
+    ORRERY_TRY(const learn::ModelFile file, learn::ReadModelFile(path));
+    if (const Status added = models.AddFrom(file); !added) {
+      return FailWithin(path, added);
+    }
+  }
+  return models;
+}
+
+Result<const hardware::Gpu*> GpuNamed(const std::string& name) {
+  if (const hardware::Gpu* gpu = hardware::FindGpu(name)) {
+    return gpu;
+  }
+  std::vector<std::string_view> known;
+  for (const hardware::Gpu& gpu : hardware::GpuCatalogue()) {
+    known.push_back(gpu.name);
+  }
+  return NotFound("--gpu {}: no such GPU in the catalogue; there are {}", name,
+                  fmt::join(known, ", "));
+}
+
+void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap) {
+  overlap = simulate::OverlapKind::kModel;  // what the scalars of frameworks are fitted with
+  verb.AddChoice("--overlap", overlap,
+                 {{"none", simulate::OverlapKind::kNone},
+                  {"analytic", simulate::OverlapKind::kAnalytic},
+                  {"model", simulate::OverlapKind::kModel}},
+                 "how concurrent kernels slow each other down: not at all, by their shares of the "
+                 "GPU, or by a model fitted to pairs of kernels (default: model)");
+}
+
+Result<std::shared_ptr<const overlap::Model>> LoadOverlapModel(
+    simulate::SimulationOptions& options) {
+  if (options.overlap != simulate::OverlapKind::kModel) {
+    return nullptr;
+  }
+  ORRERY_TRY(std::shared_ptr<const overlap::Model> model, overlap::ShippedModel());
+  options.overlap_model = model.get();
+  return model;
+}
+
+Result<std::vector<learn::DataCard::Source>> SourcesOf(std::span<const std::string> paths) {
+  std::vector<learn::DataCard::Source> sources;
+  for (const std::string& path : paths) {
+    ORRERY_TRY(const MappedFile file, MappedFile::Open(path));
+    const std::string_view bytes = file.bytes();
+    sources.push_back(
+        {std::filesystem::path(path).filename().string(), bytes.size(), learn::HashText(bytes, 0)});
+  }
+  return sources;
+}
+
+Result<NumberSettings> ReadNumberSettings(std::string_view text, NumberSettings settings) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view entry = text.substr(0, end);
+    const std::size_t equals = entry.find('=');
+    const auto known = settings.find(entry.substr(0, equals));
+    double value = 0;
+    const char* const last = entry.data() + entry.size();
+    const bool is_number = equals != std::string_view::npos &&
+                           std::from_chars(entry.data() + equals + 1, last, value).ptr == last &&
+                           value >= 0;
+    if (known == settings.end() || !is_number) {
+      std::string names;
+      for (const auto& [name, fallback] : settings) {
+        names += fmt::format("{}{}={:g}", names.empty() ? "" : ",", name, fallback);
+      }
+      return InvalidInput(
+          "--with: '{}' is not a setting of this model; settings and their defaults: {}", entry,
+          names);
+    }
+    known->second = value;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return settings;
+}
+
+std::filesystem::path ProgramFolder() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::filesystem::path() : self.parent_path();
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
+#include "orrery/learn/model_file.h"
+
+// What verbs read: runs, measurements and models. The types are declared only, because their
+// headers take long to compile.
+
+namespace orrery::collective {
+class MachineModels;
+struct Measurements;
+}  // namespace orrery::collective
+
+namespace orrery::hardware {
+struct Gpu;
+}  // namespace orrery::hardware
+
+namespace orrery::ingest {
+struct Run;
+}  // namespace orrery::ingest
+
+namespace orrery::kernel {
+class ModelSet;
+}  // namespace orrery::kernel
+
+namespace orrery::overlap {
+class Model;
+struct PairTable;
+}  // namespace orrery::overlap
+
+namespace orrery::simulate {
+enum class OverlapKind : std::uint8_t;
+struct SimulationOptions;
+}  // namespace orrery::simulate
+
+namespace orrery::trace {
+enum class AlignClocks : std::uint8_t;
+}  // namespace orrery::trace
+
+namespace orrery::cli {
+
+/// The options of every verb that reads runs.
+struct RunArguments {
+  std::vector<std::string> paths;
+  int threads = 0;
+  double max_unpack_ratio = UnpackLimits{}.max_ratio;
+  std::string step_marker;
+};
+
+/// Adds them to a verb; the paths are left to the verb.
+void AddRunOptions(Verb& verb, RunArguments& arguments);
+
+/// Reads the run with a progress line.
+[[nodiscard]] Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments);
+
+/// Reads a run of other paths with the same options.
+[[nodiscard]] Result<ingest::Run> ReadRunWithProgress(RunArguments arguments,
+                                                      std::vector<std::string> paths);
+
+/// The words of --align.
+[[nodiscard]] const std::map<std::string, trace::AlignClocks>& AlignChoices();
+
+/// Names rows that were not used: "FILE:LINE: reason", the first few of them.
+[[nodiscard]] std::vector<std::string> RejectedLines(std::span<const std::string> files,
+                                                     std::span<const RejectedRow> rows);
+[[nodiscard]] std::string RejectedText(std::span<const std::string> files,
+                                       std::span<const RejectedRow> rows);
+
+/// Fails where none of the measured rows can be used.
+template <typename Measurements>
+[[nodiscard]] Result<Measurements> WithRows(Measurements data) {
+  if (data.rows.empty()) {
+    return InvalidInput("no row of the data can be used\n{}",
+                        RejectedText(data.files, data.rejected));
+  }
+  return data;
+}
+
+/// Says which measured rows were not used; returns the exit status.
+template <typename Measurements>
+[[nodiscard]] int NoticeRejected(const Measurements& data) {
+  if (data.rejected.empty()) {
+    return kExitOk;
+  }
+  PrintNotice(fmt::format("{} rows were not used:\n{}", data.rejected.size(),
+                          RejectedText(data.files, data.rejected)));
+  return kExitPartial;
+}
+
+/// Reads measured collectives: nccl-tests logs and tables (docs/formats/measured-collectives.md).
+/// `cluster` names the machine of files that do not.
+[[nodiscard]] Result<collective::Measurements> ReadCollectives(
+    const std::vector<std::string>& paths, const std::string& cluster);
+
+/// Says whether a file holds measured collectives: a log, or a table with their columns.
+[[nodiscard]] bool IsCollectiveData(const std::string& path);
+
+/// The models of a file, or the shipped ones when none is named.
+[[nodiscard]] Result<collective::MachineModels> LoadMachineModels(const std::string& path);
+
+/// Reads tables of measured pairs; an error where none of the rows can be used.
+[[nodiscard]] Result<overlap::PairTable> ReadOverlapPairs(std::span<const std::string> paths,
+                                                          std::span<const std::string> counters);
+
+/// Reads model files; without any, the models that are part of the program.
+[[nodiscard]] Result<kernel::ModelSet> LoadKernelModels(const std::vector<std::string>& paths);
+
+/// Finds the GPU that --gpu names.
+[[nodiscard]] Result<const hardware::Gpu*> GpuNamed(const std::string& name);
+
+/// Adds --overlap none|analytic|model to a verb that simulates.
+void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap);
+
+/// Loads the model for --overlap model: the one that `measure overlap --pipeline` installed for
+/// this user, or the one that is part of the program; nothing for the other kinds.
+/// `options.overlap_model` is then the model, which must outlive the simulation.
+[[nodiscard]] Result<std::shared_ptr<const overlap::Model>> LoadOverlapModel(
+    simulate::SimulationOptions& options);
+
+/// The files that a model was fitted to, for its card.
+[[nodiscard]] Result<std::vector<learn::DataCard::Source>> SourcesOf(
+    std::span<const std::string> paths);
+
+/// Reads the text of --with, "a=1,b=2.5", over the settings that a model knows. An error lists
+/// them.
+using NumberSettings = std::map<std::string, double, std::less<>>;
+[[nodiscard]] Result<NumberSettings> ReadNumberSettings(std::string_view text,
+                                                        NumberSettings settings);
+
+/// The folder that the running program lies in; empty when the system does not tell.
+[[nodiscard]] std::filesystem::path ProgramFolder();
+
+}  // namespace orrery::cli

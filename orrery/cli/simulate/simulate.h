@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
+#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/simulate/summary.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::cli {
+
+/// Options of `orrery simulate`.
+struct SimulateArguments {
+  std::vector<std::string> inputs;
+  std::string from;  // folder of a traced job, or of Echo's tracer; then there are no inputs
+  int world = 0;     // ranks of it; 0: as traced
+  std::vector<std::string> settings;  // "plan.tp=4"
+  std::string gpu;
+  std::string cluster;
+  int gpus = 0;  // of programs that do not say it
+  std::vector<std::string> echo_times;
+  std::string emulated;
+  std::string emulated_settings;
+  std::vector<std::string> kernel_models;
+  bool no_fold = false;
+  simulate::OverlapKind overlap = simulate::OverlapKind::kAnalytic;
+  double jitter = 0;
+  std::vector<std::string> slow;     // "rank=7:1.3"
+  std::vector<std::string> gpu_of;   // "ranks=8-15:A100-80GB"
+  std::vector<std::string> fail;     // "node=3:nic=2"
+  std::vector<std::string> degrade;  // "node=3:0.5"
+  std::string trace;
+  OutputOptions output;
+};
+
+void AddSimulateOptions(Verb& verb, SimulateArguments& arguments);
+
+/// Reads "rank=7:1.3": rank 7 takes 1.3 times as long.
+[[nodiscard]] Result<simulate::SlowRank> ParseSlowRank(const std::string& text);
+
+/// Reads "ranks=8-15:A100-80GB" and returns the key of a job that says the same:
+/// "gpu_of.8-15=A100-80GB".
+[[nodiscard]] Result<std::string> GpuOfSetting(const std::string& text);
+
+/// Reads "node=3:nic=2": NIC 2 of node 3 is down.
+[[nodiscard]] Result<simulate::FailedNic> ParseFailedNic(const std::string& text);
+
+/// Reads "node=3:0.5": the NICs of node 3 carry half.
+[[nodiscard]] Result<simulate::SlowNode> ParseSlowNode(const std::string& text);
+
+[[nodiscard]] Result<simulate::SimulationOptions> EngineOptions(const SimulateArguments& arguments);
+
+/// A recorded rank that is simulated, and how its recording was read.
+struct ReplayedRank {
+  workload::Rank rank = 0;
+  double step_ms = 0;           // measured without the profiler, alone
+  double profiler_cost_us = 0;  // of the host's time for each recorded event
+  std::string cost_source = {};
+};
+
+/// The program of another tool, for all ranks.
+struct ImportedProgram {
+  std::string title;
+  workload::Ensemble ensemble;
+  std::vector<std::string> notes = {};    // what was left out or taken otherwise
+  std::vector<std::string> remarks = {};  // what else there is to say
+  std::string gpu = {};                   // for which it was recorded; empty: that of the cluster
+  std::string framework = {};             // it runs in; empty: none that is known
+  int steps_before = 0;                   // see simulate::SimulationOptions
+  std::int64_t samples_per_step = 0;      // of all ranks; 0: not known
+  std::int64_t tokens_per_sample = 0;
+  std::optional<workload::Job> described =
+      {};  // its model and batch, on the GPUs that simulation it
+  std::vector<ReplayedRank> replayed = {};
+  std::vector<simulate::StageMemory> memory_of_program = {};  // recorded; empty: not known
+};
+
+/// What the inputs are, by their names and first bytes.
+enum class SimulateInput { kJob, kSimai, kChakra, kEcho, kTraced };
+
+[[nodiscard]] SimulateInput InputKind(const SimulateArguments& arguments);
+
+/// Reads the folder of a traced job, for --from, and makes all ranks of it.
+[[nodiscard]] Result<ImportedProgram> ImportTracedJob(const SimulateArguments& arguments);
+
+/// Reads what InputKind found, for the engine; not for kJob.
+[[nodiscard]] Result<ImportedProgram> ImportProgram(SimulateInput kind,
+                                                    const SimulateArguments& arguments);
+
+/// The step of a workload according to the simulator that it is for.
+[[nodiscard]] Result<Document> EmulatedWorkload(const SimulateArguments& arguments);
+
+struct SimulationAnswer {
+  std::string name;                    // of the job
+  std::string title;                   // one line: what was simulated
+  const workload::Job* job = nullptr;  // none: a program of another tool
+  simulate::StepSummary summary;
+  std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
+  std::string bottleneck;
+  std::vector<ReplayedRank> replayed = {};
+  std::vector<std::string> what_ifs = {};  // simulate::WhatIfs
+  std::vector<std::string> remarks = {};
+  std::vector<std::string> not_modelled = {};
+  double wall_s = 0;
+};
+
+/// JSON: docs/formats/simulate-json.md. Pictures are drawn where `simulated` is given.
+[[nodiscard]] Document SimulationDocument(const SimulationAnswer& answer,
+                                          const simulate::SimulatedStep* simulated);
+
+}  // namespace orrery::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/work.h"
+
+namespace orrery::kernel {
+
+/// Rows of element-wise operators and GEMMs on a GPU whose times are 2 µs and 1.5 times the
+/// roofline, which a fit must recover. For tests.
+inline std::vector<Measurement> GeneratedRows(const hardware::Gpu& gpu, int rows_of_kind) {
+  std::vector<Measurement> rows;
+  const auto add = [&](const Operator& op) {
+    const double roofline = BoundOf(op, WorkOf(op), gpu).Seconds();
+    rows.push_back({.op = op, .gpu = &gpu, .seconds = 2e-6 + 1.5 * roofline});
+  };
+  for (int i = 0; i < rows_of_kind; ++i) {
+    const auto size = static_cast<std::int64_t>(std::exp2(10 + 14.0 * i / rows_of_kind));
+    add(Operator(OperatorKind::kElementwise, DataType::kBf16).Set(Key::kN, size));
+    const auto side = static_cast<std::int64_t>(std::exp2(5 + 7.0 * i / rows_of_kind));
+    add(Operator(OperatorKind::kGemm, DataType::kBf16)
+            .Set(Key::kM, side)
+            .Set(Key::kN, 64 + side / 2)
+            .Set(Key::kK, 2 * side));
+  }
+  return rows;
+}
+
+}  // namespace orrery::kernel

@@ -1,0 +1,358 @@
+#include "orrery/workload/job/job.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/parse_number.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/workload/input.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/stage_layers.h"
+
+namespace orrery::workload {
+namespace {
+
+std::optional<int> ReadRank(std::string_view text) {
+  const std::optional<int> rank = ParseWhole<int>(text);
+  return rank && *rank >= 0 ? rank : std::nullopt;
+}
+
+Result<OtherGpus> ReadRanks(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const std::optional<int> first = ReadRank(text.substr(0, dash));
+  const std::optional<int> last =
+      dash == std::string_view::npos ? first : ReadRank(text.substr(dash + 1));
+  if (!first || !last || *last < *first) {
+    return Refuse("gpu_of '{}' names no ranks: write 8-15, or 8 for one", text);
+  }
+  return OtherGpus{.first = *first, .last = *last, .gpu = {}};
+}
+
+constexpr int kLargestDegree = 1'000'000;
+constexpr std::int64_t kLargestSize = 1'000'000'000;
+constexpr std::int64_t kMostMicrobatches = 1'000'000;
+
+// Degrees of a plan are at least 1, whoever made it; dp follows from the others.
+Status CheckDegrees(const Plan& plan) {
+  for (const auto& [key, degree] : {std::pair("tp", plan.tp),
+                                    {"pp", plan.pp},
+                                    {"cp", plan.cp},
+                                    {"ulysses_ranks", plan.ulysses_ranks},
+                                    {"ep", plan.ep},
+                                    {"expert_tp", plan.expert_tp},
+                                    {"chunks", plan.chunks}}) {
+    if (degree < 1 || degree > kLargestDegree) {
+      return Refuse("plan.{} is {}: give 1 or more, up to {}", key, degree, kLargestDegree);
+    }
+  }
+  return {};
+}
+
+Status CheckGemm(const Job& job) {
+  const Plan& plan = job.plan;
+  if (job.gpus < 1) {
+    return Refuse("gpus is {}: give 1 or more", job.gpus);
+  }
+  const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
+  if (job.gpus % model != 0) {
+    return Refuse(
+        "plan.tp {} · plan.pp {} · plan.cp {} = {} does not divide gpus {}: change one of them",
+        plan.tp, plan.pp, plan.cp, model, job.gpus);
+  }
+  if (model * plan.dp != job.gpus) {
+    return Refuse(
+        "plan.tp {} · plan.pp {} · plan.cp {} · plan.dp {} is not gpus {}: set plan.dp to {}",
+        plan.tp, plan.pp, plan.cp, plan.dp, job.gpus, job.gpus / model);
+  }
+  return {};
+}
+
+Status CheckCluster(const Job& job) {
+  const hardware::Cluster& cluster = job.cluster;
+  const std::int64_t most = std::int64_t{cluster.nodes} * cluster.gpus_per_node;
+  if (most > 0 && job.gpus > most) {
+    return Refuse(
+        "gpus {} is more than the {} of {}: take fewer, another cluster, or set cluster.nodes to 0 "
+        "for any number",
+        job.gpus, most, cluster.name);
+  }
+  if (job.gpus > cluster.gpus_per_node && cluster.nics.kind == hardware::NetworkKind::kNone) {
+    return Refuse(
+        "gpus {} is more than the {} of a node, and {} has no network: take fewer or another "
+        "cluster",
+        job.gpus, cluster.gpus_per_node, cluster.name);
+  }
+  return {};
+}
+
+// Sharded parameters are gathered by what is trained of them.
+Status CheckAdapters(const Job& job) {
+  const std::int64_t rank = job.training.adapter_rank;
+  if (rank < 0 || rank > kLargestSize) {
+    return Refuse("training.adapter_rank is {}: give 0 for none, or the rank", rank);
+  }
+  const bool shards =
+      job.plan.sharding == Sharding::kParameters || job.plan.sharding == Sharding::kKeepGathered;
+  if (rank > 0 && (shards || job.model.transformer() == nullptr)) {
+    return Refuse(
+        "training.adapter_rank is for transformers whose parameters are not sharded: set "
+        "plan.sharding to replicated or optimizer");
+  }
+  return {};
+}
+
+Status CheckBatch(const Job& job) {
+  const Training& training = job.training;
+  if (training.micro_batch < 1 || training.global_batch < 1) {
+    return Refuse("training.{} must be at least 1",
+                  training.micro_batch < 1 ? "micro_batch" : "global_batch");
+  }
+  if (std::max({training.micro_batch, training.global_batch, training.sequence}) > kLargestSize) {
+    return Refuse("training has a size beyond {}: lower it", kLargestSize);
+  }
+  const std::int64_t pass = training.micro_batch * job.plan.dp;
+  if (training.global_batch % pass != 0) {
+    return Refuse(
+        "training.global_batch {} does not divide by training.micro_batch {} · plan.dp {}: take a "
+        "multiple of {}",
+        training.global_batch, training.micro_batch, job.plan.dp, pass);
+  }
+  if (job.microbatches() > kMostMicrobatches) {
+    return Refuse(
+        "training.global_batch {} makes {} micro-batches: lower it or raise training.micro_batch",
+        training.global_batch, job.microbatches());
+  }
+  return {};
+}
+
+Status CheckDivides(std::string_view what, std::int64_t size, std::string_view key, int degree) {
+  if (size % degree == 0) {
+    return {};
+  }
+  return Refuse("{} {} does not divide by {} {}: set {} to a divisor of {}", what, size, key,
+                degree, key, size);
+}
+
+Status CheckAttention(const Attention& attention, const Plan& plan) {
+  ORRERY_TRY_STATUS(CheckDivides("model.heads", attention.heads, "plan.tp", plan.tp));
+  if (attention.kv_heads % plan.tp != 0 && plan.tp % attention.kv_heads != 0) {
+    return Refuse("model.kv_heads {} and plan.tp {} do not divide each other: change plan.tp",
+                  attention.kv_heads, plan.tp);
+  }
+  if (plan.context == ContextKind::kUlyssesRing) {
+    ORRERY_TRY_STATUS(CheckDivides("model.heads over plan.tp", attention.heads / plan.tp,
+                                   "plan.ulysses_ranks", plan.ulysses_ranks));
+  }
+  if (plan.context == ContextKind::kUlysses && attention.heads % (plan.tp * plan.cp) != 0) {
+    return Refuse(
+        "model.heads {} does not divide by plan.tp {} · plan.cp {}, as plan.context ulysses needs: "
+        "lower plan.cp or take ring",
+        attention.heads, plan.tp, plan.cp);
+  }
+  return {};
+}
+
+Status CheckExperts(const Experts& experts, const Plan& plan) {
+  ORRERY_TRY_STATUS(CheckDivides("model.experts", experts.count, "plan.ep", plan.ep));
+  ORRERY_TRY_STATUS(CheckDivides("the width of an expert", experts.expert.width, "plan.expert_tp",
+                                 plan.expert_tp));
+  const std::int64_t ranks = std::int64_t{plan.dp} * plan.cp * plan.tp;
+  const std::int64_t group = std::int64_t{plan.ep} * plan.expert_tp;
+  if (ranks % group != 0) {
+    return Refuse(
+        "plan.ep {} · plan.expert_tp {} does not divide the {} ranks of plan.dp · plan.cp · "
+        "plan.tp: take a divisor",
+        plan.ep, plan.expert_tp, ranks);
+  }
+  return {};
+}
+
+Status CheckBlock(const Block& block, const Plan& plan) {
+  ORRERY_TRY_STATUS(CheckAttention(block.self, plan));
+  if (const Experts* const experts = block.experts()) {
+    return CheckExperts(*experts, plan);
+  }
+  return CheckDivides("the width model.ffn", block.feed_forward()->width, "plan.tp", plan.tp);
+}
+
+Status CheckSequence(const Job& job) {
+  const std::int64_t sequence = job.training.sequence;
+  const Plan& plan = job.plan;
+  if (sequence < 1) {
+    return Refuse("training.sequence is missing: give the tokens of a sample");
+  }
+  if (sequence % plan.cp != 0) {
+    return Refuse("training.sequence {} does not divide by plan.cp {}: change one", sequence,
+                  plan.cp);
+  }
+  if (plan.sequence_parallel && sequence / plan.cp % plan.tp != 0) {
+    return Refuse(
+        "training.sequence {} over plan.cp {} does not divide by plan.tp {}, as "
+        "plan.sequence_parallel needs: change one",
+        sequence, plan.cp, plan.tp);
+  }
+  return {};
+}
+
+// Interleaved chunks must be alike; where layers do not divide, the ends and extra predictions may
+// count as one each.
+Status CheckInterleaved(const Job& job, const Transformer& model) {
+  const std::int64_t layers = model.num_blocks();
+  const std::int64_t with_ends = layers + model.extra_predictions + 2;
+  const std::int64_t parts = std::int64_t{job.plan.pp} * job.plan.chunks;
+  if (job.plan.schedule != PipelineSchedule::kInterleaved || !job.plan.layers_per_stage.empty() ||
+      job.framework.splits_layers_by_work || layers % parts == 0 || with_ends % parts == 0) {
+    return {};
+  }
+  return Refuse(
+      "model.layers {} does not divide by plan.pp {} · plan.chunks {}, as plan.schedule "
+      "interleaved needs: change plan.chunks or give plan.layers_per_stage",
+      layers, job.plan.pp, job.plan.chunks);
+}
+
+Status CheckPipeline(const Job& job, const Transformer& model) {
+  ORRERY_TRY_STATUS(CheckInterleaved(job, model));
+  const PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));
+  ORRERY_TRY_STATUS(CheckShape(shape));
+  const auto parts = CutLayers(LayerCutOf(model, job.plan, job.framework, shape));
+  return parts ? Status() : tl::unexpected(parts.error());
+}
+
+Status CheckTransformer(const Job& job, const Transformer& model) {
+  ORRERY_TRY_STATUS(CheckSequence(job));
+  bool has_experts = false;
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    for (const BlockRun& run : *stack) {
+      ORRERY_TRY_STATUS(CheckBlock(run.block, job.plan));
+      has_experts = has_experts || run.block.experts() != nullptr;
+    }
+  }
+  if (job.plan.ep > 1 && !has_experts) {
+    return Refuse("plan.ep {} needs a model with experts: set plan.ep to 1", job.plan.ep);
+  }
+  return CheckPipeline(job, model);
+}
+
+// Layer lists and recommendation models support data parallelism only.
+Status CheckOtherModel(const Plan& plan) {
+  for (const auto& [key, degree] :
+       {std::pair("tp", plan.tp), {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}}) {
+    if (degree > 1) {
+      return Refuse("plan.{} {} needs a transformer: set it to 1", key, degree);
+    }
+  }
+  return {};
+}
+
+Status CheckSharding(const Plan& plan) {
+  const int ranks = plan.dp * plan.cp;
+  if (plan.shard_ranks < 0 || (plan.shard_ranks > 0 && ranks % plan.shard_ranks != 0)) {
+    return Refuse(
+        "plan.shard_ranks {} does not divide the {} ranks of plan.dp · plan.cp: take a divisor",
+        plan.shard_ranks, ranks);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<GpuCount> GpusOf(const Job& job) {
+  std::vector<GpuCount> counts = {{.gpu = &job.gpu, .ranks = job.gpus}};
+  for (const OtherGpus& other : job.other_gpus) {
+    const int ranks = other.last - other.first + 1;
+    counts.front().ranks -= ranks;
+    const auto known = std::ranges::find_if(
+        counts, [&](const GpuCount& count) { return count.gpu->name == other.gpu.name; });
+    if (known == counts.end()) {
+      counts.push_back({.gpu = &other.gpu, .ranks = ranks});
+    } else {
+      known->ranks += ranks;
+    }
+  }
+  return counts;
+}
+
+const hardware::Gpu& GpuOfRank(const Job& job, std::uint32_t rank) {
+  for (const OtherGpus& other : job.other_gpus) {
+    if (rank >= static_cast<std::uint32_t>(other.first) &&
+        rank <= static_cast<std::uint32_t>(other.last)) {
+      return other.gpu;
+    }
+  }
+  return job.gpu;
+}
+
+Status CheckOtherGpus(const Job& job) {
+  int next = 0;
+  for (const OtherGpus& other : job.other_gpus) {
+    if (other.first < next) {
+      return Refuse("gpu_of names rank {} twice: give each rank one GPU", other.first);
+    }
+    if (other.last >= job.gpus) {
+      return Refuse("gpu_of {}: there is no rank {}; the job has {} ranks, counted from 0",
+                    RanksText(other), other.last, job.gpus);
+    }
+    if (other.gpu.vendor != job.gpu.vendor) {
+      return Refuse(
+          "gpu_of {}: {} and {} are of different vendors and have no common library of "
+          "collectives: take a GPU of {}",
+          RanksText(other), other.gpu.name, job.gpu.name, job.gpu.vendor);
+    }
+    next = other.last + 1;
+  }
+  return {};
+}
+
+std::string RanksText(const OtherGpus& other) {
+  return other.first == other.last ? std::to_string(other.first)
+                                   : fmt::format("{}-{}", other.first, other.last);
+}
+
+Result<std::vector<OtherGpus>> ReadOtherGpus(const YAML::Node& node) {
+  if (!node.IsMap()) {
+    return Refuse("gpu_of is not a mapping of ranks to GPUs: write it as {{8-15: A100-80GB}}");
+  }
+  std::vector<OtherGpus> others;
+  for (const auto& entry : node) {
+    ORRERY_TRY(OtherGpus other, ReadRanks(entry.first.as<std::string>()));
+    const std::string name = entry.second.IsScalar() ? entry.second.Scalar() : "";
+    const hardware::Gpu* const gpu = hardware::FindGpu(name);
+    if (gpu == nullptr) {
+      return Refuse("gpu_of {}: gpu '{}' is not in the catalogue; the nearest is {}",
+                    RanksText(other), name, NearestName(name, hardware::GpuCatalogue()));
+    }
+    other.gpu = *gpu;
+    others.push_back(std::move(other));
+  }
+  std::ranges::stable_sort(others, {}, &OtherGpus::first);
+  return others;
+}
+
+Status CheckJob(const Job& job) {
+  ORRERY_TRY_STATUS(CheckDegrees(job.plan));
+  ORRERY_TRY_STATUS(CheckGemm(job));
+  ORRERY_TRY_STATUS(CheckCluster(job));
+  ORRERY_TRY_STATUS(CheckOtherGpus(job));
+  ORRERY_TRY_STATUS(CheckAdapters(job));
+  ORRERY_TRY_STATUS(CheckBatch(job));
+  ORRERY_TRY_STATUS(CheckSharding(job.plan));
+  if (job.plan.context == ContextKind::kUlyssesRing) {
+    ORRERY_TRY_STATUS(
+        CheckDivides("plan.cp", job.plan.cp, "plan.ulysses_ranks", job.plan.ulysses_ranks));
+  }
+  if (const Transformer* const transformer = job.model.transformer()) {
+    return CheckTransformer(job, *transformer);
+  }
+  return CheckOtherModel(job.plan);
+}
+
+}  // namespace orrery::workload
