@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/recorder/tests/test_recording.h"
+#include "capture/recorder/tests/recording_test.h"
 #include "orrery/stream/codes.h"
 
 namespace orrery::capture {

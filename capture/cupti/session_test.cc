@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/cupti/tests/mock_source.h"
-#include "capture/recorder/tests/test_recording.h"
+#include "capture/cupti/tests/mock_source_test.h"
+#include "capture/recorder/tests/recording_test.h"
 #include "orrery/stream/codes.h"
 
 namespace orrery::capture {

@@ -55,7 +55,7 @@ def text(found, judged):
         lines.append(f"{finding.state:8} {finding.name:18} {finding.found}")
         if not finding.is_ok:
             lines.append(f"{'':8} {'':18} why:  {finding.why}")
-            lines.append(f"{'':8} {'':18} fix:  {finding.mend}")
+            lines.append(f"{'':8} {'':18} fix:  {finding.fix}")
     lines.append("")
     for one in judged:
         lines.append(f"{'works' if one.works else 'does not work':13}  {one.name}"
@@ -65,7 +65,8 @@ def text(found, judged):
 
 def document(found, judged):
     """The same for programs."""
-    return {"findings": [dataclasses.asdict(finding) for finding in found],
+    return {"findings": [{**dataclasses.asdict(finding), "mend": finding.fix}  # the key before "fix"
+                         for finding in found],
             "measurements": [{"name": one.name, "works": one.works, "lacks": one.lacks}
                              for one in judged],
             "status": status(judged)}

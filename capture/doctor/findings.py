@@ -16,7 +16,7 @@ class Finding:
     state: str
     found: str      # version and place, or what was seen instead
     why: str        # what it is for
-    mend: str = ""  # one line; empty where nothing is to be fixed
+    fix: str = ""  # one line; empty where nothing is to be fixed
 
     @property
     def is_ok(self):
@@ -86,14 +86,14 @@ _TOOLS = {
 
 def tool(machine, name):
     """A program of NVIDIA's, with its version."""
-    why, mend = _TOOLS[name]
+    why, fix = _TOOLS[name]
     place = machine.find(name)
     if place is None:
-        return Finding(name, MISSING, "not in $PATH", why, mend)
+        return Finding(name, MISSING, "not in $PATH", why, fix)
     said = machine.output(place, "--version")
     if said is None or said[0] != 0:
         what = f": {_last_line(said[1])}" if said and said[1].strip() else ""
-        return Finding(name, MISSING, f"{place} does not run{what}", why, mend)
+        return Finding(name, MISSING, f"{place} does not run{what}", why, fix)
     return Finding(name, OK, f"{programs.version_in(said[1]) or 'unknown version'} at {place}", why)
 
 
@@ -115,10 +115,10 @@ def counters(machine):
                    "into /etc/modprobe.d/ and load the module anew")
 
 
-def _library(machine, name, pattern, why, mend):
+def _library(machine, name, pattern, why, fix):
     place = machine.find_library(pattern)
     if place is None:
-        return Finding(name, MISSING, f"no {pattern}", why, mend)
+        return Finding(name, MISSING, f"no {pattern}", why, fix)
     return Finding(name, OK, place, why)
 
 
@@ -166,13 +166,13 @@ def cupti_header(machine):
 def sanitizer(machine):
     """The library that shows the accesses of kernels, and its headers."""
     why = "capture --accesses sees memory accesses through it"
-    mend = "install the Compute Sanitizer of the CUDA toolkit 13 (package cuda-sanitizer)"
+    fix = "install the Compute Sanitizer of the CUDA toolkit 13 (package cuda-sanitizer)"
     library = machine.find_library("libsanitizer-public.so") or (
         f"/{_SANITIZER}/libsanitizer-public.so" if machine.exists(f"{_SANITIZER}/libsanitizer-public.so") else None)
     if library is None:
-        return Finding("sanitizer library", MISSING, "no libsanitizer-public.so", why, mend)
+        return Finding("sanitizer library", MISSING, "no libsanitizer-public.so", why, fix)
     if not machine.exists(f"{_SANITIZER}/include/sanitizer.h"):
-        return Finding("sanitizer library", MISSING, f"{library}, without its headers", why, mend)
+        return Finding("sanitizer library", MISSING, f"{library}, without its headers", why, fix)
     return Finding("sanitizer library", OK, library, why)
 
 

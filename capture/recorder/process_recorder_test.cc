@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "capture/recorder/recorder_api.h"
-#include "capture/recorder/tests/test_recording.h"
+#include "capture/recorder/tests/recording_test.h"
 #include "orrery/stream/codes.h"
 
 // The recorder of a process is one: each test plays its part in a process of its own.

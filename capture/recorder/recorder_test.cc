@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "capture/recorder/tests/test_recording.h"
+#include "capture/recorder/tests/recording_test.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/stream/codes.h"

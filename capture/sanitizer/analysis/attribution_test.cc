@@ -10,9 +10,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "capture/sanitizer/device/layout.h"
-#include "capture/sanitizer/tests/emulated_warp.h"
-#include "capture/sanitizer/tests/generators.h"
-#include "capture/sanitizer/tests/test_launch.h"
+#include "capture/sanitizer/tests/emulated_warp_test.h"
+#include "capture/sanitizer/tests/generators_test.h"
+#include "capture/sanitizer/tests/launch_test.h"
 
 namespace orrery::capture {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "capture/sanitizer/analysis/attribution.h"
 #include "capture/sanitizer/device/layout.h"
-#include "capture/sanitizer/tests/emulated_warp.h"
-#include "capture/sanitizer/tests/test_launch.h"
+#include "capture/sanitizer/tests/emulated_warp_test.h"
+#include "capture/sanitizer/tests/launch_test.h"
 
 // What patches write into the ring and the host reads from it.
 

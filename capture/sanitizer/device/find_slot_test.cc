@@ -8,9 +8,9 @@
 
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/warp.h"
-#include "capture/sanitizer/tests/emulated_warp.h"
-#include "capture/sanitizer/tests/generators.h"
-#include "capture/sanitizer/tests/test_launch.h"
+#include "capture/sanitizer/tests/emulated_warp_test.h"
+#include "capture/sanitizer/tests/generators_test.h"
+#include "capture/sanitizer/tests/launch_test.h"
 
 namespace orrery::capture {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/see_access.h"
-#include "capture/sanitizer/tests/brute_force.h"
-#include "capture/sanitizer/tests/emulated_warp.h"
-#include "capture/sanitizer/tests/generators.h"
-#include "capture/sanitizer/tests/test_launch.h"
+#include "capture/sanitizer/tests/brute_force_test.h"
+#include "capture/sanitizer/tests/emulated_warp_test.h"
+#include "capture/sanitizer/tests/generators_test.h"
+#include "capture/sanitizer/tests/launch_test.h"
 
 // The body of the patches on emulated warps, against counting lane by lane.
 

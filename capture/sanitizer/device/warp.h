@@ -10,7 +10,7 @@
 // warp: values in it are the same for all lanes, and what differs from lane to lane is said in
 // functions of (lane, address) that are handed to the warp. DeviceWarp (device_warp.cuh) answers
 // with votes and shuffles, and each thread computes the common values for itself; EmulatedWarp
-// (emulated_warp.h) loops over 32 lanes.
+// (emulated_warp_test.h) loops over 32 lanes.
 
 namespace orrery::capture {
 

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "capture/sanitizer/device/layout.h"
-#include "capture/sanitizer/tests/emulated_warp.h"
-#include "capture/sanitizer/tests/test_launch.h"
+#include "capture/sanitizer/tests/emulated_warp_test.h"
+#include "capture/sanitizer/tests/launch_test.h"
 
 namespace orrery::capture {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/sanitizer/tests/mock_program.h"
+#include "capture/sanitizer/tests/mock_program_test.h"
 
 namespace orrery::capture::sanitizer {
 namespace {

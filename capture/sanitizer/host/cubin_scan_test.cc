@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "capture/sanitizer/host/functions.h"
-#include "capture/sanitizer/tests/test_cubin.h"
+#include "capture/sanitizer/tests/cubin_test.h"
 
 namespace orrery::capture::sanitizer {
 namespace {

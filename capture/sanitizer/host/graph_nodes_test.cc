@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/sanitizer/tests/mock_program.h"
+#include "capture/sanitizer/tests/mock_program_test.h"
 
 // There is one pointer for all nodes in a stream: they count together, or none of them does, and
 // each launch says so.

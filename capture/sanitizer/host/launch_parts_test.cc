@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "capture/recorder/tests/test_recording.h"
+#include "capture/recorder/tests/recording_test.h"
 #include "capture/sanitizer/host/arguments.h"
 #include "capture/sanitizer/host/launch_pool.h"
 #include "capture/sanitizer/host/options.h"

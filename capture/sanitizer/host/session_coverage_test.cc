@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/sanitizer/tests/mock_program.h"
+#include "capture/sanitizer/tests/mock_program_test.h"
 
 // How well launches are seen: which are looked at, and what is said of those that are not, or not
 // in full. "PASTA defect N" as in session_test.cc.

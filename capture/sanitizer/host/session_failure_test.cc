@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/sanitizer/tests/mock_program.h"
+#include "capture/sanitizer/tests/mock_program_test.h"
 
 // What goes wrong is counted and said once; the program runs on, and what was seen stays.
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include "capture/sanitizer/tests/mock_program.h"
+#include "capture/sanitizer/tests/mock_program_test.h"
 
 // The capture from callbacks to records, over a mock of the vendor's library and emulated warps.
 // Comments "PASTA defect N" name the line of the reference on memory profiling that a test is for.

@@ -12,7 +12,7 @@
 
 // What the capture asks of the vendor's library, and nothing else: the logic knows only this
 // interface and the plain structures of vendor_events.h. sanitizer_calls.cc translates to the real
-// library, mock_vendor.h stands in for it.
+// library, mock_vendor_test.h stands in for it.
 
 // What the vendor's callbacks tell, in plain structures. Pointers are valid during the callback
 // only. `stream` numbers are the program's own (the driver's handle), as they stand in a recording;

@@ -1,4 +1,4 @@
-#include "capture/sanitizer/tests/brute_force.h"
+#include "capture/sanitizer/tests/brute_force_test.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/warp.h"
-#include "capture/sanitizer/tests/emulated_warp.h"
+#include "capture/sanitizer/tests/emulated_warp_test.h"
 
 namespace orrery::capture {
 

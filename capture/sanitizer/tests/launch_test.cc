@@ -1,4 +1,4 @@
-#include "capture/sanitizer/tests/test_launch.h"
+#include "capture/sanitizer/tests/launch_test.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -17,7 +17,7 @@
 
 #include "capture/sanitizer/device/patch_list.h"
 #include "capture/sanitizer/host/vendor.h"
-#include "capture/sanitizer/tests/emulated_warp.h"
+#include "capture/sanitizer/tests/emulated_warp_test.h"
 
 namespace orrery::capture::sanitizer {
 

@@ -7,7 +7,7 @@
 
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/warp_access.h"
-#include "capture/sanitizer/tests/emulated_warp.h"
+#include "capture/sanitizer/tests/emulated_warp_test.h"
 
 namespace orrery::capture {
 

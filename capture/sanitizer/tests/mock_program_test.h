@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "capture/recorder/recorder.h"
-#include "capture/recorder/tests/test_recording.h"
+#include "capture/recorder/tests/recording_test.h"
 #include "capture/sanitizer/host/session.h"
-#include "capture/sanitizer/tests/emulated_warp.h"
-#include "capture/sanitizer/tests/mock_vendor.h"
-#include "capture/sanitizer/tests/test_cubin.h"
+#include "capture/sanitizer/tests/emulated_warp_test.h"
+#include "capture/sanitizer/tests/mock_vendor_test.h"
+#include "capture/sanitizer/tests/cubin_test.h"
 #include "orrery/stream/codes.h"
 
 namespace orrery::capture::sanitizer {
