@@ -21,7 +21,7 @@ endif
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' Makefile
 
-packages:  ## install missing Debian packages of packages.txt
+packages:  ## install missing packages of packages.txt (Debian 12 and 13, Ubuntu 24.04)
 	@tools/install_packages packages.txt
 
 build: build/build.ninja  ## build the program, build/orrery, and all tests (the default)
@@ -43,8 +43,8 @@ models: program  ## refit all shipped kernel models from data/measured and ../sh
 	tools/fit_models $(GPUS)
 
 overlap-model: program  ## refit the shipped overlap model from data/measured
-	build/orrery fit overlap data/measured/h200/overlap-1.csv.gz data/measured/h200/overlap-2.csv.gz \
-	  --counters data/measured/h200/overlap-counters-1.csv.gz -o data/models/overlap.orrmodel || [ $$? -eq 3 ]
+	build/orrery fit overlap data/measured/h200/overlap-1.csv.zst data/measured/h200/overlap-2.csv.zst \
+	  --counters data/measured/h200/overlap-counters-1.csv.zst -o data/models/overlap.orrmodel || [ $$? -eq 3 ]
 
 sibling-levels: program  ## refit scale factors for GPUs with few GEMM measurements, from ../shared/kernels
 	build/orrery fit siblings ../shared/kernels/neusight/e2e_nodes.csv.gz --gpu MI100 --gpu MI210 \

@@ -142,6 +142,7 @@ class Stream:
 
     def __init__(self):
         self._records = {}
+        self.counts = {}  # of records that were not read, by chunk and kind
         self.damaged = 0
 
     def add(self, name, record):
@@ -149,6 +150,11 @@ class Stream:
 
     def records(self, name):
         return self._records.get(name, [])
+
+    def count(self, name):
+        """How many records of this name there are, read or not."""
+        skipped = sum(number for key, number in self.counts.items() if SCHEMA.get(key, ("",))[0] == name)
+        return skipped + len(self.records(name))
 
     def texts(self):
         """The strings by their numbers."""
@@ -174,7 +180,21 @@ def _read_chunk(chunk, first_sequence, count, payload, stream):
             stream.add(SCHEMA[chunk, kind][0], {name: _value(how, record, registers) for name, how in fields})
 
 
-def parse(data):
+def _count_chunk(chunk, payload, counts):
+    """Steps over records: a length, and a body that begins with the kind."""
+    place = 0
+    while place < len(payload):
+        length, shift, digit = 0, 0, 0x80
+        while digit & 0x80:
+            digit = payload[place]
+            length |= (digit & 0x7F) << shift
+            place, shift = place + 1, shift + 7
+        counts[chunk, payload[place]] = counts.get((chunk, payload[place]), 0) + 1
+        place += length
+
+
+def parse(data, chunks=None):
+    """All records, or those of the chunks with these names; of the others only how many there are, unchecked."""
     if data[:4] != b"ORRS" or len(data) < 16 or struct.unpack_from("<H", data, 4)[0] != 1:
         raise NotAStream("is no event stream of version 1")
     stream, place = Stream(), 16
@@ -186,6 +206,9 @@ def parse(data):
         if not is_whole:
             break
         place += _HEADER.size + stored
+        if chunks is not None and _CHUNK_NAMES.get(chunk) not in chunks:
+            _count_chunk(chunk, payload, stream.counts)
+            continue
         if codec == 0 and crc32c(payload) == payload_crc:
             _read_chunk(chunk, first, count, payload, stream)
         else:
@@ -194,6 +217,6 @@ def parse(data):
     return stream
 
 
-def read(path):
+def read(path, chunks=None):
     with open(path, "rb") as file:
-        return parse(file.read())
+        return parse(file.read(), chunks)

@@ -39,7 +39,7 @@ TOOLS = ["bash", "cat", "comm", "dirname", "env", "grep", "mkdir", "sed", "sha25
 class Machine:
     """A repository and a system in a temporary directory."""
 
-    def __init__(self, folder, with_dpkg=True, system="debian", is_root=True):
+    def __init__(self, folder, with_dpkg=True, system="debian 12", is_root=True):
         self.folder = pathlib.Path(folder)
         self.bin = self.folder / "bin"
         self.bin.mkdir()
@@ -51,7 +51,8 @@ class Machine:
             self.program("apt-get", FAKE_APT_GET)
         (self.folder / "tools").mkdir()
         shutil.copy(SCRIPT, self.folder / "tools" / "install_packages")
-        (self.folder / "os-release").write_text(f"ID={system}\nVERSION_ID=12\n")
+        name, version = system.split()
+        (self.folder / "os-release").write_text(f'ID={name}\nVERSION_ID="{version}"\n')
         (self.folder / "calls").write_text("")
         (self.folder / "installed").write_text("cmake\n")
 
@@ -107,15 +108,24 @@ class InstallPackagesTest(unittest.TestCase):
         machine.run("cmake")
         self.assertIn("apt-get install -q -y --no-install-recommends cmake", machine.calls)
 
+    def test_every_supported_system_gets_what_is_missing(self):
+        for system in ["debian 12", "debian 13", "ubuntu 24.04"]:
+            machine = self.machine(system=system)
+            done = machine.run("cmake", "ninja-build")
+            self.assertEqual((system, done.returncode), (system, 0), done.stderr)
+            self.assertEqual(machine.calls[-1],
+                             "apt-get install -q -y --no-install-recommends ninja-build")
+
     def test_other_system_gets_the_list_and_one_sentence(self):
-        machine = self.machine(system="fedora")
-        done = machine.run("cmake", "ninja-build")
-        self.assertEqual((done.returncode, done.stdout), (1, "ninja-build\n"))
-        self.assertIn("not Debian 12", done.stderr)
-        self.assertEqual((len(done.stderr.splitlines()), machine.calls), (1, []))
+        for system in ["fedora 12", "debian 11", "ubuntu 22.04", "ubuntu 12"]:
+            machine = self.machine(system=system)
+            done = machine.run("cmake", "ninja-build")
+            self.assertEqual((system, done.returncode, done.stdout), (system, 1, "ninja-build\n"))
+            self.assertIn("neither Debian 12 or 13 nor Ubuntu 24.04", done.stderr)
+            self.assertEqual((len(done.stderr.splitlines()), machine.calls), (1, []))
 
     def test_other_system_with_everything_there_is_fine(self):
-        self.assertEqual(self.machine(system="ubuntu").run("cmake").returncode, 0)
+        self.assertEqual(self.machine(system="ubuntu 22.04").run("cmake").returncode, 0)
 
     def test_system_without_dpkg_gets_the_whole_list(self):
         done = self.machine(with_dpkg=False).run("cmake", "ninja-build")

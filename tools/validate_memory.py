@@ -61,6 +61,21 @@ def cost_rows(times):
         yield line(name, *cells, coarse, *slower, cheaper)
 
 
+WAYS = ("capture", "capture --operators")
+
+
+def step_rows(path):
+    """Of what capture/measure_overhead wrote."""
+    yield from header("steps of", "bound by", "plain", *WAYS, *WAYS)
+    measured = collections.defaultdict(dict)
+    for row in json.loads(path.read_text())["rows"] if path.exists() else []:
+        measured[row["model"], row["binds"]][row["way"]] = row
+    for (model, binds), of_way in measured.items():
+        found = [of_way[way] for way in WAYS]
+        yield line(model, f"the {binds}", f"{of_way['plain']['milliseconds']:.2f}", *(f"{row['milliseconds']:.2f}" for row in found),
+                   *(f"{row['percent']:+.1f} %" for row in found))
+
+
 def costs_in(stream):
     """{phase: nanoseconds} of a stream."""
     return {PHASES.get(row["phase"], "other"): row["total_ns"] for row in stream.records("Overhead")}
@@ -178,6 +193,7 @@ def main():
     table = published(ROOT / "data" / "published" / "pasta_table5.csv")
     validation.fill(options.write, {
         "overhead": cost_rows(times),
+        "steps": step_rows(memory / "overhead.json"),
         "breakdown": part_rows(times, passes, memory / "modes"),
         "known byte counts": known_rows(memory / "known"),
         "streams": size_rows(options.program, memory / "h200"),

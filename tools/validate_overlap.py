@@ -13,9 +13,9 @@ from validation import ROOT, line
 
 JOBS = ROOT / "examples" / "ddp-8xa100"
 MEASURED = ROOT / "data" / "measured" / "h200"
-PAIRS = [MEASURED / f"overlap-{number}.csv.gz" for number in (1, 2)]
-LATER_PAIRS = MEASURED / "overlap-3.csv.gz"  # nothing is fitted to it
-COUNTERS = MEASURED / "overlap-counters-1.csv.gz"
+PAIRS = [MEASURED / f"overlap-{number}.csv.zst" for number in (1, 2)]
+LATER_PAIRS = MEASURED / "overlap-3.csv.zst"  # nothing is fitted to it
+COUNTERS = MEASURED / "overlap-counters-1.csv.zst"
 MODEL = ROOT / "data" / "models" / "overlap.orrmodel"
 HELD_OUT = ("kernel", "width", "pattern", "place", "row")
 SPLITS = (7, 11, 12, 13)  # the model was developed with the first

@@ -92,7 +92,11 @@ def traced_rows(program, folders):
         steps = json.loads((folder / "rank-0" / "steps.json").read_text())
         runs = [steps["without_profiler"]] + steps.get("other_runs", [])
         medians = [statistics.median(run["step_ms"]) for run in runs]
-        yield folder.name, min(medians), max(medians), replay(program, folder, min(medians), max(medians))
+        found = replay(program, folder, min(medians), max(medians))
+        if found["source"] == "step time" and len(medians) > 1:  # its own process was used: only the others evaluate
+            medians = medians[1:]
+            found["distance"] = distance(found["step_ms"], min(medians), max(medians))
+        yield folder.name, min(medians), max(medians), found
 
 
 def traced_table(rows):

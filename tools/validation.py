@@ -2,7 +2,7 @@
 
 import argparse
 import csv
-import gzip
+import io
 import json
 import pathlib
 import subprocess
@@ -29,9 +29,9 @@ def run_json(program, *arguments, environment=None):
 
 def rows_of(path):
     """The rows of a CSV file, packed or not."""
-    opened = gzip.open if str(path).endswith(".gz") else open
-    with opened(path, "rt", newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    unpack = {".gz": ["gzip", "-dc"], ".zst": ["zstd", "-dqc"]}.get(pathlib.Path(path).suffix, ["cat"])
+    text = subprocess.run([*unpack, str(path)], capture_output=True, check=True).stdout.decode()
+    return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
 def line(*cells):

@@ -8,7 +8,7 @@
 
 #include "orrery/stream/schema.h"
 
-// CUPTI behind an interface: only cupti_calls.cc knows the vendor's structures. It hands over
+// CUPTI behind an interface: only cupti_*.cc know the vendor's structures. They hand over
 // records of the stream, without the numbers that the writer gives them. Times are nanoseconds on
 // the recorder's clock; device, context and stream numbers are CUPTI's. Texts are valid during the
 // call.
@@ -50,10 +50,10 @@ class ActivityReceiver {
 
 /// What is collected besides kernels, memcpy, memset, memory and synchronization.
 struct CollectionOptions {
-  bool all_calls = false;     // every call of the runtime and driver becomes a record
-  bool whole_graphs = false;  // one record per graph launch, cheaper than one per node
-  bool managed = false;       // counters of managed memory
-  std::uint32_t flush_ms = 1000;
+  bool all_calls = false;        // every call of the runtime and driver becomes a record
+  bool whole_graphs = false;     // one record per graph launch, cheaper than one per node
+  bool managed = false;          // counters of managed memory
+  std::uint32_t flush_ms = 200;  // a process that is killed loses what is younger than twice that
 };
 
 /// Hands buffers out and takes them back; called by the source on any thread, and never waits.
@@ -74,6 +74,9 @@ class ActivitySource {
 
   /// Begins to collect; returns why not, or nothing.
   virtual std::string Start(const CollectionOptions& options, BufferOwner& owner) = 0;
+
+  /// Collects GPU work, calls, or neither from now on; both after the start.
+  virtual void Select(bool work, bool calls) = 0;
 
   /// Brings home complete buffers, or all of them.
   virtual void Flush(bool is_last) = 0;

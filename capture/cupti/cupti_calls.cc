@@ -10,256 +10,15 @@
 #include <cupti.h>
 
 #include "capture/cupti/activity_source.h"
+#include "capture/cupti/cupti_records.h"
+#include "capture/cupti/other_profiler.h"
+#include "capture/cupti/redirect.h"
 #include "capture/recorder/clock.h"
-#include "orrery/stream/codes.h"
 
-// The only file that knows CUPTI: from its structures to ours and back.
-
-#if CUPTI_API_VERSION < 130000
-#error "coarse capture needs CUPTI of CUDA 13.0 or newer"
-#endif
+// The calls of CUPTI that a recording makes; cupti_records.cc knows its structures.
 
 namespace orrery::capture {
 namespace {
-
-namespace codes = stream::codes;
-
-std::string_view TextOf(const char* text) {
-  return text == nullptr ? std::string_view() : text;
-}
-
-std::int64_t Time(std::uint64_t time_ns) {
-  return static_cast<std::int64_t>(time_ns);
-}
-
-std::int64_t Duration(std::uint64_t start, std::uint64_t end) {
-  return std::max<std::int64_t>(Time(end) - Time(start), 0);
-}
-
-std::uint64_t Length(std::int64_t length) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(length, 0));
-}
-
-/// An event of the stream with what all records of device work have.
-template <typename Event, typename Record>
-Event WorkOf(const Record& record) {
-  Event event;
-  event.time_ns = Time(record.start);
-  event.duration_ns = Duration(record.start, record.end);
-  event.device = record.deviceId;
-  event.context = record.contextId;
-  event.stream = record.streamId;
-  event.correlation = record.correlationId;
-  return event;
-}
-
-std::uint64_t CopyKindOf(std::uint8_t kind) {
-  switch (kind) {
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
-      return codes::kHostToDevice;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
-      return codes::kDeviceToHost;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
-      return codes::kDeviceToDevice;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
-      return codes::kHostToHost;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
-      return codes::kPeerToPeer;
-    default:
-      return codes::kUnknownCopy;
-  }
-}
-
-std::uint64_t FlagsOf(CUpti_ActivityMemoryKind kind) {
-  switch (kind) {
-    case CUPTI_ACTIVITY_MEMORY_KIND_PINNED:
-      return codes::kPinnedFlag;
-    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED:
-      return codes::kManagedFlag;
-    case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC:
-      return codes::kModuleFlag;
-    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC:
-      return codes::kModuleFlag | codes::kManagedFlag;
-    default:
-      return 0;
-  }
-}
-
-// The actions of a stream in the order of CUPTI's counters; the first is not known.
-constexpr std::array<std::uint64_t, 8> kActionOfCounter = {
-    codes::kAdvise,       codes::kMigrationToDevice, codes::kMigrationToHost, codes::kHostFaults,
-    codes::kDeviceFaults, codes::kThrashing,         codes::kThrottling,      codes::kRemoteMap};
-
-bool CountsBytes(std::uint64_t action) {
-  return action == codes::kMigrationToDevice || action == codes::kMigrationToHost;
-}
-
-std::string HexOf(const CUuuid& uuid) {
-  std::string text;
-  for (const char byte : uuid.bytes) {
-    std::array<char, 3> digits{};
-    std::snprintf(digits.data(), digits.size(), "%02x", static_cast<unsigned char>(byte));
-    text += digits.data();
-  }
-  return text;
-}
-
-std::string_view NameOfCall(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
-  const char* name = nullptr;
-  return cuptiGetCallbackName(domain, id, &name) == CUPTI_SUCCESS ? TextOf(name)
-                                                                  : std::string_view();
-}
-
-void Show(const CUpti_ActivityKernel10& kernel, ActivityReceiver& receiver) {
-  auto launch = WorkOf<stream::Launch>(kernel);
-  launch.grid_x = Length(kernel.gridX);
-  launch.grid_y = Length(kernel.gridY);
-  launch.grid_z = Length(kernel.gridZ);
-  launch.block_x = Length(kernel.blockX);
-  launch.block_y = Length(kernel.blockY);
-  launch.block_z = Length(kernel.blockZ);
-  launch.cluster_x = Length(kernel.clusterX);
-  launch.cluster_y = Length(kernel.clusterY);
-  launch.cluster_z = Length(kernel.clusterZ);
-  launch.shared_bytes = static_cast<std::uint64_t>(kernel.staticSharedMemory) +
-                        static_cast<std::uint64_t>(kernel.dynamicSharedMemory);
-  launch.registers = kernel.registersPerThread;
-  launch.graph = kernel.graphId;
-  launch.graph_node = kernel.graphNodeId;
-  receiver.Take(launch, TextOf(kernel.name));
-}
-
-template <typename Copy>
-void ShowCopy(const Copy& copy, ActivityReceiver& receiver) {
-  auto event = WorkOf<stream::Copy>(copy);
-  event.kind = CopyKindOf(copy.copyKind);
-  event.width_bytes = copy.bytes;
-  event.is_async = (copy.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0 ? 1 : 0;
-  receiver.Take(event);
-}
-
-void Show(const CUpti_ActivityMemset4& set, ActivityReceiver& receiver) {
-  auto event = WorkOf<stream::Set>(set);
-  event.width_bytes = set.bytes;
-  event.value = set.value;
-  event.is_async = (set.flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC) != 0 ? 1 : 0;
-  receiver.Take(event);
-}
-
-void Show(const CUpti_ActivityGraphTrace2& graph, ActivityReceiver& receiver) {
-  auto event = WorkOf<stream::GraphLaunch>(graph);
-  event.graph = graph.graphId;
-  receiver.Take(event);
-}
-
-void Show(const CUpti_ActivityAPI& call, ActivityReceiver& receiver) {
-  const bool is_runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
-  receiver.Take(
-      stream::ApiCall{.time_ns = Time(call.start),
-                      .thread = call.threadId,
-                      .api = is_runtime ? codes::kRuntimeApi : codes::kDriverApi,
-                      .correlation = call.correlationId,
-                      .duration_ns = Duration(call.start, call.end),
-                      .result = call.returnValue},
-      NameOfCall(is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, call.cbid));
-}
-
-void Show(const CUpti_ActivityMemory4& memory, ActivityReceiver& receiver) {
-  receiver.Take(MemoryActivity{
-      .correlation = memory.correlationId,
-      .time_ns = Time(memory.timestamp),
-      .address = memory.address,
-      .bytes = memory.bytes,
-      .flags = FlagsOf(memory.memoryKind),
-      .device = memory.deviceId,
-      .context = memory.contextId,
-      .stream = memory.streamId == CUPTI_INVALID_STREAM_ID ? 0 : memory.streamId,
-      .pool = memory.memoryPoolConfig.address,
-      .is_free = memory.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE});
-}
-
-void Show(const CUpti_ActivitySynchronization2& wait, ActivityReceiver& receiver) {
-  const auto kind = static_cast<std::uint64_t>(wait.type);
-  receiver.Take(stream::Synchronization{
-      .time_ns = Time(wait.start),
-      .kind = kind <= codes::kContextSync ? kind : codes::kUnknownSync,
-      .context = wait.contextId,
-      .stream = wait.streamId == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : wait.streamId,
-      .event = wait.cudaEventId == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : wait.cudaEventId,
-      .correlation = wait.correlationId,
-      .duration_ns = Duration(wait.start, wait.end)});
-}
-
-void Show(const CUpti_ActivityUnifiedMemoryCounter3& counter, ActivityReceiver& receiver) {
-  const auto kind = static_cast<std::size_t>(counter.counterKind);
-  if (kind == 0 || kind >= kActionOfCounter.size()) {
-    return;
-  }
-  const std::uint64_t action = kActionOfCounter[kind];
-  const bool is_to_host = action == codes::kMigrationToHost;
-  receiver.Take(stream::ManagedMemory{
-      .time_ns = Time(counter.start),
-      .action = action,
-      .address = counter.address,
-      .bytes = CountsBytes(action) ? counter.value : 0,
-      .device = CountsBytes(action) && !is_to_host ? counter.dstId : counter.srcId,
-      .count = CountsBytes(action) ? 1 : counter.value,
-      .duration_ns = Duration(counter.start, counter.end)});
-}
-
-void Show(const CUpti_ActivityDevice5& device, ActivityReceiver& receiver) {
-  const std::string uuid = HexOf(device.uuid);
-  receiver.Take(stream::Device{.device = device.id,
-                               .name = TextOf(device.name),
-                               .uuid = uuid,
-                               .memory_bytes = static_cast<std::int64_t>(device.globalMemorySize),
-                               .multiprocessors = device.numMultiprocessors,
-                               .compute_major = device.computeCapabilityMajor,
-                               .compute_minor = device.computeCapabilityMinor});
-}
-
-template <typename Record>
-const Record& As(const CUpti_Activity& activity) {
-  return reinterpret_cast<const Record&>(activity);
-}
-
-void ShowAny(const CUpti_Activity& activity, ActivityReceiver& receiver) {
-  switch (activity.kind) {
-    case CUPTI_ACTIVITY_KIND_KERNEL:
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return Show(As<CUpti_ActivityKernel10>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_MEMCPY:
-      return ShowCopy(As<CUpti_ActivityMemcpy6>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      return ShowCopy(As<CUpti_ActivityMemcpyPtoP4>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_MEMSET:
-      return Show(As<CUpti_ActivityMemset4>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-      return Show(As<CUpti_ActivityGraphTrace2>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-      return Show(As<CUpti_ActivityAPI>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_MEMORY2:
-      return Show(As<CUpti_ActivityMemory4>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      return Show(As<CUpti_ActivitySynchronization2>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
-      return Show(As<CUpti_ActivityUnifiedMemoryCounter3>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_DEVICE:
-      return Show(As<CUpti_ActivityDevice5>(activity), receiver);
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: {
-      const auto& cost = As<CUpti_ActivityOverhead3>(activity);
-      return receiver.TakeOverhead(Time(cost.end) - Time(cost.start));
-    }
-    default:
-      return;
-  }
-}
 
 // CUPTI's callbacks carry no pointer of ours.
 std::atomic<BufferOwner*>& Owner() {
@@ -276,6 +35,7 @@ void CUPTIAPI CompleteBuffer(CUcontext context, std::uint32_t stream, std::uint8
                              std::size_t /*bytes*/, std::size_t valid_bytes) {
   std::size_t num_dropped = 0;
   static_cast<void>(cuptiActivityGetNumDroppedRecords(context, stream, &num_dropped));
+  GiveToOtherProfiler(buffer, valid_bytes);
   Owner().load()->Complete(buffer, valid_bytes, num_dropped);
 }
 
@@ -297,29 +57,42 @@ std::string WhyNot(CUptiResult result) {
 }
 
 template <typename Enable>
-void EnableWantedCalls(CUpti_CallbackDomain domain, CUpti_CallbackId num_calls, Enable&& enable) {
+void EnableWantedCalls(CUpti_CallbackDomain domain, CUpti_CallbackId num_calls, bool is_on,
+                       Enable&& enable) {
   for (CUpti_CallbackId id = 1; id < num_calls; ++id) {
     if (IsWantedCall(NameOfCall(domain, id))) {
-      static_cast<void>(enable(id, 1));
+      static_cast<void>(enable(id, is_on ? 1 : 0));
     }
   }
 }
 
-void EnableCalls(bool all) {
+void Enable(CUpti_ActivityKind kind, bool is_on) {
+  static_cast<void>(is_on ? cuptiActivityEnable(kind) : cuptiActivityDisable(kind));
+}
+
+void EnableCalls(bool all, bool is_on) {
   if (all) {
-    static_cast<void>(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
-    static_cast<void>(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
+    Enable(CUPTI_ACTIVITY_KIND_RUNTIME, is_on);
+    Enable(CUPTI_ACTIVITY_KIND_DRIVER, is_on);
     return;
   }
-  EnableWantedCalls(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
+  EnableWantedCalls(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE, is_on,
                     cuptiActivityEnableRuntimeApi);
-  EnableWantedCalls(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
+  EnableWantedCalls(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE, is_on,
                     cuptiActivityEnableDriverApi);
+}
+
+// Ours hold zeros already; otherwise CUPTI clears each in the middle of a launch.
+void SayThatBuffersAreZero() {
+  std::uint8_t yes = 1;
+  std::size_t bytes = sizeof(yes);
+  static_cast<void>(
+      cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &bytes, &yes));
 }
 
 void EnableManaged() {
   std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> configs;
-  for (std::uint32_t kind = 1; kind < kActionOfCounter.size(); ++kind) {
+  for (std::uint32_t kind = 1; kind < kNumManagedCounters; ++kind) {
     configs.push_back({.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
                        .kind = static_cast<CUpti_ActivityUnifiedMemoryCounterKind>(kind),
                        .deviceId = 0,
@@ -330,14 +103,35 @@ void EnableManaged() {
   static_cast<void>(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER));
 }
 
+constexpr std::array kAlwaysCollected = {
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_DEVICE,  CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,  CUPTI_ACTIVITY_KIND_MEMORY2,
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_OVERHEAD};
+
+// Another profiler asks on any thread, long after the start; CUPTI is the process's, and so is
+// this.
+std::atomic<bool>& CollectsAllCalls() {
+  static std::atomic<bool> all{false};
+  return all;
+}
+
+bool IsKindOurs(CUpti_ActivityKind kind) {
+  const bool is_call = kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER;
+  return (is_call && CollectsAllCalls()) ||
+         std::find(kAlwaysCollected.begin(), kAlwaysCollected.end(), kind) !=
+             kAlwaysCollected.end();
+}
+
 class CuptiSource : public ActivitySource {
  public:
   // Kernels are what a recording is for: without them it does not start. Of the rest each goes
-  // missing alone.
+  // missing alone. The kernel's numbers of threads are not asked for: they would cost a system call
+  // for every call of the program.
   std::string Start(const CollectionOptions& options, BufferOwner& owner) override {
     Owner() = &owner;
+    CollectsAllCalls() = options.all_calls;
+    SayThatBuffersAreZero();
     static_cast<void>(cuptiActivityRegisterTimestampCallback(NowForCupti));
-    static_cast<void>(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
     if (const std::string why =
             WhyNot(cuptiActivityRegisterCallbacks(RequestBuffer, CompleteBuffer));
         !why.empty()) {
@@ -347,23 +141,27 @@ class CuptiSource : public ActivitySource {
         !why.empty()) {
       return why;
     }
-    for (const CUpti_ActivityKind kind :
-         {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-          CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMORY2,
-          CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD}) {
-      static_cast<void>(cuptiActivityEnable(kind));
-    }
     if (options.whole_graphs) {
       static_cast<void>(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE));
     }
     if (options.managed) {
       EnableManaged();
     }
-    EnableCalls(options.all_calls);
-    return WhyNot(cuptiActivityFlushPeriod(options.flush_ms));
+    Select(true, true);
+    Share();
+    return {};
   }
 
+  void Select(bool work, bool calls) override {
+    for (const CUpti_ActivityKind kind : kAlwaysCollected) {
+      Enable(kind, work);
+    }
+    EnableCalls(CollectsAllCalls(), calls);
+  }
+
+  // A library that was loaded since may hold another profiler.
   void Flush(bool is_last) override {
+    Share();
     static_cast<void>(cuptiActivityFlushAll(is_last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0));
   }
 
@@ -380,7 +178,7 @@ class CuptiSource : public ActivitySource {
   std::int64_t now_ns() override {
     std::uint64_t now = 0;
     static_cast<void>(cuptiGetTimestamp(&now));
-    return Time(now);
+    return static_cast<std::int64_t>(now);
   }
 
   std::string version() override {
@@ -388,6 +186,16 @@ class CuptiSource : public ActivitySource {
     static_cast<void>(cuptiGetVersion(&version));
     return "CUPTI " + std::to_string(version);
   }
+
+ private:
+  void Share() {
+    if (const auto num_loaded = NumLoadedSoFar(); num_loaded_.exchange(num_loaded) != num_loaded) {
+      ShareWithOtherProfiler({.is_kind_ours = IsKindOurs,
+                              .enable_calls = [] { EnableCalls(CollectsAllCalls(), true); }});
+    }
+  }
+
+  std::atomic<unsigned long long> num_loaded_{0};
 };
 
 }  // namespace

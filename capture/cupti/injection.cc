@@ -32,6 +32,7 @@ void Begin() {
   if (!recorder.is_open()) {
     return;
   }
+  static_cast<void>(ThreadNumber());  // this thread launches, mostly, and is known before
   if (const std::string why = TheSession().Start(); !why.empty()) {
     std::fprintf(stderr, "orrery: CUPTI cannot record (%s); the program runs on without it\n",
                  why.c_str());

@@ -1,6 +1,7 @@
 #include "capture/cupti/session.h"
 
 #include <chrono>
+#include <cstring>
 
 #include <pthread.h>
 
@@ -22,6 +23,17 @@ std::uint8_t* BufferQueue::Request(std::size_t& bytes) {
   empty_.pop_back();
   bytes = buffer_bytes_;
   return buffer;
+}
+
+void BufferQueue::MakeReady(std::size_t num_buffers) {
+  std::unique_lock lock(mutex_);
+  while (empty_.size() < num_buffers && all_.size() < max_buffers_) {
+    lock.unlock();
+    auto buffer = std::make_unique<Word[]>(buffer_bytes_ / sizeof(Word));
+    lock.lock();
+    all_.push_back(std::move(buffer));
+    empty_.push_back(all_.back()[0].bytes);
+  }
 }
 
 void BufferQueue::Complete(std::uint8_t* buffer, std::size_t valid_bytes,
@@ -50,9 +62,10 @@ std::optional<BufferQueue::Full> BufferQueue::Next(std::chrono::milliseconds lon
   return full;
 }
 
-void BufferQueue::Return(std::uint8_t* buffer) {
+void BufferQueue::Return(const Full& full) {
+  std::memset(full.buffer, 0, buffer_bytes_);
   const std::lock_guard lock(mutex_);
-  empty_.push_back(buffer);
+  empty_.push_back(full.buffer);
 }
 
 void BufferQueue::Stop() {
@@ -68,6 +81,15 @@ bool BufferQueue::is_stopped() {
 
 namespace codes = stream::codes;
 
+namespace {
+
+constexpr std::size_t kReadyBuffers = 16;
+// Of orrery_collect.
+constexpr std::uint64_t kWorkPart = 1;
+constexpr std::uint64_t kCallsPart = 2;
+
+}  // namespace
+
 CoarseSession::CoarseSession(Recorder& recorder, ActivitySource& source,
                              const CollectionOptions& options)
     : recorder_(recorder),
@@ -82,6 +104,7 @@ CoarseSession::~CoarseSession() {
 std::string CoarseSession::Start() {
   recorder_.SetFacts({.toolkit = source_.version()});
   recorder_.Setting("capture", "coarse");
+  queue_.MakeReady(kReadyBuffers);
   if (std::string why = source_.Start(options_, queue_); !why.empty()) {
     recorder_.Count(codes::kContextsNotCovered, "CUPTI did not start: " + why);
     return why;
@@ -90,6 +113,7 @@ std::string CoarseSession::Start() {
   NoteClocks();
   thread_ = std::thread([this] { WriteUntilStopped(); });
   pthread_setname_np(thread_.native_handle(), "orrery-capture");
+  recorder_.SetDeferring(true);
   return {};
 }
 
@@ -98,6 +122,7 @@ void CoarseSession::Finish() {
     return;
   }
   recorder_.SetListener(nullptr);
+  recorder_.SetDeferring(false);
   source_.Flush(true);
   queue_.Stop();
   thread_.join();
@@ -110,6 +135,10 @@ void CoarseSession::Finish() {
   if (queue_.num_dropped() > 0) {
     recorder_.Count(codes::kRecordsDropped, "CUPTI", queue_.num_dropped());
   }
+}
+
+void CoarseSession::OnCollect(std::uint64_t parts) {
+  source_.Select((parts & kWorkPart) != 0, (parts & kCallsPart) != 0);
 }
 
 void CoarseSession::OnFlush() {
@@ -129,6 +158,7 @@ void CoarseSession::WriteUntilStopped() {
     if (std::chrono::steady_clock::now() - last_flush >= period && !queue_.is_stopped()) {
       source_.Flush(false);
       WriteAllFull();
+      queue_.MakeReady(kReadyBuffers);
       recorder_.WriteOut();
       last_flush = std::chrono::steady_clock::now();
     }
@@ -141,7 +171,7 @@ void CoarseSession::WriteFull(const BufferQueue::Full& full) {
   if (!source_.Decode(full.buffer, full.valid_bytes, writer_)) {
     recorder_.Count(codes::kRecordsDropped, "CUPTI: unreadable buffer");
   }
-  queue_.Return(full.buffer);
+  queue_.Return(full);
   writer_.EndBatch();
   recorder_.AddOverhead(codes::kTransfer, recorder_.now_ns() - begin_ns, full.valid_bytes);
 }

@@ -21,11 +21,16 @@ namespace orrery::capture {
 
 /// Buffers on their way: empty ones for the source, full ones for the thread that writes. Neither
 /// side waits for the other; when `max_buffers` are out, the source gets none and drops records,
-/// which it counts.
+/// which it counts. Buffers are small: one that holds work which still runs stays with CUPTI, and
+/// on a GPU that is never idle that means until it is full.
 class BufferQueue : public BufferOwner {
  public:
-  explicit BufferQueue(std::size_t buffer_bytes = 4 << 20, std::size_t max_buffers = 64)
+  explicit BufferQueue(std::size_t buffer_bytes = 256 << 10, std::size_t max_buffers = 1024)
       : buffer_bytes_(buffer_bytes), max_buffers_(max_buffers) {}
+
+  /// Makes so many empty buffers; by one thread at a time. The first touch of memory takes longer
+  /// than anything else here, and who requests is in the middle of a launch.
+  void MakeReady(std::size_t num_buffers);
 
   struct Full {
     std::uint8_t* buffer = nullptr;
@@ -38,8 +43,8 @@ class BufferQueue : public BufferOwner {
   /// The oldest full buffer; waits for one at most so long, or until Stop.
   [[nodiscard]] std::optional<Full> Next(std::chrono::milliseconds longest);
 
-  /// The buffer may be handed out again.
-  void Return(std::uint8_t* buffer);
+  /// The buffer may be handed out again. Empty buffers hold zeros.
+  void Return(const Full& full);
 
   /// Wakes the waiting thread for good.
   void Stop();
@@ -82,6 +87,7 @@ class CoarseSession : public RecorderListener {
   void Finish();
 
   void OnFlush() override;
+  void OnCollect(std::uint64_t parts) override;
 
  private:
   void WriteUntilStopped();

@@ -43,6 +43,22 @@ TEST_F(CoarseSessionTest, WhatTheSourceTellsIsInTheStreamAtTheEnd) {
   EXPECT_EQ(RecordsOf<stream::ClockPair>(path_).at(0).device_ns, 42);
 }
 
+TEST_F(CoarseSessionTest, PartsAreSwitchedAndTheStreamSaysSo) {
+  CoarseSession session(recorder_, source_, {});
+  ASSERT_EQ(session.Start(), "");
+  recorder_.Collect(2);
+  EXPECT_FALSE(source_.has_work);
+  EXPECT_TRUE(source_.has_calls);
+  recorder_.Collect(1 | 4);
+  EXPECT_TRUE(source_.has_work);
+  EXPECT_FALSE(source_.has_calls);
+  session.Finish();
+  recorder_.Finish();
+
+  EXPECT_EQ(CountIn(path_, codes::kOtherCoverage, "the program switched parts of its recording"),
+            2U);
+}
+
 TEST_F(CoarseSessionTest, WhatTheSourceDroppedIsALoss) {
   source_.num_dropped = 3;
   CoarseSession session(recorder_, source_, {});
@@ -98,9 +114,21 @@ TEST(BufferQueueTest, ASourceThatHasAllBuffersGetsNoMoreAndNobodyWaits) {
   EXPECT_EQ(full->buffer, first);
   EXPECT_EQ(full->valid_bytes, 8U);
   EXPECT_EQ(queue.Request(bytes), nullptr);
-  queue.Return(first);
+  first[0] = 1;
+  queue.Return(*full);
   EXPECT_EQ(queue.Request(bytes), first);
+  EXPECT_EQ(first[0], 0U) << "what CUPTI gets is zeros";
   EXPECT_EQ(queue.num_dropped(), 5U);
+}
+
+// Two buffers at most: the third request would need another.
+TEST(BufferQueueTest, BuffersThatAreReadyAreTheOnesHandedOut) {
+  BufferQueue queue(64, 2);
+  queue.MakeReady(16);
+  std::size_t bytes = 0;
+  EXPECT_NE(queue.Request(bytes), nullptr);
+  EXPECT_NE(queue.Request(bytes), nullptr);
+  EXPECT_EQ(queue.Request(bytes), nullptr);
 }
 
 TEST(WantedCallsTest, CallsThatBeginWorkOrChangeMemoryAreWanted) {

@@ -11,11 +11,11 @@ from doctor.programs import Machine
 _NEEDS = {
     "measure kernels": ("gpu", "pytorch", "cupti"),
     "measure collectives": ("gpu", "pytorch", "nccl"),
-    "measure ceilings": ("gpu", "nvcc"),
-    "measure overlap": ("gpu", "pytorch", "cupti", "nvcc"),
+    "measure ceilings": ("gpu", "nvcc", "build folder"),
+    "measure overlap": ("gpu", "pytorch", "cupti", "nvcc", "build folder"),
     "counters of measure overlap": ("gpu", "pytorch", "cupti", "nvcc", "ncu", "counters"),
-    "capture": ("gpu", "cupti", "g++", "cupti.h", "other tool"),
-    "capture --accesses": ("gpu", "nvcc", "g++", "sanitizer library", "other tool", "sandbox"),
+    "capture": ("gpu", "cupti", "g++", "cupti.h", "other tool", "build folder"),
+    "capture --accesses": ("gpu", "nvcc", "g++", "sanitizer library", "other tool", "sandbox", "build folder"),
 }
 
 

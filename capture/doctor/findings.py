@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import building
 from doctor import programs
 
 OK, LIMITED, MISSING = "ok", "limited", "missing"
@@ -196,5 +197,15 @@ def sandbox(machine):
     return Finding("sandbox", OK, "none", why)
 
 
+def build_folder(machine):
+    """Where this user's builds go."""
+    why = "capture and measure build their libraries there, on first use"
+    try:
+        building.cache(machine.variables)
+    except building.BuildError as error:
+        return Finding("build folder", MISSING, "none", why, str(error))
+    return Finding("build folder", OK, "in the user's cache", why)
+
+
 def capture_findings(machine):
-    return [compiler(machine), cupti_header(machine), sanitizer(machine), other_tool(machine), sandbox(machine)]
+    return [build_folder(machine), compiler(machine), cupti_header(machine), sanitizer(machine), other_tool(machine), sandbox(machine)]

@@ -110,6 +110,10 @@ class Machine:
         """Whether a file is there under the root."""
         return os.path.exists(os.path.join(self.root, path))
 
+    @property
+    def variables(self):
+        return self._variables
+
     def variable(self, name):
         return self._variables.get(name, "")
 

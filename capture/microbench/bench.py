@@ -12,6 +12,7 @@ from microbench.prepare import prepare
 from microbench.separators import SeparatorMismatch
 from microbench.machine import Clocks, Turns, driver_version
 
+_MOST_FAILURES = 5
 _BATCH_ROWS = 100
 _BATCH_BYTES = 30 << 30
 _BATCH_US = 150e3        # of one call of each; ten repeats make it 1.5 s
@@ -43,6 +44,7 @@ class Bench:
         self.failures_of_kind = collections.Counter()
         self.skipped = self.mismatches = self.dropped = 0
         self.first_error_of_kind = {}
+        self._started_of_kind = collections.Counter()
         self._batch, self._batch_us = [], 0.0
         self._base_bytes = 0
         self._memory_bytes = torch.cuda.get_device_properties(0).total_memory
@@ -52,7 +54,7 @@ class Bench:
 
     def add(self, sample):
         """Times a sample with events and keeps it for the next batch; False where it failed."""
-        if operator_text.too_large(sample.operator):
+        if operator_text.too_large(sample.operator) or self._never_works(sample.operator.kind):
             self.skipped += 1
             return False
         if not self._batch:
@@ -69,10 +71,15 @@ class Bench:
         except Exception as error:  # every operator fails alone
             self.note_failure(sample, error)
             return False
+        self._started_of_kind[sample.operator.kind] += 1
         one.sm_mhz, one.mem_mhz = self.clocks.sm_mhz, self.clocks.mem_mhz
         self._batch.append(one)
         self._batch_us += one.op_us
         return True
+
+    def _never_works(self, kind):
+        """Says whether a kind only failed so far, as where there is no compiler."""
+        return self.failures_of_kind[kind] >= _MOST_FAILURES and not self._started_of_kind[kind]
 
     def batch_is_full(self):
         return (len(self._batch) >= _BATCH_ROWS or self._batch_us > _BATCH_US

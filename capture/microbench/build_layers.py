@@ -64,6 +64,55 @@ def batchnorm(o, detail, operands):
     return _gradients(forward, [x, weight, bias], operands.image(shape, o.dtype, o["nhwc"]))
 
 
+def groupnorm(o, detail, operands):
+    edge = round(o["hw"] ** 0.5)
+    shape = (o["b"], o["c"], edge, edge)
+    x = operands.get(shape, o.dtype)  # on a GPU the operator refuses channels-last images
+    weight, bias = (operands.get((o["c"],), o.dtype) for _ in range(2))
+    sizes = (o["b"], o["c"], o["hw"], o["groups"])
+    forward = lambda: aten.native_group_norm.default(x, weight, bias, *sizes, 1e-5)
+    if not o.is_backward:
+        return forward
+    _, mean, rstd = forward()
+    gradient = operands.get(shape, o.dtype)
+    return lambda: aten.native_group_norm_backward.default(gradient, x, mean, rstd, weight, *sizes,
+                                                           [True, True, True])
+
+
+def rnn(o, detail, operands):
+    layer = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}.get(o["fn"], torch.nn.RNN)
+    options = {"nonlinearity": o["fn"]} if layer is torch.nn.RNN else {}
+    module = layer(o["input"], o["hidden"], o["layers"], bidirectional=bool(o["bi"]), device="cuda",
+                   dtype=DTYPES[o.dtype], **options)
+    x = operands.get((o["s"], o["b"], o["input"]), o.dtype)
+    if not o.is_backward:
+        return lambda: module(x)  # in training mode, which keeps what the backward pass needs
+    gradient = operands.get((o["s"], o["b"], o["hidden"] * (1 + o["bi"])), o.dtype)
+    leaf = x.detach().requires_grad_(True)
+    with torch.enable_grad():
+        out = module(leaf)[0]
+    inputs = [leaf, *module.parameters()]
+    return lambda: torch.autograd.grad(out, inputs, gradient, retain_graph=True)
+
+
+_LOSSES = {"mse": F.mse_loss, "l1": F.l1_loss, "smooth_l1": F.smooth_l1_loss, "huber": F.huber_loss,
+           "bce": F.binary_cross_entropy, "bce_logits": F.binary_cross_entropy_with_logits,
+           "kl": F.kl_div}
+
+
+def loss(o, detail, operands):
+    x, target = (operands.get((o["n"],), o.dtype) for _ in range(2))
+    if o["fn"] in ("bce", "bce_logits", "kl"):
+        target = target.sigmoid()
+    if o["fn"] == "bce":
+        x = x.sigmoid()  # probabilities, or the kernel stops the GPU
+    function = lambda a: _LOSSES[o["fn"]](a, target, reduction=o["reduction"])
+    if not o.is_backward:
+        return lambda: function(x)
+    shape = (o["n"],) if o["reduction"] == "none" else ()
+    return _gradients(function, [x], torch.ones(shape, device="cuda", dtype=DTYPES[o.dtype]))
+
+
 def softmax(o, detail, operands):
     x = _matrix(o, operands)
     forward = aten._log_softmax.default if o["log"] else aten._softmax.default

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from microbench.build_compiled import flex
 from microbench.operands import zipf_counts
 
 aten = torch.ops.aten
@@ -62,6 +63,8 @@ def _backend(name):
 
 
 def attention(o, detail, operands):
+    if o["backend"] == "flex":
+        return flex(o, operands)
     q, k, v, gradient = _attention_inputs(o, detail, operands)
     if o["window"]:
         return _windowed_attention(o, q, k, v)

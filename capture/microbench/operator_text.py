@@ -51,6 +51,10 @@ SCHEMAS = {kind: [_key(word) for word in keys.split()] for kind, keys in {
     "avgpool": "b c h w kernel stride pad nhwc=0 pass=fwd",
     "upsample": "b c h w scale nhwc=0 pass=fwd",
     "quantize": "rows cols",
+    "rnn": "fn=lstm layers b s input hidden bi=0 pass=fwd",
+    "groupnorm": "b c hw groups=1 pass=fwd",
+    "loss": "fn=mse n reduction=mean pass=fwd",
+    "triton": "fn=pointwise rows cols bytes tensors",
 }.items()}
 
 
@@ -204,6 +208,16 @@ def _batchnorm(o, e):
     return 0, 4 * e * o["b"] * o["c"] * o["hw"]
 
 
+def _rnn(o, e):
+    gates, directions = {"lstm": 4, "gru": 3}.get(o["fn"], 1), 1 + o["bi"]
+    inputs = o["input"] + (o["layers"] - 1) * directions * o["hidden"]
+    weights = directions * gates * o["hidden"] * (inputs + o["layers"] * o["hidden"])
+    steps = o["b"] * o["s"]
+    # Steps follow one another and fill the GPU badly.
+    return (10 * steps * weights * (2 if o.is_backward else 1),
+            4 * e * (weights + steps * o["layers"] * directions * (gates + 2) * o["hidden"]))
+
+
 def _elementwise(o, e):
     return 0, o["n"] * (o["rb"] + o["wb"])
 
@@ -238,5 +252,6 @@ _COSTS = {
     "optimizer": _list, "gradnorm": _list, "foreach": _list,
     "rope": lambda o, e: (0, 10 * e * o["b"] * o["s"] * o["h"] * o["d"]),
     "moepermute": lambda o, e: (0, 3 * e * o["tokens"] * o["k"] * o["hidden"]),
-    "maxpool": _pool, "avgpool": _pool, "upsample": _pool,
+    "maxpool": _pool, "avgpool": _pool, "upsample": _pool, "rnn": _rnn, "groupnorm": _batchnorm,
+    "loss": lambda o, e: (0, 6 * e * o["n"]), "triton": lambda o, e: (0, o["bytes"]),
 }

@@ -4,10 +4,10 @@ import dataclasses
 
 import torch
 
-from microbench import build_layers, build_matrix, build_memory
+from microbench import build_compiled, build_layers, build_matrix, build_memory
 
 # Each has a function (operator, detail, operands) of the name of every kind that it builds.
-_BUILDERS = (build_matrix, build_memory, build_layers)
+_BUILDERS = (build_matrix, build_memory, build_layers, build_compiled)
 
 
 @dataclasses.dataclass

@@ -24,7 +24,10 @@ SAMPLERS = {
     "topk": (1, memory.topk), "memcpy": (1, memory.memcpy), "rope": (0.8, layers.rope),
     "moepermute": (0.6, layers.moepermute), "maxpool": (1.5, layers.maxpool),
     "avgpool": (1.5, layers.avgpool), "upsample": (1.2, layers.upsample),
-    "quantize": (0.6, layers.quantize), "arange": (0.4, memory.arange),
+    "quantize": (0.6, layers.quantize), "arange": (0.4, memory.arange), "rnn": (1.5, layers.rnn),
+    "groupnorm": (1.5, layers.groupnorm), "loss": (1.2, layers.loss),
+    # Compiled for each shape, which takes seconds: drawn where they are asked for.
+    "triton": (0, memory.triton), "flex": (0, matrix.flex),
 }
 _MOST_MISSES = 50_000
 _WEIGHTS = {kind: share for kind, (share, _) in SAMPLERS.items()}
@@ -81,7 +84,7 @@ _LONGEST_OPERATOR_S = 0.004
 _LARGEST_OPERATOR_BYTES = 2e9
 # Kind to the key whose values are told apart, besides the pass.
 _VARIANT_KEYS = {"attention": "backend", "optimizer": "fn", "foreach": "fn", "reduce": "fn",
-                 "memcpy": "dir", "copy": "mode"}
+                 "memcpy": "dir", "copy": "mode", "rnn": "fn", "loss": "fn", "triton": "fn"}
 
 
 def group_of(sample):

@@ -26,6 +26,34 @@ def batchnorm(rng):
                 hw=edge * edge, nhwc=int(draw.chance(rng, 0.55)), pass_=_pass(rng)), {}
 
 
+def groupnorm(rng):
+    groups = rng.choice((8, 16, 32, 32, 32))
+    c = rng.choice((64, 128, 192, 256, 320, 384, 512, 640, 960, 1280, 1920))
+    if draw.chance(rng, 0.25):
+        groups = rng.choice((1, 2, 4, c))  # of whole images, and of single channels
+    return make("groupnorm", draw.weighted(rng, PLAIN_DTYPES), b=draw.log_uniform(rng, 1, 128), c=c,
+                hw=rng.choice((4, 7, 8, 14, 16, 28, 32, 56, 64, 96, 128)) ** 2, groups=groups,
+                pass_=_pass(rng)), {}
+
+
+def rnn(rng):
+    dtype = draw.weighted(rng, {"tf32": 40, "fp16": 25, "bf16": 20, "fp32": 15})
+    hidden = rng.choice((32, 64, 128, 200, 256, 256, 400, 512, 512, 650, 768, 1024, 1500, 2048))
+    inputs = hidden if draw.chance(rng, 0.4) else draw.size(rng, 8, 2048)
+    return make("rnn", dtype, fn=draw.weighted(rng, {"lstm": 55, "gru": 35, "tanh": 6, "relu": 4}),
+                layers=rng.choice((1, 1, 2, 2, 3, 4)), b=draw.size(rng, 1, 512),
+                s=draw.size(rng, 1, 512), input=inputs, hidden=hidden,
+                bi=int(draw.chance(rng, 0.25)), pass_=_pass(rng)), {}
+
+
+def loss(rng):
+    fn = rng.choice(("mse", "mse", "l1", "smooth_l1", "huber", "bce", "bce_logits", "kl"))
+    return make("loss", draw.weighted(rng, {"fp32": 55, "bf16": 35, "fp16": 10}), fn=fn,
+                n=draw.size(rng, 1, 1 << 28),
+                reduction=draw.weighted(rng, {"mean": 70, "none": 20, "sum": 10}),
+                pass_=_pass(rng)), {}
+
+
 def _logits(rng):
     if draw.chance(rng, 0.55):
         return draw.size(rng, 64, 16384), rng.choice(draw.VOCABULARIES)

@@ -136,8 +136,19 @@ def attention(rng):
     return operator, {"sequence_major": draw.chance(rng, 0.75)}
 
 
+def flex(rng):
+    """Draws FlexAttention, whose kernels torch.compile makes for each shape."""
+    h, kv, d = _heads(rng)
+    length = rng.choice((128, 256, 512, 1024, 2048, 4096))
+    return make("attention", draw.weighted(rng, {"bf16": 85, "fp16": 15}),
+                b=draw.log_uniform(rng, 1, 32), h=h, kv=kv, sq=length, sk=length,
+                d=64 if d < 96 else 128, causal=int(draw.chance(rng, 0.6)), backend="flex",
+                pass_=rng.choice(("fwd", "bwd"))), {}
+
+
 def _conv_pass(rng):
-    return draw.weighted(rng, {"fwd": 40, "dgrad": 20, "wgrad": 20, "bwd": 20})
+    """Draws a pass; the whole backward pass is dgrad, then wgrad, and takes as long as both."""
+    return draw.weighted(rng, {"fwd": 40, "dgrad": 30, "wgrad": 30})
 
 
 def _batch(rng):
@@ -152,6 +163,21 @@ def _channels(rng):
                        320, 384, 448, 512, 512, 640, 768, 1024, 1280, 2048))
 
 
+def _free_conv(rng, style):
+    """Draws (channels, out channels, kernel, groups). Large kernels without groups are those of
+    first layers and small branches, with few channels; groups are those of ResNeXt and RegNet."""
+    if style > 0.92:
+        c = _channels(rng)
+        return c, c, rng.choice((3, 3, 5, 7)), c
+    if style > 0.88:
+        width, groups = rng.choice((4, 8, 16, 24, 32, 64)), rng.choice((2, 4, 8, 16, 32))
+        return width * groups, width * groups, 3, groups
+    kernel = draw.weighted(rng, {1: 38, 3: 46, 5: 8, 7: 8})
+    if kernel > 3:
+        return rng.choice((1, 3, 4, 16, 32, 48, 64)), rng.choice((16, 32, 64, 96, 128)), kernel, 1
+    return _channels(rng), _channels(rng), kernel, 1
+
+
 def conv(rng):
     dtype = draw.weighted(rng, MATRIX_DTYPES)
     style = rng.random()
@@ -161,14 +187,8 @@ def conv(rng):
         c, oc, edge, kernel, stride, pad, groups = rng.choice(table)
     else:
         edge = rng.choice((7, 8, 13, 14, 16, 17, 28, 32, 35, 56, 64, 71, 112, 128, 224))
-        kernel = rng.choice((1, 1, 3, 3, 3, 5, 7))
-        stride, pad, groups = rng.choice((1, 1, 1, 2)), kernel // 2, 1
-        c, oc = _channels(rng), _channels(rng)
-        if style > 0.92:
-            groups = oc = c
-        elif style > 0.88:
-            groups = rng.choice((2, 4, 32))
-            c, oc = (-(-x // groups) * groups for x in (c, oc))
+        c, oc, kernel, groups = _free_conv(rng, style)
+        stride, pad = rng.choice((1, 1, 1, 2)), kernel // 2
     dilation = 2 if kernel == 3 and draw.chance(rng, 0.03) else 1
     pad = pad * dilation
     return make("conv", dtype, b=_batch(rng), c=c, oc=oc, h=edge, w=edge, kh=kernel, kw=kernel,
@@ -178,11 +198,12 @@ def conv(rng):
 
 def conv1d(rng):
     dtype = draw.weighted(rng, MATRIX_DTYPES)
-    kernel = rng.choice((1, 3, 3, 4, 5, 7))
-    c = draw.size(rng, 8, 2048)
-    oc, groups = draw.size(rng, 8, 2048), 1
-    if draw.chance(rng, 0.25):
+    kernel = rng.choice((1, 3, 3, 4, 5, 7, 10))
+    c, oc, groups = _channels(rng), _channels(rng), 1
+    if draw.chance(rng, 0.25):  # of Mamba and Conformer
+        kernel = rng.choice((3, 4, 4, 7, 15, 31))
         oc = groups = c
+    dilation = rng.choice((2, 4, 8)) if kernel == 3 and draw.chance(rng, 0.15) else 1
     return make("conv1d", dtype, b=_batch(rng), c=c, oc=oc, w=draw.size(rng, 16, 8192), kw=kernel,
-                stride=rng.choice((1, 1, 2)), pad=kernel // 2, groups=groups,
-                pass_=_conv_pass(rng)), {}
+                stride=rng.choice((1, 1, 2)), pad=kernel // 2 * dilation, dilation=dilation,
+                groups=groups, pass_=_conv_pass(rng)), {}

@@ -117,6 +117,24 @@ def elementwise(rng):
     return draw_mode(rng, dtype)
 
 
+def triton(rng):
+    """Draws loops as torch.compile writes them; a row of up to 1,024 elements stays in registers."""
+    dtype = draw.weighted(rng, PLAIN_DTYPES)
+    e = DTYPE_BYTES[dtype]
+    if draw.chance(rng, 0.5):
+        inputs, outputs = rng.choice((1, 1, 2, 2, 3, 4)), rng.choice((1, 1, 1, 2))
+        count = elements(rng, 256, 1 << 28)
+        return make("triton", dtype, rows=1, cols=count, tensors=inputs + outputs,
+                    bytes=e * count * (inputs + outputs)), {"inputs": inputs, "outputs": outputs}
+    rows, cols = draw.size(rng, 512, 65536), draw.size(rng, 32, 16384)
+    form = rng.choice(("sum", "rmsnorm", "softmax", "rmsnorm_add"))
+    tensors = {"sum": 2, "rmsnorm": 3, "softmax": 2, "rmsnorm_add": 4}[form]
+    full = {"sum": 1, "rmsnorm": 2, "softmax": 2, "rmsnorm_add": 3}[form]
+    small = {"sum": rows, "softmax": 0}.get(form, cols)
+    return make("triton", dtype, fn="persistent" if cols <= 1024 else "reduction", rows=rows,
+                cols=cols, tensors=tensors, bytes=e * (full * rows * cols + small)), {"form": form}
+
+
 def copy(rng):
     dtype = draw.weighted(rng, {"bf16": 42, "fp16": 8, "fp32": 40, "int64": 6, "bool": 4})
     to = "same"

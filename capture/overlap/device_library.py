@@ -1,12 +1,8 @@
 """The CUDA library in device/, called from Python."""
 
 import ctypes
-import pathlib
-import subprocess
-import sys
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1]
-_LIBRARY = FOLDER / "build" / "liboverlap.so"
+import building
 
 MOST_BLOCKS = 264
 PATTERNS = ("copy", "reduce_copy", "spin", "ll", "ll128")
@@ -37,24 +33,23 @@ class DeviceError(Exception):
     """The library is not there, or CUDA refused a call."""
 
 
-def build(architecture):
-    """Builds the library where it is not up to date."""
+def build():
+    """The library for the GPU at hand, built where it is not there."""
+    import torch
+    architecture = "sm_%d%d" % torch.cuda.get_device_capability(0)
     try:
-        made = subprocess.run(["make", "-s", "-C", str(FOLDER), f"ARCH={architecture}",
-                               "build/liboverlap.so"], check=False, stdout=sys.stderr)
-    except FileNotFoundError as error:
-        raise DeviceError("make is not installed; the kernels of the overlap experiments are built "
-                          "with make and nvcc") from error
-    if made.returncode != 0 or not _LIBRARY.exists():
-        raise DeviceError("the kernels of the overlap experiments could not be built; nvcc of the "
-                          "CUDA toolkit is needed, in $PATH or in /usr/local/cuda/bin")
+        return building.build("overlap", f"ARCH={architecture}", name=f"overlap-{architecture}",
+                              about="the kernels of the overlap experiments") / "liboverlap.so"
+    except building.BuildError as error:
+        raise DeviceError(f"the kernels of the overlap experiments could not be built: {error} (make, and nvcc of the "
+                          "CUDA toolkit in $PATH or in /usr/local/cuda/bin, are needed)") from error
 
 
 class Device:
     """The streams, buffers and slots on the GPU."""
 
     def __init__(self, slots, device_bytes):
-        self._library = ctypes.CDLL(str(_LIBRARY))
+        self._library = ctypes.CDLL(str(build()))
         self._library.orrery_overlap_error.restype = ctypes.c_char_p
         self._library.orrery_overlap_stream.restype = ctypes.c_void_p
         self.slots = slots

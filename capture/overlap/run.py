@@ -19,15 +19,9 @@ from overlap.tree import LAUNCH_DATA, RunRecord, Tree
 _COUNTERS_SHARE = 0.25
 
 
-def build():
-    """Builds the kernels for the GPU at hand."""
-    major, minor = torch.cuda.get_device_capability(0)
-    device_library.build(f"sm_{major}{minor}")
-
-
 def run(options, tools):
     """Measures until the time is up; returns the exit status. `tools` maps names to paths."""
-    build()
+    device_library.build()
     tree = Tree(options.out)
     record = RunRecord(tree, options.seed)
     stop = StopFlag()

@@ -1,10 +1,13 @@
 #include "capture/recorder/buffer_pool.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <unordered_map>
 #include <utility>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,6 +60,17 @@ Lease::~Lease() {
   Release(slot);
 }
 
+/// Never taken down: threads may begin and end until the process does.
+struct ThreadNumbers {
+  std::mutex mutex;
+  std::unordered_map<std::uint32_t, std::uint64_t> of_handle;
+};
+
+ThreadNumbers& NumbersOfThreads() {
+  static auto* const numbers = new ThreadNumbers;
+  return *numbers;
+}
+
 std::uint64_t NextPool() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
@@ -86,8 +100,10 @@ void ChunkSink::Write(std::string_view chunk, std::uint64_t num_records) {
     return;
   }
   if (!file_.Write(chunk)) {
+    const int error = file_.error();
+    file_.CutTo(num_bytes_);  // may make room for the sums, which say why
     num_dropped_ += num_records;
-    StopBecause(std::strerror(file_.error()));
+    StopBecause(std::strerror(error));
     return;
   }
   num_bytes_ += chunk.size();
@@ -121,16 +137,94 @@ std::string ChunkSink::why_stopped() {
 }
 
 std::uint64_t ThreadNumber() noexcept {
-  if (cache.thread == 0) {
+  if (cache.thread == 0) [[unlikely]] {
     cache.thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+    ThreadNumbers& numbers = NumbersOfThreads();
+    const std::lock_guard lock(numbers.mutex);
+    numbers.of_handle[static_cast<std::uint32_t>(::pthread_self())] = cache.thread;
   }
   return cache.thread;
+}
+
+std::uint64_t ThreadNumberOf(std::uint32_t handle) {
+  ThreadNumbers& numbers = NumbersOfThreads();
+  const std::lock_guard lock(numbers.mutex);
+  const auto found = numbers.of_handle.find(handle);
+  return found == numbers.of_handle.end() ? handle : found->second;
+}
+
+std::unique_ptr<DeferredBlock> BlockPool::Get() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!empty_.empty()) {
+      auto block = std::move(empty_.back());
+      empty_.pop_back();
+      return block;
+    }
+  }
+  return std::make_unique<DeferredBlock>();
+}
+
+void BlockPool::Return(std::unique_ptr<DeferredBlock> block) {
+  block->next = nullptr;
+  block->num_put = 0;
+  const std::lock_guard lock(mutex_);
+  empty_.push_back(std::move(block));
+  ++num_returned_;
+}
+
+void BlockPool::MakeReady() {
+  std::unique_lock lock(mutex_);
+  const std::size_t wanted = std::max(kAlwaysReady, 2 * std::exchange(num_returned_, 0));
+  while (empty_.size() < wanted) {
+    lock.unlock();
+    auto block = std::make_unique<DeferredBlock>();
+    lock.lock();
+    empty_.push_back(std::move(block));
+  }
+}
+
+DeferredEvents::~DeferredEvents() {
+  DeferredBlock* block = taking_ == nullptr ? first_.load() : taking_;
+  while (block != nullptr) {
+    delete std::exchange(block, block->next.load());
+  }
+}
+
+// The new block is seen with nothing in it; the taker goes on to it when the last one is used up.
+std::size_t DeferredEvents::BeginBlock() {
+  DeferredBlock* const block = pool_.Get().release();
+  (last_ == nullptr ? first_ : last_->next).store(block, std::memory_order_release);
+  last_ = block;
+  num_in_last_ = 0;
+  ++num_begun_;
+  return (num_begun_ - num_used_up_.load(std::memory_order_relaxed)) * DeferredBlock::kEvents;
+}
+
+void DeferredEvents::Take(std::vector<DeferredEvent>& events) {
+  if (taking_ == nullptr) {
+    taking_ = first_.load(std::memory_order_acquire);
+  }
+  while (taking_ != nullptr) {
+    const std::size_t num_put = taking_->num_put.load(std::memory_order_acquire);
+    const auto begin = taking_->events.begin();
+    events.insert(events.end(), begin + static_cast<std::ptrdiff_t>(num_taken_of_block_),
+                  begin + static_cast<std::ptrdiff_t>(num_put));
+    num_taken_of_block_ = num_put;
+    DeferredBlock* const next = taking_->next.load(std::memory_order_acquire);
+    if (num_put < DeferredBlock::kEvents || next == nullptr) {
+      return;
+    }
+    pool_.Return(std::unique_ptr<DeferredBlock>(std::exchange(taking_, next)));
+    num_taken_of_block_ = 0;
+    num_used_up_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 // The first slot is nobody's: threads use it while they end.
 BufferPool::BufferPool(std::size_t chunk_bytes, ChunkSink& sink)
     : id_(NextPool()), chunk_bytes_(chunk_bytes), sink_(sink) {
-  slots_.push_back(std::make_shared<Slot>(0, chunk_bytes_, sink_));
+  slots_.push_back(std::make_shared<Slot>(0, chunk_bytes_, sink_, blocks_));
 }
 
 BufferPool::~BufferPool() {
@@ -161,17 +255,23 @@ std::shared_ptr<BufferPool::Slot> BufferPool::Take() {
     }
   }
   const auto number = static_cast<std::uint32_t>(slots_.size());
-  return slots_.emplace_back(std::make_shared<Slot>(number, chunk_bytes_, sink_));
+  return slots_.emplace_back(std::make_shared<Slot>(number, chunk_bytes_, sink_, blocks_));
+}
+
+std::vector<std::shared_ptr<BufferPool::Slot>> BufferPool::Slots() {
+  const std::lock_guard lock(mutex_);
+  return slots_;
 }
 
 void BufferPool::FlushAll() {
-  std::vector<std::shared_ptr<Slot>> slots;
-  {
-    const std::lock_guard lock(mutex_);
-    slots = slots_;
-  }
-  for (const auto& slot : slots) {
+  for (const auto& slot : Slots()) {
     slot->buffers.Flush();
+  }
+}
+
+void BufferPool::TakeDeferred(std::vector<DeferredEvent>& events) {
+  for (const auto& slot : Slots()) {
+    slot->buffers.TakeDeferred(events);
   }
 }
 

@@ -9,9 +9,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "orrery/stream/format.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/writer.h"
 
 namespace orrery::capture {
@@ -69,13 +71,91 @@ class ChunkSink {
   std::atomic<std::uint64_t> num_dropped_{0};
 };
 
+/// Events that the target's threads only put aside; numbers of objects and encoding are left to the
+/// thread that writes.
+using DeferredEvent =
+    std::variant<stream::Allocation, stream::Free, stream::OperatorBegin, stream::OperatorEnd,
+                 stream::RegionBegin, stream::RegionEnd, stream::Step, stream::OutOfMemory>;
+
+/// Room for events, used again and again. The first touch of memory is what costs a recording most
+/// on some machines, so blocks are made ready by the thread that writes.
+struct DeferredBlock {
+  static constexpr std::size_t kEvents = 512;
+
+  std::atomic<std::size_t> num_put{0};
+  std::atomic<DeferredBlock*> next{nullptr};
+  std::array<DeferredEvent, kEvents> events;
+};
+
+/// Empty blocks for all threads; locked once a block.
+class BlockPool {
+ public:
+  [[nodiscard]] std::unique_ptr<DeferredBlock> Get();
+  void Return(std::unique_ptr<DeferredBlock> block);
+
+  /// Makes blocks until there are enough for twice what was returned since the last time.
+  void MakeReady();
+
+ private:
+  static constexpr std::size_t kAlwaysReady = 64;  // 4 MB
+
+  std::mutex mutex_;  // guards what follows
+  std::vector<std::unique_ptr<DeferredBlock>> empty_;
+  std::size_t num_returned_ = 0;
+};
+
+/// Events from one thread to another; neither side waits.
+class DeferredEvents {
+ public:
+  explicit DeferredEvents(BlockPool& pool) : pool_(pool) {}
+
+  ~DeferredEvents();
+  DeferredEvents(const DeferredEvents&) = delete;
+  DeferredEvents& operator=(const DeferredEvents&) = delete;
+
+  /// By one thread at a time. Returns how many events wait when a block begins, 0 otherwise.
+  template <typename Event>
+  std::size_t Put(const Event& event) {
+    std::size_t num_waiting = 0;
+    if (last_ == nullptr || num_in_last_ == DeferredBlock::kEvents) [[unlikely]] {
+      num_waiting = BeginBlock();
+    }
+    last_->events[num_in_last_].template emplace<Event>(event);
+    last_->num_put.store(++num_in_last_, std::memory_order_release);
+    return num_waiting;
+  }
+
+  /// Moves what is there to the end of `events`; by one thread at a time, which may be another.
+  void Take(std::vector<DeferredEvent>& events);
+
+ private:
+  std::size_t BeginBlock();
+
+  BlockPool& pool_;
+  // Of the thread that puts.
+  DeferredBlock* last_ = nullptr;
+  std::size_t num_in_last_ = 0;
+  std::size_t num_begun_ = 0;
+  // Of the thread that takes.
+  DeferredBlock* taking_ = nullptr;
+  std::size_t num_taken_of_block_ = 0;
+  // Of both.
+  std::atomic<DeferredBlock*> first_{nullptr};
+  std::atomic<std::size_t> num_used_up_{0};
+};
+
 /// What one thread has recorded and not yet written, a chunk for each type of record. Only its
 /// thread appends; the lock is there for the thread that writes everything out, which holds it as
 /// long as it takes to swap a chunk.
 class ThreadBuffers {
  public:
-  ThreadBuffers(std::uint32_t number, std::size_t chunk_bytes, ChunkSink& sink)
-      : number_(number), chunk_bytes_(chunk_bytes), sink_(sink) {}
+  /// Buffers number 0 are shared by threads that end.
+  ThreadBuffers(std::uint32_t number, std::size_t chunk_bytes, ChunkSink& sink, BlockPool& blocks)
+      : number_(number),
+        is_shared_(number == 0),
+        chunk_bytes_(chunk_bytes),
+        sink_(sink),
+        deferred_(blocks) {}
 
   /// Appends a record, and writes its chunk out first when that is full.
   template <typename Record>
@@ -94,6 +174,20 @@ class ThreadBuffers {
       WriteOut(*full);
     }
   }
+
+  /// Puts an event aside; returns how many wait, told once a block and 0 otherwise. Takes no lock,
+  /// unless several threads share these buffers.
+  template <typename Event>
+  std::size_t Defer(const Event& event) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (is_shared_) [[unlikely]] {
+      lock.lock();
+    }
+    return deferred_.Put(event);
+  }
+
+  /// Moves what was put aside to the end of `events`; one thread at a time.
+  void TakeDeferred(std::vector<DeferredEvent>& events) { deferred_.Take(events); }
 
   /// Writes out what is there.
   void Flush() {
@@ -143,15 +237,21 @@ class ThreadBuffers {
   void WriteOut(stream::ChunkBuilder& chunk) { sink_.Write(chunk.Seal(), chunk.num_records()); }
 
   std::uint32_t number_;
+  bool is_shared_;
   std::size_t chunk_bytes_;
   ChunkSink& sink_;
   std::mutex mutex_;
   std::array<Chunk, kNumTypes> chunks_;
+  DeferredEvents deferred_;
   std::uint64_t num_too_large_ = 0;
 };
 
 /// The kernel's number of the calling thread.
 [[nodiscard]] std::uint64_t ThreadNumber() noexcept;
+
+/// The same for the low half of a thread's pthread_self(); that half itself for a thread that never
+/// asked for its own.
+[[nodiscard]] std::uint64_t ThreadNumberOf(std::uint32_t handle);
 
 /// Gives each thread its buffers. Those of a thread that ended go to the next one that begins.
 class BufferPool {
@@ -165,13 +265,22 @@ class BufferPool {
 
   void FlushAll();
 
+  /// What all threads put aside, in the order of threads.
+  void TakeDeferred(std::vector<DeferredEvent>& events);
+
+  /// Makes room for what threads will put aside.
+  void MakeReady() { blocks_->MakeReady(); }
+
   /// Records that were too large for any chunk.
   [[nodiscard]] std::uint64_t num_too_large();
 
   /// Buffers and whether a thread has them.
   struct Slot {
-    Slot(std::uint32_t number, std::size_t chunk_bytes, ChunkSink& sink)
-        : buffers(number, chunk_bytes, sink) {}
+    Slot(std::uint32_t number, std::size_t chunk_bytes, ChunkSink& sink,
+         std::shared_ptr<BlockPool> pool)
+        : blocks(std::move(pool)), buffers(number, chunk_bytes, sink, *blocks) {}
+
+    std::shared_ptr<BlockPool> blocks;  // a thread that ends later than the pool still has it
 
     ThreadBuffers buffers;
     std::atomic<bool> is_taken{true};
@@ -179,10 +288,12 @@ class BufferPool {
 
  private:
   [[nodiscard]] std::shared_ptr<Slot> Take();
+  [[nodiscard]] std::vector<std::shared_ptr<Slot>> Slots();
 
   std::uint64_t id_;
   std::size_t chunk_bytes_;
   ChunkSink& sink_;
+  std::shared_ptr<BlockPool> blocks_ = std::make_shared<BlockPool>();
   std::mutex mutex_;  // guards slots_
   std::vector<std::shared_ptr<Slot>> slots_;
 };

@@ -54,6 +54,9 @@ class Numbering {
     return ordering_ == Ordering::kCounted ? Next(host_ns) : Late(host_ns, correlation, 0) + 1;
   }
 
+  /// No event has a larger one yet, but for those told of later.
+  [[nodiscard]] std::uint64_t last() const noexcept { return last_.load(); }
+
   [[nodiscard]] std::int64_t start_ns() const noexcept { return start_ns_; }
 
  private:

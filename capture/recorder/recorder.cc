@@ -1,7 +1,10 @@
 #include "capture/recorder/recorder.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <tuple>
+#include <variant>
 
 #include <unistd.h>
 
@@ -13,6 +16,41 @@ namespace orrery::capture {
 namespace {
 
 namespace codes = stream::codes;
+
+/// A text that this thread has asked for before: names of operators come thousands of times, and
+/// the table of all is locked. Without a destructor, so that it can be read while the thread ends.
+struct KnownText {
+  static constexpr std::size_t kLongest = 47;
+  static constexpr std::size_t kNumKept = 512;
+
+  std::uint64_t recorder = 0;
+  std::uint64_t id = 0;
+  std::uint8_t length = 0;
+  std::array<char, kLongest> text{};
+
+  static KnownText& Of(std::string_view text) {
+    thread_local std::array<KnownText, kNumKept> kept;
+    return kept[std::hash<std::string_view>()(text) % kNumKept];
+  }
+
+  [[nodiscard]] bool Is(std::string_view other, std::uint64_t recorder_id) const noexcept {
+    return recorder == recorder_id && std::string_view(text.data(), length) == other;
+  }
+
+  void Set(std::string_view other, std::uint64_t recorder_id, std::uint64_t number) noexcept {
+    if (other.size() <= kLongest) {
+      recorder = recorder_id;
+      id = number;
+      length = static_cast<std::uint8_t>(other.size());
+      std::copy(other.begin(), other.end(), text.begin());
+    }
+  }
+};
+
+std::uint64_t NextRecorder() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
 
 /// A chunk of its own for what is written outside of threads' buffers.
 template <typename Record>
@@ -28,7 +66,8 @@ void AppendTo(stream::ChunkBuilder& chunk, const Record& record, ChunkSink& sink
 }  // namespace
 
 Recorder::Recorder(RecorderSettings settings, const Clock& clock)
-    : settings_(std::move(settings)),
+    : id_(NextRecorder()),
+      settings_(std::move(settings)),
       clock_(clock),
       numbering_(settings_.ordering, clock.now_ns()),
       buffers_(settings_.chunk_bytes, sink_) {
@@ -41,12 +80,14 @@ Recorder::~Recorder() {
 
 std::uint64_t Recorder::Allocated(stream::Allocation allocation) {
   Stamp(allocation);
-  return AllocatedLate(allocation);
+  return Defers(allocation) ? 0 : AllocatedLate(allocation);
 }
 
 void Recorder::Freed(stream::Free free) {
   Stamp(free);
-  FreedLate(free);
+  if (!Defers(free)) {
+    FreedLate(free);
+  }
 }
 
 std::uint64_t Recorder::AllocatedLate(stream::Allocation allocation) {
@@ -76,10 +117,15 @@ std::uint64_t Recorder::Existing(stream::Object object, std::uint64_t level) {
 }
 
 std::uint64_t Recorder::Text(std::string_view text) {
+  KnownText& known = KnownText::Of(text);
+  if (known.Is(text, id_)) {
+    return known.id;
+  }
   const Names::Number number = names_.Text(text);
   if (number.is_new) {
     Write(stream::String{.id = number.id, .text = text});
   }
+  known.Set(text, id_, number.id);
   return number.id;
 }
 
@@ -169,7 +215,40 @@ void Recorder::WriteOut() {
     return;
   }
   WriteHeader();
+  WriteDeferred();
+  if (is_deferring_) {
+    buffers_.MakeReady();
+  }
   buffers_.FlushAll();
+}
+
+// Threads that share memory (the allocator, under its lock) must be seen in their order: what is
+// put aside on one thread while another's was taken already waits for the next time.
+void Recorder::WriteDeferred() {
+  const std::lock_guard lock(writing_deferred_);
+  const std::uint64_t last = is_deferring_ ? numbering_.last() : ~std::uint64_t{0};
+  buffers_.TakeDeferred(deferred_);
+  const auto number_of = [](const DeferredEvent& event) {
+    return std::visit([](const auto& one) { return one.sequence; }, event);
+  };
+  if (!std::ranges::is_sorted(deferred_, {}, number_of)) {
+    std::ranges::sort(deferred_, {}, number_of);
+  }
+  const auto end = std::ranges::upper_bound(deferred_, last, {}, number_of);
+  for (const DeferredEvent& event : std::ranges::subrange(deferred_.begin(), end)) {
+    std::visit(
+        [this]<typename Event>(const Event& one) {
+          if constexpr (std::is_same_v<Event, stream::Allocation>) {
+            AllocatedLate(one);
+          } else if constexpr (std::is_same_v<Event, stream::Free>) {
+            FreedLate(one);
+          } else {
+            Write(one);
+          }
+        },
+        event);
+  }
+  deferred_.erase(deferred_.begin(), end);
 }
 
 void Recorder::Finish() {
@@ -177,6 +256,8 @@ void Recorder::Finish() {
     return;
   }
   WriteHeader();
+  SetDeferring(false);
+  WriteDeferred();
   buffers_.FlushAll();
   sink_.Stop();
   buffers_.FlushAll();

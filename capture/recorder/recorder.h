@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "capture/recorder/clock.h"
 #include "capture/recorder/numbering.h"
 #include "capture/recorder/settings.h"
+#include "orrery/stream/codes.h"
 #include "orrery/stream/schema.h"
 
 namespace orrery::capture {
@@ -43,6 +45,9 @@ class RecorderListener {
   virtual void OnDetailBegin(const DetailSelection& /*selection*/) {}
 
   virtual void OnDetailEnd(std::uint64_t /*id*/) {}
+
+  /// Only these parts are to be collected (recorder_api.h).
+  virtual void OnCollect(std::uint64_t /*parts*/) {}
 
   /// Everything is to be on disk soon: what the listener still holds, it hands to the recorder now.
   virtual void OnFlush() {}
@@ -82,8 +87,22 @@ class Recorder {
   template <typename Event>
   std::uint64_t Record(Event event) {
     Stamp(event);
+    if constexpr (std::is_constructible_v<DeferredEvent, Event>) {
+      if (Defers(event)) {
+        return event.sequence;
+      }
+    }
     Write(event);
     return event.sequence;
+  }
+
+  /// From now on events of the target's threads are only put aside, and written by whoever calls
+  /// WriteOut; to be called by who does so several times a second.
+  void SetDeferring(bool is_deferring) {
+    if (is_deferring) {
+      buffers_.MakeReady();
+    }
+    is_deferring_ = is_deferring;
   }
 
   /// Records an event whose number, time and thread are filled in already, or a record that has
@@ -117,7 +136,7 @@ class Recorder {
 
   // Memory. An object is numbered when it is allocated and found by its address when it is freed.
 
-  /// Happens now; returns the object's number.
+  /// Happens now; returns the object's number, 0 where that is left to the thread that writes.
   std::uint64_t Allocated(stream::Allocation allocation);
   void Freed(stream::Free free);
 
@@ -171,6 +190,11 @@ class Recorder {
     Tell([&](RecorderListener& listener) { listener.OnDetailEnd(id); });
   }
 
+  void Collect(std::uint64_t parts) {
+    Count(stream::codes::kOtherCoverage, "the program switched parts of its recording");
+    Tell([&](RecorderListener& listener) { listener.OnCollect(parts); });
+  }
+
   // What the stream says of itself.
 
   /// Adds what is known to the facts of the header, in time before the first chunk is written.
@@ -203,6 +227,8 @@ class Recorder {
   [[nodiscard]] ChunkSink& sink() noexcept { return sink_; }
 
  private:
+  static constexpr std::size_t kMostDeferred = 1 << 18;  // of a thread, 32 MB
+
   struct Cost {
     std::uint64_t total_ns = 0;
     std::uint64_t count = 0;
@@ -216,10 +242,24 @@ class Recorder {
     }
   }
 
+  /// Whether the event was put aside.
+  template <typename Event>
+  [[nodiscard]] bool Defers(const Event& event) {
+    if (!is_deferring_.load(std::memory_order_relaxed) || !sink_.Wants()) {
+      return false;
+    }
+    if (buffers_.Mine().Defer(event) >= kMostDeferred) [[unlikely]] {
+      WriteDeferred();
+    }
+    return true;
+  }
+
+  void WriteDeferred();
   void WriteHeader();
   void WriteSums();
   void CountOwnLosses();
 
+  std::uint64_t id_;  // no two recorders of a process have the same
   RecorderSettings settings_;
   const Clock& clock_;
   Numbering numbering_;
@@ -230,8 +270,11 @@ class Recorder {
   std::atomic<RecorderListener*> listener_{nullptr};
   std::atomic<std::uint64_t> last_detail_{0};
   std::atomic<bool> is_finished_{false};
+  std::atomic<bool> is_deferring_{false};
   bool is_open_ = false;
-  std::mutex mutex_;  // guards what follows
+  std::mutex writing_deferred_;          // guards deferred_
+  std::vector<DeferredEvent> deferred_;  // taken from the threads, not written
+  std::mutex mutex_;                     // guards what follows
   MachineFacts facts_;
   bool has_header_ = false;
   std::map<std::tuple<std::uint64_t, std::string, std::int64_t>, std::uint64_t> counts_;

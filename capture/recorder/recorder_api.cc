@@ -137,6 +137,10 @@ ORRERY_EXPORTED void orrery_setting(const char* key, const char* value) {
   Quietly([&] { ProcessRecorder().Setting(TextOf(key), TextOf(value)); });
 }
 
+ORRERY_EXPORTED void orrery_collect(int parts) {
+  Quietly([&] { ProcessRecorder().Collect(NotNegative(parts)); });
+}
+
 ORRERY_EXPORTED void orrery_flush(void) {
   Quietly([] { ProcessRecorder().Flush(); });
 }

@@ -51,6 +51,11 @@ void orrery_detail_end(uint64_t begin);
 /// What the framework knows of itself ("torch", "2.11.0"); goes into the header of the stream.
 void orrery_setting(const char* key, const char* value);
 
+/// Collects only these parts from now on: 1 GPU work, 2 calls; the hooks in PyTorch have the same
+/// for 4 memory, 8 operators. To measure what a part costs; the stream says that it was used. Not
+/// in every library of this version: callers go without.
+void orrery_collect(int parts);
+
 /// Writes out what is complete so far. At exit the library does so by itself.
 void orrery_flush(void);
 

@@ -2,9 +2,11 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
+import building
 from recording import environment, result
 
 
@@ -57,10 +59,17 @@ def _say(text):
     print(f"orrery-capture: {text}", file=sys.stderr)
 
 
-def _remove_old(out):
-    for path in result.files_of(out):
-        path.unlink()
-    result.manifest_path(out).unlink(missing_ok=True)
+def _remove_old(out, rank):
+    for path in result.files_of(out, rank):
+        path.unlink(missing_ok=True)
+    if rank is None:
+        result.manifest_path(out).unlink(missing_ok=True)
+
+
+def _own_rank(variables):
+    """The rank of this launcher where a job started one for each (torchrun --no-python); else None."""
+    is_one = variables.get("RANK", "").isdigit() and variables.get("WORLD_SIZE", "").isdigit()
+    return int(variables["RANK"]) if is_one and int(variables["WORLD_SIZE"]) > 1 else None
 
 
 def _status_of(program_status):
@@ -68,36 +77,52 @@ def _status_of(program_status):
     return 128 - program_status if program_status < 0 else program_status
 
 
-def record(options, run=subprocess.run):
+_WATCHED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD}
+_BY_A_PROCESS = 0  # si_code of a signal from kill; the terminal's own goes to the program as well
+
+
+def _wait(program):
+    """Waits for the program and hands on the signals that it does not get by itself."""
+    while program.poll() is None:
+        seen = signal.sigwaitinfo(_WATCHED)
+        if seen.si_signo != signal.SIGCHLD and (seen.si_signo != signal.SIGINT or seen.si_code <= _BY_A_PROCESS):
+            program.send_signal(seen.si_signo)
+    return program.returncode
+
+
+def record(options, surroundings):
     """Runs the program, its words untouched; returns its exit status."""
-    surroundings = environment.environment(options, os.environ)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+    handled = signal.signal(signal.SIGCHLD, lambda *_: None)  # what is ignored by default is not waited for
     try:
-        return _status_of(run(options.script, check=False, env=surroundings).returncode)
+        program = subprocess.Popen(options.script, env=surroundings,
+                                   preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before))
+        return _status_of(_wait(program))
     except FileNotFoundError:
         _say(f"{options.script[0]}: no such program")
     except PermissionError:
         _say(f"{options.script[0]}: is no program")
+    finally:
+        signal.signal(signal.SIGCHLD, handled)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return 127
 
 
-def main(options):
+def main(options, has_gpu=building.has_gpu):
     """Ends as the program did; where that is 0, with 3 for a recording with losses and 2 for none."""
-    why = refusal(options)
+    why = refusal(options) or ("" if has_gpu() else building.NO_GPU)
     if why:
         _say(why)
         return 2
     try:
-        environment.build_library(options)
-    except environment.BuildError as error:
+        build = environment.build_library(options)
+    except building.BuildError as error:
         _say(error)
         return 2
-    missing = environment.build_hooks(options.script)
+    hooks, missing = environment.build_hooks(options.script)
     if missing:
         _say(missing)
-    _remove_old(options.out)
-    status = record(options)
-    result.write_manifest(options.out, result.files_of(options.out))
-    lines, own_status = result.report(options.out)
-    for line in lines:
-        _say(line)
-    return status or own_status
+    rank = _own_rank(os.environ)
+    _remove_old(options.out, rank)
+    status = record(options, environment.environment(options, os.environ, build, hooks))
+    return result.finish(options.out, status, _say, rank)

@@ -1,8 +1,12 @@
 """The streams of a recording: the manifest that lists them, and what they say of themselves in a few lines."""
 
+import errno
 import json
+import os
 import pathlib
 import re
+import shutil
+import signal
 import socket
 
 import orrs_reader
@@ -50,48 +54,109 @@ def write_manifest(out, paths):
     """Writes it where several processes recorded; one stream says all of itself."""
     found = manifest(paths)
     if len(paths) > 1 or found["world_size"] > 1:
-        manifest_path(out).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        path = manifest_path(out)
+        part = path.with_name(f".{path.name}.{os.getpid()}")  # ranks may write it at the same time
+        part.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        part.replace(path)
 
 
-_RECORDS_DROPPED, _ENDED = 3, 9
-_LARGEST = 32 << 20  # that Python reads in a few seconds
+_RECORDS_DROPPED, _NOT_COVERED, _ENDED = 3, 6, 9
+_LARGEST = 1 << 20  # that Python reads in a second; of larger streams records are counted
+_FULL_BYTES = 1 << 20  # a disk with less than that free is full
 
 
-def files_of(out):
-    """The streams of a run: run.orrs, and those of further processes and ranks beside it."""
+def files_of(out, rank=None):
+    """The streams of a run: run.orrs, and those of further processes and ranks beside it; or of one rank."""
     path = pathlib.Path(out)
-    ours = re.compile(re.escape(path.name.removesuffix(".orrs")) + r"(\.(rank-)?\d+)*\.orrs")
-    found = [one for one in path.absolute().parent.iterdir() if one.name == path.name or ours.fullmatch(one.name)]
+    more = r"(\.(rank-)?\d+)*" if rank is None else rf"\.rank-{rank}(\.\d+)*"
+    ours = re.compile(re.escape(path.name.removesuffix(".orrs")) + more + r"\.orrs")
+    found = [one for one in path.absolute().parent.iterdir() if ours.fullmatch(one.name)
+             or (rank is None and one.name == path.name)]
     return sorted(path.parent / one.name for one in found)
 
 
-def summary_of(path):
+_WORK = ("Launch", "Copy", "Set", "GraphLaunch", "Synchronization", "Allocation", "Object", "OperatorBegin", "RegionBegin")
+
+
+def _remove_launchers(out):
+    """The process that starts ranks (torchrun) brings the driver up and does nothing: its stream is none of the job's."""
+    found = files_of(out)
+    ranks = [path for path in found if re.search(r"\.rank-\d+(\.\d+)*\.orrs$", path.name)]
+    for path in set(found).difference(ranks) if ranks else ():
+        if path.stat().st_size <= _LARGEST:
+            try:
+                is_empty = not any(map(orrs_reader.read(path).count, _WORK))
+            except (OSError, orrs_reader.NotAStream):
+                continue
+            if is_empty:
+                path.unlink(missing_ok=True)
+
+
+def _is_full(folder):
+    return shutil.disk_usage(folder).free < _FULL_BYTES
+
+
+def _why_cut(path, status):
+    """Why a stream has no end."""
+    if _is_full(path.absolute().parent):
+        return "the disk is full"
+    if status > 128:
+        return f"the program was ended by {signal.Signals(status - 128).name}, the last 0.5 s may be missing"
+    return "the program did not come to its end"
+
+
+def _losses(stream, path, status):
+    """Sentences about what is not in the stream."""
+    counts = [(count["kind"], _text(count["name"]), count["count"]) for count in stream.records("CoverageCount")]
+    lost = [(name, count) for kind, name, count in counts if kind == _RECORDS_DROPPED]
+    if lost:
+        is_full = any(os.strerror(errno.ENOSPC) in name for name, _ in lost)
+        yield f"{sum(count for _, count in lost):,} records dropped" + (": the disk is full" if is_full else "")
+    yield from (name for kind, name, _ in counts if kind == _NOT_COVERED and name)
+    if not any(kind == _ENDED for kind, _, _ in counts):
+        yield f"cut off: {_why_cut(path, status)}"
+    has_work = any(stream.count(name) for name in ("Launch", "Copy", "Set", "GraphLaunch", "Synchronization"))
+    if not has_work and (stream.count("OperatorBegin") or stream.count("Allocation")):
+        yield "no GPU work was recorded: another profiler in the program took it, or it did none"
+    if stream.damaged:
+        yield f"{stream.damaged} damaged parts"
+
+
+def summary_of(path, status=0):
     """(line for people, whether something is missing)."""
-    if path.stat().st_size > _LARGEST:
-        return f"{path}: {path.stat().st_size:,} bytes; `orrery info` says what is in it", False
-    stream = orrs_reader.read(path)
-    launches = stream.records("Launch")
-    lost = sum(count["count"] for count in stream.records("CoverageCount") if count["kind"] == _RECORDS_DROPPED)
-    is_cut = not any(count["kind"] == _ENDED for count in stream.records("CoverageCount"))
-    seen = sum(1 for launch in launches if launch["coverage"] != 0)
-    words = [f"{path}: {path.stat().st_size:,} bytes, {len(launches):,} launches",
-             f"{len(stream.records('Allocation')):,} allocations"]
+    stream = orrs_reader.read(path, None if path.stat().st_size <= _LARGEST else ("COV",))
+    losses = list(_losses(stream, path, status))
+    seen = sum(1 for launch in stream.records("Launch") if launch["coverage"] != 0)
+    words = [f"{path}: {path.stat().st_size:,} bytes, {stream.count('Launch'):,} launches",
+             f"{stream.count('Allocation'):,} allocations"]
     words += [f"accesses of {seen:,} launches seen"] if seen else []
-    words += [f"{lost:,} records dropped"] if lost else []
-    words += ["cut off: the program did not come to its end"] if is_cut else []
-    return ", ".join(words), bool(lost or is_cut or stream.damaged)
+    return ", ".join(words + losses), bool(losses)
 
 
-def report(out):
+def report(out, status=0, rank=None):
     """(lines, exit status of ours: 0 complete, 3 with losses, 2 nothing recorded)."""
     lines, is_partial = [], False
-    for path in files_of(out):
+    for path in files_of(out, rank):
         try:
-            line, lacks = summary_of(path)
+            line, lacks = summary_of(path, status)
         except (OSError, orrs_reader.NotAStream) as error:
-            line, lacks = f"{path}: {error}", True
+            line, lacks = f"{path}: {error}" + (": the disk is full" if _is_full(path.absolute().parent) else ""), True
         lines.append(line)
         is_partial |= lacks
     if not lines:
         return [f"nothing was recorded into {out}: the program made no use of CUDA, or ended before"], 2
     return lines, 3 if is_partial else 0
+
+
+def finish(out, status, say, rank=None):
+    """Writes the manifest, says what was recorded; the exit status of all."""
+    try:
+        if rank is None:
+            _remove_launchers(out)
+        write_manifest(out, files_of(out))
+    except OSError as error:
+        say(f"{manifest_path(out)} cannot be written: {error.strerror}")
+    lines, own_status = report(out, status, rank)
+    for line in lines:
+        say(line)
+    return status or own_status

@@ -62,7 +62,12 @@ struct MetricAlias {
 
 /// The direction in which a metric improves. Neither: it describes the run
 /// (volumes, counts), or a change can be good or bad (a share of time shrinks when the rest grows).
-enum class Better : std::uint8_t { kNeither, kLower, kHigher };
+enum class Better : std::uint8_t {
+  kNeither,
+  kLower,
+  kHigher,
+  kLowerTime,  // a share of the step: its time counts, since a share grows where the rest shrinks
+};
 
 /// A number that can be requested by name. ADDING_A_METRIC.md says how to add one.
 struct Metric {

@@ -86,6 +86,25 @@ Result<ingest::Run> ReadRunWithProgress(RunArguments arguments, std::vector<std:
   return ReadRunWithProgress(arguments);
 }
 
+std::string RangesText(std::vector<std::int64_t> numbers) {
+  constexpr std::size_t kMostRanges = 8;
+  std::ranges::sort(numbers);
+  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  std::vector<std::string> ranges;
+  for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) {
+      ++last;
+    }
+    ranges.push_back(first == last ? fmt::format("{}", numbers[first])
+                                   : fmt::format("{}–{}", numbers[first], numbers[last]));
+  }
+  if (ranges.size() > kMostRanges) {
+    ranges.resize(kMostRanges);
+    ranges.emplace_back("…");
+  }
+  return fmt::format("{}", fmt::join(ranges, ", "));
+}
+
 Result<collective::Measurements> ReadCollectives(const std::vector<std::string>& paths,
                                                  const std::string& cluster) {
   collective::Measurements data;
@@ -94,6 +113,10 @@ Result<collective::Measurements> ReadCollectives(const std::vector<std::string>&
     for (const collective::MeasuredTable& table : tables) {
       ORRERY_TRY_STATUS(collective::AddMeasurements(table, cluster, data));
     }
+  }
+  if (data.without_gpu > 0) {
+    PrintNotice(fmt::format("{} rows do not name their GPU and count as measured on '{}'",
+                            data.without_gpu, cluster));
   }
   return WithRows(std::move(data));
 }

@@ -70,6 +70,9 @@ void AddRunOptions(Verb& verb, RunArguments& arguments);
 [[nodiscard]] Result<ingest::Run> ReadRunWithProgress(RunArguments arguments,
                                                       std::vector<std::string> paths);
 
+/// Returns numbers as "0–3, 8": for messages that say which ranks and steps there are.
+[[nodiscard]] std::string RangesText(std::vector<std::int64_t> numbers);
+
 /// The words of --align.
 [[nodiscard]] const std::map<std::string, trace::AlignClocks>& AlignChoices();
 

@@ -19,8 +19,9 @@ Result<TraceOutput> WriteForViewer(trace::TraceSet& set, TraceFormat format,
   const trace::AlignedRun aligned = trace::MatchAndAlign(set, align);
   const auto spans = exporting::SpansOf(set, aligned.matched);
   ORRERY_TRY(const auto sink, CreatePackedFile(path));
-  ORRERY_TRY_STATUS(format == TraceFormat::kChrome ? exporting::WriteChromeJson(set, spans, *sink)
-                                                   : exporting::WritePerfetto(set, spans, *sink));
+  ORRERY_TRY_STATUS(format == TraceFormat::kChrome
+                        ? exporting::WriteChromeJson(set, spans, *sink, aligned.alignment)
+                        : exporting::WritePerfetto(set, spans, *sink));
   ORRERY_TRY_STATUS(sink->Close());
   return TraceOutput{
       .num_spans = spans.size(), .is_for_viewer = true, .is_aligned = aligned.alignment.applies()};

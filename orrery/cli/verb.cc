@@ -1,8 +1,11 @@
 #include "orrery/cli/verb.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -17,6 +20,46 @@ namespace {
 bool IsUnknownVerb(const CLI::App& app, int argc, char** argv) {
   const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
   return argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty();
+}
+
+// Help that is the same with every version of CLI11 from 2.1 on: since 2.4 defaults are in
+// brackets, and the last line is not followed by an empty one.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::string bracketed = " [" + option->get_default_str() + "] ";
+    if (const std::size_t at = text.find(bracketed); at != std::string::npos) {
+      text.replace(at, bracketed.size(), "=" + option->get_default_str());
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,
+                                      CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    text.erase(text.find_last_not_of('\n') + 1);
+    return text + "\n";
+  }
+};
+
+// The messages of CLI11's own checks differ from version to version, too.
+template <typename T>
+CLI::Validator Check(std::string name, std::string expectation, std::function<bool(T)> is_valid) {
+  return {
+      [expectation = std::move(expectation), is_valid = std::move(is_valid)](std::string& text) {
+        T value{};
+        const bool is_read = CLI::detail::lexical_cast(text, value);
+        return is_read && is_valid(value) ? std::string() : text + " is not " + expectation;
+      },
+      std::move(name)};
+}
+
+template <typename T>
+CLI::Validator Between(T low, T high) {
+  return Check<T>(fmt::format("{} in [{} - {}]", CLI::detail::type_name<T>(), low, high),
+                  fmt::format("between {} and {}", low, high),
+                  [=](T value) { return low <= value && value <= high; });
 }
 
 int Parse(CLI::App& app, int argc, char** argv, const int& status) {
@@ -52,22 +95,23 @@ Option& Option::ShowDefault(const std::string& text) {
 }
 
 Option& Option::Range(double low, double high) {
-  option_->check(CLI::Range(low, high));
+  option_->check(Between(low, high));
   return *this;
 }
 
 Option& Option::Range(std::int64_t low, std::int64_t high) {
-  option_->check(CLI::Range(low, high));
+  option_->check(Between(low, high));
   return *this;
 }
 
 Option& Option::Positive() {
-  option_->check(CLI::PositiveNumber);
+  option_->check(Check<double>("POSITIVE", "above 0", [](double value) { return value > 0; }));
   return *this;
 }
 
 Option& Option::NonNegative() {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check(
+      Check<double>("NONNEGATIVE", "0 or more", [](double value) { return value >= 0; }));
   return *this;
 }
 
@@ -198,7 +242,9 @@ int RunCommandLine(int argc, char** argv, const std::string& description,
   CLI::App app(description);
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(30);
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(30);
+  app.formatter(formatter);
   int status = kExitOk;
   Verb program(&app, &status);
   add_verbs(program);

@@ -177,6 +177,25 @@ const hardware::Cluster* LikeliestCluster(std::string_view words) {
   return best;
 }
 
+// GPUs of one generation with equal links communicate alike: H100 and H200, not H100 and H800.
+bool AreAlike(const hardware::Gpu& one, const hardware::Gpu& other) {
+  return one.vendor == other.vendor && one.generation == other.generation &&
+         one.link.bytes_per_second == other.link.bytes_per_second;
+}
+
+/// Whether the row names its GPU; fails where that is none of the cluster.
+Result<bool> IsMeasuredOn(const hardware::Cluster& cluster, const Measurement& measurement) {
+  const hardware::Gpu* measured = hardware::FindGpu(measurement.setup);
+  const hardware::Gpu* expected = hardware::FindGpu(cluster.gpu);
+  if (measured != nullptr && expected != nullptr && !AreAlike(*measured, *expected)) {
+    return Invalid(
+        "measured on {}, and the GPUs of --cluster '{}' are {}; name the cluster that was "
+        "measured, or leave --cluster out where the data name it",
+        measurement.setup, cluster.name, cluster.gpu);
+  }
+  return measured != nullptr;
+}
+
 /// `file` may contain what a log does not: aws_p4de_2node.log.
 Status Place(RawRow& raw, const hardware::Cluster* given, const std::string& file) {
   const std::string words = raw.machine + " " + std::filesystem::path(file).stem().string();
@@ -226,6 +245,14 @@ Status AddMeasurements(const MeasuredTable& table, const std::string& cluster,
     if (raw && !*raw) {
       ++measurements.skipped;
       continue;
+    }
+    if (raw && given != nullptr) {
+      const Result<bool> is_named = IsMeasuredOn(*given, (**raw).measurement);
+      if (!is_named) {
+        return FailWithin(line == 0 ? table.file : fmt::format("{}:{}", table.file, line),
+                          is_named);
+      }
+      measurements.without_gpu += *is_named ? 0 : 1;
     }
     const Status placed = raw ? Place(**raw, given, table.file) : Status(tl::unexpect, raw.error());
     if (!placed) {

@@ -36,6 +36,8 @@ struct Measurements {
   std::vector<RejectedRow> rejected;
   /// Rows without a usable time: one GPU, no bytes, bandwidth of one link only.
   std::size_t skipped = 0;
+  /// Rows that do not name their GPU: the given cluster is not checked.
+  std::size_t without_gpu = 0;
 };
 
 /// A table of measured collectives with its file name for messages.
@@ -49,7 +51,8 @@ struct MeasuredTable {
 
 /// Adds the rows of a table: the columns of ../shared/truth/nccl.csv, of aiconfigurator's or
 /// vidur's tables, or an nccl-tests log. `cluster` names the machine where the table does not.
-/// Fails if the layout of the columns or the machine is unknown.
+/// Fails if the layout of the columns or the machine is unknown, or if a row names a GPU that the
+/// cluster does not have.
 [[nodiscard]] Status AddMeasurements(const MeasuredTable& table, const std::string& cluster,
                                      Measurements& measurements);
 

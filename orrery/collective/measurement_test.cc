@@ -100,6 +100,24 @@ TEST(MeasuredCollectives, TheNameOfALogMayTellTheMachine) {
   EXPECT_THAT(data.rejected[0].reason, HasSubstr("the machine is unknown"));
 }
 
+// A log of A100s says nothing about H100s. H200s have the links of H100s: they count for them.
+TEST(MeasuredCollectives, ALogOfOtherGpusIsRefusedForAGivenCluster) {
+  const auto add = [](const std::string& gpu, Measurements& data) {
+    const Table log =
+        *ParseCsv("test,nranks,size_bytes,oop_time_us,gpu\nall_reduce,8,1048576,30," + gpu + "\n");
+    return AddMeasurements({"run.log", log, false}, "dgx h100", data);
+  };
+  Measurements data;
+  const Status refused = add("NVIDIA A100-SXM4-80GB", data);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message(),
+              HasSubstr("run.log: measured on NVIDIA A100-SXM4-80GB, and the GPUs of --cluster"));
+  EXPECT_TRUE(add("NVIDIA H200", data).has_value());
+  EXPECT_EQ(data.without_gpu, 0U);
+  EXPECT_TRUE(add("", data).has_value());
+  EXPECT_EQ(data.without_gpu, 1U);
+}
+
 TEST(MeasuredCollectives, OtherTablesAreRejected) {
   Measurements data;
   const Status status = AddMeasurements({"x.csv", *ParseCsv("a,b\n1,2\n"), true}, "", data);

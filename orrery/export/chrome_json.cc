@@ -144,7 +144,11 @@ void WriteProblems(const trace::ProblemLog& problems, JsonWriter& json) {
     const trace::Problem& problem = problems.all()[i];
     const bool is_loss = problem.severity == trace::Severity::kLoss;
     json.Write("{\"what\": ", JsonText{problem.what}, ", \"count\": ", problem.count,
-               ", \"lost\": ", is_loss ? "true}" : "false}");
+               ", \"lost\": ", is_loss ? "true" : "false");
+    if (!problem.first.empty()) {
+      json.Write(", \"first\": ", JsonText{problem.first});
+    }
+    json.Write("}");
   });
 }
 
@@ -166,6 +170,58 @@ void WriteLanes(const ChromeRows& rows, JsonWriter& json) {
   json.Write("]");
 }
 
+// In the order of TrackKind.
+constexpr auto kTrackKindNames = std::to_array<std::string_view>({"host", "device", "other"});
+
+// The processes of one of several ranks, and its tracks as they were, each with its threads.
+void WriteTracks(const Trace& trace, const ChromeRows& rows, JsonStrings& strings,
+                 JsonWriter& json) {
+  json.Write(", \"pids\": ");
+  WriteArray(json, rows.processes.size(), [&](RowId row) { json.Write(rows.processes[row].pid); });
+  json.Write(", \"tracks\": ");
+  WriteArray(json, trace.tracks.size(), [&](RowId row) {
+    const trace::Tracks::Row track = trace.tracks.At(row);
+    const std::size_t first = rows.first_thread_of_track[row];
+    json.Write("{\"pid\": ", rows.processes[rows.threads[first].process].pid, ", \"tids\": ");
+    WriteArray(json, rows.first_thread_of_track[row + 1] - first,
+               [&](RowId lane) { json.Write(rows.threads[first + lane].tid); });
+    json.Write(", ");
+    JsonArgs fields(json, strings);
+    fields.Words("kind", kTrackKindNames[static_cast<std::size_t>(track.kind)]);
+    fields.Integer("process", track.process);
+    fields.Integer("thread", track.thread);
+    fields.Integer("device", track.device);
+    fields.Text("process_name", track.process_name);
+    fields.Text("name", track.name);
+    json.Write("}");
+  });
+}
+
+// The order of a rank's groups, each as its name and members.
+void WriteGroupOrder(const Trace& trace, JsonWriter& json) {
+  json.Write(", \"groups\": ");
+  WriteArray(json, trace.process_groups.size(), [&](RowId row) {
+    json.Write("[", JsonText{trace.Text(trace.process_groups.name[row])}, ", ",
+               JsonText{trace.Text(trace.process_groups.ranks[row])}, "]");
+  });
+}
+
+void WriteClock(const trace::RankClock& clock, JsonWriter& json) {
+  json.Write(", \"clock\": {\"offset_ns\": ", clock.offset_ns,
+             ", \"drift_ps_per_s\": ", clock.drift_ps_per_s,
+             ", \"drift_origin_ns\": ", clock.drift_origin_ns, "}");
+}
+
+void WriteCard(const trace::WorkloadCard& card, JsonWriter& json) {
+  json.Write(", \"card\": {\"file\": ", JsonText{card.file}, ", \"values\": {");
+  std::string_view separator;
+  for (const auto& [path, value] : card.values) {
+    json.Write(separator, JsonText{path}, ": ", JsonText{value});
+    separator = ", ";
+  }
+  json.Write("}}");
+}
+
 void WriteRankInfo(const Trace& trace, std::int64_t rank, JsonStrings& strings, JsonWriter& json) {
   JsonArgs fields(json, strings);
   fields.Integer("rank", rank);
@@ -185,7 +241,7 @@ void WriteRankInfo(const Trace& trace, std::int64_t rank, JsonStrings& strings, 
 }
 
 void WriteRankEntry(const TraceSet& set, std::size_t rank_index, const ChromeRows& rows,
-                    JsonWriter& json) {
+                    const trace::ClockAlignment& alignment, JsonWriter& json) {
   const Trace& trace = set.ranks[rank_index];
   JsonStrings strings(trace.strings);
   json.Write("\n {");
@@ -198,7 +254,12 @@ void WriteRankEntry(const TraceSet& set, std::size_t rank_index, const ChromeRow
   });
   WriteProblems(trace.problems, json);
   WriteLanes(rows, json);
+  if (rank_index < alignment.ranks.size() && alignment.ranks[rank_index].apply) {
+    WriteClock(alignment.ranks[rank_index], json);
+  }
   if (set.ranks.size() != 1) {
+    WriteTracks(trace, rows, strings, json);
+    WriteGroupOrder(trace, json);
     // The keys that a single rank has at the top of the file.
     json.Write(", \"deviceProperties\": ");
     WriteDevices(trace, strings, json);
@@ -216,6 +277,9 @@ void WriteFrameHead(const TraceSet& set, std::int64_t base_ns, JsonWriter& json)
   json.Write("{\n\"schemaVersion\": 1,\n");
   if (set.ranks.size() == 1) {
     WriteSingleRank(set.ranks.front(), json);
+  } else {
+    // Before the events: their rows are then told apart by process.
+    json.Write("\"orreryRanks\": ", set.ranks.size(), ",\n");
   }
   json.Write("\"displayTimeUnit\": \"ms\",\n");
   if (HasEpochTimes(set)) {
@@ -225,11 +289,15 @@ void WriteFrameHead(const TraceSet& set, std::int64_t base_ns, JsonWriter& json)
 
 // Writes what follows the events: the key "orrery" and the closing bracket.
 void WriteFrameTail(const TraceSet& set, const std::vector<ChromeRows>& rows, std::int64_t base_ns,
-                    JsonWriter& json) {
+                    const trace::ClockAlignment& alignment, JsonWriter& json) {
   json.Write(",\n\"orrery\": {\"version\": \"" ORRERY_VERSION "\", \"base_ns\": ", base_ns);
   WriteProblems(set.problems, json);
+  if (set.card) {
+    WriteCard(*set.card, json);
+  }
   json.Write(", \"ranks\": ");
-  WriteArray(json, set.ranks.size(), [&](std::size_t i) { WriteRankEntry(set, i, rows[i], json); });
+  WriteArray(json, set.ranks.size(),
+             [&](std::size_t i) { WriteRankEntry(set, i, rows[i], alignment, json); });
   json.Write("}\n}\n");
 }
 
@@ -308,7 +376,7 @@ void WriteCollectives(const TraceSet& set, std::span<const CollectiveSpan> colle
 }  // namespace
 
 Status WriteChromeJson(const TraceSet& set, std::span<const CollectiveSpan> collectives,
-                       ByteSink& sink) {
+                       ByteSink& sink, const trace::ClockAlignment& alignment) {
   // Times of unknown origin stay as they are: a base would claim a date.
   const std::int64_t base_ns =
       HasEpochTimes(set) ? FloorToSecond(EarliestTime(set, collectives)) : 0;
@@ -333,7 +401,7 @@ Status WriteChromeJson(const TraceSet& set, std::span<const CollectiveSpan> coll
   }
   WriteCollectives(set, collectives, like_kineto ? -1 : next_pid, events);
   json.Write("\n]");
-  WriteFrameTail(set, rows, base_ns, json);
+  WriteFrameTail(set, rows, base_ns, alignment, json);
   return json.Flush();
 }
 

@@ -32,17 +32,24 @@ void VisitGroupArgs(const trace::Trace& trace, RowId row, Args& args) {
   KnownInteger(args, "Group size", groups.num_ranks[row]);
   KnownInteger(args, "Global rank start", groups.rank_start[row]);
   KnownInteger(args, "Global rank stride", groups.rank_stride[row]);
+  if (groups.communicator[row] != 0) {
+    args.Unsigned("Communicator", groups.communicator[row]);
+  }
 }
 
-/// The size in elements as PyTorch has it, or in bytes where only that is known.
+/// The size in elements as PyTorch has it, and in bytes where the elements do not give them.
 template <typename Args>
 void VisitMessageSizes(const trace::Collectives& collectives, RowId row, Args& args) {
-  KnownInteger(args, "In msg nelems", collectives.in_elements[row]);
-  KnownInteger(args, "Out msg nelems", collectives.out_elements[row]);
-  if (collectives.in_elements[row] < 0 && collectives.out_elements[row] < 0) {
-    KnownInteger(args, "In msg bytes", collectives.in_bytes[row]);
-    KnownInteger(args, "Out msg bytes", collectives.out_bytes[row]);
-  }
+  const auto visit = [&](std::string_view elements_key, std::int64_t elements,
+                         std::string_view bytes_key, std::int64_t bytes) {
+    KnownInteger(args, elements_key, elements);
+    if (SizeInBytes(elements, collectives.data_type[row]) != bytes) {
+      KnownInteger(args, bytes_key, bytes);
+    }
+  };
+  visit("In msg nelems", collectives.in_elements[row], "In msg bytes", collectives.in_bytes[row]);
+  visit("Out msg nelems", collectives.out_elements[row], "Out msg bytes",
+        collectives.out_bytes[row]);
 }
 
 template <typename Args>
@@ -60,6 +67,10 @@ void VisitCollectiveArgs(const trace::Trace& trace, RowId row, Args& args) {
     return;
   }
   args.Text("Collective name", collectives.name[row]);
+  if (collectives.kind[row] != trace::ParseCollectiveName(trace.Text(collectives.name[row]))
+                                   .value_or(CollectiveKind::kUnknown)) {
+    args.Words("Collective kind", CollectiveKindName(collectives.kind[row]));
+  }
   VisitMessageSizes(collectives, row, args);
   if (collectives.data_type[row] != DataType::kUnknown) {
     args.Words("dtype", TorchTypeName(collectives.data_type[row]));
@@ -103,7 +114,11 @@ void VisitPlaceArgs(const trace::Trace& trace, RowId track, Args& args) {
 template <typename Args>
 void VisitActivityArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::Activities& activities = trace.activities;
-  KnownInteger(args, "External id", activities.external_id[row]);
+  // Without a launch to find the operator by, the id of the operator itself.
+  const RowId op = activities.launch[row] == kNoRow ? activities.host_op[row] : kNoRow;
+  const bool names_op = activities.external_id[row] < 0 && op != kNoRow;
+  KnownInteger(args, "External id",
+               names_op ? trace.host_ops.external_id[op] : activities.external_id[row]);
   VisitPlaceArgs(trace, activities.track[row], args);
   KnownInteger(args, "correlation", activities.correlation[row]);
   KnownInteger(args, "bytes", activities.bytes[row]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "orrery/kernel/aten/mapping.h"
 
@@ -11,78 +12,42 @@ namespace {
 
 constexpr std::string_view kLibrary = "aten::";
 
-// Sorted. These read or change only tensor metadata; calls that may copy ("to", "contiguous") call
-// another operator that does.
-constexpr std::string_view kWithoutKernel[] = {"_has_compatible_shallow_copy_type",
-                                               "_nested_tensor_size",
-                                               "_reshape_alias",
-                                               "_unsafe_view",
-                                               "_version",
-                                               "alias",
-                                               "as_strided",
-                                               "chunk",
-                                               "contiguous",
-                                               "data",
-                                               "detach",
-                                               "diagonal",
-                                               "dropout",
-                                               "empty",
-                                               "empty_like",
-                                               "empty_strided",
-                                               "expand",
-                                               "expand_as",
-                                               "flatten",
-                                               "is_floating_point",
-                                               "is_nonzero",
-                                               "is_pinned",
-                                               "is_same_size",
-                                               "item",
-                                               "lift_fresh",
-                                               "movedim",
-                                               "narrow",
-                                               "new_empty",
-                                               "new_empty_strided",
-                                               "numel",
-                                               "permute",
-                                               "pin_memory",
-                                               "record_stream",
-                                               "requires_grad",
-                                               "reshape",
-                                               "resize",
-                                               "resolve_conj",
-                                               "resolve_neg",
-                                               "result_type",
-                                               "select",
-                                               "set",
-                                               "set_data",
-                                               "size",
-                                               "slice",
-                                               "split",
-                                               "split_with_sizes",
-                                               "squeeze",
-                                               "stride",
-                                               "swapaxes",
-                                               "t",
-                                               "to",
-                                               "transpose",
-                                               "type_as",
-                                               "unbind",
-                                               "unflatten",
-                                               "unfold",
-                                               "unsafe_split",
-                                               "unsqueeze",
-                                               "view",
-                                               "view_as",
-                                               "view_as_complex",
-                                               "view_as_real"};
-static_assert(std::ranges::is_sorted(kWithoutKernel));
+// These read or change only tensor metadata; calls that may copy ("to", "contiguous") call another
+// operator that does.
+constexpr std::string_view kWithoutKernel =
+    "_assert_scalar _assert_tensor_metadata _conj _debug_has_internal_overlap _fw_primal "
+    "_has_compatible_shallow_copy_type _has_same_storage_numel _is_zerotensor _make_dual "
+    "_neg_view _nested_tensor_size _nested_tensor_strides _reshape_alias _unsafe_view "
+    "_use_cudnn_ctc_loss _use_cudnn_rnn_flatten_weight _version adjoint alias as_strided "
+    "atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to can_cast chunk conj "
+    "contiguous cudnn_is_acceptable data detach diagonal dim dropout dsplit empty empty_like "
+    "empty_permuted empty_strided expand expand_as flatten get_device hsplit imag is_coalesced "
+    "is_complex is_conj is_contiguous is_cuda is_floating_point is_inference is_leaf is_meta "
+    "is_neg is_nonzero is_pinned is_same_size is_set_to is_signed item lift lift_fresh mH mT "
+    "matrix_H meshgrid moveaxis movedim narrow new_empty new_empty_strided numel numpy_T "
+    "output_nr permute pin_memory promote_types ravel real record_stream requires_grad reshape "
+    "resize resize_as resolve_conj resolve_neg result_type retain_grad retains_grad select set "
+    "set_data size slice split split_with_sizes squeeze storage_offset stride swapaxes swapdims "
+    "sym_constrain_range sym_constrain_range_for_size sym_numel sym_size sym_storage_offset "
+    "sym_stride t tensor_split to transpose type_as unbind unflatten unfold unsafe_chunk "
+    "unsafe_split unsafe_split_with_sizes unsqueeze view view_as view_as_complex view_as_real "
+    "vsplit";
+
+bool IsWithoutKernel(std::string_view name) {
+  static const std::unordered_set<std::string_view> kNames = [] {
+    std::unordered_set<std::string_view> names;
+    ForEachWord(kWithoutKernel, [&](std::string_view word) { names.insert(word); });
+    return names;
+  }();
+  return kNames.contains(PlainName(name));
+}
 
 using MappingIndex = std::unordered_map<std::string_view, const Mapping*>;
 
 MappingIndex IndexMappings() {
   MappingIndex index;
   for (const std::span<const Mapping> family :
-       {MatrixMappings(), AttentionMappings(), ConvolutionMappings(), RowMappings(),
+       {MatrixMappings(), AttentionMappings(), ConvolutionMappings(), RowMappings(), LossMappings(),
         LookupMappings(), ElementwiseMappings(), CopyMappings(), ListMappings(),
         PoolingMappings()}) {
     for (const Mapping& mapping : family) {
@@ -129,7 +94,7 @@ bool IsGeneratedBackward(std::string_view name) {
 
 bool NeedsNoKernel(std::string_view name) {
   if (name.starts_with(kLibrary)) {
-    return std::ranges::binary_search(kWithoutKernel, PlainName(name));
+    return IsWithoutKernel(name);
   }
   return std::ranges::binary_search(kPassAlong, name) || IsGeneratedBackward(name) ||
          std::ranges::any_of(kPrefixesWithoutKernel,
@@ -154,6 +119,12 @@ AtenOperators Finish(std::vector<Operator> operators, AtenMeaning meaning) {
 
 }  // namespace
 
+AtenOperators TritonOperators(const AtenCall& call) {
+  auto operators = TritonKernel(call);
+  return operators ? Finish(*std::move(operators), AtenMeaning::kPriced)
+                   : AtenOperators{.meaning = AtenMeaning::kUnknown, .operators = {}};
+}
+
 std::string_view PlainName(std::string_view name) {
   if (name.starts_with(kLibrary)) {
     name.remove_prefix(kLibrary.size());
@@ -165,9 +136,10 @@ std::string_view PlainName(std::string_view name) {
 }
 
 AtenOperators OperatorsOf(const AtenCall& call) {
-  // Compiler-generated kernels are launched even if their tensors are not recorded.
-  const bool is_compiled = call.name.starts_with("triton_");
-  if (NeedsNoKernel(call.name) || (!TouchesGpu(call) && !is_compiled)) {
+  if (call.name.starts_with("triton_")) {
+    return TritonOperators(call);
+  }
+  if (NeedsNoKernel(call.name) || !TouchesGpu(call)) {
     return {};
   }
   if (const Mapping* mapping = FindMapping(call.name)) {

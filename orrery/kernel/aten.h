@@ -81,4 +81,9 @@ struct AtenOperators {
 /// defaults, unless the call specifies otherwise. Operators without elements are omitted.
 [[nodiscard]] AtenOperators OperatorsOf(const AtenCall& call);
 
+/// Translates a Triton kernel that torch.compile launches (a node whose kernel backend is "triton")
+/// by its name and its tensors; `OperatorsOf` does so for names that start with "triton_". A kernel
+/// whose tensors are not recorded is unknown.
+[[nodiscard]] AtenOperators TritonOperators(const AtenCall& call);
+
 }  // namespace orrery::kernel

@@ -144,6 +144,23 @@ TEST(AtenConvolution, TheMaskSaysWhichGradients) {
                           "reduce outer=4 r=162 inner=1 bf16"));
 }
 
+// From 9 × 9 to (9 - 1) · 2 + 2 = 18 pixels a side: what leads back from 18 to 9, with 4 channels
+// in and 8 out, is a convolution, and this its input gradient.
+TEST(AtenConvolution, ATransposedOneIsAnInputGradient) {
+  const AtenTensor input = Bf16({2, 8, 9, 9});
+  const AtenTensor weight = Bf16({8, 4, 2, 2});
+  EXPECT_THAT(Texts({"aten::cudnn_convolution_transpose",
+                     {input, weight, Integers{0, 0}, Integers{0, 0}, Integers{2, 2}, Integers{1, 1},
+                      Number(1)}}),
+              ElementsAre("conv b=2 c=4 oc=8 h=18 w=18 kh=2 kw=2 stride=2 pass=dgrad bf16"));
+  EXPECT_THAT(
+      Texts({"aten::convolution_backward",
+             {Bf16({2, 4, 18, 18}), input, weight, Integers{4}, Integers{2, 2}, Integers{0, 0},
+              Integers{1, 1}, Number(1), Integers{0, 0}, Number(1), Integers{1, 1, 0}}}),
+      ElementsAre("conv b=2 c=4 oc=8 h=18 w=18 kh=2 kw=2 stride=2 bf16",
+                  "conv b=2 c=4 oc=8 h=18 w=18 kh=2 kw=2 stride=2 pass=wgrad bf16"));
+}
+
 TEST(AtenConvolution, ImagesOfHeightOneAreRows) {
   EXPECT_THAT(Texts({"aten::cudnn_convolution",
                      {Bf16({2, 8, 1, 100}), Bf16({4, 8, 1, 5}), Integers{0, 2}, Integers{1, 3},
@@ -373,6 +390,10 @@ TEST(AtenMeanings, ViewsHostsAndEmptyTensorsNeedNoKernel) {
   EXPECT_EQ(meaning({"aten::copy_", {Bf16({0}), Bf16({0})}}), AtenMeaning::kNoKernel);
   EXPECT_EQ(meaning({"AddBackward0", {Bf16({8})}}), AtenMeaning::kNoKernel);
   EXPECT_EQ(meaning({"c10d::allreduce_", {Bf16({8})}}), AtenMeaning::kNoKernel);
+  EXPECT_EQ(meaning({"aten::cudnn_is_acceptable", {Bf16({8})}}), AtenMeaning::kNoKernel);
+  EXPECT_EQ(meaning({"aten::resize_as_", {Bf16({8})}}), AtenMeaning::kNoKernel);
+  EXPECT_EQ(meaning({"aten::_amp_update_scale_", {Fp32({}), Fp32({}), Fp32({})}}),
+            AtenMeaning::kPriced);
 }
 
 // 8 floats read and 8 written; nothing else is known.
@@ -380,6 +401,94 @@ TEST(AtenMeanings, TheUnknownMovesItsTensors) {
   const AtenCall call{"mine::fancy", {Fp32({8})}, {Fp32({8})}};
   EXPECT_EQ(OperatorsOf(call).meaning, AtenMeaning::kUnknown);
   EXPECT_THAT(Texts(call), ElementsAre("elementwise fn=other n=8 wb=4 fp32"));
+}
+
+// cuDNN's call: input, weights, stride, buffer, states, then mode 2 (LSTM) or 3 (GRU), hidden size,
+// projection, layers, batch first, dropout, training, bidirectional.
+TEST(AtenRows, RecurrentLayersKeepTheirSizes) {
+  EXPECT_THAT(
+      Texts({"aten::_cudnn_rnn",
+             {Bf16({16, 100, 32}), kNone, Number(4), kNone, kNone, kNone, Number(2), Number(64),
+              Number(0), Number(3), Number(1), Number(0), Number(1), Number(1), Integers{}}}),
+      ElementsAre("rnn layers=3 b=16 s=100 input=32 hidden=64 bi=1 bf16"));
+  // fp32 as cuDNN computes it by default; steps come first.
+  EXPECT_THAT(Texts({"aten::_cudnn_rnn_backward",
+                     {Fp32({100, 16, 32}), kNone, Number(4), kNone, kNone, kNone, kNone, kNone,
+                      kNone, kNone, Number(3), Number(64), Number(0), Number(1), Number(0),
+                      Number(0), Number(1), Number(0), Integers{}}}),
+              ElementsAre("rnn fn=gru layers=1 b=16 s=100 input=32 hidden=64 pass=bwd tf32"));
+  // Packed: 5 sequences at the first step, 3 steps.
+  EXPECT_THAT(Texts({"aten::_cudnn_rnn",
+                     {Bf16({11, 32}), kNone, Number(4), kNone, kNone, kNone, Number(1), Number(64),
+                      Number(0), Number(1), Number(0), Number(0), Number(1), Number(0),
+                      Integers{5, 4, 2}}}),
+              ElementsAre("rnn fn=tanh layers=1 b=5 s=3 input=32 hidden=64 bf16"));
+  // A fused LSTM cell reads 4 + 4 gates and a state and writes two states and 4 gates.
+  EXPECT_THAT(Texts({"aten::_thnn_fused_lstm_cell", {Fp32({8, 64}), Fp32({8, 64}), Fp32({8, 16})}}),
+              ElementsAre("elementwise fn=other n=128 rb=36 wb=24 fp32"));
+}
+
+TEST(AtenRows, GroupNormsTakeTheirSizesFromArguments) {
+  EXPECT_THAT(Texts({"aten::native_group_norm",
+                     {Bf16({2, 64, 8, 8}), Bf16({64}), Bf16({64}), Number(2), Number(64),
+                      Number(64), Number(32), 1e-5}}),
+              ElementsAre("groupnorm b=2 c=64 hw=64 groups=32 bf16"));
+  EXPECT_THAT(Texts({"aten::native_group_norm_backward",
+                     {Bf16({2, 64, 8, 8}), Bf16({2, 64, 8, 8}), Fp32({2, 32}), Fp32({2, 32}),
+                      Bf16({64}), Number(2), Number(64), Number(64), Number(32)}}),
+              ElementsAre("groupnorm b=2 c=64 hw=64 groups=32 pass=bwd bf16"));
+}
+
+TEST(AtenRows, LossesOfTwoTensors) {
+  EXPECT_THAT(Texts({"aten::mse_loss", {Fp32({8, 4}), Fp32({8, 4}), Number(1)}}),
+              ElementsAre("loss n=32 fp32"));
+  EXPECT_THAT(Texts({"aten::huber_loss", {Fp32({8, 4}), Fp32({8, 4}), Number(0), 1.0}}),
+              ElementsAre("loss fn=huber n=32 reduction=none fp32"));
+  EXPECT_THAT(Texts({"aten::binary_cross_entropy_backward",
+                     {Fp32({}), Fp32({8, 4}), Fp32({8, 4}), kNone, Number(2)}}),
+              ElementsAre("loss fn=bce n=32 reduction=sum pass=bwd fp32"));
+  EXPECT_TRUE(OperatorsOf({"aten::l1_loss", {Fp32({8}), Fp32({8}), Number(1)}}).only_passes_on);
+}
+
+// Two bf16 tensors of 32 elements and one of fp32: 2·64 + 128 bytes.
+TEST(AtenTriton, LoopsArePricedByTheBytesOfTheirTensors) {
+  EXPECT_THAT(Texts({"triton_poi_fused_add_0",
+                     {Bf16({8, 4}), Bf16({8, 4}), Fp32({8, 4}), Number(32), Number(0)}}),
+              ElementsAre("triton rows=1 cols=32 bytes=256 tensors=3 bf16"));
+  // Rows of 4: the second count of a reduction. 64 + 32 bytes; the stream's address is no count.
+  EXPECT_THAT(Texts({"triton_per_fused_sum_1",
+                     {Bf16({2, 4, 4}), Fp32({8}), Number(8), Number(4), Number(140382148398488)}}),
+              ElementsAre("triton fn=persistent rows=8 cols=4 bytes=96 tensors=2 bf16"));
+  EXPECT_THAT(Texts({"triton_red_fused_sum_1", {Bf16({8, 4}), Fp32({8})}}),
+              ElementsAre("triton fn=reduction rows=8 cols=4 bytes=96 tensors=2 bf16"));
+  // Kernels that people write have any name.
+  EXPECT_EQ(
+      Text(TritonOperators({"my_kernel_0", {Fp32({8}), Number(2), Number(0)}}).operators.at(0)),
+      "triton rows=1 cols=8 bytes=32 tensors=1 fp32");
+}
+
+// Four rows of eight elements: 4 indices of 8 bytes, 4 rows of the table, of which there are 1000,
+// and 32 elements that are written; the stream, which comes last, is no count.
+TEST(AtenTriton, ATableIsReadWhereItIsLookedUp) {
+  const AtenTensor indices{.dims = {4}, .type = DataType::kInt64};
+  EXPECT_THAT(Texts({"triton_per_fused_embedding_sum_0",
+                     {indices, Bf16({1000, 8}), Bf16({4, 8}), Number(4), Number(8), Number(7)}}),
+              ElementsAre("triton fn=persistent rows=4 cols=8 bytes=160 tensors=3 bf16"));
+}
+
+TEST(AtenTriton, TemplatesAreProductsAndAttention) {
+  EXPECT_THAT(Texts({"triton_tem_fused_mm_2", {Bf16({8, 4}), Bf16({4, 6}, {1, 4}), Bf16({8, 6})}}),
+              ElementsAre("gemm m=8 n=6 k=4 layout=nt bf16"));
+  const AtenTensor query = Bf16({2, 8, 256, 64});
+  const AtenTensor key = Bf16({2, 4, 256, 64});
+  EXPECT_THAT(
+      Texts({"triton_tem_fused_flex_attention_0", {query, key, key, Fp32({2, 8, 256}), query}}),
+      ElementsAre("attention b=2 h=8 kv=4 sq=256 sk=256 d=64 backend=flex bf16"));
+  AtenTensor blocks = Int64({1, 1, 2});
+  blocks.type = DataType::kInt32;
+  EXPECT_THAT(Texts({"triton_tem_fused_flex_attention_backward_1", {query, key, key, blocks}}),
+              ElementsAre("attention b=2 h=8 kv=4 sq=256 sk=256 d=64 causal=1 backend=flex "
+                          "pass=bwd bf16"));
 }
 
 // Old files have no tensors of compiled kernels: there is nothing to price, but it is said.

@@ -124,6 +124,10 @@ Matrix MatrixOf(const Operator& op) {
     case OperatorKind::kBatchNorm:
       return op.Get(kChannelsLast) != 0 ? Matrix{op.Number(kB) * op.Number(kPixels), op.Number(kC)}
                                         : Matrix{op.Number(kB) * op.Number(kC), op.Number(kPixels)};
+    case OperatorKind::kGroupNorm: {
+      const double groups = std::max(op.Number(kGroups), 1.0);
+      return {op.Number(kB) * groups, op.Number(kC) / groups * op.Number(kPixels)};
+    }
     case OperatorKind::kEmbedding:
     case OperatorKind::kIndex:
       return {op.Number(kLookups), op.Number(kDim)};
@@ -197,6 +201,18 @@ void AddAttention(Features& features, const Operator& op, const hardware::Gpu& g
   features.Add("alignment k", Alignment(op.Number(kKeyLength)));
 }
 
+/// Steps of a sequence follow one another: the time of one step counts, not of the whole.
+void AddRnn(Features& features, const Operator& op, const hardware::Gpu& gpu) {
+  const GemmShape step = GemmOf(op);
+  const double weights = step.batch * step.n * step.k * ElementBytes(op.type());
+  features.Add("steps", Log2(op.Number(kSequence) * op.Number(kLayers)));
+  features.Add("steps of a wavefront", Log2(op.Number(kSequence) + op.Number(kLayers) - 1));
+  features.Add("flops of a step", Log2(step.batch * step.m * step.n * step.k));
+  features.Add("recurrent weights", Log2(weights));
+  features.Add("recurrent weights of a multiprocessor", Log2(weights / gpu.multiprocessors));
+  features.Add("input to hidden", Log2(op.Number(kInput) / op.Number(kHidden)));
+}
+
 void AddConv(Features& features, const Operator& op, const hardware::Gpu& gpu) {
   const double groups = std::max(op.Number(kGroups), 1.0);
   features.Add("channels of a group", Log2(op.Number(kC) / groups));
@@ -241,6 +257,10 @@ void AddAll(Features& features, const Operator& op, const hardware::Gpu& gpu) {
     case OperatorKind::kConv:
     case OperatorKind::kConv1d:
       AddConv(features, op, gpu);
+      AddGemm(features, op, gpu);
+      break;
+    case OperatorKind::kRnn:
+      AddRnn(features, op, gpu);
       AddGemm(features, op, gpu);
       break;
     case OperatorKind::kGemm:

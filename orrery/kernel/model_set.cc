@@ -353,11 +353,25 @@ void PredictBatch(const Batch& batch, std::span<const Operator> operators, const
   std::vector<Request> requests;
   requests.reserve(batch.indices.size());
   for (const std::size_t index : batch.indices) {
-    requests.push_back(predictor.RequestFor(operators[index]));
+    const Operator& op = operators[index];
+    if (HasBothGradients(op)) {
+      requests.push_back(predictor.RequestFor(Operator(op).Set(Key::kPass, "dgrad")));
+      requests.push_back(predictor.RequestFor(Operator(op).Set(Key::kPass, "wgrad")));
+    } else {
+      requests.push_back(predictor.RequestFor(op));
+    }
   }
   predictor.Predict(requests);
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    estimates[batch.indices[i]] = EstimateOf(requests[i], *batch.choice);
+  auto request = requests.begin();
+  for (const std::size_t index : batch.indices) {
+    Estimate& estimate = estimates[index] = EstimateOf(*request++, *batch.choice);
+    if (HasBothGradients(operators[index])) {
+      const Estimate other = EstimateOf(*request++, *batch.choice);
+      estimate.seconds += other.seconds;
+      estimate.roofline_seconds += other.roofline_seconds;
+      estimate.uncertainty = std::max(estimate.uncertainty, other.uncertainty);
+      estimate.is_extrapolated = estimate.is_extrapolated || other.is_extrapolated;
+    }
   }
 }
 

@@ -71,6 +71,14 @@ TEST(ModelSet, EveryKindAtItsSmallestHasATime) {
   }
 }
 
+TEST(ModelSet, BothGradientsOfAConvolutionTakeAsLongAsEach) {
+  const std::string text = "conv b=8 c=64 oc=128 h=28 w=28 kh=3 kw=3 pad=1 bf16 pass=";
+  const auto seconds = [&](std::string_view pass) {
+    return FittedModels().Predict(Parsed(text + std::string(pass)), Named("H200")).seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds("bwd"), seconds("dgrad") + seconds("wgrad"));
+}
+
 TEST(ModelSet, WithoutModelsPhysicsAnswers) {
   const Estimate estimate =
       ModelSet().Predict(Parsed("gemm m=4096 n=4096 k=4096 bf16"), Named("H200"));

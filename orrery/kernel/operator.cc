@@ -119,13 +119,19 @@ using enum FieldType;
 
 constexpr std::string_view kLayoutWords[] = {"nn", "nt", "tn", "tt"};
 constexpr std::string_view kPassWords[] = {"fwd", "bwd", "dgrad", "wgrad"};
-constexpr std::string_view kBackendWords[] = {"auto", "cudnn", "flash", "efficient", "math"};
+constexpr std::string_view kBackendWords[] = {"auto",      "cudnn", "flash",
+                                              "efficient", "math",  "flex"};
 constexpr std::string_view kModeWords[] = {"contiguous", "broadcast", "strided", "transposed"};
 constexpr std::string_view kTypeWords[] = {"same", "bf16", "fp16",  "fp32",  "tf32", "fp8",
                                            "fp64", "int8", "int32", "int64", "bool"};
 constexpr std::string_view kReduceWords[] = {"sum", "mean", "max", "norm"};
 constexpr std::string_view kDirectionWords[] = {"h2d", "d2h", "d2d"};
 constexpr std::string_view kOptimizerWords[] = {"adamw", "adam", "sgd", "adamw_foreach"};
+constexpr std::string_view kRnnWords[] = {"lstm", "gru", "tanh", "relu"};
+constexpr std::string_view kLossWords[] = {"mse", "l1",         "smooth_l1", "huber",
+                                           "bce", "bce_logits", "kl"};
+constexpr std::string_view kReductionWords[] = {"mean", "sum", "none"};
+constexpr std::string_view kTritonWords[] = {"pointwise", "reduction", "persistent"};
 constexpr std::string_view kForeachWords[] = {"add", "mul", "norm"};
 constexpr std::string_view kElementwiseWords[] = {"add",           "sub",
                                                   "mul",           "div",
@@ -250,6 +256,17 @@ constexpr auto kPool =
 constexpr auto kUpsample = std::to_array<Field>(
     {kB, kC, kHeight, kWidth, Size(Key::kScale, "scale"), kChannelsLast, kPass});
 constexpr auto kQuantize = std::to_array<Field>({kRows, kCols});
+constexpr auto kRnn =
+    std::to_array<Field>({Word(Key::kFunction, "fn", kRnnWords), Size(Key::kLayers, "layers"), kB,
+                          Size(Key::kSequence, "s"), Size(Key::kInput, "input"), kHidden,
+                          Flag(Key::kBidirectional, "bi"), kPass});
+constexpr auto kGroupNorm =
+    std::to_array<Field>({kB, kC, Size(Key::kPixels, "hw"), kGroups, kPass});
+constexpr auto kLoss =
+    std::to_array<Field>({Word(Key::kFunction, "fn", kLossWords), kN,
+                          Word(Key::kReduction, "reduction", kReductionWords), kPass});
+constexpr auto kTriton = std::to_array<Field>(
+    {Word(Key::kFunction, "fn", kTritonWords), kRows, kCols, Size(Key::kBytes, "bytes"), kTensors});
 
 constexpr auto kSchemas = std::to_array<Schema>({
     {OperatorKind::kGemm, "gemm", kGemm},
@@ -291,6 +308,10 @@ constexpr auto kSchemas = std::to_array<Schema>({
     {OperatorKind::kAvgPool, "avgpool", kPool},
     {OperatorKind::kUpsample, "upsample", kUpsample},
     {OperatorKind::kQuantize, "quantize", kQuantize},
+    {OperatorKind::kRnn, "rnn", kRnn},
+    {OperatorKind::kGroupNorm, "groupnorm", kGroupNorm},
+    {OperatorKind::kLoss, "loss", kLoss},
+    {OperatorKind::kTriton, "triton", kTriton},
 });
 static_assert(kSchemas.size() == kNumOperatorKinds);
 

@@ -56,10 +56,14 @@ enum class OperatorKind : std::uint8_t {
   kAvgPool,
   kUpsample,
   kQuantize,
+  kRnn,
+  kGroupNorm,
+  kLoss,
+  kTriton,
 };
 
 inline constexpr std::size_t kNumOperatorKinds =
-    static_cast<std::size_t>(OperatorKind::kQuantize) + 1;
+    static_cast<std::size_t>(OperatorKind::kTriton) + 1;
 
 /// The parameters of all kinds.
 enum class Key : std::uint8_t {
@@ -128,6 +132,10 @@ enum class Key : std::uint8_t {
   kIntermediate,
   kScale,
   kPut,
+  kLayers,
+  kInput,
+  kBidirectional,
+  kReduction,
 };
 
 /// How a parameter reads and how it grows.
@@ -149,7 +157,7 @@ struct Field {
 
 inline constexpr std::size_t kMaxFields = 14;
 
-inline constexpr std::size_t kNumKeys = static_cast<std::size_t>(Key::kPut) + 1;
+inline constexpr std::size_t kNumKeys = static_cast<std::size_t>(Key::kReduction) + 1;
 inline constexpr std::uint8_t kNoField = 0xFF;
 
 /// The index of each parameter in each kind, or kNoField. Every formula finds its parameters here.

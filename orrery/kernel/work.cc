@@ -172,11 +172,44 @@ Work StreamWork(const Operator& op, double n, double flops, double reads, double
 }
 
 Work NormWork(const Operator& op) {
-  const double n = op.kind() == OperatorKind::kBatchNorm
-                       ? op.Number(kB) * op.Number(kC) * op.Number(kPixels)
-                       : op.Number(kRows) * op.Number(kCols);
+  const bool is_of_images =
+      op.kind() == OperatorKind::kBatchNorm || op.kind() == OperatorKind::kGroupNorm;
+  const double n = is_of_images ? op.Number(kB) * op.Number(kC) * op.Number(kPixels)
+                                : op.Number(kRows) * op.Number(kCols);
   const double flops = op.kind() == OperatorKind::kRmsNorm ? 5 : 8;
   return IsBackward(op) ? StreamWork(op, n, 2 * flops, 2, 1) : StreamWork(op, n, flops, 1, 1);
+}
+
+/// Gates of a recurrent cell, each a matrix of its own.
+double GatesOf(const Operator& op) {
+  constexpr auto kGatesOfCell = std::to_array<double>({4, 3, 1, 1});
+  return kGatesOfCell[static_cast<std::size_t>(op.Get(kFunction))];
+}
+
+/// Every layer reads its weights once; the results of all but the last layer are written and read.
+Work RnnWork(const Operator& op) {
+  const double directions = 1 + op.Number(kBidirectional);
+  const double hidden = op.Number(kHidden);
+  const double layers = op.Number(kLayers);
+  const double rows = op.Number(kB) * op.Number(kSequence);
+  const double inputs = op.Number(kInput) + (layers - 1) * directions * hidden;
+  const double weights = directions * GatesOf(op) * hidden * (inputs + layers * hidden);
+  const double results = rows * layers * directions * hidden;
+  if (IsBackward(op)) {
+    // Gradients of inputs and of weights: two products for each of the forward pass.
+    return {.flops = 4 * rows * weights,
+            .read_bytes = Elements(op) * (weights + rows * inputs + 2 * results),
+            .write_bytes = Elements(op) * (weights + rows * inputs)};
+  }
+  return {.flops = 2 * rows * weights,
+          .read_bytes = Elements(op) * (weights + rows * inputs),
+          .write_bytes = Elements(op) * results};
+}
+
+/// Of two tensors. The mean of a loss needs no result of full size.
+Work LossWork(const Operator& op) {
+  const bool has_full_result = IsBackward(op) || op.Word(kReduction) == "none";
+  return StreamWork(op, op.Number(kN), 4, 2, has_full_result ? 1 : 0);
 }
 
 double CopyTargetBytes(const Operator& op) {
@@ -299,7 +332,15 @@ Work WorkOf(const Operator& op) {
     case kLayerNorm:
     case kRmsNorm:
     case kBatchNorm:
+    case kGroupNorm:
       return NormWork(op);
+    case kRnn:
+      return RnnWork(op);
+    case kLoss:
+      return LossWork(op);
+    case kTriton:
+      // Which of its tensors a generated kernel writes is not recorded.
+      return {matrix(), op.Number(kBytes), 0};
     case kSoftmax:
       return is_backward ? StreamWork(op, matrix(), 4, 2, 1) : StreamWork(op, matrix(), 6, 1, 1);
     case kNll:
@@ -368,10 +409,15 @@ Work WorkOf(const Operator& op) {
   return {};
 }
 
+bool HasBothGradients(const Operator& op) {
+  return (op.kind() == OperatorKind::kConv || op.kind() == OperatorKind::kConv1d) &&
+         PassOf(op) == Pass::kBackward;
+}
+
 bool IsGemm(OperatorKind kind) {
   using enum OperatorKind;
   constexpr std::array kGemms = {kGemm, kBatchedGemm, kGroupedGemm, kAttention,
-                                 kConv, kConv1d,      kMoe};
+                                 kConv, kConv1d,      kMoe,         kRnn};
   return std::ranges::find(kGemms, kind) != kGemms.end();
 }
 
@@ -396,6 +442,9 @@ GemmShape GemmOf(const Operator& op) {
     case kConv:
     case kConv1d:
       return ConvGemm(op);
+    case kRnn:  // the recurrent product of one step
+      return {1 + op.Number(kBidirectional), op.Number(kB), GatesOf(op) * op.Number(kHidden),
+              op.Number(kHidden)};
     default:
       return {};
   }

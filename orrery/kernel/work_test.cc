@@ -35,6 +35,22 @@ TEST(Work, AGemmOfNarrowTypesWritesTwoBytes) {
   ExpectWork("gemm m=2 n=3 k=4 nvfp4", 48, 10, 12);
 }
 
+TEST(Work, ARecurrentLayerReadsItsWeightsOnce) {
+  // LSTM, two layers both ways: inputs 3 and 2·5, so 2·4·5·(13 + 10) = 920 weights; 2·7 = 14 rows.
+  // 2·14·920 FLOPs; reads 920 + 14·13 elements, writes 14 rows of 2·2·5.
+  ExpectWork("rnn layers=2 b=2 s=7 input=3 hidden=5 bi=1 bf16", 25760, 2204, 560);
+  // The gradients: twice the products; reads also results and their gradients.
+  ExpectWork("rnn layers=2 b=2 s=7 input=3 hidden=5 bi=1 pass=bwd bf16", 51520, 3324, 2204);
+}
+
+TEST(Work, ALossWritesOnlyWhatIsNotReduced) {
+  ExpectWork("loss n=10 fp32", 40, 80, 0);
+  ExpectWork("loss n=10 reduction=none fp32", 40, 80, 40);
+  ExpectWork("loss n=10 pass=bwd fp32", 40, 80, 40);
+  ExpectWork("groupnorm b=2 c=4 hw=5 groups=2 bf16", 320, 80, 80);
+  ExpectWork("triton rows=2 cols=5 bytes=77 tensors=3 bf16", 10, 77, 0);
+}
+
 TEST(Work, GroupsWithoutTokensReadNoWeights) {
   // Two tokens reach at most two of the four groups: A has 10 elements, two weights 2·15.
   ExpectWork("groupedgemm g=4 m=2 n=3 k=5 bf16", 60, 80, 12);

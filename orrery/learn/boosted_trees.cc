@@ -66,7 +66,7 @@ std::vector<std::pair<const char*, std::string>> Parameters(const BoostedTreesOp
       {"booster", "gbtree"},
       {"tree_method", "hist"},
       {"objective", "reg:squarederror"},
-      {"eval_metric", "rmse"},
+      {"eval_metric", options.robust_scale > 0 ? "mae" : "rmse"},
       {"base_score", fmt::format("{:.9g}", base)},
       {"max_depth", fmt::format("{}", options.max_depth)},
       {"eta", fmt::format("{}", options.learning_rate)},
@@ -110,11 +110,38 @@ std::size_t BestRounds(std::span<const double> losses) {
   return static_cast<std::size_t>(std::ranges::min_element(losses) - losses.begin()) + 1;
 }
 
+// One tree for the loss s²·(√(1 + (r/s)²) − 1) of residuals r. As second derivative stands the
+// weight of iterated least squares, which keeps steps of far rows as long as those of near ones.
+Status AddRobustTree(const BoosterOwner& booster, DMatrixHandle train, double scale) {
+  bst_ulong count = 0;
+  const float* predicted = nullptr;
+  const float* targets = nullptr;
+  ORRERY_TRY_STATUS(XgboostStatus(XGDMatrixGetFloatInfo(train, "label", &count, &targets)));
+  ORRERY_TRY_STATUS(
+      XgboostStatus(XGBoosterPredict(booster.get(), train, 0, 0, 1, &count, &predicted)));
+  bst_ulong num_weights = 0;
+  const float* weights = nullptr;
+  ORRERY_TRY_STATUS(XgboostStatus(XGDMatrixGetFloatInfo(train, "weight", &num_weights, &weights)));
+  std::vector<float> gradients(count);
+  std::vector<float> curvatures(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double residual = static_cast<double>(predicted[i]) - static_cast<double>(targets[i]);
+    const double weight = i < num_weights ? static_cast<double>(weights[i]) : 1;
+    const double share = weight / std::hypot(1, residual / scale);
+    gradients[i] = static_cast<float>(residual * share);
+    curvatures[i] = static_cast<float>(share);
+  }
+  return XgboostStatus(
+      XGBoosterBoostOneIter(booster.get(), train, gradients.data(), curvatures.data(), count));
+}
+
 Result<std::vector<double>> Boost(const BoosterOwner& booster, DMatrixHandle train,
                                   DMatrixHandle validation, const BoostedTreesOptions& options) {
   std::vector<double> losses;
   for (int round = 0; round < options.max_rounds; ++round) {
-    ORRERY_TRY_STATUS(XgboostStatus(XGBoosterUpdateOneIter(booster.get(), round, train)));
+    ORRERY_TRY_STATUS(options.robust_scale > 0
+                          ? AddRobustTree(booster, train, options.robust_scale)
+                          : XgboostStatus(XGBoosterUpdateOneIter(booster.get(), round, train)));
     if (validation == nullptr) {
       continue;
     }

@@ -21,6 +21,8 @@ struct BoostedTreesOptions {
   double column_share = 1;  // of the features, resampled for each tree
   double min_child_weight = 1;
   double ridge = 1;  // L2 penalty of leaves
+  /// Residuals well beyond this count by their size instead of their square; 0: all by squares.
+  double robust_scale = 0;
   int max_bins = 256;
   std::uint32_t seed = 0;
   int threads = 2;
@@ -28,7 +30,8 @@ struct BoostedTreesOptions {
 
 struct BoostedTrees {
   Forest forest;
-  /// The root mean squared error on validation rows after each round.
+  /// The root mean squared error (robust: the mean absolute error) on validation rows after each
+  /// round.
   std::vector<double> validation_losses;
 };
 

@@ -28,6 +28,19 @@ TEST(BoostedTrees, LearnsACurve) {
   EXPECT_LT(ErrorOn(data, split.test, trained->forest), 0.06);
 }
 
+// One row in five is larger by 10: the mean of all is 2, their median 0.
+TEST(BoostedTrees, ARobustForestFollowsTheMedian) {
+  DataSet data({"x"}, {});
+  for (int i = 0; i < 500; ++i) {
+    const float x = 1;
+    data.Append({.features = {&x, 1}, .target = i % 5 == 0 ? 10.0 : 0.0, .groups = {}});
+  }
+  const std::vector<RowIndex> all = data.AllRows();
+  const auto trained = TrainBoostedTrees(data, {all, {}}, {.max_rounds = 200, .robust_scale = 0.1});
+  ASSERT_TRUE(trained);
+  EXPECT_LT(std::abs(trained->forest.Predict(std::vector<float>{1})), 0.1);
+}
+
 TEST(BoostedTrees, RepeatedTrainingGivesTheSameForest) {
   const DataSet data = test_data::MakeCurve({.num_rows = 3'000, .noise = 0.1});
   const Split split = SplitAtRandom(data, {.seed = 1}, 0.2);

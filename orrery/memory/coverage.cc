@@ -127,10 +127,12 @@ LaunchCoverage CoverageOf(const Trace& trace) {
 
 std::string CoverageLine(const LaunchCoverage& coverage) {
   const LaunchCoverage::Share total = coverage.Total();
-  std::string parts;
+  const bool is_of_times =
+      total.num_launches > 0 && coverage.Of(Coverage::kUnseen).num_launches == total.num_launches;
+  std::string parts = is_of_times ? ": accesses were not recorded" : "";
   for (std::size_t i = 0; i < kNumCoverages; ++i) {
     const LaunchCoverage::Share& share = coverage.by_coverage[i];
-    if (share.num_launches > 0) {
+    if (share.num_launches > 0 && !is_of_times) {
       parts += fmt::format("{} {} {}{}", parts.empty() ? ":" : ",", share.num_launches,
                            kCoverageNames[i], ShareText(share, total, parts.empty()));
     }

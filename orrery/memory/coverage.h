@@ -47,7 +47,8 @@ struct LaunchCoverage {
 [[nodiscard]] LaunchCoverage CoverageOf(const trace::Trace& trace);
 
 /// Returns the line that accompanies every result: "coverage: 12 launches: 9 exact (80.0 % of
-/// kernel time), 3 unseen (20.0 %)". Without shares where no kernel has a duration.
+/// kernel time), 3 unseen (20.0 %)". Without shares where no kernel has a duration; "accesses were
+/// not recorded" where none was seen.
 [[nodiscard]] std::string CoverageLine(const LaunchCoverage& coverage);
 
 /// What a memory tool requires of a recording.

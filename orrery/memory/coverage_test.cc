@@ -24,6 +24,13 @@ TEST(Coverage, WithoutTimesThereAreNoShares) {
   EXPECT_EQ(CoverageLine(CoverageOf(recording.trace)), "coverage: 1 launch: 1 by argument");
 }
 
+TEST(Coverage, ARecordingOfTimesSaysThatAccessesWereNotRecorded) {
+  TestRecording recording;
+  recording.Launched("a", Coverage::kUnseen, 30);
+  EXPECT_EQ(CoverageLine(CoverageOf(recording.trace)),
+            "coverage: 1 launch: accesses were not recorded");
+}
+
 // PASTA defect 9: every tool prints zeros for an empty stream.
 TEST(Coverage, NothingRecordedIsZeroLaunches) {
   EXPECT_EQ(CoverageLine(CoverageOf(trace::Trace())), "coverage: 0 launches");

@@ -38,7 +38,7 @@ TEST(Needs, WithoutSuchRowsTheCoverageIsTheReason) {
   TestRecording recording;
   recording.Launched("a", trace::Coverage::kUnseen, 0);
   EXPECT_EQ(WhyUnmet(Need::kAccesses, recording.trace),
-            "not recorded: single accesses (coverage: 1 launch: 1 unseen)");
+            "not recorded: single accesses (coverage: 1 launch: accesses were not recorded)");
 }
 
 TEST(Needs, TracesOfOtherProfilersNameTheirFormat) {

@@ -271,6 +271,7 @@ RunReport CollectReport(const RunView& run, std::string title, std::vector<Metri
   report.critical_path = RecordedPath(run);
   report.arrivals = ArrivalTable(run);
   report.stragglers = Stragglers(run);
+  report.gains = GainsOf(run);
   report.metrics = std::move(metrics);
   report.notes = Notes(run);
   report.figures = Figures(run, report);

@@ -20,7 +20,6 @@ namespace {
 
 using analyze::RunView;
 
-constexpr std::size_t kReplayedRanks = 3;
 constexpr std::size_t kMaxCulpritWidth = 60;
 
 // "all-reduce", as people write it.
@@ -142,21 +141,6 @@ std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& u
   return text;
 }
 
-// Replays the step without the lateness of the worst ranks, one by one and together.
-void ReplayRepaired(const RunView& run, const std::vector<std::int32_t>& ranks,
-                    std::vector<Straggler>& stragglers) {
-  const analyze::DependencyGraph& graph = analyze::GraphOf(run);
-  if (graph.empty()) {
-    return;
-  }
-  analyze::WhatIf together(run, graph);
-  for (std::size_t i = 0; i < std::min(kReplayedRanks, stragglers.size()); ++i) {
-    analyze::WhatIf alone(run, graph);
-    stragglers[i].saved_alone_ns = graph.step_ns() - alone.RemoveLateness(ranks[i]).StepNs();
-    stragglers[i].saved_together_ns = graph.step_ns() - together.RemoveLateness(ranks[i]).StepNs();
-  }
-}
-
 }  // namespace
 
 std::vector<CollectivePoint> CollectivePoints(const RunView& run) {
@@ -181,6 +165,22 @@ std::vector<Roof> Roofs(const RunView& run) {
                      .bytes_per_second = gpu->link.bytes_per_second});
   }
   return roofs;
+}
+
+std::optional<ReplayedGains> GainsOf(const RunView& run) {
+  const analyze::DependencyGraph& graph = analyze::GraphOf(run);
+  if (graph.empty() || graph.step_ns() <= 0) {
+    return std::nullopt;
+  }
+  const auto saved = [&](const analyze::WhatIf& changed) {
+    return 1 - static_cast<double>(changed.StepNs()) / static_cast<double>(graph.step_ns());
+  };
+  const auto ask = [&] { return analyze::WhatIf(run, graph); };
+  return ReplayedGains{
+      .network =
+          saved(ask().SpeedUpNetwork({.speedup = 2, .latency_ns = analyze::KeptLatencyNs(run)})),
+      .compute = saved(ask().ScaleActivities({.only_compute = true}, 0.5)),
+      .host = saved(ask().ScaleHost(0.5))};
 }
 
 std::optional<Arrivals> ArrivalTable(const RunView& run) {
@@ -215,11 +215,12 @@ std::vector<Straggler> Stragglers(const RunView& run) {
       analyze::TotalCauses(arrivals, /*by_culprit=*/false);
   const std::vector<analyze::CauseTotal> culprits =
       analyze::TotalCauses(arrivals, /*by_culprit=*/true);
+  const std::vector<analyze::RankArrivals> ranks =
+      analyze::ArrivalsByRank(analyze::CountArrivals(run));
+  const std::vector<analyze::SavedTime> saved = analyze::SavedWithoutLateness(run, ranks);
   std::vector<Straggler> stragglers;
-  std::vector<std::int32_t> ranks;
-  for (const analyze::RankArrivals& rank : analyze::ArrivalsByRank(analyze::CountArrivals(run))) {
+  for (const analyze::RankArrivals& rank : ranks) {
     if (rank.times_last > 0) {
-      ranks.push_back(rank.rank);
       stragglers.push_back({.rank = fmt::format("rank {}", rank.rank),
                             .times_last = rank.times_last,
                             .blame_ns = rank.blame_ns,
@@ -228,7 +229,10 @@ std::vector<Straggler> Stragglers(const RunView& run) {
                             .cause = CauseOf(rank.rank, uses, culprits)});
     }
   }
-  ReplayRepaired(run, ranks, stragglers);
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    stragglers[i].saved_alone_ns = saved[i].alone_ns;
+    stragglers[i].saved_together_ns = saved[i].together_ns;
+  }
   return stragglers;
 }
 

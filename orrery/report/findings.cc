@@ -132,6 +132,17 @@ std::string TransferText(const RunReport& report) {
                      RateText(report, most->second));
 }
 
+// Adds what a replay gains, where it is worth saying: what is recommended has been tried.
+std::string WithGain(std::string text, const RunReport& report, std::string_view what,
+                     double ReplayedGains::* member) {
+  const double gain = report.gains ? (*report.gains).*member : 0;
+  if (gain < kWorthSaying) {
+    return text;
+  }
+  return fmt::format("{}{}With {} twice as fast the step would be {:.1f} % shorter in a replay.",
+                     text, text.empty() ? "" : " ", what, 100 * gain);
+}
+
 void AddPart(const RunReport& report, Part part, std::string_view sentence, std::string more,
              std::vector<Document::Finding>& findings) {
   const double share = MeanShares(report)[static_cast<std::size_t>(part)];
@@ -230,9 +241,10 @@ std::array<double, kNumParts> MeanShares(const RunReport& report) {
 std::vector<Document::Finding> FindingsOf(const RunReport& report) {
   std::vector<Document::Finding> findings;
   if (MeanShares(report)[0] >= kMostlyCompute) {
-    AddPart(report, Part::kCompute,
-            "Devices compute for {:.1f} % of the time: only faster or fewer kernels help much.",
-            RangeOver(report.rank_times, Part::kCompute), findings);
+    AddPart(report, Part::kCompute, "Devices compute for {:.1f} % of the time.",
+            WithGain(RangeOver(report.rank_times, Part::kCompute), report, "compute",
+                     &ReplayedGains::compute),
+            findings);
   }
   AddPart(report, Part::kWaiting,
           "Ranks spend {:.1f} % of the time waiting for others to arrive at a collective.",
@@ -243,14 +255,18 @@ std::vector<Document::Finding> FindingsOf(const RunReport& report) {
               ? "Moving data takes {:.1f} % of the time, and no compute hides it."
               : "Communication takes {:.1f} % of the time, and no compute hides it; how much "
                 "of it is waiting is not known, since nothing was matched over ranks.",
-          TransferText(report), findings);
+          is_matched ? WithGain(TransferText(report), report, "a network", &ReplayedGains::network)
+                     : TransferText(report),
+          findings);
   // A recording of accesses has launches without times: that is not idleness.
   const bool has_device_time = MeanShares(report)[static_cast<std::size_t>(Part::kIdle)] < 1;
-  AddPart(report, Part::kIdle,
-          has_device_time ? "Devices do nothing for {:.1f} % of the time."
-                          : "{:.0f} % of the time is not accounted for: no device work with a time "
-                            "was recorded.",
-          RangeOver(report.rank_times, Part::kIdle), findings);
+  AddPart(
+      report, Part::kIdle,
+      has_device_time ? "Devices do nothing for {:.1f} % of the time."
+                      : "{:.0f} % of the time is not accounted for: no device work with a time "
+                        "was recorded.",
+      WithGain(RangeOver(report.rank_times, Part::kIdle), report, "the host", &ReplayedGains::host),
+      findings);
   AddPart(report, Part::kMemory,
           "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.",
           RangeOver(report.rank_times, Part::kMemory), findings);

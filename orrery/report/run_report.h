@@ -92,6 +92,13 @@ struct Straggler {
   std::string cause = {};
 };
 
+/// What a replay of a step saves, as a share of it, where one thing is twice as fast.
+struct ReplayedGains {
+  double network = 0;
+  double compute = 0;
+  double host = 0;
+};
+
 struct MetricRow {
   std::string name;
   std::string meaning = {};
@@ -115,6 +122,7 @@ struct RunReport {
   std::optional<CriticalPath> critical_path = {};
   std::optional<Arrivals> arrivals = {};
   std::vector<Straggler> stragglers = {};  // worst first
+  std::optional<ReplayedGains> gains = {};
   std::vector<MetricRow> metrics = {};
   std::vector<std::string> notes = {};  // what could not be read, matched or used
 };
@@ -139,6 +147,9 @@ struct RunReport {
 
 /// Returns the ranks that others waited for, most blamed first.
 [[nodiscard]] std::vector<Straggler> Stragglers(const analyze::RunView& run);
+
+/// Replays the step that the critical path is of; nothing when the run has no such step.
+[[nodiscard]] std::optional<ReplayedGains> GainsOf(const analyze::RunView& run);
 
 /// Returns the critical path of the first selected step that all ranks have, in the page's form;
 /// nothing when the run has no such step.

@@ -134,7 +134,7 @@ draw::StackedBars MemoryChart(const simulate::SimulatedStep& simulated, const St
   }
   if (summary.memory_size_bytes) {
     chart.roof = static_cast<double>(stage.memory.usable_bytes) / kGibibyte;
-    chart.roof_label = fmt::format("a GPU has {}", Size(stage.memory.usable_bytes));
+    chart.roof_label = fmt::format("a program can use {}", Size(stage.memory.usable_bytes));
   }
   return chart;
 }

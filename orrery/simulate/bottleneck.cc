@@ -1,77 +1,22 @@
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <optional>
-#include <string_view>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/simulate/advice.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/summary.h"
 
 namespace orrery::simulate {
 namespace {
 
-// Communication below this share of the step is not worth a word.
+// What takes a smaller share of the step is not worth a word.
 constexpr double kWorthAWord = 0.03;
-
-/// What a step loses to one thing.
-struct Loss {
-  std::string name;
-  std::int64_t ps = 0;
-  std::string_view remedy;
-};
-
-std::string_view RemedyFor(std::string_view dimension) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRemedies = {{
-      {"tp", "a smaller tp, sequence parallelism or overlapped products would shrink it"},
-      {"dp",
-       "a larger batch, sums that overlap with the backward pass or a faster network would shrink "
-       "it"},
-      {"ep", "a smaller ep or experts that overlap with their dispatch would shrink it"},
-      {"cp", "a smaller cp or longer sequences would shrink it"},
-  }};
-  const auto* const found = std::ranges::find(
-      kRemedies, dimension, &std::pair<std::string_view, std::string_view>::first);
-  return found == kRemedies.end() ? "a faster network would shrink it" : found->second;
-}
-
-// A bubble less the time in which a stage with less to do waits for the one that binds: that would
-// stay with any number of micro-batches.
-std::int64_t ScheduleBubblePs(const StepSummary& summary,
-                              const std::optional<BindingStage>& binding) {
-  const std::int64_t bubble_ps = summary.breakdown.TotalPs(TimeKind::kBubble);
-  const std::int64_t behind_ps = binding ? binding->busy_ps - BusyPs(summary.breakdown) : 0;
-  return std::max<std::int64_t>(bubble_ps - std::max<std::int64_t>(behind_ps, 0), 0);
-}
-
-// Communication of a dimension, waiting included, is one loss.
-std::vector<Loss> LossesOf(const Breakdown& breakdown, std::int64_t bubble_ps) {
-  std::vector<Loss> losses = {
-      {"the pipeline's bubble", bubble_ps,
-       "more micro-batches or more chunks a device would shrink it"},
-      {"the host, which launches too slowly", breakdown.TotalPs(TimeKind::kHost),
-       "larger micro-batches, fused kernels or graphs would shrink it"},
-      {"pauses between kernels", breakdown.TotalPs(TimeKind::kIdle),
-       "fewer and larger kernels or graphs would shrink them"},
-      {"the optimizer", breakdown.TotalPs(TimeKind::kOptimizer),
-       "a larger batch or a sharded optimizer would shrink its share"}};
-  for (const TimeShare& share : breakdown.shares) {
-    if (share.kind != TimeKind::kTransfer && share.kind != TimeKind::kWait) {
-      continue;
-    }
-    const std::string name = fmt::format("exposed {} communication", share.what);
-    const auto found = std::ranges::find(losses, name, &Loss::name);
-    if (found != losses.end()) {
-      found->ps += share.ps;
-    } else {
-      losses.push_back({name, share.ps, RemedyFor(share.what)});
-    }
-  }
-  return losses;
-}
 
 const TimeShare* LargestCompute(const Breakdown& breakdown) {
   const TimeShare* largest = nullptr;
@@ -81,10 +26,6 @@ const TimeShare* LargestCompute(const Breakdown& breakdown) {
     }
   }
   return largest;
-}
-
-bool IsWorthAWord(std::int64_t ps, std::int64_t step_ps) {
-  return static_cast<double>(ps) >= kWorthAWord * static_cast<double>(step_ps);
 }
 
 double Percent(std::int64_t ps, std::int64_t step_ps) {
@@ -102,11 +43,26 @@ std::string BindingSentence(const BindingStage& binding, std::int64_t step_ps) {
   std::string label = binding.label;
   label.front() = 'S';
   return fmt::format(
-      "{} binds: it is busy for {:.0f} % of the step, the other stages for {:.0f} % on average. "
-      "With equal stages the step would be up to {:.0f} % shorter: move layers from it to the "
-      "others before adding micro-batches.",
-      label, Percent(binding.busy_ps, step_ps), Percent(binding.others_ps, step_ps),
-      Percent(binding.excess_ps, step_ps));
+      "{} binds: it is busy for {:.0f} % of the step, the other stages for {:.0f} % on average.",
+      label, Percent(binding.busy_ps, step_ps), Percent(binding.others_ps, step_ps));
+}
+
+// "The pipeline's bubble": as the table calls it.
+std::string NameOf(const Loss& loss) {
+  switch (loss.kind) {
+    case TimeKind::kBubble:
+      return "the pipeline's bubble";
+    case TimeKind::kHost:
+      return "the host, which launches too slowly";
+    case TimeKind::kIdle:
+      return "pauses between kernels";
+    case TimeKind::kOptimizer:
+      return "the optimizer";
+    case TimeKind::kTransfer:
+      return fmt::format("exposed {} communication", loss.what);
+    default:
+      return ShareText(loss);
+  }
 }
 
 std::string ComputeSentence(const Breakdown& breakdown, const Loss& worst) {
@@ -120,29 +76,43 @@ std::string ComputeSentence(const Breakdown& breakdown, const Loss& worst) {
   if (!IsWorthAWord(worst.ps, step_ps)) {
     return sentence + "; nothing else takes more than a few percent.";
   }
-  return sentence + fmt::format("; the largest loss is {}, {:.0f} %: {}.", worst.name,
-                                Percent(worst.ps, step_ps), worst.remedy);
+  return sentence + fmt::format("; the largest loss is {}, {:.0f} %.", NameOf(worst),
+                                Percent(worst.ps, step_ps));
 }
 
-}  // namespace
-
-std::string BottleneckSentence(const StepSummary& summary) {
-  if (summary.IsOutOfMemory()) {
-    return MemorySentence(*summary.Fullest());
-  }
+std::string LargestPart(const StepSummary& summary) {
   const Breakdown& breakdown = summary.breakdown;
+  const std::vector<Loss> losses = LossesOf(breakdown);
+  const Loss worst = losses.empty() ? Loss{} : losses.front();
   const std::optional<BindingStage> binding = BindingStageOf(summary);
-  const std::vector<Loss> losses = LossesOf(breakdown, ScheduleBubblePs(summary, binding));
-  const Loss& worst = *std::ranges::max_element(losses, {}, &Loss::ps);
   if (binding && binding->excess_ps > worst.ps &&
       IsWorthAWord(binding->excess_ps, breakdown.step_ps)) {
     return BindingSentence(*binding, breakdown.step_ps);
   }
   if (worst.ps > breakdown.TotalPs(TimeKind::kCompute)) {
-    return fmt::format("Mostly {}, {:.0f} % of the step; {}.", worst.name,
-                       Percent(worst.ps, breakdown.step_ps), worst.remedy);
+    return fmt::format("Mostly {}, {:.0f} % of the step.", NameOf(worst),
+                       Percent(worst.ps, breakdown.step_ps));
   }
   return ComputeSentence(breakdown, worst);
+}
+
+}  // namespace
+
+std::vector<Loss> LossesOf(const Breakdown& breakdown) {
+  std::vector<Loss> losses;
+  std::ranges::copy_if(breakdown.shares, std::back_inserter(losses),
+                       [](const TimeShare& share) { return share.kind != TimeKind::kCompute; });
+  std::ranges::stable_sort(losses, std::greater{}, &Loss::ps);
+  return losses;
+}
+
+bool IsWorthAWord(std::int64_t ps, std::int64_t step_ps) {
+  return static_cast<double>(ps) >= kWorthAWord * static_cast<double>(step_ps);
+}
+
+std::string BottleneckSentence(const StepSummary& summary, const Advice& advice) {
+  return summary.IsOutOfMemory() ? MemorySentence(*summary.Fullest())
+                                 : CauseSentence(advice) + LargestPart(summary);
 }
 
 }  // namespace orrery::simulate

@@ -182,38 +182,22 @@ void AddSlices(const TimePart& part, bool communicates, std::vector<TimeSlice>& 
   }
 }
 
-struct ClassEnd {
-  std::int64_t end_ps = 0;
-  std::int64_t kernel_ps = 0;
-
-  auto operator<=>(const ClassEnd&) const = default;
-};
-
-ClassEnd EndOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class) {
+std::int64_t KernelPs(const RankClasses& rank_classes, const Timeline& timeline,
+                      RankClassId rank_class) {
   const Program& program = rank_classes.ProgramOf(rank_class);
   const std::size_t first = timeline.First(rank_class);
-  ClassEnd end;
+  std::int64_t kernel_ps = 0;
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    end.end_ps = std::max(end.end_ps, timeline.end_ps[first + task]);
     if (program.tasks.kind[task] == TaskKind::kKernel) {
-      end.kernel_ps += timeline.end_ps[first + task] - timeline.StartPs(first + task);
+      kernel_ps += timeline.end_ps[first + task] - timeline.StartPs(first + task);
     }
   }
-  return end;
+  return kernel_ps;
 }
 
-// The one that ends last; of several the one with most kernel time, then the first.
-RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline) {
-  RankClassId slowest = 0;
-  ClassEnd latest;
-  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-    const ClassEnd end = EndOf(rank_classes, timeline, rank_class);
-    if (end > latest) {
-      latest = end;
-      slowest = rank_class;
-    }
-  }
-  return slowest;
+bool IsOwnWork(const TimeShare& share) {
+  return share.kind == TimeKind::kCompute || share.kind == TimeKind::kOptimizer ||
+         (share.kind == TimeKind::kTransfer && share.what != kPipeline);
 }
 
 std::vector<TimeSlice> SlicesUntil(std::int64_t end_ps, const RankClasses& rank_classes,
@@ -280,6 +264,32 @@ std::vector<TimeShare> Breakdown::LargestFirst() const {
   return sorted;
 }
 
+std::int64_t BusyPs(const Breakdown& breakdown) {
+  std::int64_t busy_ps = 0;
+  for (const TimeShare& share : breakdown.shares) {
+    busy_ps += IsOwnWork(share) ? share.ps : 0;
+  }
+  return busy_ps;
+}
+
+std::vector<RankClassId> SlowestOfPrograms(const RankClasses& rank_classes,
+                                           const Timeline& timeline) {
+  std::map<workload::ProgramId, std::pair<std::int64_t, RankClassId>> most_of_program;
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    const std::int64_t kernel_ps = KernelPs(rank_classes, timeline, rank_class);
+    const auto [most, is_new] = most_of_program.try_emplace(
+        rank_classes.classes[rank_class].program, kernel_ps, rank_class);
+    if (!is_new && kernel_ps > most->second.first) {
+      most->second = {kernel_ps, rank_class};
+    }
+  }
+  std::vector<RankClassId> slowest;
+  for (const auto& [program, most] : most_of_program) {
+    slowest.push_back(most.second);
+  }
+  return slowest;
+}
+
 std::string DimensionOf(const Program& program, std::uint32_t role) {
   if (role >= program.roles.size()) {
     return fmt::format("role {}", role);
@@ -301,11 +311,10 @@ bool HasPipeline(const RankClasses& rank_classes) {
 }
 
 Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
-                      std::optional<RankClassId> rank_class) {
-  Breakdown breakdown{
-      .rank_class = rank_class ? *rank_class : SlowestRankClass(rank_classes, timeline),
-      .step_ps = std::max<std::int64_t>(timeline.EndPs(), 0),
-      .shares = {}};
+                      RankClassId rank_class) {
+  Breakdown breakdown{.rank_class = rank_class,
+                      .step_ps = std::max<std::int64_t>(timeline.EndPs(), 0),
+                      .shares = {}};
   std::map<std::pair<TimeKind, std::string>, std::int64_t> times;
   for (const TimeSlice& slice : SlicesOf(rank_classes, timeline, breakdown.rank_class)) {
     times[{slice.kind, slice.what}] += slice.end_ps - slice.begin_ps;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +40,10 @@ struct Breakdown {
   [[nodiscard]] std::vector<TimeShare> LargestFirst() const;
 };
 
+/// The time of kernels and of exposed communication inside a stage, without messages between
+/// stages and without waiting.
+[[nodiscard]] std::int64_t BusyPs(const Breakdown& breakdown);
+
 /// What a GPU does from one instant to another.
 struct TimeSlice {
   std::int64_t begin_ps = 0;
@@ -58,11 +61,16 @@ struct TimeSlice {
 /// Whether some rank class talks to other stages of a pipeline, so that it may wait in a bubble.
 [[nodiscard]] bool HasPipeline(const RankClasses& rank_classes);
 
-/// Divides the time from 0 to the end of all classes, of the class that ends last unless one is
-/// named. A pause belongs to the host until the task that ends it is handed over, and after the
-/// last task of the streams while the host still works. O(tasks · log tasks).
+/// Divides the time from 0 to the end of all classes. A pause belongs to the host until the task
+/// that ends it is handed over, and after the last task of the streams while the host still works.
+/// O(tasks · log tasks).
 [[nodiscard]] Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
-                                    std::optional<RankClassId> rank_class = {});
+                                    RankClassId rank_class);
+
+/// For each program that ranks run, in order: its class with the most kernel time, of equals the
+/// first.
+[[nodiscard]] std::vector<RankClassId> SlowestOfPrograms(const RankClasses& rank_classes,
+                                                         const Timeline& timeline);
 
 /// The same along time: slices in order that follow each other.
 [[nodiscard]] std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes,

@@ -132,7 +132,7 @@ class CollectiveRows {
          .description = trace_.strings.Intern(DescriptionOf(DimensionOf(program_, role))),
          .backend = trace_.strings.Intern("nccl"),
          .num_ranks = static_cast<std::int32_t>(members.size()),
-         .ranks = trace_.strings.Intern(fmt::format("[{}]", fmt::join(members, ", ")))});
+         .ranks = trace_.strings.Intern(fmt::format("[{}]", fmt::join(members, ",")))});
     peer_of_role_[role] = PeerOn(role, group_class);
   }
 

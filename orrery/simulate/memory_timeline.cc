@@ -74,11 +74,6 @@ std::int64_t HeldBytes(const workload::Program& program) {
   return held;
 }
 
-std::int64_t UsableBytes(const hardware::Gpu& gpu) {
-  return std::llround(static_cast<double>(gpu.memory_size.count) *
-                      workload::DefaultMemoryConstants().usable);
-}
-
 StageMemory MemoryOfRankClass(const RankClasses& rank_classes, const Timeline& timeline,
                               RankClassId rank_class) {
   MemoryTimeline memory = MemoryOf(rank_classes, timeline, rank_class, /*rounds=*/true);
@@ -202,6 +197,11 @@ MemoryColumns MemoryColumnsOf(const RankClasses& rank_classes, const Timeline& t
     writer.Note(clipped);
   }
   return std::move(writer).Finish();
+}
+
+std::int64_t UsableBytes(const hardware::Gpu& gpu) {
+  return std::llround(static_cast<double>(gpu.memory_size.count) *
+                      workload::DefaultMemoryConstants().usable);
 }
 
 MemoryAnswer MemoryAnswerOf(const RankClasses& rank_classes, const Timeline& timeline,

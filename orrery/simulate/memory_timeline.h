@@ -64,6 +64,10 @@ struct MemoryColumns {
                                             const Timeline& timeline, RankClassId rank_class,
                                             std::size_t num_columns);
 
+/// What a program can use of a GPU's memory: the figure that every answer compares with. Less than
+/// the card has, more than 10^9 bytes for each GB of its data sheet (data/workload/memory.yaml).
+[[nodiscard]] std::int64_t UsableBytes(const hardware::Gpu& gpu);
+
 /// The memory of the ranks that run one program: a stage of the pipeline.
 struct StageMemory {
   workload::ProgramId program = 0;

@@ -59,21 +59,35 @@ void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
   }
 }
 
+// Of the machine as the catalogue has it; 0: never measured.
+int MostMeasuredGpus(const hardware::Cluster& cluster) {
+  int most = 0;
+  for (const collective::MachineModel& model : collective::MachineModels::Shipped().all()) {
+    most = std::max(most, model.machine == cluster.name ? model.most_gpus : 0);
+  }
+  return most;
+}
+
 void AddNetwork(const Job& job, const NetworkFaults& faults, Sentences& sentences) {
   if (job.gpus < 2) {
     return;
   }
   const auto found =
       collective::MachineModels::Shipped().Find({.cluster = &job.cluster, .gpus = job.gpus});
+  const int most_gpus = MostMeasuredGpus(job.cluster);
   if (found.model != nullptr && found.model->machine != job.cluster.name) {
     sentences.push_back(
-        fmt::format("Collectives were never measured on {}; constants are those of {}.",
-                    job.cluster.name, found.model->machine));
-  } else if (found.model != nullptr && found.model->most_gpus < job.gpus) {
+        most_gpus == 0
+            ? fmt::format("Collectives were never measured on {}; constants are those of {}.",
+                          job.cluster.name, found.model->machine)
+            : fmt::format("Collectives on {} were measured up to {} GPUs, but not as this job "
+                          "changes it; constants are those of {}.",
+                          job.cluster.name, most_gpus, found.model->machine));
+  } else if (found.model != nullptr && most_gpus < job.gpus) {
     sentences.push_back(
         fmt::format("Collectives on {} were measured up to {} GPUs; beyond that they follow their "
                     "closed form.",
-                    job.cluster.name, found.model->most_gpus));
+                    job.cluster.name, most_gpus));
   }
   if (job.gpus > job.cluster.island.gpus) {
     sentences.push_back(

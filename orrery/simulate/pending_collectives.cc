@@ -107,7 +107,7 @@ PendingCollective PendingCollectives::Take(GroupClassId group, std::uint64_t tur
 }
 
 Error NeverEnds(const RankClasses& rank_classes, std::span<const StuckTask> stuck) {
-  std::string text = "the program never ends: tasks wait for each other, among them ";
+  std::string text = "tasks wait for each other and none can go on: ";
   for (std::size_t i = 0; i < std::min(stuck.size(), kMostNamed); ++i) {
     text += fmt::format("{}{}{}", i == 0 ? "" : ", ",
                         Described(rank_classes, stuck[i].rank_class, stuck[i].task),

@@ -85,15 +85,19 @@ class JobPredictor {
     for (std::size_t place = half; place < set_.ranks.size(); place += kNumHalves) {
       without.push_back(place);
     }
-    return workload::WithMeans(fit_.Fit({.profiler_cost_ns = 0, .without = without}));
+    return workload::WithMeans(fit_.Fit({.without = without}));
   }
 
-  std::vector<workload::GraphPrices> PricesOf(const HostModel& host, bool is_first) {
+  Result<std::vector<workload::GraphPrices>> PricesOf(const HostModel& host, bool is_first) {
     std::vector<workload::GraphPrices> prices;
     for (const Trace& rank : set_.ranks) {
-      prices.push_back(sources_.costs == nullptr
-                           ? workload::RecordedPrices(rank)
-                           : workload::PriceGraph(rank, *sources_.gpu, *sources_.costs, host));
+      if (sources_.costs == nullptr) {
+        prices.push_back(workload::RecordedPrices(rank));
+      } else {
+        ORRERY_TRY(const std::vector<workload::CallTree> steps, workload::GraphSteps(rank));
+        prices.push_back(workload::PriceGraph(rank, workload::MiddleStep(steps), *sources_.gpu,
+                                              *sources_.costs, host));
+      }
       if (is_first) {
         Count(prices.back());
       }
@@ -102,12 +106,7 @@ class JobPredictor {
   }
 
   void Count(const workload::GraphPrices& prices) {
-    job_.pricing.calls += prices.summary.calls;
-    job_.pricing.unknown_calls += prices.summary.unknown_calls;
-    job_.pricing.extrapolated += prices.summary.extrapolated;
-    for (std::size_t rung = 0; rung < prices.summary.operators.size(); ++rung) {
-      job_.pricing.operators[rung] += prices.summary.operators[rung];
-    }
+    job_.pricing.Add(prices.summary);
     for (const std::string& name : prices.unknown_names) {
       if (std::ranges::find(job_.unknown_names, name) == job_.unknown_names.end()) {
         job_.unknown_names.push_back(name);
@@ -120,7 +119,7 @@ class JobPredictor {
     const HostModel& host = fitted                     ? *fitted
                             : sources_.host != nullptr ? *sources_.host
                                                        : workload::DefaultHost();
-    const std::vector<workload::GraphPrices> prices = PricesOf(host, half == 0);
+    ORRERY_TRY(const std::vector<workload::GraphPrices> prices, PricesOf(host, half == 0));
     std::vector<workload::RankGraph> graphs;
     for (std::size_t place = 0; place < set_.ranks.size(); ++place) {
       const auto& tasks_of_node = prices[place].tasks_of_node;

@@ -35,6 +35,17 @@ class RecordedDlrmTest : public testing::Test {
 
   RecordedJob Predict() { return PredictRecordedJob(run_.set, sources_).value(); }
 
+  RecordedJob PredictByModels(const workload::HostModel* host) {
+    const hardware::Gpu* const gpu = hardware::FindGpu("V100");
+    const kernel::ModelSet models = kernel::ShippedModels().value();
+    const kernel::MemoizedCostModel costs(models, *gpu);
+    RecordedJobSources sources = sources_;
+    sources.gpu = gpu;
+    sources.costs = &costs;
+    sources.host = host;
+    return PredictRecordedJob(run_.set, sources).value();
+  }
+
   ingest::Run run_;
   workload::Job job_;
   std::unique_ptr<ClusterTimes> times_;
@@ -46,24 +57,24 @@ double ErrorOf(const RankStep& step) {
   return static_cast<double>(step.step_ps) / static_cast<double>(step.measured_ps) - 1;
 }
 
-// Kernels from models, collectives from the closed form; the host from the other ranks, or as a
-// machine of another make spends its time.
+// Kernels from models, collectives from the closed form; the host from the other ranks.
 TEST_F(RecordedDlrmTest, EveryRankIsPredictedWithinATenth) {
-  const hardware::Gpu* const gpu = hardware::FindGpu("V100");
-  const kernel::ModelSet models = kernel::ShippedModels().value();
-  const kernel::MemoizedCostModel costs(models, *gpu);
-  sources_.gpu = gpu;
-  sources_.costs = &costs;
-  for (const workload::HostModel* host :
-       {static_cast<const workload::HostModel*>(nullptr), &workload::DefaultHost()}) {
-    sources_.host = host;
-    const RecordedJob job = Predict();
-    EXPECT_EQ(job.host, host == nullptr ? HostSource::kOtherRanks : HostSource::kGiven);
-    EXPECT_GT(job.pricing.calls, 0);
-    ASSERT_EQ(job.ranks.size(), 8U);
-    for (const RankStep& step : job.ranks) {
-      EXPECT_LT(std::abs(ErrorOf(step)), 0.1) << "rank " << step.rank;
-    }
+  const RecordedJob job = PredictByModels(nullptr);
+  EXPECT_EQ(job.host, HostSource::kOtherRanks);
+  EXPECT_GT(job.pricing.calls, 0);
+  ASSERT_EQ(job.ranks.size(), 8U);
+  for (const RankStep& step : job.ranks) {
+    EXPECT_LT(std::abs(ErrorOf(step)), 0.1) << "rank " << step.rank;
+  }
+}
+
+// The shared costs are those of a host without a profiler; these ranks were recorded with one.
+TEST_F(RecordedDlrmTest, WithoutTheProfilerEveryRankIsFaster) {
+  const RecordedJob job = PredictByModels(&workload::DefaultHost());
+  EXPECT_EQ(job.host, HostSource::kGiven);
+  for (const RankStep& step : job.ranks) {
+    EXPECT_LT(ErrorOf(step), 0) << "rank " << step.rank;
+    EXPECT_GT(ErrorOf(step), -0.35) << "rank " << step.rank;
   }
 }
 

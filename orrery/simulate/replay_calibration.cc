@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "orrery/base/statistics.h"
@@ -70,7 +69,7 @@ constexpr double kLeastChange = 0.05;
 HostModel HostOf(const trace::Trace& recording, double profiler_cost_ns) {
   workload::HostFit fit;
   fit.Add(recording);
-  return fit.Fit({.profiler_cost_ns = profiler_cost_ns, .with_spread = false});
+  return fit.Fit({.profiler_costs_ns = {profiler_cost_ns}, .with_spread = false});
 }
 
 /// Replays the middle step with any cost of the profiler.
@@ -140,40 +139,12 @@ Result<bool> FitTo(const TimeOfCost& time_ms, std::span<const double> measured,
   return true;
 }
 
-constexpr double kMaxSearchedCostNs = 6'000;
-constexpr double kCoarseNs = 500;
-constexpr double kFineNs = 50;
-
-Result<double> SquaredError(const workload::HostFit& fit, double cost_ns,
-                            std::span<const MeasuredRecording> measured,
-                            const std::vector<std::size_t>& without) {
-  const workload::HostModel host =
-      fit.Fit({.profiler_cost_ns = cost_ns, .without = without, .with_spread = false});
-  double sum = 0;
-  for (const MeasuredRecording& run : measured) {
-    if (std::find(without.begin(), without.end(), run.number) == without.end()) {
-      ORRERY_TRY(const StepFigures figures, ReplayRecording(*run.recording, host));
-      const double predicted_s = static_cast<double>(figures.step_ps) * 1e-12;
-      const double ratio = std::log(predicted_s / std::sqrt(run.least_s * run.most_s));
-      sum += ratio * ratio;
-    }
-  }
-  return sum;
-}
-
-/// The best of the values from `from_ns` to `to_ns`; the smaller one of equals.
-template <typename ErrorOf>
-Result<double> BestOf(double from_ns, double to_ns, double step_ns, const ErrorOf& error_of) {
-  double best_ns = from_ns;
-  double best = std::numeric_limits<double>::infinity();
-  for (double cost_ns = from_ns; cost_ns <= to_ns; cost_ns += step_ns) {
-    ORRERY_TRY(const double found, error_of(cost_ns));
-    if (found < best) {
-      best = found;
-      best_ns = cost_ns;
-    }
-  }
-  return best_ns;
+/// Whether a step that finds the GPU idle is issued in more time than a step of a run takes: behind
+/// a synchronisation caches are cold and cores asleep, and the host is slower than in a run, where
+/// it issues a step in at most the time of the step.
+bool IssuesSlowlyAlone(const workload::TracedSteps& measured) {
+  return !measured.issue_ms.empty() && !measured.step_ms.empty() &&
+         Median(measured.step_ms) < Median(measured.issue_ms);
 }
 
 }  // namespace
@@ -209,9 +180,12 @@ Result<ReplayCalibration> CalibrateReplay(const trace::Trace& recording,
   const Replayer replayer(recording, calibration.host);
   const auto issue_ms = [&](double cost_ns) { return replayer.IssueMs(cost_ns); };
   const auto step_ms = [&](double cost_ns) { return replayer.StepMs(cost_ns); };
-  ORRERY_TRY(bool is_found,
-             FitTo(issue_ms, measured.issue_ms, ProfilerCostSource::kIssue, calibration));
-  if (!is_found && measured.issue_ms.empty()) {
+  bool is_found = false;
+  if (!IssuesSlowlyAlone(measured)) {
+    ORRERY_TRY(is_found,
+               FitTo(issue_ms, measured.issue_ms, ProfilerCostSource::kIssue, calibration));
+  }
+  if (!is_found && (measured.issue_ms.empty() || IssuesSlowlyAlone(measured))) {
     ORRERY_TRY(is_found, FitTo(step_ms, measured.step_ms, ProfilerCostSource::kStep, calibration));
   }
   if (!is_found) {
@@ -231,14 +205,27 @@ Result<StepFigures> ReplayRecording(const trace::Trace& recording,
   return FiguresOf(recorded.program, timeline);
 }
 
-Result<double> CalibrateProfilerCost(const workload::HostFit& fit,
-                                     std::span<const MeasuredRecording> measured,
-                                     const std::vector<std::size_t>& without) {
-  const auto error_of = [&](double cost_ns) {
-    return SquaredError(fit, cost_ns, measured, without);
-  };
-  ORRERY_TRY(const double coarse_ns, BestOf(0, kMaxSearchedCostNs, kCoarseNs, error_of));
-  return BestOf(std::max(0.0, coarse_ns - kCoarseNs), coarse_ns + kCoarseNs, kFineNs, error_of);
+Result<std::vector<double>> ProfilerCosts(std::span<const trace::Trace* const> recordings,
+                                          std::span<const std::vector<double>> steps_ms) {
+  std::vector<double> costs_ns(recordings.size(), -1);
+  std::vector<double> found;
+  for (std::size_t i = 0; i < recordings.size(); ++i) {
+    if (steps_ms[i].empty()) {
+      continue;
+    }
+    ORRERY_TRY(const ReplayCalibration calibration,
+               CalibrateReplay(*recordings[i], {.step_ms = steps_ms[i]}));
+    if (calibration.source == ProfilerCostSource::kStep) {
+      found.push_back(costs_ns[i] = calibration.profiler_cost_ns);
+    }
+  }
+  if (found.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "no recording has a measured step that its host limits, so the overhead of the "
+                "profiler cannot be found; give --profiler-cost");
+  }
+  std::ranges::replace(costs_ns, -1.0, Median(found));
+  return costs_ns;
 }
 
 }  // namespace orrery::simulate

@@ -39,7 +39,8 @@ struct StepFigures {
 /// What the profiler's cost of an event was found from, best first.
 enum class ProfilerCostSource : std::uint8_t {
   kIssue,   // how long the host issues a step that finds the GPU idle
-  kStep,    // steps one behind the other, which then cannot evaluate the replay any more
+  kStep,    // steps one behind the other, where those are shorter than the time to issue one alone;
+            // they then cannot evaluate the replay any more, only another process can
   kShared,  // the shared costs of the host: the GPU hides the host, or nothing was measured
 };
 
@@ -62,23 +63,14 @@ struct ReplayCalibration {
 [[nodiscard]] Result<ReplayCalibration> CalibrateReplay(const trace::Trace& recording,
                                                         const workload::TracedSteps& measured);
 
-/// A recording whose step was also measured without the profiler.
-struct MeasuredRecording {
-  std::size_t number = 0;  // in the fit
-  const trace::Trace* recording = nullptr;
-  double least_s = 0;  // over the runs that were measured
-  double most_s = 0;
-};
-
 /// Simulates the middle step of a recording with its own kernel times and the host of a model.
 [[nodiscard]] Result<StepFigures> ReplayRecording(const trace::Trace& recording,
                                                   const workload::HostModel& host);
 
-/// Finds what the profiler adds to an event, in nanoseconds: the value with which the recorded
-/// steps come closest to the measured ones, by the sum of squared logarithms of their ratios.
-/// Recordings in `without` are used neither for the model nor for the comparison.
-[[nodiscard]] Result<double> CalibrateProfilerCost(const workload::HostFit& fit,
-                                                   std::span<const MeasuredRecording> measured,
-                                                   const std::vector<std::size_t>& without);
+/// What the profiler took for each event of each recording, in nanoseconds, by the steps of its
+/// model that were measured without it. Recordings whose GPU hides the host, or without measured
+/// steps, get the median of the others.
+[[nodiscard]] Result<std::vector<double>> ProfilerCosts(
+    std::span<const trace::Trace* const> recordings, std::span<const std::vector<double>> steps_ms);
 
 }  // namespace orrery::simulate

@@ -70,6 +70,17 @@ TEST(ReplayCalibrationTest, StepsDoWhereTheIssueTimeWasNotMeasured) {
   EXPECT_NEAR(found->replayed_ms, 0.8, 0.002);
 }
 
+// Steps of a run take 0.8 ms, so the host issues one in no more: 0.9 ms behind a synchronisation
+// is not what a run has.
+TEST(ReplayCalibrationTest, StepsOfARunBoundTheTimeToIssueOne) {
+  const auto found =
+      CalibrateReplay(Recording(100), {.step_ms = {0.8, 0.8}, .issue_ms = {0.9, 0.95}});
+
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->source, ProfilerCostSource::kStep);
+  EXPECT_NEAR(found->replayed_ms, 0.8, 0.002);
+}
+
 // Kernels of 50 µs: 5 ms a step, whatever the host costs.
 TEST(ReplayCalibrationTest, StepThatTheGpuBindsTellsNothingAboutTheHost) {
   const Trace recording = Recording(50'000);
@@ -96,14 +107,16 @@ struct MeasuredModel {
   std::string name;
   double least_ms = 0;
   double most_ms = 0;
+  double tolerance = 0;
 };
 
-// The cost of an event is the shared one, which all six models took part in fitting. Four of them
-// are here: with it gpt2-small-b4 comes out at 37.5 ms against 24.8–29.8 and bert-large-b16 at 71.6
-// against 60.1–65.3, because their recordings hold 5.0 and 3.7 µs an event in place of 2.85.
+// The cost of an event is the shared one, 4.2 µs: the median of many recordings, whose own are
+// between 2.2 and 8.5 µs. It does not matter where the GPU binds the step; where the host does, the
+// replay of a recording whose own cost is not known is a quarter off (own costs of these: 5.0, 2.8,
+// 2.8 and 3.7 µs).
 class SharedCostTest : public testing::TestWithParam<MeasuredModel> {};
 
-TEST_P(SharedCostTest, ReplayIsWithinTwoPercentOfTheMeasuredSteps) {
+TEST_P(SharedCostTest, ReplayIsNearTheMeasuredSteps) {
   const std::string path = ORRERY_SHARED "/traces/h200/" + GetParam().name + ".kineto.json.gz";
   if (!std::filesystem::exists(path)) {
     GTEST_SKIP() << "the recording is not here: " << path;
@@ -115,15 +128,17 @@ TEST_P(SharedCostTest, ReplayIsWithinTwoPercentOfTheMeasuredSteps) {
   const StepFigures replayed = ReplayStep(recording, shared);
 
   EXPECT_EQ(shared.source, ProfilerCostSource::kShared);
-  EXPECT_GT(Milliseconds(replayed.step_ps), 0.98 * GetParam().least_ms);
-  EXPECT_LT(Milliseconds(replayed.step_ps), 1.02 * GetParam().most_ms);
+  EXPECT_GT(Milliseconds(replayed.step_ps), (1 - GetParam().tolerance) * GetParam().least_ms);
+  EXPECT_LT(Milliseconds(replayed.step_ps), (1 + GetParam().tolerance) * GetParam().most_ms);
 }
 
 INSTANTIATE_TEST_SUITE_P(H200, SharedCostTest,
-                         testing::Values(MeasuredModel{"resnet50-b64", 27.87, 28.40},
-                                         MeasuredModel{"dlrm-b2048", 15.99, 16.79},
-                                         MeasuredModel{"gpt2-xl-b8", 258.99, 262.45},
-                                         MeasuredModel{"llama-1b-s2048-b4", 166.78, 167.61}),
+                         testing::Values(MeasuredModel{"gpt2-xl-b8", 258.99, 262.45, 0.02},
+                                         MeasuredModel{"llama-1b-s2048-b4", 166.78, 167.61, 0.02},
+                                         MeasuredModel{"gpt2-small-b4", 24.78, 29.79, 0.25},
+                                         MeasuredModel{"resnet50-b64", 27.87, 28.40, 0.25},
+                                         MeasuredModel{"dlrm-b2048", 15.99, 16.79, 0.25},
+                                         MeasuredModel{"bert-large-b16", 60.13, 65.29, 0.25}),
                          [](const auto& model) {
                            std::string name = model.param.name;
                            std::erase(name, '-');

@@ -179,7 +179,7 @@ TEST(SimulationTest, TheBreakdownSumsToTheStep) {
   for (const NamedPlan& named : Plans()) {
     const auto simulation = Simulate(JobOf(named), costs);
     ASSERT_TRUE(simulation.has_value()) << named.name << ": " << simulation.error().message();
-    const Breakdown breakdown = BreakdownOf(simulation->rank_classes, simulation->timeline);
+    const Breakdown breakdown = BreakdownOf(simulation->rank_classes, simulation->timeline, 0);
     std::int64_t sum = 0;
     for (const TimeShare& share : breakdown.shares) {
       sum += share.ps;

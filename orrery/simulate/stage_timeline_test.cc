@@ -85,7 +85,7 @@ TEST_F(StageTimelineTest, KernelsOfAPassAreOneSlice) {
 }
 
 TEST_F(StageTimelineTest, DimensionsAreAddedUp) {
-  const Breakdown breakdown = BreakdownOf(rank_classes_, simulated_);
+  const Breakdown breakdown = BreakdownOf(rank_classes_, simulated_, 0);
 
   EXPECT_THAT(
       DimensionTotals(rank_classes_, simulated_, breakdown),
@@ -125,7 +125,7 @@ RC_GTEST_PROP(StageTimelineProperty, SlicesAreTheBreakdownAlongTime, (const Rand
   const RankClasses rank_classes = Fold(ensemble, IslandLinkClass(4));
   PlainTimes times(4);
   const Timeline simulated = *Simulate(rank_classes, times);
-  const Breakdown breakdown = BreakdownOf(rank_classes, simulated);
+  const Breakdown breakdown = BreakdownOf(rank_classes, simulated, 0);
   std::int64_t now_ps = 0;
   std::int64_t compute_ps = 0;
   for (const TimeSlice& slice : SlicesOf(rank_classes, simulated, breakdown.rank_class)) {

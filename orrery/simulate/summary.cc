@@ -15,7 +15,6 @@
 namespace orrery::simulate {
 namespace {
 
-using workload::AttentionKernel;
 using workload::Job;
 using workload::Recompute;
 using workload::TokenBatch;
@@ -67,39 +66,40 @@ double ExecutedFlopsOf(const Job& job) {
   if (model == nullptr) {
     return workload::ModelFlops(job.model, BatchOf(job));
   }
-  const bool is_flash = job.framework.attention != AttentionKernel::kMaterialised;
   return workload::ExecutedFlops(*model, BatchOf(job),
                                  {.recompute = job.plan.recompute,
                                   .recomputed_share = RecomputedShare(job, *model),
                                   .parts = job.plan.recompute_parts,
-                                  .skips_masked = is_flash,
-                                  .rebuilds_scores = is_flash});
+                                  .skips_masked = false,
+                                  .rebuilds_scores = false});
 }
 
-// The slowest rank of each program that has one; of several the lowest.
-std::vector<StageSummary> StagesOf(const RankClasses& rank_classes) {
+std::vector<StageSummary> StagesOf(const RankClasses& rank_classes,
+                                   const std::vector<Breakdown>& breakdowns) {
   std::vector<StageSummary> stages;
-  for (workload::ProgramId program = 0; program < rank_classes.programs.size(); ++program) {
-    std::optional<RankClassId> chosen;
+  for (const Breakdown& breakdown : breakdowns) {
+    const RankClass& slowest = rank_classes.classes[breakdown.rank_class];
     std::uint32_t ranks = 0;
-    for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-      if (rank_classes.classes[rank_class].program != program) {
-        continue;
-      }
-      ranks += rank_classes.classes[rank_class].multiplicity;
-      if (!chosen ||
-          rank_classes.classes[rank_class].slowness > rank_classes.classes[*chosen].slowness) {
-        chosen = rank_class;
-      }
+    for (const RankClass& rank_class : rank_classes.classes) {
+      ranks += rank_class.program == slowest.program ? rank_class.multiplicity : 0;
     }
-    if (chosen) {
-      stages.push_back({.rank_class = *chosen,
-                        .rank = rank_classes.classes[*chosen].rank,
-                        .ranks = ranks,
-                        .memory = {}});
-    }
+    stages.push_back({.rank_class = breakdown.rank_class,
+                      .rank = slowest.rank,
+                      .ranks = ranks,
+                      .memory = {},
+                      .busy_ps = BusyPs(breakdown)});
   }
   return stages;
+}
+
+// Of the slowest class of each program.
+std::vector<Breakdown> BreakdownsOf(const RankClasses& rank_classes, const Timeline& timeline) {
+  const std::vector<RankClassId> slowest = SlowestOfPrograms(rank_classes, timeline);
+  std::vector<Breakdown> breakdowns(slowest.size());
+  ParallelFor(slowest.size(), 0, [&](std::size_t i) {
+    breakdowns[i] = BreakdownOf(rank_classes, timeline, slowest[i]);
+  });
+  return breakdowns;
 }
 
 // Where several programs are of one stage, and no GPU tells them apart, a rank does.
@@ -144,21 +144,12 @@ void AddMemory(const SimulatedStep& simulated, StepSummary& summary) {
 void FinishStages(const SimulatedStep& simulated, StepSummary& summary) {
   if (summary.has_pipeline && simulated.rank_classes->ensemble->knows_stages) {
     const RankClasses& rank_classes = *simulated.rank_classes;
-    ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
-      StageSummary& stage = summary.stages[i];
+    for (StageSummary& stage : summary.stages) {
       stage.stage = rank_classes.ensemble->StageOf(rank_classes.classes[stage.rank_class].program);
-      stage.busy_ps = BusyPs(BreakdownOf(rank_classes, *simulated.timeline, stage.rank_class));
-    });
+    }
   }
   std::ranges::stable_sort(summary.stages, {}, &StageSummary::stage);
   NameStages(summary.ranks, summary.stages);
-}
-
-constexpr std::string_view kPipeline = "pp";
-
-bool IsOwnWork(const TimeShare& share) {
-  return share.kind == TimeKind::kCompute || share.kind == TimeKind::kOptimizer ||
-         (share.kind == TimeKind::kTransfer && share.what != kPipeline);
 }
 
 }  // namespace
@@ -195,9 +186,9 @@ Utilisation ModelUtilisation(const Job& job, std::int64_t step_ps) {
 Utilisation HardwareUtilisation(const Job& job, std::int64_t step_ps) {
   const bool is_transformer = job.model.transformer() != nullptr;
   return UtilisationOf(job, step_ps, ExecutedFlopsOf(job),
-                       is_transformer ? "products that kernels execute, with what is recomputed "
-                                        "and without masked scores that they leave out"
-                                      : "products that kernels execute");
+                       is_transformer
+                           ? "the products of MFU, routers of experts, and what is recomputed"
+                           : "products that kernels execute");
 }
 
 std::string StageSummary::Label() const {
@@ -229,11 +220,12 @@ StepSummary Summarize(const SimulatedStep& simulated) {
   summary.events = timeline.num_events;
   summary.ranks = static_cast<std::uint32_t>(rank_classes.class_of_rank.size());
   summary.rank_classes = static_cast<std::uint32_t>(rank_classes.classes.size());
-  summary.breakdown = BreakdownOf(rank_classes, timeline);
+  std::vector<Breakdown> breakdowns = BreakdownsOf(rank_classes, timeline);
+  summary.stages = StagesOf(rank_classes, breakdowns);
+  summary.breakdown = std::move(*std::ranges::max_element(breakdowns, {}, BusyPs));
   summary.slowest_rank = rank_classes.classes[summary.breakdown.rank_class].rank;
   summary.dimensions = DimensionTotals(rank_classes, timeline, summary.breakdown);
   summary.delayed = DelayTotalsOf(timeline, summary.breakdown.rank_class);
-  summary.stages = StagesOf(rank_classes);
   summary.has_pipeline = HasPipeline(rank_classes);
   if (simulated.job != nullptr) {
     AddMemory(simulated, summary);
@@ -256,14 +248,6 @@ void SetMemory(const RankClasses& rank_classes, std::span<const StageMemory> mem
   if (const StageSummary* const fullest = summary.Fullest()) {
     summary.memory_size_bytes = fullest->memory.usable_bytes;
   }
-}
-
-std::int64_t BusyPs(const Breakdown& breakdown) {
-  std::int64_t busy_ps = 0;
-  for (const TimeShare& share : breakdown.shares) {
-    busy_ps += IsOwnWork(share) ? share.ps : 0;
-  }
-  return busy_ps;
 }
 
 std::optional<BindingStage> BindingStageOf(const StepSummary& summary) {

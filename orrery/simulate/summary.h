@@ -41,8 +41,8 @@ struct Utilisation {
 /// (MFU).
 [[nodiscard]] Utilisation ModelUtilisation(const workload::Job& job, std::int64_t step_ps);
 
-/// What kernels execute: recomputation counts, and masked scores that a kernel leaves out do not
-/// (HFU). It may be below the model's.
+/// The same count and what is recomputed (HFU): never below the model's. What a flash kernel leaves
+/// out of the masked half, or rebuilds on the chip, changes neither.
 [[nodiscard]] Utilisation HardwareUtilisation(const workload::Job& job, std::int64_t step_ps);
 
 /// A step that was simulated, and the job that it belongs to. Programs of other tools have no job.
@@ -62,7 +62,7 @@ struct StageSummary {
   StageMemory memory;        // of programs of other tools: nothing
   std::string gpu = {};      // where ranks of the job have different ones
   std::string name = {};     // "stage 0"; "rank 0 of 64" without a pipeline
-  std::int64_t busy_ps = 0;  // BusyPs of a stage
+  std::int64_t busy_ps = 0;  // BusyPs of that rank
 
   /// "stage 0", or "stage 0, A100-80GB" where GPUs differ.
   [[nodiscard]] std::string Label() const;
@@ -85,8 +85,8 @@ struct StepSummary {
   std::int64_t events = 0;  // of rank classes; what is folded is not counted again
   std::uint32_t ranks = 0;
   std::uint32_t rank_classes = 0;
-  workload::Rank slowest_rank = 0;
-  Breakdown breakdown;  // of that rank
+  workload::Rank slowest_rank = 0;  // with most work of its own (BusyPs): the others wait for it
+  Breakdown breakdown;              // of that rank
   std::vector<DimensionTotal> dimensions;
   DelayTotals delayed;  // of that rank
   bool has_pipeline = false;
@@ -109,10 +109,6 @@ struct StepSummary {
 void SetMemory(const RankClasses& rank_classes, std::span<const StageMemory> memory_of_program,
                StepSummary& summary);
 
-/// The time of kernels and of exposed communication inside a stage, without messages between
-/// stages and without waiting.
-[[nodiscard]] std::int64_t BusyPs(const Breakdown& breakdown);
-
 /// The slowest stage of a pipeline, which bounds the step.
 struct BindingStage {
   std::string label;
@@ -128,8 +124,14 @@ struct BindingStage {
 /// two of them.
 [[nodiscard]] std::optional<BindingStage> BindingStageOf(const StepSummary& summary);
 
-/// Says in one sentence what the step waits for most, and what would help. A job that does not fit
-/// into memory has no other bottleneck.
-[[nodiscard]] std::string BottleneckSentence(const StepSummary& summary);
+/// What a step loses to one thing: its time on the slowest rank, as the breakdown has it. Waiting
+/// for late ranks and moving data are two things.
+using Loss = TimeShare;
+
+/// All but compute, the largest first.
+[[nodiscard]] std::vector<Loss> LossesOf(const Breakdown& breakdown);
+
+/// At least 3 % of the step.
+[[nodiscard]] bool IsWorthAWord(std::int64_t ps, std::int64_t step_ps);
 
 }  // namespace orrery::simulate

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/simulate/advice.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/workload/model/model.h"
 
@@ -27,19 +28,26 @@ TEST(BottleneckTest, ComputeAndTheLargestLoss) {
                                           {TimeKind::kBubble, "", 17},
                                           {TimeKind::kWait, "tp", 5}})),
             "Compute, 70 % of the step (GEMMs 60 %); the largest loss is the pipeline's bubble, "
-            "17 %: more micro-batches or more chunks a device would shrink it.");
+            "17 %.");
   EXPECT_EQ(BottleneckSentence(
                 SummaryOf({{TimeKind::kCompute, "products", 99}, {TimeKind::kOptimizer, "", 1}})),
             "Compute, 99 % of the step (GEMMs 99 %); nothing else takes more than a few percent.");
 }
 
-// Moving and waiting of one dimension are one loss: 30 + 25 is more than 45.
 TEST(BottleneckTest, WhatIsLongerThanComputeComesFirst) {
   EXPECT_EQ(BottleneckSentence(SummaryOf({{TimeKind::kCompute, "products", 45},
-                                          {TimeKind::kTransfer, "ep", 30},
-                                          {TimeKind::kWait, "ep", 25}})),
-            "Mostly exposed ep communication, 55 % of the step; a smaller ep or experts that "
-            "overlap with their dispatch would shrink it.");
+                                          {TimeKind::kTransfer, "ep", 50},
+                                          {TimeKind::kWait, "ep", 5}})),
+            "Mostly exposed ep communication, 50 % of the step.");
+}
+
+// The norm of gradients moves 4 bytes: 30 of the 31 are waiting for ranks that come late.
+TEST(BottleneckTest, WaitingForLateRanksIsNotCommunication) {
+  EXPECT_EQ(BottleneckSentence(SummaryOf({{TimeKind::kCompute, "products", 69},
+                                          {TimeKind::kTransfer, "all", 1},
+                                          {TimeKind::kWait, "all", 30}})),
+            "Compute, 69 % of the step (GEMMs 69 %); the largest loss is waiting for all ranks at "
+            "the end, 30 %.");
 }
 
 TEST(BottleneckTest, MemoryBeforeAll) {

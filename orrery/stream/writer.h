@@ -157,6 +157,12 @@ class StreamFile {
     return true;
   }
 
+  /// Takes away what a failed Write left behind the first `bytes`; where that fails, readers
+  /// recognise the torn tail.
+  void CutTo(std::uint64_t bytes) noexcept {
+    static_cast<void>(::ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0);
+  }
+
   void Close() noexcept {
     if (descriptor_ >= 0) {
       ::close(std::exchange(descriptor_, -1));

@@ -168,7 +168,7 @@ bool ExternalIdsNameOperators(const Trace& trace) {
   for (RowId row = 0; row < trace.runtime_calls.size(); ++row) {
     count(trace.runtime_calls.external_id[row], trace.runtime_calls.correlation[row]);
   }
-  return different > equal;
+  return equal == 0 || different > equal;
 }
 
 // The call that launched an activity: among calls with its correlation the outermost; where the id
@@ -293,7 +293,10 @@ void LinkLaunches(Trace& trace) {
       activities.host_op[row] = op_by_id.First(activities.external_id[row]);
     }
   }
-  trace.problems.Note("GPU activity without a launch in the recording", without_launch);
+  // A recording of GPU work alone has lost no launch.
+  if (!trace.runtime_calls.empty()) {
+    trace.problems.Note("GPU activity without a launch in the recording", without_launch);
+  }
   trace.problems.Note("GPU activity that begins before its launch", before_launch);
   trace.problems.Note("correlation id used again", finder.CountReused());
   if (!activities.empty()) {

@@ -132,12 +132,23 @@ TEST(FinishTest, AKernelBeforeItsLaunchKeepsItsTimesAndIsCounted) {
 
 TEST(FinishTest, KernelsWithoutALaunchAreKeptAndCounted) {
   Trace trace;
+  trace.tracks.Append({});
+  trace.runtime_calls.Append({.begin_ns = 10, .duration_ns = 5, .track = 0, .correlation = 6});
   trace.activities.Append({.begin_ns = 30, .duration_ns = 1, .correlation = 7});
 
   FinishTrace(trace);
 
   EXPECT_EQ(trace.activities.size(), 1U);
   EXPECT_EQ(CountOf(trace, "GPU activity without a launch in the recording"), 1);
+}
+
+TEST(FinishTest, ARecordingOfGpuWorkAloneLacksNoLaunch) {
+  Trace trace;
+  trace.activities.Append({.begin_ns = 30, .duration_ns = 1, .correlation = 7});
+
+  FinishTrace(trace);
+
+  EXPECT_TRUE(trace.problems.all().empty());
 }
 
 // The external id of the call (3) is the operator's, not its correlation (7): it wins over time.

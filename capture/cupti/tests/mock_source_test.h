@@ -22,6 +22,11 @@ class MockSource : public ActivitySource {
     return why_not;
   }
 
+  void Select(bool work, bool calls) override {
+    has_work = work;
+    has_calls = calls;
+  }
+
   /// What is told at the next flush.
   void Tell(Show show) {
     const std::lock_guard lock(mutex_);
@@ -62,6 +67,8 @@ class MockSource : public ActivitySource {
   std::string why_not;
   std::uint64_t num_dropped = 0;
   bool is_readable = true;
+  bool has_work = true;
+  bool has_calls = true;
 
  private:
   std::mutex mutex_;

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 _CAPTURE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_CAPTURE))
@@ -84,6 +85,7 @@ ok       counters           for all users
 ok       nccl               /usr/lib64/libnccl.so.2
 ok       nsys               2025.3.2.474 at /bin/nsys
 ok       compute-sanitizer  2025.3.1.0 at /bin/compute-sanitizer
+ok       build folder       in the user's cache
 ok       g++                /bin/g++
 ok       cupti.h            /usr/local/cuda/include/cupti.h
 ok       sanitizer library  /usr/local/cuda/compute-sanitizer/libsanitizer-public.so
@@ -129,6 +131,7 @@ missing  nsys               not in $PATH
 missing  compute-sanitizer  not in $PATH
                             why:  checks changes of our own kernels; no measurement needs it
                             fix:  install the CUDA toolkit, or put its bin folder into $PATH
+ok       build folder       in the user's cache
 missing  g++                not in $PATH
                             why:  capture builds its libraries with it, on the machine
                             fix:  install g++ 12 or newer (package g++)
@@ -206,6 +209,12 @@ does not work  capture --accesses (lacks gpu, nvcc, g++, sanitizer library)""")
         other = findings.other_tool(fake.machine(variables={"CUDA_INJECTION64_PATH": "/x/libother.so"}))
         self.assertEqual((other.state, other.found), ("limited", "CUDA_INJECTION64_PATH=/x/libother.so"))
 
+    def test_a_user_who_can_write_nowhere_cannot_capture(self):
+        with unittest.mock.patch("building._is_writable", lambda place: False):
+            found = findings.build_folder(FakeMachine(self).full().machine())
+        self.assertEqual((found.state, found.name), ("missing", "build folder"))
+        self.assertIn("set XDG_CACHE_HOME", found.fix)
+
     def test_a_sandbox_stops_accesses(self):
         fake = FakeMachine(self).full()
         fake.file("proc/version", "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n")
@@ -228,7 +237,7 @@ does not work  capture --accesses (lacks gpu, nvcc, g++, sanitizer library)""")
                                 "--json"], capture_output=True, text=True, check=False)
         found = json.loads(ended.stdout)
         self.assertEqual(ended.returncode, found["status"])
-        self.assertEqual(len(found["findings"]), 14)
+        self.assertEqual(len(found["findings"]), 15)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class SamplingTest(unittest.TestCase):
         texts = [sampling.sample_of_kind(1, 0, kind).text for kind in ("gemm", "conv", "fill")]
         self.assertEqual(texts, [
             "gemm m=72 n=8192 k=1792 layout=nt bias=1 fp32",
-            "conv b=16 c=224 oc=128 h=16 w=16 kh=3 kw=3 pad=1 pass=wgrad fp32",
+            "conv b=40 c=448 oc=448 h=16 w=16 kh=1 kw=1 pass=dgrad fp32",
             "fill n=8388608 fp32"])
 
     def test_shares_of_the_rows_are_those_wanted(self):
@@ -55,7 +55,7 @@ class SamplingTest(unittest.TestCase):
         for kind, (share, _) in sampling.SAMPLERS.items():
             # Three standard deviations of 10,000 draws are 1.5 points at most.
             self.assertAlmostEqual(counts[kind] / 10000, share / total, delta=0.015, msg=kind)
-            self.assertGreater(counts[kind], 0, msg=kind)
+            self.assertEqual(counts[kind] > 0, share > 0, msg=kind)
 
     def test_other_shares_draw_their_kinds_alone(self):
         drawn = itertools.islice(sampling.sequence(1, shares={"conv": 3, "topk": 1}), 4000)
@@ -63,6 +63,21 @@ class SamplingTest(unittest.TestCase):
         self.assertEqual(set(counts), {"conv", "topk"})
         # Three standard deviations of 4,000 draws of three in four: 82.
         self.assertAlmostEqual(counts["conv"], 3000, delta=82)
+
+    def test_compiled_kinds_are_drawn_where_asked_for(self):
+        drawn = list(itertools.islice(sampling.sequence(1, shares={"triton": 1, "flex": 1}), 400))
+        self.assertEqual({sample.operator.kind for sample in drawn}, {"triton", "attention"})
+        for sample in drawn:
+            if sample.operator.kind == "triton":  # each tensor of full size once, at least one
+                o = sample.operator
+                self.assertGreaterEqual(o["bytes"], o.element_bytes * o["rows"] * o["cols"])
+                self.assertEqual(o["fn"] == "persistent", "form" in sample.detail and o["cols"] <= 1024)
+            else:
+                self.assertEqual(sample.operator["backend"], "flex")
+
+    def test_convolutions_are_drawn_by_single_passes(self):
+        drawn = itertools.islice(sampling.sequence(1, {"conv", "conv1d"}), 2000)
+        self.assertEqual({sample.operator["pass"] for sample in drawn}, {"fwd", "dgrad", "wgrad"})
 
     def test_only_wanted_kinds_and_types_are_drawn(self):
         chosen = itertools.islice(sampling.sequence(1, {"gemm", "conv"}, {"fp32"}), 50)
@@ -81,7 +96,7 @@ class SamplingTest(unittest.TestCase):
     def test_the_smoke_run_has_few_small_operators_of_every_kind(self):
         groups = sampling.smoke_plan(1)
         kinds = {chosen[0].operator.kind for chosen in groups.values()}
-        self.assertEqual(kinds, set(sampling.SAMPLERS))
+        self.assertEqual(kinds | {"flex"}, set(sampling.SAMPLERS))
         self.assertLessEqual(max(len(chosen) for chosen in groups.values()), 3)
 
 

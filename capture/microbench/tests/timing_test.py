@@ -49,6 +49,12 @@ class SeparatorsTest(unittest.TestCase):
         activities = recording("f", "|", "|", "a:2", "|")
         self.assertEqual(separators.by_call(separators.cut(activities, "|", 3), [(1, 1)]), [None])
 
+    def test_kernels_beside_each_other_count_once(self):
+        # 10 µs from 0, 6 µs from 8, 1 µs from 9: busy from 0 to 14.
+        segment = [separators.Activity("a", 0, 10000), separators.Activity("b", 8000, 6000),
+                   separators.Activity("c", 9000, 1000)]
+        self.assertEqual(separators.summarise([segment], []).kernel_us, 14.0)
+
     def test_spread_is_the_interquartile_range_over_the_median(self):
         # 8 9 10 11 12: quartiles 9 and 11, median 10.
         cold = [recording(f"k:{us}") for us in (12, 8, 10, 11, 9)]

@@ -44,6 +44,11 @@ Recorder recorder;
 constexpr int kOperators = 1;
 constexpr int kStacks = 2;
 
+// What orrery_torch_collect is asked for.
+constexpr int kMemoryPart = 4;
+constexpr int kOperatorsPart = 8;
+
+std::atomic<bool> has_memory{true};
 bool has_operators = false;
 bool has_stacks = false;
 PythonStack python;
@@ -115,6 +120,9 @@ void Freed(int level, int phase, const TraceEntry& entry) {
 }
 
 void OnAllocatorEvent(const TraceEntry& entry) {
+  if (!has_memory.load(std::memory_order_relaxed)) {
+    return;
+  }
   switch (entry.action_) {
     case TraceEntry::ALLOC:
       return Allocated(kTensor, entry);
@@ -202,6 +210,24 @@ void OnOperatorEnd(const at::RecordFunction&, at::ObserverContext* context) {
   }
 }
 
+/// Sets or takes off the callbacks of operators.
+void ListenToOperators(bool is_on) {
+  static at::CallbackHandle handle = 0;
+  static bool is_set = false;
+  if (is_on == is_set) {
+    return;
+  }
+  is_set = is_on;
+  if (!is_on) {
+    at::removeCallback(handle);
+    return;
+  }
+  handle = at::addGlobalCallback(
+      at::RecordFunctionCallback(OnOperatorBegin, OnOperatorEnd)
+          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+                   at::RecordScope::USER_SCOPE}));
+}
+
 bool FindAll(void* library) {
   return Find(library, "orrery_memory_allocated", recorder.allocated) &&
          Find(library, "orrery_memory_freed", recorder.freed) &&
@@ -231,14 +257,17 @@ extern "C" __attribute__((visibility("default"))) const char* orrery_torch_attac
     has_operators = (wanted & kOperators) != 0;
     has_stacks = (wanted & kStacks) != 0 &&
                  Find(loaded, "orrery_python_stack", recorder.python_stack) && python.Find();
-    if (has_operators || has_stacks) {
-      at::addGlobalCallback(
-          at::RecordFunctionCallback(OnOperatorBegin, OnOperatorEnd)
-              .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
-                       at::RecordScope::USER_SCOPE}));
-    }
+    ListenToOperators(has_operators || has_stacks);
   } catch (const std::exception&) {
     return "this allocator of PyTorch cannot be hooked";
   }
   return nullptr;
+}
+
+/// Tells only of these parts from now on (orrery_collect in recorder_api.h): 4 memory, 8 operators.
+/// To measure what they cost; between steps, on the thread that attached. What was allocated
+/// meanwhile is not known.
+extern "C" __attribute__((visibility("default"))) void orrery_torch_collect(int parts) {
+  has_memory = (parts & kMemoryPart) != 0;
+  ListenToOperators(has_operators && (parts & kOperatorsPart) != 0);
 }

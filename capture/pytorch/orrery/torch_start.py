@@ -5,7 +5,6 @@ import os
 import pathlib
 import sys
 
-_BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
 _OPERATORS, _STACKS = 1, 2  # as torch_hooks.cc has them
 _LOST = "the recording has no tensors and no operators"
 
@@ -14,14 +13,14 @@ def _is_set(name):
     return os.environ.get(name, "0") not in ("", "0")
 
 
-def _attach(path, torch_version, build=_BUILD, loads=ctypes.CDLL):
-    """Why the hooks in C++ are not set; "" when they are."""
-    hooks = build / "liborrery-torch-hooks.so"
-    version = build / "torch-hooks-version"
-    if not hooks.exists() or not version.exists():
-        return f"make -C {build.parent} pytorch-hooks builds what is missing"
-    if version.read_text().strip() != torch_version:
-        return f"they were built for PyTorch {version.read_text().strip()}, this is {torch_version}"
+def _attach(path, torch_version, variables=os.environ, loads=ctypes.CDLL):
+    """Why the hooks in C++ are not set; "" when they are. They are built for one version, which their folder names."""
+    hooks = variables.get("ORRERY_CAPTURE_HOOKS", "")
+    built_for = pathlib.Path(hooks).parent.name.removeprefix("torch-")
+    if not hooks:
+        return "they were not built: `orrery capture` found no PyTorch in the Python it was started with"
+    if built_for != torch_version:
+        return f"they were built for PyTorch {built_for}, this is {torch_version}: start capture with this Python"
     try:
         library = loads(str(hooks))
     except OSError as error:

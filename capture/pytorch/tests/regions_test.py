@@ -190,13 +190,10 @@ class TorchStart(unittest.TestCase):
     def test_hooks_of_another_pytorch_are_not_loaded(self):
         _package()
         from orrery import torch_start
-        with tempfile.TemporaryDirectory() as folder:
-            build = pathlib.Path(folder)
-            self.assertIn("pytorch-hooks", torch_start._attach("/p", "2.11.0", build))
-            (build / "liborrery-torch-hooks.so").write_text("")
-            (build / "torch-hooks-version").write_text("2.10.0\n")
-            why = torch_start._attach("/p", "2.11.0", build, lambda path: self.fail("loaded"))
-            self.assertEqual(why, "they were built for PyTorch 2.10.0, this is 2.11.0")
+        self.assertIn("found no PyTorch", torch_start._attach("/p", "2.11.0", {}))
+        hooks = {"ORRERY_CAPTURE_HOOKS": "/cache/torch-2.10.0/liborrery-torch-hooks.so"}
+        why = torch_start._attach("/p", "2.11.0", hooks, lambda path: self.fail("loaded"))
+        self.assertIn("they were built for PyTorch 2.10.0, this is 2.11.0", why)
 
 
 class Startup(unittest.TestCase):

@@ -48,6 +48,18 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.run_script("raise SystemExit(0)\n"), ["said  held ddp"])
 
 
+class Torchrun(unittest.TestCase):
+    def test_what_is_typed_to_train_names_the_script_and_the_size_of_the_job(self):
+        for line, expected in (
+                ("train.py --lr 1", (["train.py", "--lr", "1"], None)),
+                ("python3 train.py --lr 1", (["train.py", "--lr", "1"], None)),
+                ("torchrun --nproc-per-node 8 train.py --nnodes 3", (["train.py", "--nnodes", "3"], 8)),
+                ("torchrun --standalone --nnodes=1:4 --nproc_per_node=2 --master-port 29500 train.py", (["train.py"], 8)),
+                ("python -m torch.distributed.run --nproc-per-node 2 train.py", (["train.py"], 2)),
+                ("torchrun --nproc-per-node gpu train.py", (["train.py"], None)), ("torchrun", ([], 1))):
+            self.assertEqual(command_line.from_torchrun(line.split()), expected, line)
+
+
 class Ranks(unittest.TestCase):
     def test_the_first_played_rank_of_a_script_stands_for_all_that_are_not(self):
         self.assertEqual(step_file.stands_for([17, 0], 64, plans.ranks_to_text), [(0, "0-16,18-63"), (17, "17")])

@@ -59,7 +59,7 @@ def split(words):
 
 def add_options(parser):
     parser.usage = ("orrery-capture trace MODEL [OPTION]...\n"
-                    "       orrery-capture trace --world N [--rank R,R] -- SCRIPT.py [WORD]...")
+                    "       orrery-capture trace [--world N] [--rank R,R] -- [torchrun ...] SCRIPT.py [WORD]...")
     parser.add_argument("model", nargs="?", metavar="MODEL",
                         help="a built-in name (--list), torchvision:NAME, or a config.json of "
                              "Transformers")
@@ -133,8 +133,34 @@ def _listed(found):
             f"{'autocast-' if defaults.autocast else ''}{defaults.precision}")
 
 
+_TORCHRUN_FLAGS = ("--standalone", "--no-python", "--run-path")
+
+
+def from_torchrun(words):
+    """(script and its words, ranks of the job or None) of what is typed to train: `torchrun --nproc-per-node 8 train.py`,
+    `python3 train.py` or the script itself."""
+    name, rest = os.path.basename(words[0]), list(words[1:])
+    if name.startswith("python") and rest and rest[0].endswith(".py"):
+        return rest, None
+    if name.startswith("python") and rest[:2] == ["-m", "torch.distributed.run"]:
+        name, rest = "torchrun", rest[2:]
+    if name != "torchrun":
+        return list(words), None
+    counts = {"nnodes": "1", "nproc-per-node": "1"}
+    while rest and rest[0].startswith("-"):
+        option, is_joined, value = rest.pop(0).partition("=")
+        if option not in _TORCHRUN_FLAGS:
+            value = value if is_joined or not rest else rest.pop(0)
+            counts[option.lstrip("-").replace("_", "-")] = value
+    numbers = [counts[name].split(":")[-1] for name in ("nnodes", "nproc-per-node")]
+    return rest, int(numbers[0]) * int(numbers[1]) if all(number.isdigit() for number in numbers) else None
+
+
 def _script(options, ranks):
-    world = options.world or 1
+    options.script, of_torchrun = from_torchrun(options.script)
+    if not options.script:
+        return _fail("torchrun is not told what to run: `orrery trace -- torchrun --nproc-per-node 8 train.py`")
+    world = options.world or of_torchrun or 1
     ranks = ranks or [0]
     if any(rank >= world for rank in ranks):
         return _fail(f"there is no rank {max(ranks)} in a world of {world}: say --world")

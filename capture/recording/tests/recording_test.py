@@ -3,10 +3,14 @@
 
 import argparse
 import contextlib
+import errno
 import io
 import json
+import os
 import pathlib
 import re
+import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -16,6 +20,8 @@ sys.path.insert(0, str(_CAPTURE))
 sys.dont_write_bytecode = True
 
 import orrs_reader  # noqa: E402
+import building  # noqa: E402
+from microbench import ceilings  # noqa: E402
 from recording import command_line, environment, result  # noqa: E402
 
 _TABLE = (_CAPTURE.parent / "docs" / "formats" / "orrs.md")
@@ -57,8 +63,10 @@ class Folder(unittest.TestCase):
 
 class Environment(Folder):
     def test_the_driver_is_told_of_the_library_and_python_of_the_startup_folder(self):
-        found = environment.environment(_options("--out", "a b.orrs"), {"PYTHONPATH": "/mine", "HOME": "/h"})
-        self.assertEqual(pathlib.Path(found["CUDA_INJECTION64_PATH"]).name, "liborrery-cupti.so")
+        found = environment.environment(_options("--out", "a b.orrs"), {"PYTHONPATH": "/mine", "HOME": "/h"}, pathlib.Path("/b"),
+                                        pathlib.Path("/b/torch-2.11.0/hooks.so"))
+        self.assertEqual(found["CUDA_INJECTION64_PATH"], "/b/liborrery-cupti.so")
+        self.assertEqual(found["ORRERY_CAPTURE_HOOKS"], "/b/torch-2.11.0/hooks.so")
         self.assertEqual(found["PYTHONPATH"].split(":")[1], "/mine")
         self.assertEqual(found["ORRERY_CAPTURE_OUT"], str(pathlib.Path("a b.orrs").absolute()))
         self.assertEqual(found["HOME"], "/h")
@@ -68,7 +76,8 @@ class Environment(Folder):
         words = ("--accesses", "--analysis", "cpu", "--pages", "65536", "--kernel-name", "layer norm",
                  "--launch-skip", "0", "--launch-count", "3", "--block-period", "4", "--access-records", "add",
                  "--stacks")
-        found = environment.environment(_options(*words), {"ORRERY_CAPTURE_API": "1", "ORRERY_CAPTURE_SHARDS": "8"})
+        found = environment.environment(_options(*words), {"ORRERY_CAPTURE_API": "1", "ORRERY_CAPTURE_SHARDS": "8"},
+                                        pathlib.Path("/b"))
         self.assertEqual(pathlib.Path(found["CUDA_INJECTION64_PATH"]).name, "liborrery-sanitizer.so")
         self.assertNotIn("ORRERY_CAPTURE_API", found)
         self.assertEqual({name[len("ORRERY_CAPTURE_"):]: text for name, text in found.items()
@@ -83,17 +92,17 @@ class Words(Folder):
         seen = self.folder / "seen"
         script = [sys.executable, "-c", "import sys; open(sys.argv[1], 'w').write(repr(sys.argv[2:]))", str(seen),
                   "two words", "a \"quote\"", "--out", "", "$HOME"]
-        status = command_line.record(_options("--out", str(self.folder / "r.orrs"), script=script))
+        status = command_line.record(_options("--out", str(self.folder / "r.orrs"), script=script), None)
         self.assertEqual(status, 0)
         self.assertEqual(seen.read_text(), repr(["two words", "a \"quote\"", "--out", "", "$HOME"]))
 
     def test_the_programs_own_status_comes_back(self):
-        self.assertEqual(command_line.record(_options(script=[sys.executable, "-c", "raise SystemExit(5)"])), 5)
-        self.assertEqual(command_line.record(_options(script=["sh", "-c", "kill -9 $$"])), 137)
+        self.assertEqual(command_line.record(_options(script=[sys.executable, "-c", "raise SystemExit(5)"]), None), 5)
+        self.assertEqual(command_line.record(_options(script=["sh", "-c", "kill -9 $$"]), None), 137)
 
     def test_a_program_that_is_not_there_is_named(self):
         with contextlib.redirect_stderr(io.StringIO()) as said:
-            self.assertEqual(command_line.record(_options(script=["no-such-program"])), 127)
+            self.assertEqual(command_line.record(_options(script=["no-such-program"]), None), 127)
         self.assertEqual(said.getvalue(), "orrery-capture: no-such-program: no such program\n")
 
     def test_what_makes_no_sense_is_refused(self):
@@ -105,20 +114,174 @@ class Words(Folder):
         self.assertIn("say what to record", command_line.refusal(_options(script=())))
 
 
-class Building(unittest.TestCase):
-    def test_what_cannot_be_built_is_said_with_the_reason(self):
-        with self.assertRaisesRegex(environment.BuildError, "cupti.h: No such file.*CUPTI of version 13"):
-            environment.build_library(_options(), lambda words: "fatal error: cupti.h: No such file")
-        self.assertIn("no tensors and operators", environment.build_hooks(["python3"], lambda words: "no torch"))
+class Signals(Folder):
+    """The launcher as a process of its own, without a GPU: its program is a shell script."""
 
-    def test_hooks_are_built_for_the_programs_own_interpreter(self):
+    def _launch(self, body):
+        launcher = ("import os, sys; sys.path.insert(0, sys.argv[1]); from recording import command_line as c; import argparse\n"
+                    "o = argparse.Namespace(script=['sh', '-c', sys.argv[2]])\n"
+                    "s = c.record(o, dict(os.environ)); print('summary', s, flush=True); sys.exit(s)")
+        program = subprocess.Popen([sys.executable, "-c", launcher, str(_CAPTURE), body], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(program.kill)
+        self.assertEqual(program.stdout.readline(), "begun\n")
+        return program
+
+    def test_a_signal_to_the_launcher_alone_reaches_the_program_and_a_summary_follows(self):
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            program = self._launch("echo begun; exec sleep 20")
+            program.send_signal(number)
+            said, errors = program.communicate(timeout=10)
+            self.assertEqual((said, errors, program.returncode), (f"summary {status}\n", "", status))
+
+    def test_a_program_that_finishes_its_work_after_an_interrupt_is_waited_for(self):
+        program = self._launch("trap 'sleep 0.5; echo saved; exit 4' INT TERM; echo begun; while :; do sleep 0.1; done")
+        program.send_signal(signal.SIGTERM)
+        self.assertEqual(program.communicate(timeout=10)[0], "saved\nsummary 4\n")
+
+
+class Building(Folder):
+    def setUp(self):
+        super().setUp()
+        self.variables = {"XDG_CACHE_HOME": str(self.folder / "cache")}
+
+    def _build(self, make, target="cupti", **more):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            place = building.build(target, make=make, variables=self.variables, **more)
+        return place, said.getvalue()
+
+    def _make(self, words):
+        folder = pathlib.Path(next(word for word in words if word.startswith("BUILD="))[6:])
+        (folder / "cupti-objects").mkdir()
+        (folder / "liborrery-cupti.so").write_text("built")
+        return ""
+
+    def test_what_cannot_be_built_is_said_with_the_reason(self):
+        def fails(*_words, **_more):
+            raise building.BuildError("fatal error: cupti.h: No such file")
+        with self.assertRaisesRegex(building.BuildError, "cupti.h: No such file.*CUPTI of version 13"):
+            environment.build_library(_options(), fails)
+        hooks, missing = environment.build_hooks(["python3"], fails, lambda python: "2.11.0")
+        self.assertIsNone(hooks)
+        self.assertIn("no tensors and operators", missing)
+
+    def test_it_is_built_once_in_the_users_cache_and_announced(self):
+        place, said = self._build(self._make)
+        self.assertTrue(place.is_relative_to(self.folder / "cache" / "orrery"))
+        self.assertEqual([path.name for path in place.iterdir()], ["liborrery-cupti.so"])
+        self.assertIn("building the recording library for this machine, once, about 30 s", said)
+        self.assertEqual(self._build(lambda words: self.fail("built again")), (place, ""))
+
+    def test_a_build_that_fails_leaves_nothing(self):
+        with self.assertRaisesRegex(building.BuildError, "no g"):
+            self._build(lambda words: "no g++")
+        self.assertEqual(list((self.folder / "cache").rglob(".cupti*")), [])
+        self._build(self._make)
+
+    def test_changed_sources_are_another_build(self):
+        tree = self.folder / "capture"
+        (tree / "cupti").mkdir(parents=True)
+        (tree / "cupti" / "session.cc").write_text("one")
+        before = building.folder_of("cupti", tree, self.variables)
+        (tree / "cupti" / "session_test.cc").write_text("a test")
+        self.assertEqual(building.folder_of("cupti", tree, self.variables), before)
+        (tree / "cupti" / "session.cc").write_text("two")
+        self.assertNotEqual(building.folder_of("cupti", tree, self.variables), before)
+
+    def test_without_a_home_a_folder_of_the_user_is_used(self):
+        self.assertIn(f"orrery-{os.getuid()}", str(building.cache({})))
+
+    def test_hooks_are_built_for_the_programs_own_interpreter_and_its_pytorch(self):
         asked = []
-        environment.build_hooks([sys.executable, "train.py"], lambda words: asked.append(words) or "")
-        environment.build_hooks(["torchrun", "train.py"], lambda words: asked.append(words) or "")
-        self.assertEqual(asked, [["pytorch-hooks", f"PYTHON={sys.executable}"]] * 2)
+
+        def build(target, *words, name, about):
+            asked.append((target, words, name))
+            return self.folder
+        script = self.folder / "torchrun"
+        script.write_text(f"#!{sys.executable}\n")
+        script.chmod(0o755)
+        for word in (sys.executable, str(script), "no-such-program"):
+            environment.build_hooks([word, "train.py"], build, lambda python: "2.11.0+cu130")
+        self.assertEqual(asked, [("pytorch-hooks", (f"PYTHON={sys.executable}",), "torch-2.11.0+cu130")] * 3)
+
+    def test_the_version_of_pytorch_is_read_without_importing_it(self):
+        (self.folder / "torch").mkdir()
+        (self.folder / "torch" / "__init__.py").write_text("raise SystemExit('imported')")
+        (self.folder / "torch" / "version.py").write_text("__version__ = '2.11.0+cu130'\ndebug = False\n")
+        python = self.folder / "python3"
+        python.write_text(f"#!/bin/sh\nPYTHONPATH={self.folder} exec {sys.executable} \"$@\"\n")
+        python.chmod(0o755)
+        self.assertEqual(environment.torch_version(str(python)), "2.11.0+cu130")
+        self.assertEqual(environment.torch_version("/no/such/python"), "")
+
+
+class WithoutAGpu(Folder):
+    def test_a_machine_shows_its_gpu_in_dev(self):
+        self.assertFalse(building.has_gpu(str(self.folder)))
+        (self.folder / "dev").mkdir()
+        (self.folder / "dev" / "nvidiactl").write_text("")
+        self.assertTrue(building.has_gpu(str(self.folder)))
+
+    def test_it_is_said_at_once_and_nothing_is_left(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(command_line.main(_options("--out", str(self.folder / "run.orrs")), lambda: False), 2)
+            table = argparse.Namespace(out=str(self.folder / "ceilings.csv"))
+            self.assertEqual(ceilings.main(table, lambda: False, lambda *_: self.fail("built")), 2)
+        self.assertEqual(said.getvalue().count("no GPU"), 2)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_table_that_was_not_completed_is_not_left(self):
+        (self.folder / "ceilings").write_text("#!/bin/sh\necho half\nexit 2\n")
+        (self.folder / "ceilings").chmod(0o755)
+        table = argparse.Namespace(out=str(self.folder / "t.csv"))
+        self.assertEqual(ceilings.main(table, lambda: True, lambda *_, **__: self.folder), 2)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["ceilings"])
 
 
 class Result(Folder):
+    def test_a_full_disk_is_named(self):
+        reason = os.strerror(errno.ENOSPC).encode()
+        (self.folder / "run.orrs").write_bytes(_FILE + _chunk(11, [bytes([1, 3, len(reason)]) + reason + bytes([7])]) + _END)
+        lines, status = result.report(self.folder / "run.orrs")
+        self.assertIn("7 records dropped: the disk is full", lines[0])
+        self.assertEqual(status, 3)
+
+    def test_a_stream_that_could_not_be_finished_on_a_full_disk_says_so(self):
+        (self.folder / "run.orrs").write_bytes(_FILE)
+        is_full, result._is_full = result._is_full, lambda folder: True
+        try:
+            self.assertIn("cut off: the disk is full", result.report(self.folder / "run.orrs")[0][0])
+        finally:
+            result._is_full = is_full
+
+    def test_the_signal_that_ended_the_program_is_named(self):
+        (self.folder / "run.orrs").write_bytes(_FILE)
+        self.assertIn("cut off: the program was ended by SIGTERM", result.report(self.folder / "run.orrs", 143)[0][0])
+
+    # An allocation of level 2: number and time +0, thread 1, object +0, address +0, bytes 64, level 2.
+    def test_tensors_without_any_gpu_work_are_a_loss(self):
+        tensor = _chunk(6, [bytes([3, 0, 0, 1, 0, 0, 64, 2])])
+        (self.folder / "run.orrs").write_bytes(_FILE + tensor + _END)
+        lines, status = result.report(self.folder / "run.orrs")
+        self.assertIn("no GPU work was recorded: another profiler", lines[0])
+        self.assertEqual(status, 3)
+
+    def test_a_recording_without_cupti_says_why(self):
+        reason = b"CUPTI did not start: another profiler"
+        (self.folder / "run.orrs").write_bytes(_FILE + _chunk(11, [bytes([1, 6, len(reason)]) + reason + bytes([1])]) + _END)
+        lines, status = result.report(self.folder / "run.orrs")
+        self.assertIn(reason.decode(), lines[0])
+        self.assertEqual(status, 3)
+
+    def test_losses_of_a_large_stream_are_said_too(self):
+        largest, result._LARGEST = result._LARGEST, 10
+        try:
+            launches = _chunk(6, [bytes([7, 0, 0, 1]), bytes([7]) + bytes(200), bytes([15])])
+            (self.folder / "run.orrs").write_bytes(_FILE + launches + _chunk(11, [bytes([1, 3, 0, 7])]) + _END)
+            self.assertRegex(result.report(self.folder / "run.orrs")[0][0], "2 launches, 0 allocations, 7 records dropped")
+        finally:
+            result._LARGEST = largest
+
     def test_losses_are_said_and_change_the_status(self):
         (self.folder / "run.orrs").write_bytes(_FILE + _chunk(11, [bytes([1, 3, 0, 7])]) + _END)
         lines, status = result.report(self.folder / "run.orrs")
@@ -137,6 +300,33 @@ class Result(Folder):
         lines, status = result.report(self.folder / "run.orrs")
         self.assertEqual(len(lines), 2)
         self.assertEqual(status, 0)
+
+    # torchrun itself brings the driver up: its stream holds who wrote it, the clocks and the end.
+    def test_an_empty_stream_beside_those_of_ranks_is_the_launchers(self):
+        names = ("run.orrs", "run.rank-0.orrs", "run.rank-1.orrs")
+        for number, name in enumerate(names):
+            (self.folder / name).write_bytes(_FILE + _chunk(1, [_process(40 + number, number - 1, 2)]) + _END)
+        said = []
+        self.assertEqual(result.finish(self.folder / "run.orrs", 0, said.append), 0)
+        self.assertEqual([path.name for path in result.files_of(self.folder / "run.orrs")], list(names[1:]))
+        listed = json.loads(result.manifest_path(self.folder / "run.orrs").read_text())["files"]
+        self.assertEqual([one["file"] for one in listed], list(names[1:]))
+        self.assertEqual(len(said), 2)
+
+    def test_an_empty_stream_alone_stays(self):
+        (self.folder / "run.orrs").write_bytes(_FILE + _END)
+        result.finish(self.folder / "run.orrs", 0, lambda line: None)
+        self.assertTrue((self.folder / "run.orrs").exists())
+
+    # Under torchrun --no-python every rank has a launcher of its own.
+    def test_a_launcher_of_one_rank_looks_after_its_own_streams(self):
+        for name in ("run.orrs", "run.rank-1.orrs", "run.rank-1.77.orrs", "run.rank-11.orrs"):
+            (self.folder / name).write_bytes(_FILE + _END)
+        self.assertEqual([path.name for path in result.files_of(self.folder / "run.orrs", 1)],
+                         ["run.rank-1.77.orrs", "run.rank-1.orrs"])
+        self.assertEqual(len(result.files_of(self.folder / "run.orrs")), 4)
+        self.assertEqual(command_line._own_rank({"RANK": "1", "WORLD_SIZE": "2"}), 1)
+        self.assertIsNone(command_line._own_rank({"RANK": "0", "WORLD_SIZE": "1"}))
 
     def test_nothing_recorded_is_said(self):
         self.assertEqual(result.report(self.folder / "run.orrs")[1], 2)

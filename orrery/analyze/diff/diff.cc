@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -45,6 +46,19 @@ using trace::Trace;
 constexpr double kRounding = 1e-9;
 
 constexpr std::array<std::string_view, 4> kVerdictNames{"–", "same", "better", "worse"};
+
+// What a change is judged by.
+struct Amounts {
+  double before = 0;
+  double after = 0;
+};
+
+Amounts AmountsOf(const MetricChange& change) {
+  const bool is_time =
+      change.better == Better::kLowerTime && change.step_before_ns > 0 && change.step_after_ns > 0;
+  return {*change.before * (is_time ? change.step_before_ns : 1),
+          *change.after * (is_time ? change.step_after_ns : 1)};
+}
 
 MetricChange CompareMetric(const NamedMetric& named, const RunView& before, const RunView& after) {
   const MetricResult first = Evaluate(named, before);
@@ -399,18 +413,22 @@ Verdict MetricChange::GetVerdict() const {
   if (!IsEvaluated()) {
     return Verdict::kUnknown;
   }
-  if (*before == *after) {
+  const Amounts amounts = AmountsOf(*this);
+  if (amounts.before == amounts.after) {
     return Verdict::kSame;
   }
-  return (*after < *before) == (better == Better::kLower) ? Verdict::kBetter : Verdict::kWorse;
+  const bool is_less_better = better != Better::kHigher;
+  return (amounts.after < amounts.before) == is_less_better ? Verdict::kBetter : Verdict::kWorse;
 }
 
 double MetricChange::WorsePercent() const {
   if (GetVerdict() != Verdict::kWorse) {
     return 0;
   }
-  const auto percent = Percent();
-  return percent ? std::abs(*percent) : std::numeric_limits<double>::infinity();
+  const Amounts amounts = AmountsOf(*this);
+  return amounts.before == 0
+             ? std::numeric_limits<double>::infinity()
+             : 100 * std::abs(amounts.after - amounts.before) / std::abs(amounts.before);
 }
 
 std::vector<MetricChange> WorseThan(const std::vector<MetricChange>& changes,
@@ -427,9 +445,16 @@ RunDiff Compare(const RunView& before, const RunView& after,
                 const std::vector<NamedMetric>& metrics) {
   const std::vector<NamedCost> kernels_before = KernelCosts(before);
   const std::vector<NamedCost> kernels_after = KernelCosts(after);
-  return {.step_before = MeasureStepParts(before),
-          .step_after = MeasureStepParts(after),
-          .metrics = CompareMetrics(before, after, metrics),
+  const StepParts step_before = MeasureStepParts(before);
+  const StepParts step_after = MeasureStepParts(after);
+  std::vector<MetricChange> changes = CompareMetrics(before, after, metrics);
+  for (MetricChange& change : changes) {
+    change.step_before_ns = step_before.window_ns;
+    change.step_after_ns = step_after.window_ns;
+  }
+  return {.step_before = step_before,
+          .step_after = step_after,
+          .metrics = std::move(changes),
           .kernel_classes =
               MatchCosts(KernelClassCosts(kernels_before), KernelClassCosts(kernels_after)),
           .kernels = MatchCosts(kernels_before, kernels_after),

@@ -75,6 +75,8 @@ struct MetricChange {
   std::optional<double> after = {};
   std::string reason_before = {};  // why there is no value
   std::string reason_after = {};
+  double step_before_ns = 0;  // on the device; of Better::kLowerTime
+  double step_after_ns = 0;
 
   /// How much larger the second value is, in percent of the first; nothing where there is no value
   /// or the first is zero and the second is not.
@@ -82,7 +84,8 @@ struct MetricChange {
 
   [[nodiscard]] Verdict GetVerdict() const;
 
-  /// By how many percent it got worse: 0 when it did not, infinite when a zero did.
+  /// By how many percent it got worse: 0 when it did not, infinite when a zero did. A share of the
+  /// step counts by the time that it stands for.
   [[nodiscard]] double WorsePercent() const;
 
   /// Whether it says anything of better and worse: a direction, and values in both runs.

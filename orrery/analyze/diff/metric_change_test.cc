@@ -18,6 +18,20 @@ MetricChange Changed(Better better, std::optional<double> before, std::optional<
 }
 
 // 4 → 5 is 25 % more, and 4 → 3 is 25 % less, whatever is better.
+// 10 % of 137 are 13.7, 15 % of 82 are 12.3: the share rose, and its time fell. Of the same step
+// 15 % are half as much again.
+TEST(MetricChangeTest, AShareOfTheStepIsJudgedByItsTime) {
+  MetricChange change = Changed(Better::kLowerTime, 10, 15);
+  change.step_before_ns = 137;
+  change.step_after_ns = 82;
+  EXPECT_EQ(change.GetVerdict(), Verdict::kBetter);
+  EXPECT_EQ(change.WorsePercent(), 0.0);
+  change.step_after_ns = 137;
+  EXPECT_EQ(change.GetVerdict(), Verdict::kWorse);
+  EXPECT_DOUBLE_EQ(change.WorsePercent(), 50.0);
+  EXPECT_EQ(change.Percent(), 50.0);
+}
+
 TEST(MetricChangeTest, TheDirectionDecidesWhetherMoreIsWorse) {
   EXPECT_EQ(Changed(Better::kLower, 4, 5).GetVerdict(), Verdict::kWorse);
   EXPECT_EQ(Changed(Better::kLower, 4, 3).GetVerdict(), Verdict::kBetter);

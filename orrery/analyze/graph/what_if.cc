@@ -441,4 +441,30 @@ std::int64_t WhatIf::StepNs() const {
   return times_ns.back() - times_ns.front();
 }
 
+std::vector<SavedTime> SavedWithoutLateness(const RunView& run,
+                                            const std::vector<RankArrivals>& ranks) {
+  constexpr std::size_t kMostRanks = 3;
+  const DependencyGraph& graph = GraphOf(run);
+  std::vector<SavedTime> saved;
+  WhatIf together(run, graph);
+  for (const RankArrivals& rank : ranks) {
+    if (graph.empty() || saved.size() == kMostRanks || rank.times_last == 0) {
+      break;
+    }
+    WhatIf alone(run, graph);
+    saved.push_back({graph.step_ns() - alone.RemoveLateness(rank.rank).StepNs(),
+                     graph.step_ns() - together.RemoveLateness(rank.rank).StepNs()});
+  }
+  return saved;
+}
+
+std::int64_t KeptLatencyNs(const RunView& run) {
+  std::string reason;
+  const auto fit = FitHockney(run, reason);
+  return fit && fit->alpha_s > 0
+             ? static_cast<std::int64_t>(fit->alpha_s * 1e9 * 2 *
+                                         static_cast<double>(fit->num_ranks - 1))
+             : 0;
+}
+
 }  // namespace orrery::analyze

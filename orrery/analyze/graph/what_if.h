@@ -9,6 +9,7 @@
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/analyze/stragglers.h"
 #include "orrery/trace/kernel_class.h"
 
 namespace orrery::analyze {
@@ -74,5 +75,21 @@ class WhatIf {
   std::vector<std::int64_t> weight_ns_;
   bool rendezvous_at_median_ = false;
 };
+
+/// What a replay of the graph's step saves without the lateness of a rank: alone, and with all
+/// ranks before it.
+struct SavedTime {
+  std::int64_t alone_ns = 0;
+  std::int64_t together_ns = 0;
+};
+
+/// Returns it for the first of `ranks`, three at most, that were last at a collective; empty where
+/// the run has no step that all ranks have.
+[[nodiscard]] std::vector<SavedTime> SavedWithoutLateness(const RunView& run,
+                                                          const std::vector<RankArrivals>& ranks);
+
+/// Returns the part of an all-reduce that a faster network does not shorten: the fitted latency of
+/// its ring steps; 0 where there are too few to fit one.
+[[nodiscard]] std::int64_t KeptLatencyNs(const RunView& run);
 
 }  // namespace orrery::analyze

@@ -316,7 +316,7 @@ std::vector<Metric> Describe() {
        [](const RunView& run) {
          return MeanRatio(run, &Breakdown::exposed_communication_ns, &Breakdown::window_ns);
        },
-       Better::kLower},
+       Better::kLowerTime},
       {"comm_comp_overlap",
        "Share of the communication time that compute hides",
        "%",
@@ -328,7 +328,7 @@ std::vector<Metric> Describe() {
        "GPU activity, communication kernels",
        {{.name = "compute_comm_overlap"},
         {.name = "communication_overlap_ratio", .scale = 0.01, .unit = ""}}},
-      {"comm_kernel_breakdown", "Communication by kind: durations of all ranks and transfer times",
+      {"comm_kernel_breakdown", "Durations of communication added over all ranks; detail: by kind",
        "s", &CommKernelBreakdown, Better::kNeither, "GPU activity, communication kernels",
        Alias("comm_kernel_breakdown_tpu")}};
 }

@@ -15,6 +15,7 @@
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/stragglers.h"
 #include "orrery/trace/kernel_class.h"
 
 namespace orrery::analyze::critical_path {
@@ -157,22 +158,25 @@ MetricResult PathLength(const RunView& run) {
 constexpr std::array kLaunchBound = {TimeClass::kHost, TimeClass::kHostGap, TimeClass::kLaunch,
                                      TimeClass::kLaunchOverhead};
 
+// Never more than the idle time. What of the critical path is the host's stands beside it: a host
+// that is busy all along is on the path even where the device hardly waits for it.
 MetricResult LaunchBoundTime(const RunView& run) {
+  MetricResult result = MeanOverDevices(run, [&](const DeviceView& device) {
+    std::int64_t waiting_ns = 0;
+    for (const IdleGap& gap : FindIdleGaps(run, device)) {
+      const bool is_bound =
+          gap.cause == IdleCause::kHostWait || gap.cause == IdleCause::kLaunchOverhead;
+      waiting_ns += is_bound ? gap.time.length_ns() : 0;
+    }
+    return Percent(waiting_ns, device.total.window_ns);
+  });
   const DependencyGraph& graph = GraphOf(run);
-  if (graph.empty()) {
-    return NotAvailable("no step that all ranks have");
-  }
-  const CriticalPath path = FindCriticalPath(graph, RecordedTiming(graph));
-  MetricResult result;
-  std::int64_t bound_ns = 0;
-  for (const TimeClass time_class : kLaunchBound) {
-    bound_ns += path.ClassNs(time_class);
-    result.detail.Set(std::string(TimeClassName(time_class)) + "_ns", path.ClassNs(time_class));
-  }
-  result.value = Percent(bound_ns, path.length_ns());
-  result.detail.Set("path_ns", path.length_ns());
-  if (!result.value) {
-    return NotAvailable("the step takes no time");
+  if (!graph.empty()) {
+    const CriticalPath path = FindCriticalPath(graph, RecordedTiming(graph));
+    for (const TimeClass time_class : kLaunchBound) {
+      result.detail.Set(std::string(TimeClassName(time_class)) + "_ns", path.ClassNs(time_class));
+    }
+    result.detail.Set("path_ns", path.length_ns());
   }
   return result;
 }
@@ -188,6 +192,10 @@ class Answers {
   double Add(std::string_view question, const WhatIf& what_if) {
     const std::int64_t step_ns = what_if.StepNs();
     const double saved = Percent(graph_.step_ns() - step_ns, graph_.step_ns()).value_or(0.0);
+    if (saved > best_saved_) {
+      best_saved_ = saved;
+      best_ = question;
+    }
     rows_.Add(Value::Object()
                   .Set("question", question)
                   .Set("step_s", Seconds(step_ns))
@@ -197,10 +205,17 @@ class Answers {
 
   [[nodiscard]] Value rows() && { return std::move(rows_); }
 
+  /// The change that saves most so far; empty when none saves anything.
+  [[nodiscard]] const std::string& best() const { return best_; }
+
+  [[nodiscard]] double best_saved() const { return best_saved_; }
+
  private:
   const RunView& run_;
   const DependencyGraph& graph_;
   Value rows_ = Value::List();
+  std::string best_;
+  double best_saved_ = 0;
 };
 
 WhatIf& Apply(const WhatIfQuestion& question, std::int64_t latency_ns, WhatIf& what_if) {
@@ -224,7 +239,7 @@ WhatIf& Apply(const WhatIfQuestion& question, std::int64_t latency_ns, WhatIf& w
 }
 
 void AnswerStandardQuestions(const RunView& run, const DependencyGraph& graph,
-                             std::int64_t latency_ns, Answers& answers, MetricResult& result) {
+                             std::int64_t latency_ns, Answers& answers) {
   // The class of compute kernels with the most time in the graph.
   std::array<std::int64_t, trace::kNumKernelClasses> sums_ns = {};
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
@@ -241,9 +256,8 @@ void AnswerStandardQuestions(const RunView& run, const DependencyGraph& graph,
   }
   const trace::KernelClass slowest =
       static_cast<trace::KernelClass>(std::ranges::max_element(sums_ns) - sums_ns.begin());
-  result.value =
-      answers.Add("network twice as fast",
-                  answers.Ask().SpeedUpNetwork({.speedup = 2, .latency_ns = latency_ns}));
+  answers.Add("network twice as fast",
+              answers.Ask().SpeedUpNetwork({.speedup = 2, .latency_ns = latency_ns}));
   answers.Add("network four times as fast",
               answers.Ask().SpeedUpNetwork({.speedup = 4, .latency_ns = latency_ns}));
   answers.Add("compute twice as fast", answers.Ask().ScaleActivities({.only_compute = true}, 0.5));
@@ -262,23 +276,20 @@ MetricResult WhatIfQuestions(const RunView& run) {
   }
   MetricResult result;
   Answers answers(run, graph);
-  // The part of an all-reduce that a faster network does not shorten: the latency of its ring
-  // steps.
-  std::string reason;
-  const auto fit = FitHockney(run, reason);
-  const std::int64_t latency_ns =
-      fit && fit->alpha_s > 0 ? static_cast<std::int64_t>(fit->alpha_s * 1e9 * 2 *
-                                                          static_cast<double>(fit->num_ranks - 1))
-                              : 0;
-  AnswerStandardQuestions(run, graph, latency_ns, answers, result);
+  const std::int64_t latency_ns = KeptLatencyNs(run);
+  AnswerStandardQuestions(run, graph, latency_ns, answers);
+  result.value = answers.best_saved();
+  std::string answered = answers.best();
   for (const WhatIfQuestion& question : run.options.what_if) {
     WhatIf what_if = answers.Ask();
     result.value = answers.Add(question.text, Apply(question, latency_ns, what_if));
+    answered = question.text;
   }
   const CriticalPath path = FindCriticalPath(graph, RecordedTiming(graph));
   result.detail.Set("ranks_used", graph.rank_index.size());
   result.detail.Set("step", graph.step_number < 0 ? Value("none") : Value(graph.step_number));
   result.detail.Set("recorded_step_s", Seconds(graph.step_ns()));
+  result.detail.Set("value_of", answered.empty() ? Value() : Value(answered));
   result.detail.Set("questions", std::move(answers).rows());
   result.detail.Set("latency_kept_ns", latency_ns);
   // Unexplained delays do not change.
@@ -315,8 +326,9 @@ std::vector<Metric> Describe() {
       {"critical_path", "Critical path of a step over all ranks", "s", &PathLength, Better::kLower},
       {"launch_bound_time",
        "Share of the step in which the device waited for the host to launch work", "%",
-       &LaunchBoundTime, Better::kLower},
-      {"what_if", "How much shorter the step would be with a network twice as fast, and more", "%",
+       &LaunchBoundTime, Better::kLowerTime},
+      {"what_if",
+       "How much shorter the step gets by the change that helps most (--what-if: by that)", "%",
        &WhatIfQuestions},
       {"scale_up_bw_utility",
        "Share of the step saved if links inside nodes had twice the bandwidth", "%",

@@ -280,15 +280,16 @@ MetricResult PipelineBubble(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{"traffic_window", "Time between communication of different parallel dimensions", "µs",
-           &TrafficWindow, Better::kNeither, "GPU activity, communication kernels"},
-          {"traffic_distribution", "Share of the traffic that the busiest parallel dimension has",
-           "%", &TrafficDistribution, Better::kNeither,
-           "GPU activity, communication kernels, message sizes"},
-          {"clock_offsets", "Largest difference of a rank's clock from the others", "µs",
-           &ClockOffsets, Better::kNeither, "2 ranks, matched collectives"},
-          {"bubble_size_pipeline", "Share of the step in which pipeline stages are idle", "%",
-           &PipelineBubble, Better::kLower, "GPU activity, pipeline parallelism, send/receive"}};
+  return {
+      {"traffic_window", "Time between communication of different parallel dimensions", "µs",
+       &TrafficWindow, Better::kNeither, "GPU activity, communication kernels"},
+      {"traffic_distribution", "Share of the traffic that the busiest parallel dimension has", "%",
+       &TrafficDistribution, Better::kNeither,
+       "GPU activity, communication kernels, message sizes"},
+      {"clock_offsets", "Largest difference of a rank's clock from the others", "µs", &ClockOffsets,
+       Better::kNeither, "2 ranks, matched collectives"},
+      {"bubble_size_pipeline", "Share of the step in which pipeline stages are idle", "%",
+       &PipelineBubble, Better::kLowerTime, "GPU activity, pipeline parallelism, send/receive"}};
 }
 
 }  // namespace orrery::analyze::dimension_traffic

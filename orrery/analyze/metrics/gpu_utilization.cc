@@ -342,41 +342,43 @@ MetricResult MoeFraction(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{"aggregate_gpu_utilization", "Share of the step in which the GPU runs anything", "%",
-           [](const RunView& run) {
-             return MeanRatio(run, &Breakdown::busy_ns, &Breakdown::window_ns, 100);
-           }},
-          {"sm", "Share of the streaming multiprocessors that were active, over time", "%", &Sm,
-           Better::kNeither, "GPU activity, SM counters"},
-          {"mean_sm_coverage", "How much of the GPU the grids of compute kernels could fill", "%",
-           &MeanSmCoverage, Better::kNeither, "GPU activity, launch geometry"},
-          {"total_kernel_time", "Durations of all kernels added up, per device and step", "s",
-           &TotalKernelTime, Better::kLower},
-          {"compute_time",
-           "Time per step in which a compute kernel runs",
-           "s",
-           [](const RunView& run) { return MeanSecondsPerStep(run, &Breakdown::compute_ns); },
-           Better::kLower,
-           "GPU activity",
-           {{.name = "kernel_compute_time_group_6",
-             .difference = "ccl-bench adds durations over the whole file"},
-            {.name = "total_compute_time_s",
-             .difference = "ccl-bench adds durations over devices and steps"}}},
-          {"compute_utilization", "Share of the step in which a compute kernel runs", "",
-           [](const RunView& run) {
-             return MeanRatio(run, &Breakdown::compute_ns, &Breakdown::window_ns);
-           },
-           Better::kNeither, "GPU activity",
-           Alias("compute_utilization_proxy",
-                 "ccl-bench adds durations and divides by the span of a "
-                 "process, so it can exceed 1")},
-          {"dominant_kernel_concentration",
-           "Share of compute time in the one kernel that has most of it", "%",
-           &DominantKernelConcentration},
-          {"kernel_breakdown", "Kernel time by class and by kernel", "%", &KernelBreakdown},
-          {"kernel_sequences", "Kernel sequences that operators launch repeatedly", "",
-           &KernelSequences},
-          {"moe_fraction", "Share of compute time in routing and experts", "%", &MoeFraction}};
+  return {
+      {"aggregate_gpu_utilization", "Share of the step in which the GPU runs anything", "%",
+       [](const RunView& run) {
+         return MeanRatio(run, &Breakdown::busy_ns, &Breakdown::window_ns, 100);
+       }},
+      {"sm", "Share of the streaming multiprocessors that were active, over time", "%", &Sm,
+       Better::kNeither, "GPU activity, SM counters"},
+      {"mean_sm_coverage", "How much of the GPU the grids of compute kernels could fill", "%",
+       &MeanSmCoverage, Better::kNeither, "GPU activity, launch geometry"},
+      {"total_kernel_time", "Durations of all kernels added up, per device and step", "s",
+       &TotalKernelTime, Better::kLower},
+      {"compute_time",
+       "Time per step in which a compute kernel runs",
+       "s",
+       [](const RunView& run) { return MeanSecondsPerStep(run, &Breakdown::compute_ns); },
+       Better::kLower,
+       "GPU activity",
+       {{.name = "kernel_compute_time_group_6",
+         .difference = "ccl-bench adds durations over the whole file"},
+        {.name = "total_compute_time_s",
+         .difference = "ccl-bench adds durations over devices and steps"}}},
+      {"compute_utilization", "Share of the step in which a compute kernel runs", "",
+       [](const RunView& run) {
+         return MeanRatio(run, &Breakdown::compute_ns, &Breakdown::window_ns);
+       },
+       Better::kNeither, "GPU activity",
+       Alias("compute_utilization_proxy",
+             "ccl-bench adds durations and divides by the span of a "
+             "process, so it can exceed 1")},
+      {"dominant_kernel_concentration",
+       "Share of compute time in the one kernel that has most of it", "%",
+       &DominantKernelConcentration},
+      {"kernel_breakdown", "Share of kernel time in the largest class; detail: by class and kernel",
+       "%", &KernelBreakdown},
+      {"kernel_sequences", "Kernel sequences that operators launch repeatedly", "",
+       &KernelSequences},
+      {"moe_fraction", "Share of compute time in routing and experts", "%", &MoeFraction}};
 }
 
 }  // namespace orrery::analyze::gpu_utilization

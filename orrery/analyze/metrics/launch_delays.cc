@@ -401,7 +401,7 @@ std::vector<Metric> Describe() {
        [](const RunView& run) {
          return MeanRatio(run, &Breakdown::exposed_memory_ns, &Breakdown::window_ns, 100);
        },
-       Better::kLower},
+       Better::kLowerTime},
       {"estimated_bandwidth", "Bytes that the kernels have to move / time of the steps", "GB/s",
        &EstimatedBandwidth}};
 }

@@ -256,14 +256,17 @@ MetricResult AnnotationBreakdown(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{"break_down_steps", "The step by use: compute classes, waiting, transfer, memory, idle",
-           "%", &BreakDownSteps},
-          {"temporal_breakdown",
-           "How the step divides into compute, communication, memory and idle time", "%",
-           &TemporalBreakdown},
-          {"idle_breakdown", "Idle time of devices by cause", "%", &IdleBreakdown, Better::kLower},
-          {"annotation_breakdown", "Device time by annotated part of the program", "%",
-           &AnnotationBreakdown}};
+  return {
+      {"break_down_steps",
+       "The largest part of the step, of compute classes, waiting, transfer, memory and idle", "%",
+       &BreakDownSteps},
+      {"temporal_breakdown",
+       "Share of the step in which compute runs; detail: communication, memory and idle time", "%",
+       &TemporalBreakdown},
+      {"idle_breakdown", "Share of the step in which the device is idle; detail: by cause", "%",
+       &IdleBreakdown, Better::kLowerTime},
+      {"annotation_breakdown", "Share of device time in the largest annotated part of the program",
+       "%", &AnnotationBreakdown}};
 }
 
 }  // namespace orrery::analyze::step_breakdown

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/stragglers.h"
@@ -74,14 +75,21 @@ MetricResult StragglerShare(const RunView& run) {
   result.detail.Set("collectives", worst->num_collectives);
   result.detail.Set("left_out_as_doubtful", run.waits.num_doubtful);
   Value rows = Value::List();
-  for (const RankArrivals& rank : ArrivalsByRank(groups)) {
-    rows.Add(Value::Object()
-                 .Set("rank", static_cast<std::int64_t>(rank.rank))
-                 .Set("times_last", rank.times_last)
-                 .Set("times_first", rank.times_first)
-                 .Set("wait_us", static_cast<double>(rank.wait_ns) / 1e3)
-                 .Set("blame_us", static_cast<double>(rank.blame_ns) / 1e3)
-                 .Set("gain_us", static_cast<double>(rank.gain_ns) / 1e3));
+  const std::vector<RankArrivals> ranks = ArrivalsByRank(groups);
+  const std::vector<SavedTime> saved = SavedWithoutLateness(run, ranks);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const RankArrivals& rank = ranks[i];
+    Value row = Value::Object();
+    row.Set("rank", static_cast<std::int64_t>(rank.rank))
+        .Set("times_last", rank.times_last)
+        .Set("times_first", rank.times_first)
+        .Set("wait_us", static_cast<double>(rank.wait_ns) / 1e3)
+        .Set("blame_us", static_cast<double>(rank.blame_ns) / 1e3)
+        .Set("gain_us", static_cast<double>(rank.gain_ns) / 1e3);
+    if (i < saved.size()) {
+      row.Set("saved_us", static_cast<double>(saved[i].alone_ns) / 1e3);
+    }
+    rows.Add(std::move(row));
   }
   result.detail.Set("per_rank", std::move(rows));
   DescribeCauses(ExplainArrivals(run), result.detail);
@@ -188,7 +196,7 @@ MetricResult TokenToExpertAssignment(const RunView& run) {
 
 std::vector<Metric> Describe() {
   return {{"straggler", "Share of the step that collectives wait for their last rank", "",
-           &StragglerShare, Better::kLower, "GPU activity, 2 ranks, matched collectives",
+           &StragglerShare, Better::kLowerTime, "GPU activity, 2 ranks, matched collectives",
            Alias("straggler_metrics")},
           {"load_imbalance_ratio", "Compute time of the busiest rank relative to the mean", "",
            &LoadImbalanceRatio, Better::kLower, "GPU activity, 2 ranks"},

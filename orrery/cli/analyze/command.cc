@@ -226,6 +226,12 @@ Result<int> Analyze(AnalyzeArguments arguments) {
   }
   ORRERY_TRY_STATUS(ReadSelection(arguments.selection));
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
+  ORRERY_TRY_STATUS(CheckSelection(arguments.selection, run));
+  // Who asks for some metrics is told of each why it does not apply.
+  if (arguments.metrics.empty() && !arguments.lists && arguments.compat.empty() &&
+      arguments.nvlink_file.empty()) {
+    ORRERY_TRY_STATUS(CheckGpuWork(arguments.selection, run, arguments.run.paths.front()));
+  }
   arguments.selection.options.threads = arguments.run.threads;
   if (arguments.compat.empty()) {
     ORRERY_TRY_STATUS(AnalyzeOurs(arguments, run));

@@ -1,23 +1,42 @@
 #include "orrery/cli/analyze/options.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
+#include <fmt/core.h>
+
+#include "orrery/base/text.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/verb.h"
+#include "orrery/draw/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::cli {
 namespace {
 
 using analyze::WhatIfQuestion;
 using enum WhatIfQuestion::Subject;
+
+// What a trace without GPU work may have: names of CountRows, and words for them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kHostRows{
+    {{"host_ops", "operators"},
+     {"graph_nodes", "nodes of execution traces (orrery predict prices them)"},
+     {"runtime_calls", "runtime calls"},
+     {"collective_calls", "collective calls"},
+     {"annotations", "annotations"},
+     {"python_functions", "Python functions"},
+     {"memory_events", "memory events"},
+     {"other_slices", "other slices"}}};
 
 // "2:5", "2:" and ":5".
 Result<analyze::StepRange> ParseSteps(std::string_view text) {
@@ -88,7 +107,110 @@ std::optional<WhatIfQuestion> Parse(std::string_view text) {
   return factor ? std::optional(question) : std::nullopt;
 }
 
+std::vector<const trace::Trace*> SelectedRanks(const analyze::AnalyzeOptions& options,
+                                               const trace::TraceSet& set) {
+  std::vector<const trace::Trace*> ranks;
+  for (std::size_t place = 0; place < set.ranks.size(); ++place) {
+    if (options.ranks.empty() || std::ranges::count(options.ranks, trace::RankOf(set, place)) > 0) {
+      ranks.push_back(&set.ranks[place]);
+    }
+  }
+  return ranks;
+}
+
+Status CheckRank(std::int64_t rank, std::string_view option, const trace::TraceSet& set) {
+  std::vector<std::int64_t> ranks;
+  for (std::size_t place = 0; place < set.ranks.size(); ++place) {
+    ranks.push_back(trace::RankOf(set, place));
+  }
+  if (std::ranges::count(ranks, rank) > 0) {
+    return {};
+  }
+  return NotFound("{}: no such rank; the run has {}", option,
+                  ranks.empty()       ? "no ranks"
+                  : ranks.size() == 1 ? fmt::format("rank {}", ranks.front())
+                                      : fmt::format("ranks {}", RangesText(ranks)));
+}
+
+Status CheckSteps(const Selection& selection, const trace::TraceSet& set) {
+  const analyze::StepRange range = *selection.options.steps;
+  std::vector<std::int64_t> numbers;
+  for (const trace::Trace* const rank : SelectedRanks(selection.options, set)) {
+    numbers.insert(numbers.end(), rank->steps.number.begin(), rank->steps.number.end());
+  }
+  if (numbers.empty()) {
+    return NotFound(
+        "--steps {}: the run has no steps; leave --steps out, or say with --step-marker which "
+        "ranges are steps",
+        selection.steps);
+  }
+  const bool has_any = std::ranges::any_of(
+      numbers, [&](std::int64_t number) { return range.first <= number && number < range.end; });
+  return has_any ? Status()
+                 : NotFound("--steps {}: no such steps; the run has these: {}", selection.steps,
+                            RangesText(numbers));
+}
+
+// Whether a kernel or operator has this part of a name.
+bool HasName(const WhatIfQuestion& question, const trace::TraceSet& set) {
+  return std::ranges::any_of(set.ranks, [&](const trace::Trace& rank) {
+    const auto& names = question.subject == kKernel ? rank.activities.name : rank.host_ops.name;
+    return std::ranges::any_of(
+        names, [&](StringId name) { return Contains(rank.Text(name), question.name); });
+  });
+}
+
+Status CheckWhatIf(const WhatIfQuestion& question, const trace::TraceSet& set) {
+  const std::string option = "--what-if " + question.text;
+  if (question.subject == kRank) {
+    return CheckRank(std::stoi(question.name), option, set);
+  }
+  const bool is_named = question.subject == kKernel || question.subject == kOperator;
+  return !is_named || HasName(question, set)
+             ? Status()
+             : NotFound("{}: no {} of the run has \"{}\" in its name", option,
+                        question.subject == kKernel ? "kernel" : "operator", question.name);
+}
+
 }  // namespace
+
+Status CheckSelection(const Selection& selection, const ingest::Run& run) {
+  for (const std::int32_t rank : selection.options.ranks) {
+    ORRERY_TRY_STATUS(CheckRank(rank, fmt::format("--rank {}", rank), run.set));
+  }
+  if (selection.options.steps) {
+    ORRERY_TRY_STATUS(CheckSteps(selection, run.set));
+  }
+  for (const WhatIfQuestion& question : selection.options.what_if) {
+    ORRERY_TRY_STATUS(CheckWhatIf(question, run.set));
+  }
+  return {};
+}
+
+Status CheckGpuWork(const Selection& selection, const ingest::Run& run, const std::string& path) {
+  const auto ranks = SelectedRanks(selection.options, run.set);
+  const bool has_work = std::ranges::any_of(ranks, [](const trace::Trace* rank) {
+    return !rank->activities.empty() || !rank->counters.empty();
+  });
+  if (has_work || !run.tables.empty()) {
+    return {};
+  }
+  std::map<std::string, std::int64_t> counts;
+  for (const trace::Trace* const rank : ranks) {
+    for (const trace::NamedCount& count : trace::CountRows(*rank)) {
+      counts[std::string(count.name)] += count.count;
+    }
+  }
+  std::string there_is;
+  for (const auto& [key, words] : kHostRows) {
+    if (counts[std::string(key)] > 0) {
+      there_is += fmt::format("{}{} {}", there_is.empty() ? "" : ", ",
+                              draw::FormatCount(counts[std::string(key)]), words);
+    }
+  }
+  return NotFound("{}: no GPU work to analyze, neither kernels nor memcpys; there {}", path,
+                  there_is.empty() ? "is nothing else either" : "are " + there_is);
+}
 
 Status ReadSelection(Selection& selection) {
   if (!selection.steps.empty()) {

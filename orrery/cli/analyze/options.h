@@ -28,6 +28,14 @@ void AddSelectionOptions(Verb& verb, Selection& selection);
 /// Puts what was given as text into the options.
 [[nodiscard]] Status ReadSelection(Selection& selection);
 
+/// Fails if the run has none of the steps, a rank or a kernel that the selection names; the error
+/// says what there is.
+[[nodiscard]] Status CheckSelection(const Selection& selection, const ingest::Run& run);
+
+/// Fails if the selected ranks did nothing on a GPU and no table comes with them.
+[[nodiscard]] Status CheckGpuWork(const Selection& selection, const ingest::Run& run,
+                                  const std::string& path);
+
 /// Returns the metrics of these names, all when there is no name.
 [[nodiscard]] Result<std::vector<analyze::NamedMetric>> ChosenMetrics(
     const std::vector<std::string>& names);

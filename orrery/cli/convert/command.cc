@@ -94,8 +94,10 @@ void PrintOutput(const trace::TraceSet& set, const TraceOutput& output) {
   }
 }
 
-// Viewers have no place for what is known of objects and accesses; allocated bytes they do show.
+// Viewers have no place for graphs and for what is known of objects and accesses; allocated bytes
+// they do show.
 void PrintLeftOut(const trace::TraceSet& set) {
+  std::int64_t num_graph_nodes = 0;
   std::int64_t num_objects = 0;
   std::int64_t num_touches = 0;
   std::int64_t num_accesses = 0;
@@ -103,6 +105,12 @@ void PrintLeftOut(const trace::TraceSet& set) {
     num_objects += static_cast<std::int64_t>(rank.memory_objects.size());
     num_touches += static_cast<std::int64_t>(rank.touches.size() + rank.page_runs.size());
     num_accesses += static_cast<std::int64_t>(rank.accesses.size());
+    num_graph_nodes += static_cast<std::int64_t>(rank.graph_nodes.size());
+  }
+  if (num_graph_nodes > 0) {
+    Print(fmt::format(
+        "left out, they have no times: {} nodes of execution traces (.orr keeps them)\n",
+        draw::FormatCount(num_graph_nodes)));
   }
   if (num_objects + num_touches + num_accesses > 0) {
     Print(
@@ -175,7 +183,10 @@ void AddConvertCommand(Verb& app) {
       "The name of OUT says the format:\n"
       "  .orr                 Orrery's container, everything kept, loads ten times faster than "
       "JSON\n"
-      "  .json .json.gz .zst  Chrome JSON, for ui.perfetto.dev, chrome://tracing and Kineto tools\n"
+      "  .json .json.gz .zst  Chrome JSON, for ui.perfetto.dev, chrome://tracing and Kineto tools; "
+      "read "
+      "back\n"
+      "                       rank by rank\n"
       "  .pftrace             Perfetto's own format, for many ranks\n"
       "  .pickle              memory snapshot of PyTorch, for pytorch.org/memory_viz: segments, "
       "tensors\n"

@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::size_t kMaxRows = 12;
 constexpr std::size_t kMaxNameWidth = 60;
+constexpr double kMarkersDiffer = 0.05;  // of the step
 
 std::string DurationText(double ns) {
   return draw::FormatDuration({std::llround(ns)});
@@ -107,6 +108,17 @@ std::string CauseText(const RunDiff& diff, double direction) {
   return text;
 }
 
+// Markers are of the host: where work on the device does not follow them, both are said.
+std::string DeviceText(const RunDiff& diff, const StepTimes& times) {
+  const double before_ns = diff.step_before.window_ns;
+  const double after_ns = diff.step_after.window_ns;
+  const double otherwise_ns = after_ns - before_ns - times.DifferenceNs();
+  return std::abs(otherwise_ns) <= kMarkersDiffer * times.before_ns
+             ? ""
+             : fmt::format("; on the device a step spans {} → {}", DurationText(before_ns),
+                           DurationText(after_ns));
+}
+
 // Returns the sentence that a comparison comes down to: "B is 3.2 % slower than A: 607 ms → 626 ms
 // a step; most of it in compute (+15.0 ms), there in sgemm (+12.0 ms)".
 std::string HeadlineText(const RunDiff& diff) {
@@ -116,11 +128,13 @@ std::string HeadlineText(const RunDiff& diff) {
   }
   const double percent = 100 * times.DifferenceNs() / times.before_ns;
   if (std::abs(percent) < 0.05) {
-    return fmt::format("B is as fast as A: {} {}", DurationText(times.before_ns), times.per);
+    return fmt::format("B is as fast as A: {} {}{}", DurationText(times.before_ns), times.per,
+                       DeviceText(diff, times));
   }
-  return fmt::format("B is {:.1f} % {} than A: {} → {} {}{}", std::abs(percent),
+  return fmt::format("B is {:.1f} % {} than A: {} → {} {}{}{}", std::abs(percent),
                      percent > 0 ? "slower" : "faster", DurationText(times.before_ns),
-                     DurationText(times.after_ns), times.per, CauseText(diff, percent));
+                     DurationText(times.after_ns), times.per, CauseText(diff, percent),
+                     DeviceText(diff, times));
 }
 
 std::string PercentText(double before, double after) {
@@ -145,11 +159,15 @@ Document::Column NumberColumn(std::string header) {
 Document::Table StepTable(const StepParts& before, const StepParts& after) {
   Document::Table table{.columns = {AsText("time of a step"), NumberColumn("A"), NumberColumn("B"),
                                     NumberColumn("difference"), NumberColumn("change")}};
-  for (const StepPart& part : kStepParts) {
-    const double first = before.*part.member;
-    const double second = after.*part.member;
-    table.rows.push_back({part.label, DurationText(first), DurationText(second),
+  const auto add = [&](std::string_view label, double first, double second) {
+    table.rows.push_back({label, DurationText(first), DurationText(second),
                           SignedTimeText(second - first), PercentText(first, second)});
+  };
+  for (const StepPart& part : kStepParts) {
+    add(part.label, before.*part.member, after.*part.member);
+  }
+  if (before.marker_ns && after.marker_ns) {
+    add("step, by its markers", *before.marker_ns, *after.marker_ns);
   }
   return table;
 }
@@ -163,6 +181,9 @@ Document::Table MetricTable(const std::vector<MetricChange>& changes) {
                                     NumberColumn("B"), NumberColumn("change"), AsText("verdict")},
                         .max_shown = SIZE_MAX};
   for (const MetricChange& change : changes) {
+    if (change.better == analyze::Better::kLowerTime && change.IsEvaluated()) {
+      table.caption = "The verdict on a share of the step is that on its time.";
+    }
     if (change.before || change.after) {
       const bool has_both = change.before && change.after;
       table.rows.push_back({change.name, change.unit, MetricValue(change.before),
@@ -273,7 +294,10 @@ Document DiffDocument(const DiffPage& page) {
 std::string WorstText(const DiffPage& page) {
   const MetricChange& worst = page.worse.front();
   const double percent = worst.WorsePercent();
-  std::string text = std::isfinite(percent)
+  const bool is_share = worst.better == analyze::Better::kLowerTime;
+  std::string text = is_share && std::isfinite(percent)
+                         ? fmt::format("{} takes {:.1f} % more time", worst.name, percent)
+                     : std::isfinite(percent)
                          ? fmt::format("{} got {:.1f} % worse", worst.name, percent)
                          : fmt::format("{} got worse, from nothing", worst.name);
   text += fmt::format(" ({:.6g} → {:.6g}{}{}), more than the {:g} % that --fail-over allows",
@@ -335,6 +359,15 @@ Result<int> Diff(DiffArguments arguments) {
   arguments.selection.options.threads = arguments.run.threads;
   ORRERY_TRY(ingest::Run before, ReadRunWithProgress(arguments.run, {arguments.path_before}));
   ORRERY_TRY(ingest::Run after, ReadRunWithProgress(arguments.run, {arguments.path_after}));
+  for (const auto& [path, run] :
+       {std::pair(&arguments.path_before, &before), std::pair(&arguments.path_after, &after)}) {
+    if (const Status found = CheckSelection(arguments.selection, *run); !found) {
+      return FailWithin(*path, found);
+    }
+    if (arguments.metrics.empty()) {
+      ORRERY_TRY_STATUS(CheckGpuWork(arguments.selection, *run, *path));
+    }
+  }
   const analyze::AnalyzeOptions& options = arguments.selection.options;
   const analyze::RunView view_before =
       analyze::ViewRun(before.set, MeasurementsOf(before), options);

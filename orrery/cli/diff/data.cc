@@ -17,9 +17,9 @@ std::vector<CostField> FieldsOf(const Section& section) {
 }
 
 std::string_view BetterName(analyze::Better better) {
-  return better == analyze::Better::kLower    ? "lower"
+  return better == analyze::Better::kNeither  ? "neither"
          : better == analyze::Better::kHigher ? "higher"
-                                              : "neither";
+                                              : "lower";
 }
 
 Value StepData(const StepParts& parts) {

@@ -51,7 +51,7 @@ inline constexpr std::array<StepPart, 5> kStepParts{
      {"exposed_communication_ns", "exposed communication", &StepParts::exposed_communication_ns},
      {"exposed_memory_ns", "copies alone", &StepParts::exposed_memory_ns, "memcpy alone"},
      {"idle_ns", "idle", &StepParts::idle_ns},
-     {"window_ns", "all", &StepParts::window_ns}}};
+     {"window_ns", "all", &StepParts::window_ns, "all, on the device"}}};
 
 /// A quantity of a cost; `title` is that of the column with its difference.
 struct CostField {

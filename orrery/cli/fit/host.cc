@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,43 +66,40 @@ Result<std::vector<Recording>> ReadRecordings(const FitHostArguments& arguments)
   return recordings;
 }
 
-// Rows whose `name` is that of a recording; several runs of one name make a range.
-Result<std::vector<simulate::MeasuredRecording>> ReadSteps(
-    const std::string& path, const std::vector<Recording>& recordings) {
+// The steps of each recording: rows whose `name` is that of the recording.
+Result<std::vector<std::vector<double>>> ReadSteps(const std::string& path,
+                                                   const std::vector<Recording>& recordings) {
   ORRERY_TRY(const Table table, ReadCsvFile(path));
-  std::vector<simulate::MeasuredRecording> measured;
-  for (std::size_t number = 0; number < recordings.size(); ++number) {
-    simulate::MeasuredRecording run{.number = number, .recording = &recordings[number].trace};
-    for (std::size_t row = 0; row < table.num_rows(); ++row) {
-      const auto step_ms = table.Number(row, "step_ms");
-      if (table.Text(row, "name") == recordings[number].name && step_ms && *step_ms > 0) {
-        run.least_s = run.least_s == 0 ? *step_ms * 1e-3 : std::min(run.least_s, *step_ms * 1e-3);
-        run.most_s = std::max(run.most_s, *step_ms * 1e-3);
-      }
-    }
-    if (run.least_s > 0) {
-      measured.push_back(run);
+  std::vector<std::vector<double>> steps_ms(recordings.size());
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    const auto name = table.Text(row, "name");
+    const auto step_ms = table.Number(row, "step_ms");
+    const auto found = std::ranges::find(recordings, name, &Recording::name);
+    if (found != recordings.end() && step_ms && *step_ms > 0 && !found->is_left_out) {
+      steps_ms[static_cast<std::size_t>(found - recordings.begin())].push_back(*step_ms);
     }
   }
-  if (measured.empty()) {
+  if (std::ranges::all_of(steps_ms, &std::vector<double>::empty)) {
     return InvalidInput("{}: no row with 'name' and 'step_ms' for any of the recordings", path);
   }
-  return measured;
+  return steps_ms;
 }
 
-Result<double> ProfilerCostNs(const FitHostArguments& arguments, const workload::HostFit& fit,
-                              const std::vector<Recording>& recordings,
-                              const std::vector<std::size_t>& without) {
+Result<std::vector<double>> ProfilerCostsNs(const FitHostArguments& arguments,
+                                            const std::vector<Recording>& recordings) {
   if (arguments.profiler_cost_us) {
-    return *arguments.profiler_cost_us * 1000;
+    return std::vector<double>(recordings.size(), *arguments.profiler_cost_us * 1000);
   }
   if (arguments.steps.empty()) {
     return InvalidInput(
         "the overhead of the profiler per event is not known: give --steps with measured steps, or "
         "--profiler-cost");
   }
-  ORRERY_TRY(const auto measured, ReadSteps(arguments.steps, recordings));
-  return simulate::CalibrateProfilerCost(fit, measured, without);
+  ORRERY_TRY(const auto steps_ms, ReadSteps(arguments.steps, recordings));
+  std::vector<const trace::Trace*> traces;
+  std::ranges::transform(recordings, std::back_inserter(traces),
+                         [](const Recording& recording) { return &recording.trace; });
+  return simulate::ProfilerCosts(traces, steps_ms);
 }
 
 Status AddLaunches(const std::vector<std::string>& paths, workload::HostModel& model) {
@@ -129,15 +127,16 @@ Result<int> FitHost(const FitHostArguments& arguments) {
       without.push_back(number);
     }
   }
-  ORRERY_TRY(const double cost_ns, ProfilerCostNs(arguments, fit, recordings, without));
-  workload::HostModel model = fit.Fit({.profiler_cost_ns = cost_ns, .without = without});
+  ORRERY_TRY(const std::vector<double> costs_ns, ProfilerCostsNs(arguments, recordings));
+  workload::HostModel model = fit.Fit({.profiler_costs_ns = costs_ns, .without = without});
   ORRERY_TRY_STATUS(AddLaunches(arguments.measured_kernels, model));
   ORRERY_TRY_STATUS(WriteCsvFile(workload::HostTable(model), arguments.output));
   const std::size_t num_used = recordings.size() - without.size();
   Print(
-      fmt::format("{}: {} entries from {} recording{}, {:.2f} µs of the profiler off each event\n",
+      fmt::format("{}: {} entries from {} recording{}, {:.2f} µs of the profiler off each event "
+                  "in the median\n",
                   arguments.output, model.entries().size(), num_used, num_used == 1 ? "" : "s",
-                  cost_ns / 1000));
+                  model.profiler_cost_ns / 1000));
   return kExitOk;
 }
 

@@ -280,12 +280,15 @@ Document::Table GroupTable(const Ranks& ranks) {
 
 void AddCoverage(const trace::Trace& rank, Document::Table& table) {
   const memory::LaunchCoverage seen = memory::CoverageOf(rank);
+  const bool is_of_times =
+      seen.Of(trace::Coverage::kUnseen).num_launches == seen.Total().num_launches;
   for (std::size_t i = 0; i < memory::kNumCoverages; ++i) {
     const auto coverage = static_cast<trace::Coverage>(i);
     const auto& share = seen.Of(coverage);
     if (!rank.observations.empty() && share.num_launches > 0) {
       table.rows.push_back({rank.info.rank,
-                            fmt::format("kernels {}", memory::CoverageName(coverage)),
+                            is_of_times ? "kernels, accesses not recorded"
+                                        : fmt::format("kernels {}", memory::CoverageName(coverage)),
                             share.num_launches, draw::FormatDuration({share.time_ns})});
     }
   }

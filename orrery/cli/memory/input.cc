@@ -104,14 +104,19 @@ Result<std::vector<const trace::Trace*>> ChosenRanks(const trace::TraceSet& set,
                                                      std::optional<std::int32_t> rank,
                                                      Reads reads) {
   std::vector<const trace::Trace*> chosen;
+  std::vector<std::int64_t> there_are;
   for (const std::uint32_t place : trace::PlacesInRankOrder(set)) {
+    there_are.push_back(trace::RankOf(set, place));
     if (!rank || trace::RankOf(set, place) == *rank) {
       chosen.push_back(&set.ranks[place]);
     }
   }
   if (chosen.empty()) {
-    return Fail(Error::Kind::kNotFound, rank ? fmt::format("--rank {}: no such rank", *rank)
-                                             : std::string("there is no trace in it"));
+    return Fail(Error::Kind::kNotFound,
+                rank && !there_are.empty()
+                    ? fmt::format("--rank {}: no such rank; there {} {}", *rank,
+                                  there_are.size() == 1 ? "is" : "are", RangesText(there_are))
+                    : std::string("there is no trace in it"));
   }
   if (reads == Reads::kOneRank && chosen.size() > 1) {
     return InvalidInput("there are {} ranks; --rank N says which one", chosen.size());

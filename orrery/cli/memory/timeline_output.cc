@@ -161,14 +161,18 @@ Document::Table TimelineTable(const std::vector<RankMemory>& ranks) {
       .columns =
           WithPlace({AsText("counts", "counted"), AsCount("allocations", "allocations"),
                      AsCount("frees", "frees"), AsBytes("peak_bytes", "peak"),
-                     AsTime("peak_ns", "reached after"), AsBytes("reserved_bytes", "reserved"),
-                     AsBytes("outside_bytes", "outside"), AsText("largest", "most for")}),
-      .caption = "Reserved and outside the allocator: their highest."};
+                     AsBytes("requested_bytes", "requested"), AsTime("peak_ns", "reached after"),
+                     AsBytes("reserved_bytes", "reserved"), AsBytes("outside_bytes", "outside"),
+                     AsText("largest", "most for")}),
+      .caption =
+          "Allocated: bytes of the blocks that are handed out; requested: what of it the "
+          "program asked for. Reserved and outside the allocator: their highest."};
   ForEachTimeline(ranks, [&](const RankMemory&, const Timeline& timeline) {
     const bool has_peak = timeline.peak.bytes > 0;
     AddRow(table, timeline,
            {std::string(LayerName(timeline.main_layer)), timeline.num_allocations,
             timeline.num_frees, timeline.peak.bytes,
+            NumberCell(timeline.peak.requested_bytes >= 0, timeline.peak.requested_bytes),
             NumberCell(has_peak, has_peak ? timeline.Position(timeline.peak.point,
                                                               memory::timeline::Axis::kTime)
                                           : 0),

@@ -160,15 +160,29 @@ std::string HostSourceText(const RecordedJob& job, const RanksRequest& request) 
   return "shared costs";
 }
 
-std::string KernelText(const RanksRequest& request) {
-  return request.gpu == nullptr ? "as recorded" : "from models";
+// Above this the first line says it: the answer rests on it.
+constexpr double kLargeUnmodelledShare = 0.05;
+
+/// The title, with the share of GPU time that no model knows where that is large.
+std::string Title(std::string title, const workload::PricingSummary& pricing) {
+  return pricing.UnmodelledShare() > kLargeUnmodelledShare
+             ? fmt::format("{}: {:.0f} % of the predicted GPU time is not modelled", title,
+                           100 * pricing.UnmodelledShare())
+             : title;
 }
 
-std::vector<std::string> NotModelled(const RecordedJob& job) {
-  std::vector<std::string> sentences;
+std::string UnmodelledText(const workload::PricingSummary& pricing) {
+  return fmt::format(
+      "not modelled: {:.1f} % of the predicted GPU time, by bytes and bandwidth only",
+      100 * pricing.UnmodelledShare());
+}
+
+std::vector<std::string> NotModelled(const RecordedJob& job, const RanksRequest& request) {
+  std::vector<std::string> sentences = request.not_modelled;
   if (job.pricing.unknown_calls > 0) {
-    sentences.push_back(fmt::format("{} calls are priced by the bytes of their tensors: {}",
-                                    job.pricing.unknown_calls, fmt::join(job.unknown_names, ", ")));
+    sentences.push_back(fmt::format(
+        "{} calls are unknown to the models and priced by the bytes of their tensors: {}",
+        job.pricing.unknown_calls, fmt::join(job.unknown_names, ", ")));
   }
   for (const trace::Problem& problem : job.problems.all()) {
     sentences.push_back(fmt::format("{} {}", problem.count, problem.what));
@@ -215,21 +229,28 @@ Document::Table RankTable(const RecordedJob& job) {
 }
 
 Document DocumentOf(const RecordedJob& job, const RanksRequest& request) {
-  Document document{.title = fmt::format("{}: {} ranks on {}", request.path, job.ranks.size(),
-                                         request.cluster->name),
+  workload::PricingSummary pricing = job.pricing;
+  pricing.Add(request.pricing);
+  Document document{.title = Title(fmt::format("{}: {} ranks on {}", request.path, job.ranks.size(),
+                                               request.cluster->name),
+                                   pricing),
                     .kind = "Orrery prediction"};
   Document::Section& head = document.AddSection();
   const std::string host = HostSourceText(job, request);
   head.Set("trace", request.path)
       .Set("gpu", request.gpu == nullptr ? "the recorded GPU" : request.gpu->name)
       .Set("cluster", request.cluster->name)
-      .Set("kernel_times", KernelText(request))
+      .Set("kernel_times", request.gpu == nullptr ? request.kernels : "from models")
+      .Set("unmodelled_share", pricing.UnmodelledShare())
       .Set("host", Value::Object().Set("source", host))
-      .Say(fmt::format("kernels: {}{}", KernelText(request),
-                       request.gpu == nullptr ? "" : " for " + request.gpu->name))
+      .Say("kernels: " + request.kernels)
       .Say("host: " + host);
+  if (pricing.unmodelled_s > 0) {
+    head.Say(UnmodelledText(pricing));
+  }
   document.AddSection().Set("ranks", Value::ListOf(job.ranks, DataOf)).Add(RankTable(job));
-  document.AddSection().Add(Document::List{"not_modelled", "Not modelled", NotModelled(job)});
+  document.AddSection().Add(
+      Document::List{"not_modelled", "Not modelled", NotModelled(job, request)});
   return document;
 }
 
@@ -237,8 +258,9 @@ Document DocumentOf(const RecordedJob& job, const RanksRequest& request) {
 
 Document PredictionDocument(const Prediction& prediction) {
   const simulate::StepFigures& figures = prediction.figures;
-  Document document{.title = fmt::format("{} on {}", prediction.path, prediction.gpu),
-                    .kind = "Orrery prediction"};
+  Document document{
+      .title = Title(fmt::format("{} on {}", prediction.path, prediction.gpu), prediction.pricing),
+      .kind = "Orrery prediction"};
   Document::Section& head = document.AddSection();
   head.Set("trace", prediction.path)
       .Set("gpu", prediction.gpu)
@@ -248,13 +270,17 @@ Document PredictionDocument(const Prediction& prediction) {
       .Set("idle_for_host_s", Seconds(figures.host_bound_ps))
       .Set("idle_other_s", Seconds(figures.other_idle_ps))
       .Set("kernels", figures.kernels)
-      .Set("kernel_times", prediction.kernels);
+      .Set("kernel_times", prediction.kernels)
+      .Set("unmodelled_share", prediction.pricing.UnmodelledShare());
   head.Say(fmt::format("kernels: {}{}", prediction.kernels,
                        prediction.is_priced ? PricingText(prediction.pricing) : ""));
   if (prediction.is_priced) {
     head.Set("models", PricingData(prediction.pricing));
   }
   head.Set("host", HostData(prediction)).Say(HostText(prediction));
+  if (prediction.pricing.unmodelled_s > 0) {
+    head.Say(UnmodelledText(prediction.pricing));
+  }
   document.AddSection().Add(StepTable(figures));
   if (prediction.measured_step_s > 0) {
     AddComparison(prediction, document);

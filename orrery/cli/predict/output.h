@@ -32,7 +32,7 @@ struct Prediction {
   std::string host = {};     // where the host's times come from
   simulate::StepFigures figures = {};
   workload::HostCoverage coverage = {};
-  bool is_priced = false;  // by models; then `pricing` says how
+  bool is_priced = false;  // by models alone; then `pricing` counts the operators too
   workload::PricingSummary pricing = {};
   std::vector<OperatorError> worst = {};  // empty without a measured trace
   double measured_step_s = 0;             // 0 without one
@@ -50,6 +50,9 @@ struct RanksRequest {
   const workload::HostModel* host = nullptr;  // nullptr: of other ranks, or the shared one
   std::string host_path = {};
   const hardware::Cluster* cluster = nullptr;
+  std::string kernels = {};                    // where their times come from
+  workload::PricingSummary pricing = {};       // of recorded kernels that were rescaled
+  std::vector<std::string> not_modelled = {};  // by the rescaling
 };
 
 /// Predicts one step of all ranks. Aligns the clocks of the set.

@@ -148,60 +148,125 @@ bool IsRecording(const trace::Trace& rank) {
   return !rank.activities.empty() && !rank.host_ops.empty();
 }
 
-// Prices a graph by the models or by the recording it was linked with.
-Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const trace::Trace& rank,
-                                       const workload::HostModel& host, Prediction& prediction) {
-  if (arguments.kernels != KernelTimes::kModel && IsRecording(rank)) {
-    prediction.kernels = "as recorded";
-    return workload::RecordedPrices(rank);
+// Rescales the kernels of a recording to the GPU that was asked for, where that is another one.
+Status RescaleRecording(const PredictArguments& arguments, trace::Trace& rank,
+                        Prediction& prediction) {
+  prediction.kernels = "as recorded";
+  if (arguments.gpu.empty()) {
+    return {};
+  }
+  ORRERY_TRY(const hardware::Gpu* const to, GpuNamed(arguments.gpu));
+  const std::string recorded = trace::DeviceName(rank);
+  const hardware::Gpu* const from = hardware::FindGpu(recorded);
+  if (from == to) {
+    return {};
+  }
+  if (from == nullptr) {
+    return InvalidInput(
+        "{}: recorded on {}, so its kernel times cannot be rescaled to {}; leave out --gpu, or use "
+        "--kernels model with an execution trace",
+        arguments.path,
+        recorded.empty() ? "a GPU it does not name"
+                         : fmt::format("'{}', which is not in the catalogue", recorded),
+        to->name);
+  }
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
+  const workload::ScalingSummary scaled = workload::ScaleToGpu(*from, *to, models, rank);
+  prediction.kernels =
+      fmt::format("as recorded on {}, rescaled to {} by the kernel models", from->name, to->name);
+  prediction.pricing.seconds += scaled.Seconds();
+  prediction.pricing.unmodelled_s += scaled.UnmodelledSeconds();
+  if (const std::string remark = workload::RemarkOn(scaled); !remark.empty()) {
+    prediction.not_modelled.push_back(remark);
+  }
+  return {};
+}
+
+Result<workload::RecordedProgram> ProgramOfKernels(const PredictArguments& arguments,
+                                                   trace::Trace& rank,
+                                                   const workload::HostModel& host,
+                                                   Prediction& prediction) {
+  ORRERY_TRY_STATUS(RescaleRecording(arguments, rank, prediction));
+  const std::vector<workload::CallTree> steps = workload::RecordedSteps(rank);
+  return workload::ProgramOfRecording(rank, workload::MiddleStep(steps), host);
+}
+
+void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
+  if (prices.summary.unknown_calls > 0) {
+    prediction.not_modelled.push_back(fmt::format(
+        "{} calls are unknown to the models and priced by the bytes of their tensors: {}",
+        prices.summary.unknown_calls, fmt::join(prices.unknown_names, ", ")));
+  }
+}
+
+Result<workload::RecordedProgram> ProgramOfModels(const PredictArguments& arguments,
+                                                  const trace::Trace& rank,
+                                                  const workload::HostModel& host,
+                                                  Prediction& prediction) {
+  ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(arguments));
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
+  auto steps = workload::GraphSteps(rank);
+  if (!steps) {
+    return FailWithin(arguments.path, steps);
+  }
+  const workload::CallTree& step = workload::MiddleStep(*steps);
+  const kernel::MemoizedCostModel costs(models, *gpu);  // layers repeat
+  const workload::GraphPrices prices = workload::PriceGraph(rank, step, *gpu, costs, host);
+  prediction.kernels = "from models";
+  prediction.is_priced = true;
+  prediction.pricing = prices.summary;
+  NoteUnknown(prices, prediction);
+  const workload::PriceNode price = [&](RowId node) { return prices.tasks_of_node[node]; };
+  return workload::ProgramOfGraph(rank, step, host, price);
+}
+
+// A recording says more than an execution trace of the same job: its launches, streams and waits.
+Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments, trace::Trace& rank,
+                                            const workload::HostModel& host,
+                                            Prediction& prediction) {
+  const bool is_recording = IsRecording(rank);
+  if (is_recording && arguments.kernels != KernelTimes::kModel) {
+    return ProgramOfKernels(arguments, rank, host, prediction);
+  }
+  if (rank.graph_nodes.empty()) {
+    return is_recording
+               ? Unsupported("{}: models price execution traces, and this is none", arguments.path)
+               : InvalidInput(
+                     "{}: neither an execution trace nor a recording with "
+                     "operators and kernels",
+                     arguments.path);
   }
   if (arguments.kernels == KernelTimes::kRecorded) {
     return InvalidInput("{}: no recorded kernels; give the recording with --kineto",
                         arguments.path);
   }
-  ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(arguments));
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
-  prediction.kernels = "from models";
-  prediction.is_priced = true;
-  const kernel::MemoizedCostModel costs(models, *gpu);  // layers repeat
-  return workload::PriceGraph(rank, *gpu, costs, host);
+  return ProgramOfModels(arguments, rank, host, prediction);
 }
 
-void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
-  if (prices.summary.unknown_calls > 0) {
-    prediction.not_modelled.push_back(
-        fmt::format("{} calls are priced by the bytes of their tensors: {}",
-                    prices.summary.unknown_calls, fmt::join(prices.unknown_names, ", ")));
+// Kernels that were launched before the recording began, or by what it did not record.
+void NoteKernelsWithoutLaunch(const trace::Trace& rank, Prediction& prediction) {
+  std::int64_t kernels = 0;
+  std::int64_t lost_ns = 0;
+  std::int64_t all_ns = 0;
+  for (RowId row = 0; row < rank.activities.size(); ++row) {
+    const bool is_lost = rank.activities.launch[row] == kNoRow;
+    kernels += is_lost ? 1 : 0;
+    lost_ns += is_lost ? rank.activities.duration_ns[row] : 0;
+    all_ns += rank.activities.duration_ns[row];
   }
-}
-
-Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments,
-                                            const trace::Trace& rank,
-                                            const workload::HostModel& host,
-                                            Prediction& prediction) {
-  if (rank.graph_nodes.empty() && IsRecording(rank)) {
-    if (arguments.kernels == KernelTimes::kModel) {
-      return Unsupported("{}: models price execution traces, and this is none", arguments.path);
-    }
-    const std::vector<workload::CallTree> steps = workload::RecordedSteps(rank);
-    prediction.kernels = "as recorded";
-    return workload::ProgramOfRecording(rank, steps[steps.size() / 2], host);
+  if (lost_ns > 0) {
+    prediction.not_modelled.push_back(fmt::format(
+        "{} kernels and copies without a recorded launch, {:.1f} % of the recorded GPU time, are "
+        "left out",
+        kernels, 100 * static_cast<double>(lost_ns) / static_cast<double>(all_ns)));
   }
-  if (rank.graph_nodes.empty()) {
-    return InvalidInput(
-        "{}: neither an execution trace nor a recording with operators and "
-        "kernels",
-        arguments.path);
-  }
-  ORRERY_TRY(const workload::GraphPrices prices, PricesOf(arguments, rank, host, prediction));
-  NoteUnknown(prices, prediction);
-  prediction.pricing = prices.summary;
-  const workload::PriceNode price = [&](RowId node) { return prices.tasks_of_node[node]; };
-  return workload::ProgramOfGraph(rank, workload::GraphStep(rank), host, price);
 }
 
 // What a program of one rank leaves out.
 void NoteGaps(const trace::Trace& rank, const workload::Program& program, Prediction& prediction) {
+  if (!prediction.is_priced) {
+    NoteKernelsWithoutLaunch(rank, prediction);
+  }
   if (prediction.is_priced && !rank.collectives.empty()) {
     prediction.not_modelled.push_back(
         fmt::format("{} collectives take no time", rank.collectives.size()));
@@ -238,7 +303,7 @@ Status WriteTrace(const PredictArguments& arguments, const workload::Program& pr
 }
 
 Result<int> PredictOne(const PredictArguments& arguments, const workload::HostModel& host,
-                       const trace::Trace& rank) {
+                       trace::Trace& rank) {
   Prediction prediction{.path = arguments.path,
                         .gpu = arguments.gpu.empty() ? "the recorded GPU" : arguments.gpu,
                         .host = arguments.host.empty() ? "shared costs" : arguments.host};
@@ -246,12 +311,21 @@ Result<int> PredictOne(const PredictArguments& arguments, const workload::HostMo
              ProgramOf(arguments, rank, host, prediction));
   prediction.coverage = recorded.coverage;
   NoteGaps(rank, recorded.program, prediction);
-  ORRERY_TRY(
-      const simulate::Timeline timeline,
-      simulate::SimulateSingleRank(recorded.program, {.repetitions = arguments.repetitions}));
-  prediction.figures = simulate::FiguresOf(recorded.program, timeline);
+  const auto timeline =
+      simulate::SimulateSingleRank(recorded.program, {.repetitions = arguments.repetitions});
+  if (!timeline) {
+    return InvalidInput(
+        "{}: {}; predict from the recording of the job instead, which has the "
+        "order of launches and waits",
+        arguments.path, timeline.error().message());
+  }
+  prediction.figures = simulate::FiguresOf(recorded.program, *timeline);
+  if (prediction.figures.active_ps == 0) {
+    return InvalidInput("{}: nothing in its step runs on the GPU, so there is no step to predict",
+                        arguments.path);
+  }
   ORRERY_TRY_STATUS(Compare(arguments, recorded.program, prediction));
-  ORRERY_TRY_STATUS(WriteTrace(arguments, recorded.program, timeline));
+  ORRERY_TRY_STATUS(WriteTrace(arguments, recorded.program, *timeline));
   return Deliver(PredictionDocument(prediction), arguments.delivery);
 }
 
@@ -290,9 +364,17 @@ Result<int> PredictAll(const PredictArguments& arguments, const workload::HostMo
   ORRERY_TRY(request.cluster, WantedCluster(arguments));
   if (arguments.kernels == KernelTimes::kModel || !are_recorded) {
     ORRERY_TRY(request.gpu, WantedGpu(arguments));
+    request.kernels = "from models for " + request.gpu->name;
   }
   if (arguments.kernels == KernelTimes::kRecorded && !are_recorded) {
     return InvalidInput("{}: not every rank has recorded kernels", arguments.path);
+  }
+  for (std::size_t rank = 0; request.gpu == nullptr && rank < set.ranks.size(); ++rank) {
+    Prediction rescaled;
+    ORRERY_TRY_STATUS(RescaleRecording(arguments, set.ranks[rank], rescaled));
+    request.kernels = rescaled.kernels;
+    request.pricing.Add(rescaled.pricing);
+    request.not_modelled = rescaled.not_modelled;
   }
   const auto document = PredictRanks(set, request);
   if (!document) {

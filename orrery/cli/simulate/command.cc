@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,8 +24,10 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/advice.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/ensemble_trace.h"
+#include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/job/framework.h"
@@ -63,7 +67,10 @@ constexpr const char* kFooter =
     "traces (.et) with --cluster, graphs of Echo with --echo-ops and --cluster.\n"
     "--from FOLDER simulates the ranks that `orrery trace` recorded on one GPU as the whole "
     "job.\n\n"
-    "The breakdown is that of the slowest rank and adds up to the step. A job that does not fit\n"
+    "The breakdown is that of the slowest rank, with most work of its own, and adds up to the "
+    "step.\n"
+    "Advice was simulated: each change is given with its gain, and none below 1 %. A job that does "
+    "not fit\n"
     "into memory is an answer, not an error: the first line says so, with what takes most.\n\n"
     "Exit status: 0 answered, 2 unusable (one sentence names the key and the fix).\n\n"
     "Examples:\n"
@@ -173,6 +180,45 @@ std::optional<simulate::JobFigures> FiguresOf(const ImportedProgram& imported,
   return figures;
 }
 
+// Folds, which changes no time, unless every rank differs.
+simulate::SimulationOptions VariantOptions(simulate::SimulationOptions options) {
+  options.folds = options.folds || options.jitter == 0;
+  return options;
+}
+
+Result<simulate::VariantStep> SimulateJobVariant(const workload::Job& job,
+                                                 const kernel::CostModel& costs,
+                                                 const simulate::SimulationOptions& options) {
+  ORRERY_TRY(const simulate::Simulation simulation,
+             simulate::Simulate(job, costs, VariantOptions(options)));
+  const simulate::MemoryAnswer memory =
+      simulate::MemoryAnswerOf(simulation.rank_classes, simulation.timeline, job);
+  return simulate::VariantStep{.step_ps = simulation.step_ps(),
+                               .fits = memory.stages[memory.fullest].free_bytes() >= 0};
+}
+
+// Programs that were recorded keep their memory. There is one copy of them, so that one variant
+// after the other is simulated; slow ranks are noted in it.
+simulate::Advice AdviceForProgram(const workload::Job& machine,
+                                  const simulate::SimulationOptions& options,
+                                  const simulate::StepSummary& summary,
+                                  workload::Ensemble& ensemble) {
+  const std::vector<double> slowness = ensemble.slowness_of_rank;
+  std::mutex mutex;
+  simulate::Advice advice = simulate::TryChanges(
+      machine, options, summary, simulate::JobScope::kMachine,
+      [&](const workload::Job& changed,
+          const simulate::SimulationOptions& changed_options) -> Result<simulate::VariantStep> {
+        const std::lock_guard lock(mutex);
+        std::ranges::fill(ensemble.slowness_of_rank, 1.0);
+        ORRERY_TRY(const simulate::Simulation simulation,
+                   simulate::SimulateEnsemble(changed, ensemble, VariantOptions(changed_options)));
+        return simulate::VariantStep{.step_ps = simulation.step_ps()};
+      });
+  ensemble.slowness_of_rank = slowness;
+  return advice;
+}
+
 class SimulateRun {
  public:
   explicit SimulateRun(const SimulateArguments& arguments)
@@ -210,11 +256,15 @@ class SimulateRun {
     answer.job = &file.job;
     answer.what_ifs = simulate::WhatIfs(file.job, options_);
     answer.not_modelled = simulate::NotModelled(file.job, *simulation.generated, options_);
-    answer.not_modelled.insert(answer.not_modelled.end(), file.not_modelled.begin(),
-                               file.not_modelled.end());
+    answer.left_out = file.not_modelled;
     const simulate::SimulatedStep simulated{&simulation.rank_classes, &simulation.timeline,
                                             &file.job};
     answer.summary = simulate::Summarize(simulated);
+    answer.advice = simulate::TryChanges(
+        file.job, options_, answer.summary, simulate::JobScope::kWhole,
+        [&](const workload::Job& job, const simulate::SimulationOptions& options) {
+          return SimulateJobVariant(job, models, options);
+        });
     return Finish(simulated, std::move(answer));
   }
 
@@ -252,12 +302,13 @@ class SimulateRun {
     answer.not_modelled = imported.notes;
     const std::vector<std::string> of_faults = simulate::NotModelled(options_.faults);
     answer.not_modelled.insert(answer.not_modelled.end(), of_faults.begin(), of_faults.end());
+    answer.advice = AdviceForProgram(machine, options_, answer.summary, imported.ensemble);
     gpu_ = machine.gpu.name;
     return Finish(step, std::move(answer));
   }
 
   Result<int> Finish(const simulate::SimulatedStep& simulated, SimulationAnswer answer) {
-    answer.bottleneck = simulate::BottleneckSentence(answer.summary);
+    answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
     answer.wall_s = std::chrono::duration<double>(Clock::now() - begin_).count();
     if (arguments_.output.as_json) {
       answer.exposed_ps = simulate::MeanExposedPs(*simulated.rank_classes, *simulated.timeline);

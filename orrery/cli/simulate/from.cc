@@ -221,7 +221,7 @@ class TracedImport {
     }
     imported_.memory_of_program.push_back({.peak_bytes = rank.steps.peak_allocated_bytes,
                                            .needed_bytes = rank.steps.peak_reserved_bytes,
-                                           .usable_bytes = gpu.memory_size.count,
+                                           .usable_bytes = simulate::UsableBytes(gpu),
                                            .parts = {}});
   }
 

@@ -120,6 +120,10 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   if (summary.IsOutOfMemory()) {
     section.Say(OutOfMemoryText(summary), Document::Text::Style::kAlarm);
   }
+  if (!answer.left_out.empty()) {
+    section.Say(fmt::format("left out of the job: {}", fmt::join(answer.left_out, "; ")),
+                Document::Text::Style::kAlarm);
+  }
   section.Show(
       "step", fmt::format("{:.4g} s", Seconds(summary.step_ps)),
       fmt::format("{} rank{}", draw::FormatCount(summary.ranks), summary.ranks == 1 ? "" : "s"));
@@ -127,6 +131,8 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   AddMemory(summary, section);
   AddLoss(summary, section);
   section.Say(fmt::format("bottleneck: {}", answer.bottleneck), Document::Text::Style::kVerdict);
+  section.Add(
+      Document::List{"", "Advice, each simulated", simulate::AdviceSentences(answer.advice)});
   if (!answer.what_ifs.empty()) {
     section.Say(fmt::format("what if: {}", fmt::join(answer.what_ifs, ", ")));
   }
@@ -176,7 +182,7 @@ Document::Table RecordedMemoryTable(const StepSummary& summary) {
                                     AsBytes("reserved at the peak"), AsShare("of the GPU")},
                         .caption =
                             "As recorded when the ranks were traced, not simulated; shares "
-                            "are of all memory that the GPU has."};
+                            "are of what a program can use of the GPU."};
   for (const StageSummary& stage : summary.stages) {
     table.rows.push_back({stage.Label(), stage.memory.peak_bytes, stage.memory.needed_bytes,
                           KnownShare(stage.memory.needed_bytes, stage.memory.usable_bytes)});
@@ -312,6 +318,18 @@ Value DelayData(const simulate::DelayTotals& totals) {
       .Set("delayed_s", Seconds(totals.delayed_ps));
 }
 
+Value TriedData(const simulate::TriedChange& tried) {
+  Value data = Value::Object();
+  data.Set("what", tried.what);
+  if (!tried.setting.empty()) {
+    data.Set("setting", tried.setting);
+  }
+  return data.Set("step_time_s", Seconds(tried.step_ps))
+      .Set("gain", tried.gain)
+      .Set("fits_in_memory", tried.fits)
+      .Set("is_worthwhile", tried.IsWorthwhile());
+}
+
 Value ReplayedData(const ReplayedRank& rank) {
   return Value::Object()
       .Set("rank", rank.rank)
@@ -343,6 +361,7 @@ Value JobData(const SimulationAnswer& answer) {
 Value DataOf(const SimulationAnswer& answer) {
   const StepSummary& summary = answer.summary;
   Value data = Value::Object();
+  data.Set("left_out", Value::ListOf(answer.left_out));
   data.Set("step_time_s", Seconds(summary.step_ps));
   SetFigures(summary.figures, data);
   SetMemory(summary, data);
@@ -356,7 +375,9 @@ Value DataOf(const SimulationAnswer& answer) {
       .Set("communication", Value::ListOf(summary.dimensions, DimensionData))
       .Set("held_up", DelayData(summary.delayed))
       .Set("stages", Value::ListOf(summary.stages, StageData))
-      .Set("bottleneck", answer.bottleneck);
+      .Set("bottleneck", answer.bottleneck)
+      .Set("causes", Value::ListOf(answer.advice.causes, TriedData))
+      .Set("advice", Value::ListOf(answer.advice.changes, TriedData));
   if (!answer.replayed.empty()) {
     data.Set("replayed_ranks", Value::ListOf(answer.replayed, ReplayedData));
   }

@@ -8,6 +8,7 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/simulate/advice.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
@@ -104,9 +105,11 @@ struct SimulationAnswer {
   simulate::StepSummary summary;
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   std::string bottleneck;
+  simulate::Advice advice = {};
   std::vector<ReplayedRank> replayed = {};
   std::vector<std::string> what_ifs = {};  // simulate::WhatIfs
   std::vector<std::string> remarks = {};
+  std::vector<std::string> left_out = {};  // of the job as it is written
   std::vector<std::string> not_modelled = {};
   double wall_s = 0;
 };

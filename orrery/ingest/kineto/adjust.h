@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/json_value.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/trace/trace.h"
 
@@ -47,5 +48,9 @@ void BuildCollectives(trace::Trace& trace);
 /// nanoseconds since 1970, where the file has it.
 [[nodiscard]] std::optional<std::int64_t> ReadMetadata(std::string_view head, std::string_view tail,
                                                        trace::Trace& trace);
+
+/// Reads the devices, process groups and other metadata of one of several ranks from its entry in
+/// the member "orrery" of Orrery's own export.
+void ReadRankMetadata(const JsonElement& entry, trace::Trace& trace);
 
 }  // namespace orrery::ingest::kineto

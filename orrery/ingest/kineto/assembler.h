@@ -49,6 +49,7 @@ struct Chunk {
   std::vector<TrackName> track_names;
   std::int64_t num_events = 0;
   Features features;
+  bool has_several_ranks = false;  // tracks are then processes and threads of the file
 };
 
 /// Merges chunks into one trace, in the order of the file.
@@ -66,6 +67,7 @@ class Assembler {
   trace::Trace trace;
   std::int64_t num_events = 0;
   Features features;
+  bool has_several_ranks = false;  // written by Orrery: SplitRanks takes them apart
 
  private:
   tsl::robin_map<std::string, RowId> tracks_;

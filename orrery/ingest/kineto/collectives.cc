@@ -231,8 +231,12 @@ class Builder {
     if (row.data_type == DataType::kUnknown) {
       row.data_type = kernel.data_type;
     }
-    row.in_bytes = SizeInBytes(row.in_elements, row.data_type);
-    row.out_bytes = SizeInBytes(row.out_elements, row.data_type);
+    if (row.in_bytes < 0) {
+      row.in_bytes = SizeInBytes(row.in_elements, row.data_type);
+    }
+    if (row.out_bytes < 0) {
+      row.out_bytes = SizeInBytes(row.out_elements, row.data_type);
+    }
     return row;
   }
 

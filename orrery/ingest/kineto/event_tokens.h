@@ -55,6 +55,9 @@ namespace orrery::ingest::kineto {
   X(kDataType, "dtype")                                      \
   X(kInElements, "In msg nelems")                            \
   X(kOutElements, "Out msg nelems")                          \
+  X(kInMessageBytes, "In msg bytes")                         \
+  X(kOutMessageBytes, "Out msg bytes")                       \
+  X(kCollectiveKind, "Collective kind")                      \
   X(kInSplits, "In split size")                              \
   X(kOutSplits, "Out split size")                            \
   X(kRankStart, "Global rank start")                         \
@@ -63,6 +66,7 @@ namespace orrery::ingest::kineto {
   X(kGroupName, "Process Group Name")                        \
   X(kGroupDescription, "Process Group Description")          \
   X(kGroupRanks, "Process Group Ranks")                      \
+  X(kCommunicator, "Communicator")                           \
   X(kRank, "Rank")                                           \
   X(kDestinationRank, "Dst Rank")                            \
   X(kSourceRank, "Src Rank")                                 \
@@ -93,12 +97,15 @@ static_assert(kNumArgKeys <= 64, "the set of present arguments is one word");
 }
 
 /// Arguments of operators and kernels that describe their collective.
-inline constexpr std::uint64_t kCollectiveKeys = ArgKeySet(
-    {ArgKey::kCollectiveName, ArgKey::kDataType, ArgKey::kInElements, ArgKey::kOutElements,
-     ArgKey::kInSplits, ArgKey::kOutSplits, ArgKey::kRankStart, ArgKey::kRankStride,
-     ArgKey::kGroupSize, ArgKey::kGroupName, ArgKey::kGroupDescription, ArgKey::kGroupRanks,
-     ArgKey::kRank, ArgKey::kDestinationRank, ArgKey::kSourceRank, ArgKey::kGroupSequence,
-     ArgKey::kCommsId, ArgKey::kIsAsync});
+inline constexpr std::uint64_t kCollectiveKeys =
+    ArgKeySet({ArgKey::kCollectiveName, ArgKey::kDataType,       ArgKey::kInElements,
+               ArgKey::kOutElements,    ArgKey::kInMessageBytes, ArgKey::kOutMessageBytes,
+               ArgKey::kCollectiveKind, ArgKey::kCommunicator,   ArgKey::kInSplits,
+               ArgKey::kOutSplits,      ArgKey::kRankStart,      ArgKey::kRankStride,
+               ArgKey::kGroupSize,      ArgKey::kGroupName,      ArgKey::kGroupDescription,
+               ArgKey::kGroupRanks,     ArgKey::kRank,           ArgKey::kDestinationRank,
+               ArgKey::kSourceRank,     ArgKey::kGroupSequence,  ArgKey::kCommsId,
+               ArgKey::kIsAsync});
 
 /// Returns the key of an argument's name, or kNone.
 [[nodiscard]] ArgKey FindArgKey(std::string_view name);

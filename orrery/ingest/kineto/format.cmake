@@ -1,4 +1,4 @@
-set(SOURCES adjust.cc assembler.cc collectives.cc event_stream.cc event_tokens.cc kineto.cc metadata.cc pipeline.cc row_builder.cc row_builder_device.cc
+set(SOURCES adjust.cc assembler.cc collectives.cc event_stream.cc event_tokens.cc kineto.cc metadata.cc own_export.cc pipeline.cc row_builder.cc row_builder_device.cc split_ranks.cc
   window_parser.cc)
 set(TESTS event_stream_test.cc kineto_test.cc)
 

@@ -1,22 +1,19 @@
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/row_numbers.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/event_stream.h"
+#include "orrery/ingest/kineto/own_export.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
@@ -26,109 +23,6 @@ namespace orrery::ingest::kineto {
 namespace {
 
 using trace::Trace;
-
-// A thread of the file that holds rows of another one.
-struct Lane {
-  std::int64_t process = 0;
-  std::int64_t thread = 0;
-  std::int64_t of_thread = 0;
-};
-
-std::vector<Lane> ReadLanes(std::string_view metadata) {
-  std::vector<Lane> lanes;
-  JsonText json;
-  ForEachElement(Field(json.Parse(metadata), "ranks"), [&](const JsonElement& rank) {
-    ForEachElement(Field(rank, "lanes"), [&](const JsonElement& entry) {
-      const auto process = Integer(Field(entry, "pid"));
-      const auto thread = Integer(Field(entry, "tid"));
-      const auto of_thread = Integer(Field(entry, "of"));
-      if (process && thread && of_thread) {
-        lanes.push_back({.process = *process, .thread = *thread, .of_thread = *of_thread});
-      }
-    });
-  });
-  return lanes;
-}
-
-RowId FindHostTrack(const Trace& trace, std::int64_t process, std::int64_t thread) {
-  for (RowId row = 0; row < trace.tracks.size(); ++row) {
-    if (trace.tracks.kind[row] == trace::TrackKind::kHost && trace.tracks.process[row] == process &&
-        trace.tracks.thread[row] == thread) {
-      return row;
-    }
-  }
-  return kNoRow;
-}
-
-// Where the rows of each track belong. Rows on devices name their stream and are right already.
-std::vector<RowId> HomeOfTracks(const Trace& trace, const std::vector<Lane>& lanes) {
-  std::vector<RowId> home(trace.tracks.size());
-  std::iota(home.begin(), home.end(), RowId{0});
-  for (const Lane& lane : lanes) {
-    const RowId aside = FindHostTrack(trace, lane.process, lane.thread);
-    const RowId track = FindHostTrack(trace, lane.process, lane.of_thread);
-    // A lane of a lane would be a damaged file.
-    if (aside != kNoRow && track != kNoRow && home[track] == track) {
-      home[aside] = track;
-    }
-  }
-  return home;
-}
-
-// Drops the rows whose text in `column` begins with `prefix`.
-template <typename Table>
-void DropRows(const Trace& trace, Table& table, std::vector<StringId> Table::* column,
-              std::string_view prefix) {
-  std::vector<RowId> kept;
-  for (RowId row = 0; row < table.size(); ++row) {
-    if (!trace.Text((table.*column)[row]).starts_with(prefix)) {
-      kept.push_back(row);
-    }
-  }
-  if (kept.size() < table.size()) {
-    PermuteRows(table, kept);
-  }
-}
-
-// Undoes what Orrery's own export adds to a file of the profiler: drops the rows that it derived
-// (categories "orrery_…", curves of allocated memory), and puts rows that had to move aside to a
-// thread of their own back to their track. Files of others are left alone.
-//
-// Returns where each track's rows are now, for links that the trace does not hold yet; empty when
-// nothing moved.
-std::vector<RowId> UndoExport(Trace& trace) {
-  const StringId key = trace.strings.Find("orrery");
-  const auto& metadata = trace.metadata;
-  RowId own = 0;
-  while (own < metadata.size() && (metadata.key[own] != key || metadata.is_json[own] == 0)) {
-    ++own;
-  }
-  if (own == metadata.size() || key == StringId::kEmpty) {
-    return {};
-  }
-  DropRows(trace, trace.other_slices, &trace::OtherSlices::category, "orrery_");
-  DropRows(trace, trace.counters, &trace::Counters::name, "orrery memory of ");
-  const std::vector<Lane> lanes = ReadLanes(trace.Text(metadata.value[own]));
-  if (lanes.empty()) {
-    return {};
-  }
-  std::vector<RowId> home = HomeOfTracks(trace, lanes);
-  std::vector<RowId> kept;
-  for (RowId row = 0; row < home.size(); ++row) {
-    if (home[row] == row) {
-      kept.push_back(row);
-    }
-  }
-  Renumber(home, KeepRows(trace.tracks, kept));
-  trace::ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
-    if constexpr (requires { table.track; }) {
-      Renumber(table.track, home);
-    }
-  });
-  Renumber(trace.flows.begin_track, home);
-  Renumber(trace.flows.end_track, home);
-  return home;
-}
 
 // Microseconds of this size count from 1970: the profiler's clock reads so since 2001.
 constexpr std::int64_t kEarliestEpochNs = std::int64_t{1'000'000'000} * 1'000'000'000;
@@ -185,6 +79,37 @@ void SetTimes(trace::Trace& trace, std::optional<std::int64_t> base_ns) {
                                : trace::TimeOrigin::kUnknown;
 }
 
+// The trace of a rank: times, kinds and links.
+Trace Finish(FileRank& rank, const Assembler& file, std::optional<std::int64_t> base_ns,
+             const ReadOptions& options) {
+  Trace& trace = rank.trace;
+  const bool is_xla = ClassifyXlaSlices(trace);
+  Describe(trace, file.features, base_ns.has_value(), is_xla);
+  ClassifyCopies(trace);
+  SetTimes(trace, base_ns);
+  for (auto& [start, end] : rank.arrows) {
+    start.time_ns += base_ns.value_or(0);
+    end.time_ns += base_ns.value_or(0);
+  }
+  UndoAlignment(rank);
+  const trace::ProblemLog of_reading = trace.problems;
+  trace::FinishTrace(trace, {.step_marker = options.step_marker});
+  LinkForwardBackward(trace, rank.arrows);
+  BuildCollectives(trace);
+  if (rank.info) {
+    rank.info->backend = trace.info.backend;
+    trace.info = *rank.info;
+    // Notes on the content are those of the recording; what is lost since comes on top.
+    trace.problems = rank.problems;
+    for (const trace::Problem& problem : of_reading.all()) {
+      if (problem.severity == trace::Severity::kLoss) {
+        trace.problems.Loss(problem.what, problem.count, problem.first);
+      }
+    }
+  }
+  return std::move(trace);
+}
+
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(auto source, file.OpenContent());
   Assembler assembler;
@@ -193,28 +118,20 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   if (assembler.num_events == 0 && !assembler.trace.problems.has_loss()) {
     assembler.trace.problems.Note("the list of events is empty");
   }
-  auto arrows = assembler.PairFlows();
+  FileRank whole;
+  whole.arrows = assembler.PairFlows();
   assembler.NameTracks();
-  trace::Trace trace = std::move(assembler.trace);
-  const std::optional<std::int64_t> base_ns = ReadMetadata(frame.head, frame.tail, trace);
-  const std::vector<RowId> home = UndoExport(trace);
-  const bool is_xla = ClassifyXlaSlices(trace);
-  Describe(trace, assembler.features, base_ns.has_value(), is_xla);
-  ClassifyCopies(trace);
-  SetTimes(trace, base_ns);
-  for (auto& [start, end] : arrows) {
-    start.time_ns += base_ns.value_or(0);
-    end.time_ns += base_ns.value_or(0);
-    if (!home.empty()) {
-      start.track = home[start.track];
-      end.track = home[end.track];
-    }
+  whole.trace = std::move(assembler.trace);
+  const std::optional<std::int64_t> base_ns = ReadMetadata(frame.head, frame.tail, whole.trace);
+  ORRERY_TRY(FileRanks found, UndoExport(std::move(whole), assembler.has_several_ranks));
+  FileContent content;
+  for (FileRank& rank : found.ranks) {
+    content.traces.push_back(Finish(rank, assembler, base_ns, options));
+    content.traces.back().info.files = {file.path()};
   }
-  trace::FinishTrace(trace, {.step_marker = options.step_marker});
-  LinkForwardBackward(trace, arrows);
-  BuildCollectives(trace);
-  trace.info.files = {file.path()};
-  return ContentOf(std::move(trace));
+  content.card = std::move(found.card);
+  content.problems = std::move(found.problems);
+  return content;
 }
 
 }  // namespace

@@ -67,6 +67,10 @@ class MetadataReader {
       }
       LogRepairs(repairs, fmt::format("metadata {} the events", where), trace_.problems);
     }
+    ReadMembers(members);
+  }
+
+  void ReadMembers(const simdjson::dom::object& members) {
     for (const auto member : members) {
       ReadMember(member.key, member.value);
     }
@@ -74,7 +78,6 @@ class MetadataReader {
 
   std::optional<std::int64_t> base_ns;
 
- private:
   void ReadMember(std::string_view key, const JsonElement& value) {
     if (key.empty() || key == "traceEvents") {
       return;
@@ -97,6 +100,7 @@ class MetadataReader {
     Keep(key, value);
   }
 
+ private:
   void Keep(std::string_view key, const JsonElement& value) {
     const auto text = Text(value);
     trace_.metadata.Append({.key = trace_.strings.Intern(key),
@@ -182,6 +186,19 @@ class MetadataReader {
 };
 
 }  // namespace
+
+void ReadRankMetadata(const JsonElement& entry, trace::Trace& trace) {
+  MetadataReader reader(trace);
+  for (const std::string_view key : {"deviceProperties", "distributedInfo"}) {
+    if (const Json value = Field(entry, key)) {
+      reader.ReadMember(key, *value);
+    }
+  }
+  simdjson::dom::object metadata;
+  if (const Json found = Field(entry, "metadata"); found && !found->get(metadata)) {
+    reader.ReadMembers(metadata);
+  }
+}
 
 std::optional<std::int64_t> ReadMetadata(std::string_view head, std::string_view tail,
                                          trace::Trace& trace) {

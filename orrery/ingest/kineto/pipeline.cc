@@ -210,6 +210,7 @@ class Collector {
  private:
   void Salvage(bool is_last) {
     Salvager salvager;
+    salvager.chunk.has_several_ranks = assembler_.has_several_ranks;
     const Salvager::Outcome outcome = salvager.Read(pending_, pending_offset_, is_last);
     LogRepairs(salvager.repairs, "", salvager.chunk.rows.problems);
     assembler_.Add(salvager.chunk);
@@ -228,7 +229,8 @@ class Collector {
 };
 
 // One thread cuts windows, others parse them, and `collector` takes them in order.
-Status RunPipeline(EventStream& stream, const PipelineOptions& options, Collector& collector) {
+Status RunPipeline(EventStream& stream, const PipelineOptions& options, bool has_several_ranks,
+                   Collector& collector) {
   WindowPool pool(options.window_bytes);
   tbb::enumerable_thread_specific<WindowParser> parsers;
   std::optional<Error> error;
@@ -246,6 +248,7 @@ Status RunPipeline(EventStream& stream, const PipelineOptions& options, Collecto
     return work;
   };
   const auto parse = [&](std::shared_ptr<Work> work) {
+    work->chunk.has_several_ranks = has_several_ranks;
     work->parsed = parsers.local().Parse(*work->window, work->chunk);
     return work;
   };
@@ -278,8 +281,9 @@ Result<Frame> ReadEvents(std::unique_ptr<ByteSource> source, const PipelineOptio
                     stream.damage().empty() ? "" : "; ", stream.damage()));
     return Frame{.head = stream.head(), .tail = {}};
   }
+  assembler.has_several_ranks = Contains(stream.head(), "\"orreryRanks\"");
   Collector collector(assembler);
-  ORRERY_TRY_STATUS(RunPipeline(stream, options, collector));
+  ORRERY_TRY_STATUS(RunPipeline(stream, options, assembler.has_several_ranks, collector));
   collector.Finish(stream.offset(), stream.damage());
   return Frame{.head = stream.head(), .tail = std::move(collector.tail)};
 }

@@ -55,6 +55,14 @@ trace::SyncKind SyncKindOf(std::string_view name) {
   return LookUp(kKinds, name).value_or(trace::SyncKind::kUnknown);
 }
 
+CollectiveKind KindNamed(std::string_view name) {
+  std::size_t kind = kNumCollectiveKinds - 1;
+  while (kind > 0 && CollectiveKindName(static_cast<CollectiveKind>(kind)) != name) {
+    --kind;
+  }
+  return static_cast<CollectiveKind>(kind);
+}
+
 }  // namespace
 
 void RowBuilder::AddActivity(EventTokens& event, Times times, trace::ActivityKind kind) {
@@ -112,18 +120,23 @@ RowId RowBuilder::AddCollective(const EventTokens& event) {
   const StringId name = Text(event.Arg(kCollectiveName));
   const std::string_view name_text = chunk_.rows.Text(name);
   const DataType type = ParseDataType(Unquoted(event.Arg(kDataType)));
+  const auto bytes = [&](ArgKey bytes_key, ArgKey elements_key) {
+    return event.Has(bytes_key) ? integer(bytes_key) : SizeInBytes(integer(elements_key), type);
+  };
   std::int64_t peer = integer(kDestinationRank);
   peer = peer < 0 ? integer(kSourceRank) : peer;
   chunk_.features.group_sequence |= event.Has(kGroupSequence);
   return chunk_.rows.collectives.Append({
       .name = name,
-      .kind = trace::ParseCollectiveName(name_text).value_or(CollectiveKind::kUnknown),
+      .kind = event.Has(kCollectiveKind)
+                  ? KindNamed(Unquoted(event.Arg(kCollectiveKind)))
+                  : trace::ParseCollectiveName(name_text).value_or(CollectiveKind::kUnknown),
       .group = AddProcessGroup(event),
       .data_type = type,
       .in_elements = integer(kInElements),
       .out_elements = integer(kOutElements),
-      .in_bytes = SizeInBytes(integer(kInElements), type),
-      .out_bytes = SizeInBytes(integer(kOutElements), type),
+      .in_bytes = bytes(kInMessageBytes, kInElements),
+      .out_bytes = bytes(kOutMessageBytes, kOutElements),
       .in_splits = Text(event.Arg(kInSplits)),
       .out_splits = Text(event.Arg(kOutSplits)),
       .sequence = integer(kGroupSequence),
@@ -136,11 +149,12 @@ RowId RowBuilder::AddCollective(const EventTokens& event) {
 
 RowId RowBuilder::AddProcessGroup(const EventTokens& event) {
   std::string key;
-  for (const ArgKey part : {kGroupName, kGroupDescription, kGroupRanks, kGroupSize}) {
+  for (const ArgKey part :
+       {kGroupName, kGroupDescription, kGroupRanks, kGroupSize, kCommunicator}) {
     key += event.Arg(part);
     key += '\n';
   }
-  if (key.size() == 4) {
+  if (key.size() == 5) {
     return kNoRow;
   }
   const auto integer = [&](ArgKey part) { return Narrow(IntegerOf(event.Arg(part)).value_or(-1)); };
@@ -156,6 +170,7 @@ RowId RowBuilder::AddProcessGroup(const EventTokens& event) {
         .ranks_cut = static_cast<std::uint8_t>(Contains(ranks, "...")),
         .rank_start = integer(kRankStart),
         .rank_stride = integer(kRankStride),
+        .communicator = UnsignedOf(event.Arg(kCommunicator)).value_or(0),
     });
   });
 }
@@ -186,6 +201,9 @@ RowId RowBuilder::LaunchShape(EventTokens& event) {
 }
 
 RowId RowBuilder::DeviceTrack(const EventTokens& event) {
+  if (chunk_.has_several_ranks) {
+    return Track(trace::TrackKind::kDevice, event.process, event.thread);
+  }
   const std::string_view device = event.Has(kDevice)     ? event.Arg(kDevice)
                                   : event.Has(kInDevice) ? event.Arg(kInDevice)
                                                          : event.process;

@@ -104,9 +104,10 @@ constexpr std::string_view kSameNames =
     "tanh_backward where";
 constexpr auto kOtherNames = std::to_array<FunctionNames>({
     {"other",
-     "bernoulli bitwise_and bitwise_not bitwise_or bitwise_xor ceil elu elu_backward erf "
+     "_amp_update_scale bernoulli bitwise_and bitwise_not bitwise_or bitwise_xor ceil elu "
+     "elu_backward erf "
      "floor fmod hardsigmoid hardswish hardswish_backward log_sigmoid_backward "
-     "log_sigmoid_forward maximum minimum mse_loss_backward nan_to_num remainder round sign "
+     "log_sigmoid_forward maximum minimum nan_to_num remainder round sign "
      "softplus softplus_backward tril triu trunc"},
     {"clamp", "clamp_max clamp_min hardtanh"},
     {"div", "floor_divide"},

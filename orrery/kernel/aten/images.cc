@@ -24,17 +24,21 @@ struct ConvolutionForm {
   std::size_t allow_tf32 = kNo;
   std::size_t output_mask = kNo;
   bool only_passes_on = false;
+  std::size_t output_padding = kNo;
 };
+
+constexpr std::string_view kTransposed = "cudnn_convolution_transpose";
 
 constexpr auto kForms = std::to_array<ConvolutionForm>({
     {"cudnn_convolution", 0, 3, 2, 4, 5, kNo, 8},
     {"miopen_convolution", 0, 4, 3, 5, 6},
     {"_conv_depthwise2d", 0, 4, 5, 6},
-    {"convolution", 0, 3, 4, 5, 8, 6, kNo, kNo, true},
-    {"_convolution", 0, 3, 4, 5, 8, 6, 12, kNo, true},
+    {kTransposed, 0, 4, 2, 5, 6, kNo, 9, kNo, false, 3},
+    {"convolution", 0, 3, 4, 5, 8, 6, kNo, kNo, true, 7},
+    {"_convolution", 0, 3, 4, 5, 8, 6, 12, kNo, true, 7},
     {"conv1d", 0, 3, 4, 5, 6, kNo, kNo, kNo, true},
     {"conv2d", 0, 3, 4, 5, 6, kNo, kNo, kNo, true},
-    {"convolution_backward", 1, 4, 5, 6, 9, 7, kNo, 10},
+    {"convolution_backward", 1, 4, 5, 6, 9, 7, kNo, 10, false, 8},
 });
 
 // The last element of a list such as a stride: sequences use it, and images in common networks have
@@ -55,6 +59,23 @@ std::int64_t GroupsOf(const AtenCall& call, const ConvolutionForm& form, const A
                       const AtenTensor& weight) {
   const std::int64_t channels = std::max<std::int64_t>(weight.dims[1], 1);
   return call.IntegerAt(form.groups).value_or(std::max<std::int64_t>(input.dims[1] / channels, 1));
+}
+
+// A transposed convolution is the input gradient of the convolution that leads from its result to
+// its input.
+void Transpose(Operator& op, const AtenCall& call, const ConvolutionForm& form,
+               const AtenTensor& weight) {
+  op.Set(kOutChannels, op.Get(kC)).Set(kC, Times(weight.dims[1], op.Get(kGroups)));
+  const auto grow = [&](Key size, Key kernel) {
+    op.Set(size, (op.Get(size) - 1) * op.Get(kStride) - 2 * op.Get(kPad) +
+                     op.Get(kDilation) * (op.Get(kernel) - 1) + 1 +
+                     LastOf(call, form.output_padding, 0));
+  };
+  grow(kWidth, kKernelWidth);
+  if (op.kind() == OperatorKind::kConv) {
+    grow(kHeight, kKernelHeight);
+  }
+  op.Set(kPass, "dgrad");
 }
 
 Operator BaseOperator(const AtenCall& call, const ConvolutionForm& form, const AtenTensor& input,
@@ -87,12 +108,17 @@ Operator BiasGradient(const AtenTensor& gradient, DataType type) {
   return op;
 }
 
-// The mask selects the gradients: of the input, the weight and the bias.
+// The mask selects the gradients: of the input, the weight and the bias. The gradient of the input
+// of a transposed convolution is the convolution itself.
 std::vector<Operator> Gradients(const AtenCall& call, const ConvolutionForm& form,
-                                const Operator& base) {
+                                const Operator& base, bool is_transposed) {
   std::vector<std::int64_t> needed = call.IntegersAt(form.output_mask);
   needed.resize(3, 0);
   std::vector<Operator> operators;
+  if (is_transposed && needed[0] != 0) {
+    operators.push_back(Operator(base).Set(kPass, "fwd"));
+    needed[0] = 0;
+  }
   if (needed[0] != 0 || needed[1] != 0) {
     operators.push_back(base);
     operators.back().Set(kPass, needed[1] == 0 ? "dgrad" : needed[0] == 0 ? "wgrad" : "bwd");
@@ -109,13 +135,17 @@ MappedOperators MapConvolution(const AtenCall& call) {
       std::ranges::find(kForms, PlainName(call.name), &ConvolutionForm::name);
   const AtenTensor* input = call.TensorAt(form->input);
   const AtenTensor* weight = call.TensorAt(form->input + 1);
-  if (input == nullptr || weight == nullptr || !input->type || call.IsTrueAt(form->transposed) ||
+  if (input == nullptr || weight == nullptr || !input->type ||
       input->dims.size() != weight->dims.size() ||
       (input->dims.size() != 3 && input->dims.size() != 4)) {
     return std::nullopt;
   }
-  const Operator base = BaseOperator(call, *form, *input, *weight);
-  return form->output_mask == kNo ? std::vector{base} : Gradients(call, *form, base);
+  Operator base = BaseOperator(call, *form, *input, *weight);
+  const bool is_transposed = form->name == kTransposed || call.IsTrueAt(form->transposed);
+  if (is_transposed) {
+    Transpose(base, call, *form, *weight);
+  }
+  return form->output_mask == kNo ? std::vector{base} : Gradients(call, *form, base, is_transposed);
 }
 
 constexpr auto kConvolutionMappings = [] {

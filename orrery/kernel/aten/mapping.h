@@ -58,6 +58,7 @@ struct Mapping {
 [[nodiscard]] std::span<const Mapping> ConvolutionMappings();
 [[nodiscard]] std::span<const Mapping> PoolingMappings();
 [[nodiscard]] std::span<const Mapping> RowMappings();
+[[nodiscard]] std::span<const Mapping> LossMappings();
 [[nodiscard]] std::span<const Mapping> LookupMappings();
 [[nodiscard]] std::span<const Mapping> ElementwiseMappings();
 [[nodiscard]] std::span<const Mapping> CopyMappings();
@@ -80,5 +81,9 @@ void ForEachWord(std::string_view words, Use&& use) {
 /// another memory order than the result makes it strided; else a repeated one makes it broadcast.
 /// Host scalars cost nothing.
 [[nodiscard]] MappedOperators ElementwiseOperator(const AtenCall& call, std::string_view function);
+
+/// The operators of a Triton kernel: templates by their name, all others by their bytes. Nothing if
+/// no tensor is recorded.
+[[nodiscard]] MappedOperators TritonKernel(const AtenCall& call);
 
 }  // namespace orrery::kernel

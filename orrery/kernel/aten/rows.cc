@@ -1,4 +1,5 @@
-// Normalization, dropout, softmax, losses, reductions, sorting and running sums.
+// Normalization, dropout, softmax, losses, recurrent layers, reductions, sorting, running sums.
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -60,6 +61,69 @@ MappedOperators MapBatchNorm(const AtenCall& call) {
   return std::vector{op.Set(kPass, kIsBackward ? "bwd" : "fwd")};
 }
 
+// Its sizes are arguments: images, batch, channels, pixels and groups. On a GPU it takes images in
+// the default memory format only; the framework copies others before, in a call of its own.
+template <bool kIsBackward>
+MappedOperators MapGroupNorm(const AtenCall& call) {
+  constexpr std::size_t kBatchAt = kIsBackward ? 5 : 3;
+  const AtenTensor* images = TypedTensorAt(call, kIsBackward ? 1 : 0);
+  const auto batch = call.IntegerAt(kBatchAt);
+  const auto channels = call.IntegerAt(kBatchAt + 1);
+  const auto pixels = call.IntegerAt(kBatchAt + 2);
+  if (images == nullptr || !batch || !channels || !pixels) {
+    return std::nullopt;
+  }
+  Operator op(OperatorKind::kGroupNorm, *images->type);
+  op.Set(kB, *batch).Set(kC, *channels).Set(kPixels, *pixels);
+  op.Set(kGroups, call.IntegerAt(kBatchAt + 3).value_or(1));
+  return std::vector{op.Set(kPass, kIsBackward ? "bwd" : "fwd")};
+}
+
+// Packed sequences are one list of rows, the sizes of the batch at each step beside it.
+template <bool kIsBackward>
+MappedOperators MapRnn(const AtenCall& call) {
+  constexpr std::size_t kModeAt = kIsBackward ? 10 : 6;
+  constexpr auto kCells = std::to_array<std::string_view>({"relu", "tanh", "lstm", "gru"});
+  const AtenTensor* input = TypedTensorAt(call, 0);
+  const auto mode = call.IntegerAt(kModeAt);
+  const auto hidden = call.IntegerAt(kModeAt + 1);
+  if (input == nullptr || input->dims.size() < 2 || !hidden || !mode || *mode < 0 ||
+      *mode >= static_cast<std::int64_t>(kCells.size())) {
+    return std::nullopt;
+  }
+  const std::vector<std::int64_t> packed = call.IntegersAt(kModeAt + 8);
+  const bool is_packed = input->dims.size() == 2;
+  if (is_packed && packed.empty()) {
+    return std::nullopt;
+  }
+  const std::size_t batch_at = call.IsTrueAt(kModeAt + 4) ? 0 : 1;
+  const bool is_tf32 = *input->type == DataType::kFp32 && call.convolutions_allow_tf32;
+  Operator op(OperatorKind::kRnn, is_tf32 ? DataType::kTf32 : *input->type);
+  op.Set(kFunction, kCells[static_cast<std::size_t>(*mode)]).Set(kHidden, *hidden);
+  op.Set(kB, is_packed ? packed.front() : input->dims[batch_at]);
+  op.Set(kSequence,
+         is_packed ? static_cast<std::int64_t>(packed.size()) : input->dims[1 - batch_at]);
+  op.Set(kInput, input->dims.back()).Set(kLayers, call.IntegerAt(kModeAt + 3).value_or(1));
+  op.Set(kBidirectional, call.IsTrueAt(kModeAt + 7) ? 1 : 0);
+  return std::vector{op.Set(kPass, kIsBackward ? "bwd" : "fwd")};
+}
+
+// Fused cells read gates and states and write states and what the backward pass needs, each a
+// multiple of the state's size.
+template <std::size_t kStateAt, std::int64_t kStateShare, std::int64_t kReads, std::int64_t kWrites>
+MappedOperators MapCell(const AtenCall& call) {
+  const AtenTensor* state = TypedTensorAt(call, kStateAt);
+  if (state == nullptr) {
+    return std::nullopt;
+  }
+  const auto bytes = static_cast<std::int64_t>(ElementBytes(*state->type));
+  return std::vector{Operator(OperatorKind::kElementwise, *state->type)
+                         .Set(kFunction, "other")
+                         .Set(kN, state->Elements() / kStateShare)
+                         .Set(kReadBytes, kReads * bytes)
+                         .Set(kWriteBytes, kWrites * bytes)};
+}
+
 template <bool kIsBackward>
 MappedOperators MapDropout(const AtenCall& call) {
   const AtenTensor* input = TypedTensorAt(call, 0);
@@ -93,6 +157,52 @@ MappedOperators MapLoss(const AtenCall& call) {
   return std::vector{OverRows(kKind, *scores, scores->dims.size() == 1 ? 0 : 1)
                          .Set(kPass, kScoresAt == 0 ? "fwd" : "bwd")};
 }
+
+struct PairLoss {
+  std::string_view name;
+  std::string_view function;
+  std::size_t reduction;  // position
+  bool only_passes_on = false;
+};
+
+constexpr auto kPairLosses = std::to_array<PairLoss>({
+    {"mse_loss", "mse", 2},
+    {"mse_loss_backward", "mse", 3},
+    {"smooth_l1_loss", "smooth_l1", 2},
+    {"smooth_l1_loss_backward", "smooth_l1", 3},
+    {"huber_loss", "huber", 2},
+    {"huber_loss_backward", "huber", 3},
+    {"binary_cross_entropy", "bce", 3},
+    {"binary_cross_entropy_backward", "bce", 4},
+    {"l1_loss", "l1", 2, true},
+    {"binary_cross_entropy_with_logits", "bce_logits", 4, true},
+    {"kl_div", "kl", 2, true},
+});
+
+// Of two tensors of the same shape; the backward pass has the gradient before them.
+MappedOperators MapPairLoss(const AtenCall& call) {
+  constexpr auto kReductions = std::to_array<std::string_view>({"none", "mean", "sum"});
+  const PairLoss* loss = std::ranges::find(kPairLosses, PlainName(call.name), &PairLoss::name);
+  const bool is_backward = loss->name.ends_with("_backward");
+  const AtenTensor* input = TypedTensorAt(call, is_backward ? 1 : 0);
+  const std::int64_t reduction = call.IntegerAt(loss->reduction).value_or(1);
+  if (input == nullptr || reduction < 0 || reduction > 2) {
+    return std::nullopt;
+  }
+  return std::vector{Operator(OperatorKind::kLoss, *input->type)
+                         .Set(kFunction, loss->function)
+                         .Set(kN, input->Elements())
+                         .Set(kReduction, kReductions[static_cast<std::size_t>(reduction)])
+                         .Set(kPass, is_backward ? "bwd" : "fwd")};
+}
+
+constexpr auto kPairLossMappings = [] {
+  std::array<Mapping, kPairLosses.size()> mappings{};
+  for (std::size_t i = 0; i < kPairLosses.size(); ++i) {
+    mappings[i] = {kPairLosses[i].name, MapPairLoss, kPairLosses[i].only_passes_on};
+  }
+  return mappings;
+}();
 
 std::vector<bool> ReducedDims(const std::vector<std::int64_t>& listed, std::size_t num_dims) {
   std::vector<bool> is_reduced(num_dims, listed.empty());
@@ -188,6 +298,14 @@ constexpr auto kMappings = std::to_array<Mapping>({
      MapBatchNorm<false>},
     {"native_batch_norm_backward cudnn_batch_norm_backward miopen_batch_norm_backward",
      MapBatchNorm<true>},
+    {"native_group_norm", MapGroupNorm<false>},
+    {"native_group_norm_backward", MapGroupNorm<true>},
+    {"_cudnn_rnn", MapRnn<false>},
+    {"_cudnn_rnn_backward", MapRnn<true>},
+    {"_thnn_fused_lstm_cell", MapCell<2, 1, 9, 6>},
+    {"_thnn_fused_gru_cell", MapCell<2, 1, 7, 6>},
+    {"_thnn_fused_lstm_cell_backward_impl", MapCell<2, 1, 8, 5>},
+    {"_thnn_fused_gru_cell_backward", MapCell<1, 5, 6, 7>},
     {"native_dropout", MapDropout<false>},
     {"native_dropout_backward", MapDropout<true>},
     {"_softmax", MapSoftmax<1, false>},
@@ -211,6 +329,10 @@ constexpr auto kMappings = std::to_array<Mapping>({
 
 std::span<const Mapping> RowMappings() {
   return kMappings;
+}
+
+std::span<const Mapping> LossMappings() {
+  return kPairLossMappings;
 }
 
 }  // namespace orrery::kernel

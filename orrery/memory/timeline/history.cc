@@ -96,6 +96,7 @@ class ObjectReplay {
                       ? kNeverNs
                       : objects_.begin_ns[row] + objects_.duration_ns[row],
         .bytes = objects_.bytes[row],
+        .requested_bytes = objects_.requested_bytes[row],
         .is_from_before = objects_.birth_order[row] < 0 && objects_.begin_ns[row] == first_ns_,
         .object = row,
         .host_op = objects_.host_op[row],

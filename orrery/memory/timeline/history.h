@@ -40,8 +40,9 @@ struct Life {
   std::uint32_t place = 0;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = kNeverNs;
-  std::int64_t bytes = 0;
-  bool is_from_before = false;  // there when the recording began
+  std::int64_t bytes = 0;             // of the block
+  std::int64_t requested_bytes = -1;  // that the program asked for; -1: not known
+  bool is_from_before = false;        // there when the recording began
   RowId object = kNoRow;
   RowId host_op = kNoRow;
   StringId name = StringId::kEmpty;

@@ -131,8 +131,21 @@ class PlaceWriter {
       }
     }
     SortOwners();
+    AddRequested();
     peak.by_site = LargestFirst(by_site);
     peak.by_category = LargestFirst(by_category);
+  }
+
+  void AddRequested() {
+    Peak& peak = timeline_.peak;
+    std::int64_t requested = peak.bytes_without_owner;
+    bool is_known = false;
+    for (const Owner& owner : peak.owners) {
+      const Life& life = history_.lives[owner.life];
+      is_known = is_known || life.requested_bytes >= 0;
+      requested += life.requested_bytes >= 0 ? life.requested_bytes : life.bytes;
+    }
+    peak.requested_bytes = is_known ? requested : -1;
   }
 
   void AddOwner(std::uint32_t number) {

@@ -45,6 +45,7 @@ struct Peak {
   std::size_t point = 0;
   std::int64_t time_ns = 0;
   std::int64_t bytes = 0;
+  std::int64_t requested_bytes = -1;     // of them, what the program asked for; -1: not known
   std::int64_t bytes_without_owner = 0;  // of totals and names only
   std::vector<Owner> owners;             // the largest first; ties in order of birth
   std::vector<NamedBytes> by_site;       // add up to the peak, as the categories do

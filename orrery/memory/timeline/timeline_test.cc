@@ -148,6 +148,20 @@ TEST(TimelineTest, LayersAreNotCountedTwice) {
 }
 
 // Importers of drivers' allocations know no framework.
+// Blocks of 1,024 and 512 bytes: the program asked for 1,000 in the first, and the recording does
+// not say for the second: 1,000 + 512.
+TEST(TimelineTest, ThePeakSaysWhatTheProgramAskedFor) {
+  TestTrace test;
+  test.Object(0, 100, 1'024);
+  test.Object(10, 50, 512);
+  EXPECT_EQ(TimelinesOf(test.trace, HistoryOf(test.trace)).at(0).peak.requested_bytes, -1);
+
+  test.trace.memory_objects.requested_bytes[0] = 1'000;
+  const Timeline timeline = TimelinesOf(test.trace, HistoryOf(test.trace)).at(0);
+  EXPECT_EQ(timeline.peak.bytes, 1'536);
+  EXPECT_EQ(timeline.peak.requested_bytes, 1'512);
+}
+
 TEST(TimelineTest, WithoutAnAllocatorTheDriverIsWhatCounts) {
   TestTrace test;
   test.Object(0, 5, 300, MemoryClass::kDevice);

@@ -112,6 +112,12 @@ Status ReadOptions(const std::vector<std::string>& words, MegatronState& state) 
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::optional<MegatronOption> option = FindMegatronOption(word.substr(2, equals - 2));
     if (!option) {
+      if (const std::string_view like = DecisiveOptionLike(word.substr(2, equals - 2));
+          !like.empty()) {
+        return Refuse(
+            "{} is unknown and looks like --{}, which decides the job: correct or remove it",
+            word.substr(0, equals), like);
+      }
       state.job.unknown.emplace_back(word.substr(0, equals));
       continue;
     }
@@ -155,6 +161,14 @@ void FinishHeads(MegatronState& state) {
   usually(shape.head_size, 128);
   usually(shape.rope_size, 64);
   usually(shape.value_head_size, 128);
+}
+
+// Megatron counts layers from 1: each n-th sees the whole sequence.
+void FinishWindows(MegatronState& state) {
+  TransformerShape& shape = state.job.shape;
+  for (std::int64_t layer = 1; state.full_attention_every > 0 && layer <= shape.layers; ++layer) {
+    shape.window_layers.push_back(layer % state.full_attention_every != 0);
+  }
 }
 
 void FinishEnds(MegatronState& state) {
@@ -330,6 +344,7 @@ Result<MegatronJob> ReadMegatronArguments(std::string_view text, const Framework
   ORRERY_TRY_STATUS(ReadOptions(words, state));
   FinishWidth(state);
   FinishHeads(state);
+  FinishWindows(state);
   FinishEnds(state);
   ORRERY_TRY_STATUS(FinishExperts(state));
   ORRERY_TRY_STATUS(FinishChunks(state));

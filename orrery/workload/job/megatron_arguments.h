@@ -32,7 +32,8 @@ struct MegatronJob {
 
 /// Reads arguments as a shell would: blanks, quotes, backslashes before line ends, comments.
 /// Arguments that do not change a step's time (learning rates, paths, logging) are passed over;
-/// those that are not understood are listed. A value that cannot be read is an error that names
+/// those that are not understood are listed, and refused where they look like one that decides the
+/// model, the plan or the batch. A value that cannot be read is an error that names
 /// the argument.
 [[nodiscard]] Result<MegatronJob> ReadMegatronArguments(std::string_view text,
                                                         const Framework& framework);

@@ -1,5 +1,8 @@
 #include "orrery/workload/job/megatron_arguments.h"
 
+#include <map>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/workload/model/models_test.h"
@@ -112,6 +115,36 @@ TEST(MegatronArguments, WhatIsNotUnderstoodIsListed) {
   const MegatronJob job = Read("--hidden-size 8 --make-it-fast 3 --num_layers=2 --very-new=7");
   EXPECT_EQ(job.unknown, (std::vector<std::string>{"--make-it-fast", "--very-new"}));
   EXPECT_EQ(job.shape.layers, 2);
+}
+
+// A job with one flag mistyped is another job: two letters swapped, a word missing, one too many.
+TEST(MegatronArguments, WhatLooksLikeAFlagOfThePlanIsRefused) {
+  EXPECT_EQ(ErrorOf("--num-layers 2 --tensor-modle-parallel-size 2"),
+            "--tensor-modle-parallel-size is unknown and looks like --tensor-model-parallel-size, "
+            "which decides the job: correct or remove it");
+  const std::map<std::string, std::string> expected{
+      {"--model-parallel-size", "tensor-model-parallel-size"},
+      {"--pipeline-parallel-size", "pipeline-model-parallel-size"},
+      {"--micro-batchsize", "micro-batch-size"},
+      {"--batch-size", "micro-batch-size"},
+      {"--num_layer", "num-layers"},
+      {"--hiden-size", "hidden-size"},
+      {"--decoder-num-layers", "num-layers"},
+      {"--max-position-embedding", "max-position-embeddings"}};
+  for (const auto& [given, meant] : expected) {
+    EXPECT_THAT(ErrorOf(given + " 2"), testing::HasSubstr("looks like --" + meant + ",")) << given;
+  }
+  // These change no plan, model or batch.
+  const MegatronJob job =
+      Read("--lr-warmup-steps 2 --log-params-norm --fp8-dot --rampup-batch-size 2");
+  EXPECT_EQ(job.unknown.size(), 4U);
+}
+
+// 0-based layers 1 and 3 of four see the whole sequence.
+TEST(MegatronArguments, WindowsOfSomeLayers) {
+  const MegatronJob job = Read("--num-layers 4 --window-size 128,0 --window-attn-skip-freq 2");
+  EXPECT_EQ(job.shape.window, 128);
+  EXPECT_EQ(job.shape.window_layers, (std::vector<bool>{true, false, true, false}));
 }
 
 TEST(MegatronArguments, AValueThatCannotBeReadIsNamed) {

@@ -4,14 +4,18 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/nearest_word.h"
+#include "orrery/base/number_list.h"
 #include "orrery/base/text.h"
 
 namespace orrery::workload {
@@ -137,6 +141,17 @@ bool TakeRecomputeModules(MegatronState& state, std::string_view words) {
   return true;
 }
 
+// "128,0" or "(128, 0)": keys before a query, and after it.
+bool TakeWindow(MegatronState& state, std::string_view sizes) {
+  const std::vector<std::int64_t> numbers = NumbersIn<std::int64_t>(sizes);
+  if (numbers.empty() || numbers.front() > kLargestSize) {
+    return false;
+  }
+  state.job.shape.window = numbers.front();
+  return true;
+}
+
+// Those of the model, the plan and the batch come first, up to --global-batch-size.
 constexpr auto kOptions = std::to_array<MegatronOption>({
     {"num-layers", true, Read<&TransformerShape::layers>},
     {"hidden-size", true, Read<&TransformerShape::hidden>},
@@ -154,6 +169,8 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"position-embedding-type", true, TakePositions},
     {"use-rotary-position-embeddings", false,
      [](MegatronState& state, std::string_view) { return TakePositions(state, "rope"); }},
+    {"window-size", true, TakeWindow, true},
+    {"window-attn-skip-freq", true, Read<&MegatronState::full_attention_every>},
     {"max-position-embeddings", true, Read<&MegatronState::max_positions>},
     {"untie-embeddings-and-output-weights", false, Set<&TransformerShape::tied, false>},
     {"vocab-size", true, Read<&TransformerShape::vocabulary>},
@@ -248,7 +265,8 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
 constexpr std::string_view kIgnoredFlags =
     " "
     "apply-layernorm-1p attention-softmax-in-fp32 log-throughput manual-gc mock-data "
-    "moe-grouped-gemm no-load-optim no-load-rng no-masked-softmax-fusion "
+    "moe-grouped-gemm moe-router-enable-expert-bias moe-router-pre-softmax no-load-optim "
+    "no-load-rng no-masked-softmax-fusion "
     "no-position-embedding no-save-optim use-mcore-models ";
 
 constexpr std::string_view kIgnoredValues =
@@ -259,16 +277,60 @@ constexpr std::string_view kIgnoredValues =
     "fp8-margin fp8-recipe init-method-std initial-loss-scale load log-interval lr "
     "lr-decay-iters lr-decay-samples lr-decay-style lr-warmup-fraction lr-warmup-iters "
     "lr-warmup-samples master-addr master-port merge-file min-lr moe-aux-loss-coeff "
-    "moe-router-load-balancing-type node-rank norm-epsilon num-workers rotary-base "
+    "moe-router-bias-update-rate moe-router-dtype moe-router-group-topk "
+    "moe-router-load-balancing-type moe-router-num-groups moe-router-score-function "
+    "moe-router-topk-scaling-factor moe-z-loss-coeff node-rank norm-epsilon num-workers "
+    "rotary-base "
     "rotary-percent save save-interval seed split tensorboard-dir tokenizer-model "
     "tokenizer-type train-iters train-samples transformer-impl vocab-file wandb-exp-name "
     "wandb-project weight-decay ";
 
-}  // namespace
+constexpr std::string_view kLastDecisive = "global-batch-size";
 
-std::optional<MegatronOption> FindMegatronOption(std::string_view name) {
+std::string Dashed(std::string_view name) {
   std::string dashed(name);
   std::ranges::replace(dashed, '_', '-');
+  return dashed;
+}
+
+std::set<std::string_view> WordsOf(std::string_view name) {
+  std::set<std::string_view> words;
+  for (std::size_t end = 0; !name.empty(); name.remove_prefix(std::min(end + 1, name.size()))) {
+    end = std::min(name.find('-'), name.size());
+    words.insert(name.substr(0, end));
+  }
+  return words;
+}
+
+// All words of one are words of the other, or three of four are.
+bool HaveSameWords(std::string_view one, std::string_view other) {
+  const std::set<std::string_view> words = WordsOf(one);
+  const std::set<std::string_view> others = WordsOf(other);
+  const auto common = static_cast<std::size_t>(
+      std::ranges::count_if(words, [&](std::string_view word) { return others.contains(word); }));
+  return common >= 2 && (common == std::min(words.size(), others.size()) ||
+                         4 * common >= 3 * std::max(words.size(), others.size()));
+}
+
+}  // namespace
+
+std::string_view DecisiveOptionLike(std::string_view name) {
+  const std::string dashed = Dashed(name);
+  std::vector<std::string_view> like;
+  for (const MegatronOption& option : kOptions) {
+    const std::size_t few = option.name.size() < 6 ? 1 : 2 + option.name.size() / 10;
+    if (EditDistance(dashed, option.name) <= few || HaveSameWords(dashed, option.name)) {
+      like.push_back(option.name);
+    }
+    if (option.name == kLastDecisive) {
+      break;
+    }
+  }
+  return NearestWord(dashed, like);
+}
+
+std::optional<MegatronOption> FindMegatronOption(std::string_view name) {
+  const std::string dashed = Dashed(name);
   const auto found = std::ranges::find(kOptions, dashed, &MegatronOption::name);
   if (found != kOptions.end()) {
     return *found;

@@ -33,6 +33,7 @@ struct MegatronState {
   std::string sharding = "no_shard";
   std::int64_t nodes = 1;
   std::int64_t gpus_of_node = 0;
+  int full_attention_every = 0;  // of layers with windows; 0: none
 };
 
 /// Reads the value of one argument; false if it is invalid.
@@ -47,5 +48,9 @@ struct MegatronOption {
 
 /// Finds an option; underscores count as dashes. Nothing for an unknown one.
 [[nodiscard]] std::optional<MegatronOption> FindMegatronOption(std::string_view name);
+
+/// Returns the option of the model, the plan or the batch that an unknown name looks like: a few
+/// letters differ, or it has the same words. Empty when there is none.
+[[nodiscard]] std::string_view DecisiveOptionLike(std::string_view name);
 
 }  // namespace orrery::workload

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <simdjson.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/text.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/model/presets.h"
 
@@ -31,6 +33,7 @@ class JsonConfig {
   using Keys = std::initializer_list<std::string_view>;
 
   [[nodiscard]] std::int64_t Size(Keys keys, std::int64_t fallback) {
+    Know(keys);
     for (const std::string_view key : keys) {
       const std::optional<simdjson::dom::element> value = Find({key});
       if (!value) {
@@ -57,7 +60,8 @@ class JsonConfig {
     return std::string(Get(keys, fallback, "must be a text"));
   }
 
-  [[nodiscard]] std::optional<simdjson::dom::element> Find(Keys keys) const {
+  [[nodiscard]] std::optional<simdjson::dom::element> Find(Keys keys) {
+    Know(keys);
     for (const std::string_view key : keys) {
       simdjson::dom::element value;
       if (!object_.at_key(key).get(value) && !value.is_null()) {
@@ -70,6 +74,19 @@ class JsonConfig {
   void Wrong(std::string_view key, std::string_view expectation) {
     if (!first_error_) {
       first_error_.emplace(Error::Kind::kInvalidInput, fmt::format("{} {}", key, expectation));
+    }
+  }
+
+  /// Members that need not be read.
+  void Know(Keys keys) { known_.insert(keys.begin(), keys.end()); }
+
+  /// Calls `visit(key, value)` for each member that nobody asked for.
+  template <typename Visit>
+  void ForEachUnread(Visit visit) const {
+    for (const auto member : object_) {
+      if (!known_.contains(member.key)) {
+        visit(member.key, member.value);
+      }
     }
   }
 
@@ -87,6 +104,7 @@ class JsonConfig {
 
   simdjson::dom::object object_;
   std::optional<Error> first_error_;
+  std::set<std::string, std::less<>> known_;
 };
 
 void ReadActivation(std::string_view name, JsonConfig& config, TransformerShape& shape) {
@@ -186,12 +204,18 @@ void ReadMistral(JsonConfig& config, TransformerShape& shape, Notes& notes) {
   shape.window = config.Size({"sliding_window"}, 0);
 }
 
-void ReadQwen(JsonConfig& config, TransformerShape& shape, Notes& notes) {
+// Layers from `max_window_layers` on see only the window.
+void ReadQwen(JsonConfig& config, TransformerShape& shape, Notes& /*notes*/) {
   shape.attention_dropout = config.Number("attention_dropout", 0);
   shape.attention_bias = config.Flag("attention_bias", false);
   ReadHiddenActivation(config, "silu", shape);
+  const std::int64_t window = config.Size({"sliding_window"}, 4096);
+  const std::int64_t first = config.Size({"max_window_layers"}, 28);
   if (config.Flag("use_sliding_window", false)) {
-    notes.emplace_back("use_sliding_window: all layers are taken to see the whole sequence");
+    shape.window = window;
+    for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+      shape.window_layers.push_back(layer >= first);
+    }
   }
 }
 
@@ -206,10 +230,58 @@ void ReadGptOss(JsonConfig& config, TransformerShape& shape, Notes& notes) {
   shape.attention_bias = config.Flag("attention_bias", true);
   shape.ffn_bias = true;
   shape.experts_per_token = config.Size({"num_experts_per_tok", "experts_per_token"}, 4);
-  if (shape.window > 0) {
-    shape.window = 0;
-    notes.emplace_back("sliding_window: all layers are taken to see the whole sequence");
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+    shape.window_layers.push_back(layer % 2 == 0);
   }
+}
+
+// Newer configurations list which layers see only the window.
+void ReadLayerTypes(JsonConfig& config, TransformerShape& shape) {
+  simdjson::dom::array types;
+  const auto value = config.Find({"layer_types"});
+  if (!value || value->get(types)) {
+    return;
+  }
+  shape.window_layers.clear();
+  for (const simdjson::dom::element element : types) {
+    std::string_view type;
+    if (element.get(type) || (type != "sliding_attention" && type != "full_attention")) {
+      config.Wrong("layer_types", "may hold sliding_attention and full_attention only");
+      return;
+    }
+    shape.window_layers.push_back(type == "sliding_attention");
+  }
+  if (std::cmp_not_equal(shape.window_layers.size(), shape.layers)) {
+    config.Wrong("layer_types", "must have an entry for each layer");
+  }
+  if (shape.window == 0) {
+    shape.window = config.Size({"sliding_window"}, 0);
+  }
+}
+
+// Parts of names of sizes and patterns, which change what a step costs.
+constexpr std::array<std::string_view, 9> kCostlyWords{
+    "window", "expert", "chunk", "_layers", "_heads", "_dim", "_size", "_rank", "layer_types"};
+
+bool IsSetToSomething(const simdjson::dom::element& value) {
+  std::int64_t number = 0;
+  bool flag = false;
+  simdjson::dom::array list;
+  if (!value.get(number)) {
+    return number > 1;
+  }
+  return (!value.get(flag) && flag) || (!value.get(list) && list.size() > 0);
+}
+
+// Nobody read it, and it would change the model.
+void NoteUnread(const JsonConfig& config, Notes& notes) {
+  config.ForEachUnread([&](std::string_view key, const simdjson::dom::element& value) {
+    const bool is_costly = std::ranges::any_of(
+        kCostlyWords, [&](std::string_view word) { return Contains(key, word); });
+    if (is_costly && IsSetToSomething(value)) {
+      notes.push_back(fmt::format("{} {} is not modelled", key, simdjson::minify(value)));
+    }
+  });
 }
 
 // `mlp_only_layers` names layers without experts beyond those that the step leaves out.
@@ -292,6 +364,8 @@ void ReadSwitch(JsonConfig& config, TransformerShape& shape, Notes& notes) {
   shape.experts_per_token = 1;
   shape.moe_every = std::max<std::int64_t>(config.Size({"decoder_sparse_step"}, 2), 1);
   shape.moe_offset = shape.moe_every > 1 ? 1 : 0;
+  // What the steps give.
+  config.Know({"num_sparse_encoder_layers", "num_sparse_decoder_layers"});
   if (config.Size({"encoder_sparse_step"}, shape.moe_every) != shape.moe_every) {
     notes.emplace_back("encoder_sparse_step: the encoder is taken to be as the decoder");
   }
@@ -362,6 +436,8 @@ Result<HuggingFaceModel> ReadHuggingFace(std::string_view json) {
                             .shape = family->shape};
   ReadSizes(config, model.shape);
   reader->read(config, model.shape, model.not_modelled);
+  ReadLayerTypes(config, model.shape);
+  NoteUnread(config, model.not_modelled);
   CheckSizes(config, model.shape);
   if (config.first_error()) {
     return tl::unexpected(*config.first_error());

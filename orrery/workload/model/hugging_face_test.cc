@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -100,6 +101,46 @@ TEST(HuggingFace, LayersWithoutExpertsAreNamed) {
   EXPECT_EQ(model.blocks[2].count, 2);
   EXPECT_EQ(model.blocks[1].block.experts()->shared->width, 48);
   EXPECT_TRUE(model.blocks[1].block.experts()->has_shared_gate);
+}
+
+constexpr std::string_view kSmall =
+    R"json("hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4, "vocab_size": 100,
+      "num_hidden_layers": 4)json";
+
+std::vector<std::int64_t> WindowsOf(std::string_view members) {
+  std::vector<std::int64_t> windows;
+  for (const BlockRun& run : Read(fmt::format("{{{}, {}}}", kSmall, members)).blocks) {
+    windows.insert(windows.end(), static_cast<std::size_t>(run.count), run.block.self.window);
+  }
+  return windows;
+}
+
+TEST(HuggingFace, LayersSeeTheirWindows) {
+  using Windows = std::vector<std::int64_t>;
+  EXPECT_EQ(WindowsOf(R"json("model_type": "mistral", "sliding_window": 32)json"),
+            (Windows{32, 32, 32, 32}));
+  EXPECT_EQ(WindowsOf(R"json("model_type": "qwen2", "use_sliding_window": true,
+      "sliding_window": 32, "max_window_layers": 3)json"),
+            (Windows{0, 0, 0, 32}));
+  EXPECT_EQ(WindowsOf(R"json("model_type": "gpt_oss", "sliding_window": 32)json"),
+            (Windows{32, 0, 32, 0}));
+  EXPECT_EQ(WindowsOf(R"json("model_type": "llama", "sliding_window": 32, "layer_types":
+      ["full_attention", "full_attention", "sliding_attention", "full_attention"])json"),
+            (Windows{0, 0, 32, 0}));
+  EXPECT_EQ(ErrorOf(fmt::format(R"json({{{}, "model_type": "llama", "layer_types":
+      ["linear_attention"]}})json",
+                                kSmall)),
+            "layer_types may hold sliding_attention and full_attention only");
+}
+
+TEST(HuggingFace, SaysWhichMembersItDoesNotModel) {
+  const auto read = ReadHuggingFace(fmt::format(
+      R"json({{{}, "model_type": "llama", "sliding_window": 32, "num_local_experts": 8,
+      "attention_chunk_size": null, "pretraining_tp": 2, "rope_theta": 10000, "max_window_layers": 0,
+      "bos_token_id": 1, "output_hidden_states": false}})json",
+      kSmall));
+  EXPECT_EQ(read->not_modelled, (std::vector<std::string>{"sliding_window 32 is not modelled",
+                                                          "num_local_experts 8 is not modelled"}));
 }
 
 TEST(HuggingFace, SaysWhatItDoesNotModel) {

@@ -78,6 +78,9 @@ std::vector<BlockRun> MakeBlocks(const TransformerShape& shape, Block block, std
     } else {
       block.mlp = MakeFeedForward(shape, 0);
     }
+    if (!shape.window_layers.empty()) {
+      block.self.window = shape.window_layers[static_cast<std::size_t>(layer)] ? shape.window : 0;
+    }
     if (!runs.empty() && runs.back().block == block) {
       ++runs.back().count;
     } else {

@@ -31,6 +31,7 @@ struct TransformerShape {
   bool rope = false;
   bool qk_norm = false;
   std::int64_t window = 0;
+  std::vector<bool> window_layers = {};  // which see only the window; empty: all
   bool parallel = false;
 
   std::int64_t vocabulary = 0;

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "orrery/workload/input.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -46,6 +48,10 @@ Call RootOf(std::int64_t begin_ns) {
   return {.kind = CallKind::kRoot, .begin_ns = begin_ns};
 }
 
+bool IsBackwardNode(const Trace& trace, const Call& call) {
+  return trace.Text(call.name).starts_with("autograd::engine::evaluate_function");
+}
+
 /// Whether a thread is an autograd engine's: it begins with the backward pass, or does little else.
 /// The thread that waits for the engine runs nodes of the host itself, here and there.
 bool RunsBackward(const Trace& trace, const std::vector<Call>& calls) {
@@ -53,13 +59,32 @@ bool RunsBackward(const Trace& trace, const std::vector<Call>& calls) {
   std::size_t num_calls = 0;
   bool begins_backward = false;
   ForEachChild(std::span(calls), 0, [&](std::uint32_t call) {
-    const bool is_backward =
-        trace.Text(calls[call].name).starts_with("autograd::engine::evaluate_function");
+    const bool is_backward = IsBackwardNode(trace, calls[call]);
     begins_backward |= is_backward && num_calls == 0;
     num_backward += is_backward ? 1 : 0;
     ++num_calls;
   });
   return begins_backward || 2 * num_backward > num_calls;
+}
+
+/// How often the backward pass ran: a call of another thread between two of its calls ends a pass.
+/// With gradients accumulated over micro-batches there are several in a step.
+std::int64_t NumBackwardPasses(const Trace& trace, const std::vector<ThreadCalls>& threads) {
+  std::vector<std::pair<std::int64_t, bool>> begins;  // and whether that is of the backward pass
+  for (const ThreadCalls& thread : threads) {
+    for (std::size_t i = 1; i < thread.calls.size(); ++i) {
+      const Call& call = thread.calls[i];
+      const bool is_node = IsBackwardNode(trace, call);
+      begins.emplace_back(call.begin_ns, thread.runs_backward || is_node);
+      i += is_node ? call.num_descendants : 0;
+    }
+  }
+  std::ranges::sort(begins);
+  std::int64_t passes = 0;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    passes += begins[i].second && (i == 0 || !begins[i - 1].second) ? 1 : 0;
+  }
+  return std::max<std::int64_t>(1, passes);
 }
 
 // Threads in order of their first call, with what the names tell.
@@ -71,6 +96,7 @@ CallTree TreeOf(const Trace& trace, std::vector<ThreadCalls> threads) {
       tree.num_parameters += trace.Text(call.name) == "torch::autograd::AccumulateGrad" ? 1 : 0;
     }
   }
+  tree.num_parameters /= NumBackwardPasses(trace, tree.threads);
   std::ranges::stable_sort(tree.threads, {},
                            [](const ThreadCalls& thread) { return thread.calls[1].begin_ns; });
   return tree;
@@ -184,16 +210,70 @@ void AppendSubtree(const Trace& graph, const std::vector<std::vector<RowId>>& ch
   }
 }
 
+/// The ids of the nodes that mark the begin of a step.
+std::vector<std::int64_t> StepMarkers(const Trace& graph) {
+  std::vector<std::int64_t> ids;
+  for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
+    if (graph.graph_nodes.kind[node] == trace::GraphNodeKind::kAnnotation &&
+        graph.Text(graph.graph_nodes.name[node]).starts_with("ProfilerStep#")) {
+      ids.push_back(graph.graph_nodes.id[node]);
+    }
+  }
+  std::ranges::sort(ids);
+  return ids;
+}
+
+/// Without markers, two steps of one optimizer are two steps of training, and nothing says where
+/// the second begins.
+Status CheckIsOneStep(const Trace& graph) {
+  std::map<StringId, std::int64_t> steps_of_optimizer;
+  for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
+    const StringId name = graph.graph_nodes.name[node];
+    if (graph.Text(name).starts_with("Optimizer.step#") && ++steps_of_optimizer[name] > 1) {
+      return Refuse(
+          "the execution trace has several calls of {} and no ProfilerStep# markers to split it "
+          "into steps; record one step, or pass the observer to torch.profiler and call its "
+          "step()",
+          graph.Text(name));
+    }
+  }
+  return {};
+}
+
+/// The calls whose ids, which count in order of begin over all threads, lie in the window.
+CallTree GraphStep(const Trace& graph, const Window& window) {
+  const auto children = ChildrenOf(graph);
+  std::map<std::int32_t, ThreadCalls> threads;
+  for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
+    const RowId parent = graph.graph_nodes.parent[node];
+    if (!IsHostNode(graph, node) || (parent != kNoRow && IsHostNode(graph, parent)) ||
+        !window.Holds(graph.graph_nodes.id[node])) {
+      continue;
+    }
+    ThreadCalls& thread = threads[graph.graph_nodes.thread[node]];
+    thread.thread = graph.graph_nodes.thread[node];
+    if (thread.calls.empty()) {
+      thread.calls.push_back(RootOf(graph.graph_nodes.id[node]));
+    }
+    AppendSubtree(graph, children, node, thread.calls);
+  }
+  std::vector<ThreadCalls> list;
+  for (auto& [number, thread] : threads) {
+    thread.calls[0].num_descendants = static_cast<std::uint32_t>(thread.calls.size() - 1);
+    list.push_back(std::move(thread));
+  }
+  return TreeOf(graph, std::move(list));
+}
+
 }  // namespace
 
 bool IsLaunchName(std::string_view name) {
-  const auto prefixes = {"cudaLaunchKernel", "cuLaunchKernel",  "cudaMemcpyAsync",
-                         "cudaMemsetAsync",  "cudaGraphLaunch", "cudaLaunchCooperativeKernel",
-                         "hipLaunchKernel"};
+  const auto prefixes = {"cudaLaunch",   "cuLaunch",           "cudaGraphLaunch", "cuGraphLaunch",
+                         "cudaMemcpy",   "cudaMemset",         "cuMemcpy",        "cuMemset",
+                         "hipLaunch",    "hipGraphLaunch",     "hipMemcpy",       "hipMemset",
+                         "hipExtLaunch", "hipExtModuleLaunch", "hipModuleLaunch"};
   return std::ranges::any_of(prefixes,
-                             [&](const char* prefix) { return name.starts_with(prefix); }) ||
-         name == "hipExtModuleLaunchKernel" || name == "hipModuleLaunchKernel" ||
-         name == "hipMemcpyAsync" || name == "hipMemsetAsync";
+                             [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
 std::vector<CallTree> RecordedSteps(const Trace& recording) {
@@ -212,27 +292,19 @@ std::vector<CallTree> RecordedSteps(const Trace& recording) {
   return steps;
 }
 
-CallTree GraphStep(const Trace& graph) {
-  const auto children = ChildrenOf(graph);
-  std::map<std::int32_t, ThreadCalls> threads;
-  for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
-    const RowId parent = graph.graph_nodes.parent[node];
-    if (!IsHostNode(graph, node) || (parent != kNoRow && IsHostNode(graph, parent))) {
-      continue;
-    }
-    ThreadCalls& thread = threads[graph.graph_nodes.thread[node]];
-    thread.thread = graph.graph_nodes.thread[node];
-    if (thread.calls.empty()) {
-      thread.calls.push_back(RootOf(graph.graph_nodes.id[node]));
-    }
-    AppendSubtree(graph, children, node, thread.calls);
+Result<std::vector<CallTree>> GraphSteps(const Trace& graph) {
+  const std::vector<std::int64_t> markers = StepMarkers(graph);
+  if (markers.empty()) {
+    ORRERY_TRY_STATUS(CheckIsOneStep(graph));
+    return std::vector<CallTree>{GraphStep(graph, {})};
   }
-  std::vector<ThreadCalls> list;
-  for (auto& [number, thread] : threads) {
-    thread.calls[0].num_descendants = static_cast<std::uint32_t>(thread.calls.size() - 1);
-    list.push_back(std::move(thread));
+  std::vector<CallTree> steps;
+  for (std::size_t i = 0; i < markers.size(); ++i) {
+    Window window{.begin_ns = markers[i]};
+    window.end_ns = i + 1 < markers.size() ? markers[i + 1] : window.end_ns;
+    steps.push_back(GraphStep(graph, window));
   }
-  return TreeOf(graph, std::move(list));
+  return steps;
 }
 
 }  // namespace orrery::workload

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/trace.h"
 
@@ -45,8 +46,15 @@ struct CallTree {
 /// Runtime calls that neither launch nor wait are left out: they count as their operator's time.
 [[nodiscard]] std::vector<CallTree> RecordedSteps(const trace::Trace& recording);
 
-/// The calls of an execution trace. It has no launches.
-[[nodiscard]] CallTree GraphStep(const trace::Trace& graph);
+/// The steps of an execution trace, each cut out by its ProfilerStep# marker; the whole trace when
+/// it has none, which is refused where it holds several steps of an optimizer. Graphs have no
+/// launches.
+[[nodiscard]] Result<std::vector<CallTree>> GraphSteps(const trace::Trace& graph);
+
+/// The one that stands for all: neither the first, which the profiler may disturb, nor the last.
+[[nodiscard]] inline const CallTree& MiddleStep(std::span<const CallTree> steps) {
+  return steps[steps.size() / 2];
+}
 
 /// Calls `visit(index)` for each child of call `parent`, in order.
 template <typename Visit>

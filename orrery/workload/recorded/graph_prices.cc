@@ -51,11 +51,29 @@ std::string LaunchCallOf(const Trace& linked, RowId activity) {
   return call == kNoRow ? "" : std::string(linked.Text(linked.runtime_calls.name[call]));
 }
 
+double Seconds(const PricedCall& call, const kernel::CostModel& costs, const hardware::Gpu& gpu) {
+  std::vector<kernel::Estimate> estimates(call.operators.size());
+  costs.Predict(call.operators, gpu, estimates);
+  double seconds = 0;
+  for (const kernel::Estimate& estimate : estimates) {
+    seconds += estimate.seconds;
+  }
+  return seconds;
+}
+
 class GraphPricer {
  public:
-  GraphPricer(const Trace& graph, const HostModel& host) : graph_(graph), host_(host) {
+  GraphPricer(const Trace& graph, const CallTree& step, const HostModel& host)
+      : graph_(graph), host_(host), is_in_step_(graph.graph_nodes.size()) {
     prices_.tasks_of_node.resize(graph.graph_nodes.size());
     owner_.assign(graph.graph_nodes.size(), kNoRow);
+    for (const ThreadCalls& thread : step.threads) {
+      for (const Call& call : thread.calls) {
+        if (call.kind != CallKind::kRoot) {
+          is_in_step_[call.row] = 1;
+        }
+      }
+    }
   }
 
   GraphPrices Price(const hardware::Gpu& gpu, const kernel::CostModel& costs) {
@@ -69,14 +87,16 @@ class GraphPricer {
     std::size_t next = 0;
     for (std::size_t index = 0; index < calls.size(); ++index) {
       const PricedCall& call = calls[index];
-      double seconds = 0;
+      PricingSummary priced{.calls = 1};
       for (std::size_t i = 0; i < call.operators.size(); ++i, ++next) {
-        ++prices_.summary.operators[static_cast<std::size_t>(cold[next].source)];
-        prices_.summary.extrapolated += cold[next].is_extrapolated ? 1 : 0;
-        seconds += (1 - shares[index]) * cold[next].seconds + shares[index] * warm[next].seconds;
+        const double seconds =
+            (1 - shares[index]) * cold[next].seconds + shares[index] * warm[next].seconds;
+        AddOperator(call, cold[next], seconds, priced);
       }
-      Note(call);
-      AddTasks(call, seconds);
+      AddTasks(call, TimesOfLaunches(call, LaunchingNodes(call), priced.seconds, gpu, costs));
+      if (is_in_step_[call.node] != 0) {
+        Note(call, priced);
+      }
     }
     return std::move(prices_);
   }
@@ -97,13 +117,22 @@ class GraphPricer {
     return estimates;
   }
 
-  void Note(const PricedCall& call) {
-    ++prices_.summary.calls;
-    if (call.meaning != kernel::AtenMeaning::kUnknown) {
-      return;
+  static void AddOperator(const PricedCall& call, const kernel::Estimate& estimate, double seconds,
+                          PricingSummary& priced) {
+    const bool has_no_model = call.meaning == kernel::AtenMeaning::kUnknown ||
+                              estimate.source == kernel::EstimateSource::kRoofline;
+    ++priced.operators[static_cast<std::size_t>(estimate.source)];
+    priced.extrapolated += estimate.is_extrapolated ? 1 : 0;
+    priced.seconds += seconds;
+    priced.unmodelled_s += has_no_model ? seconds : 0;
+  }
+
+  void Note(const PricedCall& call, PricingSummary& priced) {
+    if (call.meaning == kernel::AtenMeaning::kUnknown) {
+      priced.unknown_calls = 1;
+      AddOnce(graph_.Text(graph_.graph_nodes.name[call.node]), prices_.unknown_names);
     }
-    ++prices_.summary.unknown_calls;
-    AddOnce(graph_.Text(graph_.graph_nodes.name[call.node]), prices_.unknown_names);
+    prices_.summary.Add(priced);
   }
 
   // Marks the nodes below each priced call; rows are in order of begin, parents first.
@@ -135,8 +164,9 @@ class GraphPricer {
     }
     const bool is_known =
         host_.Find(HostPart::kLaunches, graph_.Text(graph_.graph_nodes.name[call.node])) != nullptr;
+    // Those of calls below may only clear memory for it.
     if (!is_known || nodes.empty()) {
-      add(call.node, Measured(call) - std::ssize(nodes));
+      add(call.node, std::max<std::int64_t>(Measured(call) - std::ssize(nodes), 1));
     }
     return nodes;
   }
@@ -150,24 +180,65 @@ class GraphPricer {
     return launches;
   }
 
-  void AddTasks(const PricedCall& call, double seconds) {
+  struct Launch {
+    RowId node = kNoRow;
+    double seconds = 0;  // 0: not known alone
+  };
+
+  // What a call below takes alone; 0 if that is not known.
+  [[nodiscard]] double AloneSeconds(RowId node, const hardware::Gpu& gpu,
+                                    const kernel::CostModel& costs) const {
+    kernel::AtenOperators asked = kernel::OperatorsOf(CallOfNode(graph_, node));
+    return asked.meaning == kernel::AtenMeaning::kPriced
+               ? Seconds({.node = node, .operators = std::move(asked.operators)}, costs, gpu)
+               : 0;
+  }
+
+  // Calls below take what they would alone: the sum that is the gradient of a bias, memory that is
+  // cleared. The other launches have equal parts of the rest.
+  [[nodiscard]] std::vector<Launch> TimesOfLaunches(const PricedCall& call,
+                                                    const std::vector<RowId>& nodes, double seconds,
+                                                    const hardware::Gpu& gpu,
+                                                    const kernel::CostModel& costs) const {
+    std::vector<Launch> launches;
+    double rest = seconds;
+    for (const RowId node : nodes) {
+      const auto num_launches = static_cast<double>(std::ranges::count(nodes, node));
+      const bool is_below = node != call.node;
+      launches.push_back({node, is_below ? AloneSeconds(node, gpu, costs) / num_launches : 0});
+      rest -= launches.back().seconds;
+    }
+    const auto num_others = std::ranges::count(launches, 0.0, &Launch::seconds);
+    double sum = 0;
+    for (Launch& launch : launches) {
+      launch.seconds = launch.seconds > 0 ? launch.seconds
+                                          : std::max(rest, 0.0) / static_cast<double>(num_others);
+      sum += launch.seconds;
+    }
+    for (Launch& launch : launches) {
+      launch.seconds *= sum > 0 ? seconds / sum : 0;
+    }
+    return launches;
+  }
+
+  void AddTasks(const PricedCall& call, const std::vector<Launch>& launches) {
     if (call.operators.empty()) {
       return;
     }
-    const std::vector<RowId> nodes = LaunchingNodes(call);
-    const std::int64_t total_ps = std::llround(seconds * 1e12);
     const std::string name = kernel::Text(call.operators.front());
-    const std::string launch(LaunchCallOf(call.operators.front()));
-    for (std::int64_t i = 0; i < std::ssize(nodes); ++i) {
-      const std::int64_t from_ps = total_ps * i / std::ssize(nodes);
-      const std::int64_t to_ps = total_ps * (i + 1) / std::ssize(nodes);
-      prices_.tasks_of_node[nodes[static_cast<std::size_t>(i)]].push_back(
-          {to_ps - from_ps, name, launch});
+    const std::string launch_call(LaunchCallOf(call.operators.front()));
+    double end_s = 0;
+    std::int64_t end_ps = 0;
+    for (const Launch& launch : launches) {
+      end_s += launch.seconds;
+      const std::int64_t begin_ps = std::exchange(end_ps, std::llround(end_s * 1e12));
+      prices_.tasks_of_node[launch.node].push_back({end_ps - begin_ps, name, launch_call});
     }
   }
 
   const Trace& graph_;
   const HostModel& host_;
+  std::vector<std::uint8_t> is_in_step_;  // GraphNodes
   GraphPrices prices_;
   std::vector<RowId> owner_;                 // the priced call that a node belongs to
   std::vector<std::vector<RowId>> members_;  // the nodes of a priced call
@@ -176,16 +247,6 @@ class GraphPricer {
 using trace::CopyKind;
 
 constexpr std::size_t kMostNamesSaid = 5;
-
-double Seconds(const PricedCall& call, const kernel::CostModel& costs, const hardware::Gpu& gpu) {
-  std::vector<kernel::Estimate> estimates(call.operators.size());
-  costs.Predict(call.operators, gpu, estimates);
-  double seconds = 0;
-  for (const kernel::Estimate& estimate : estimates) {
-    seconds += estimate.seconds;
-  }
-  return seconds;
-}
 
 // Models were learned from different tables and may know a shape on one GPU only; no kernel gains
 // or loses more than so much of what the papers of two generations promise.
@@ -299,9 +360,20 @@ class Scaler {
 
 }  // namespace
 
-GraphPrices PriceGraph(const Trace& graph, const hardware::Gpu& gpu, const kernel::CostModel& costs,
-                       const HostModel& host) {
-  return GraphPricer(graph, host).Price(gpu, costs);
+void PricingSummary::Add(const PricingSummary& other) {
+  calls += other.calls;
+  unknown_calls += other.unknown_calls;
+  extrapolated += other.extrapolated;
+  seconds += other.seconds;
+  unmodelled_s += other.unmodelled_s;
+  for (std::size_t source = 0; source < operators.size(); ++source) {
+    operators[source] += other.operators[source];
+  }
+}
+
+GraphPrices PriceGraph(const Trace& graph, const CallTree& step, const hardware::Gpu& gpu,
+                       const kernel::CostModel& costs, const HostModel& host) {
+  return GraphPricer(graph, step, host).Price(gpu, costs);
 }
 
 GraphPrices RecordedPrices(const Trace& linked) {
@@ -352,6 +424,18 @@ Result<std::int64_t> AddMeasuredLaunches(const Table& measured, HostModel& model
     model.Set(HostPart::kLaunches, name, cost);
   }
   return num_unknown;
+}
+
+double ScalingSummary::Seconds() const {
+  std::int64_t sum_ns = 0;
+  for (const Share& share : shares) {
+    sum_ns += share.to_ns;
+  }
+  return static_cast<double>(sum_ns) * 1e-9;
+}
+
+double ScalingSummary::UnmodelledSeconds() const {
+  return static_cast<double>(shares[static_cast<std::size_t>(ScaledBy::kMemory)].to_ns) * 1e-9;
 }
 
 std::string RemarkOn(const ScalingSummary& summary) {

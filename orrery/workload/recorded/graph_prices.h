@@ -11,6 +11,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/trace/trace.h"
+#include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
@@ -25,6 +26,12 @@ struct PricingSummary {
   std::int64_t unknown_calls = 0;  // priced by the bytes of their tensors
   std::array<std::int64_t, kNumEstimateSources> operators = {};  // by kernel::EstimateSource
   std::int64_t extrapolated = 0;  // operators outside of what was measured
+  double seconds = 0;             // of all calls
+  double unmodelled_s = 0;        // of it: no model, only the bytes that are moved and the roofline
+
+  [[nodiscard]] double UnmodelledShare() const { return seconds > 0 ? unmodelled_s / seconds : 0; }
+
+  void Add(const PricingSummary& other);
 };
 
 /// What each node of an execution trace runs on the GPU itself.
@@ -34,11 +41,13 @@ struct GraphPrices {
   std::vector<std::string> unknown_names;  // each once, in order of first appearance
 };
 
-/// Prices the calls of an execution trace. An operator's time is spread evenly over its launches:
-/// as many as the recorded operators below it make, and where those are unknown, as many as the
-/// operator made when it was measured ("launches" of the host model).
-[[nodiscard]] GraphPrices PriceGraph(const trace::Trace& graph, const hardware::Gpu& gpu,
-                                     const kernel::CostModel& costs, const HostModel& host);
+/// Prices the calls of an execution trace; the summary is of one of its steps. An operator's time
+/// is spread evenly over its launches: as many as the recorded operators below it make, and where
+/// those are unknown, as many as the operator made when it was measured ("launches" of the host
+/// model).
+[[nodiscard]] GraphPrices PriceGraph(const trace::Trace& graph, const CallTree& step,
+                                     const hardware::Gpu& gpu, const kernel::CostModel& costs,
+                                     const HostModel& host);
 
 /// Takes the kernels from the recording that the graph was linked with (trace/graph_link.h).
 [[nodiscard]] GraphPrices RecordedPrices(const trace::Trace& linked);
@@ -68,6 +77,11 @@ struct ScalingSummary {
     std::int64_t from_ns = 0;
     std::int64_t to_ns = 0;
   };
+
+  [[nodiscard]] double Seconds() const;
+
+  /// Of the work whose call is not known to the models.
+  [[nodiscard]] double UnmodelledSeconds() const;
 
   std::array<Share, kNumScaledBy> shares = {};  // by ScaledBy
   std::vector<std::string> unknown_names = {};  // calls the models do not know, each once

@@ -15,7 +15,7 @@ class NineNanoseconds : public kernel::CostModel {
   void Predict(std::span<const kernel::Operator> operators, const hardware::Gpu&,
                std::span<kernel::Estimate> estimates) const override {
     for (std::size_t i = 0; i < operators.size(); ++i) {
-      estimates[i] = {.seconds = 9e-9};
+      estimates[i] = {.seconds = 9e-9, .source = kernel::EstimateSource::kThisGpu};
     }
   }
 };
@@ -36,7 +36,9 @@ trace::Trace Relu() {
 }
 
 std::vector<std::int64_t> Durations(const HostModel& host) {
-  const GraphPrices prices = PriceGraph(Relu(), hardware::Gpu{}, NineNanoseconds(), host);
+  const trace::Trace graph = Relu();
+  const GraphPrices prices = PriceGraph(graph, GraphSteps(graph).value().front(), hardware::Gpu{},
+                                        NineNanoseconds(), host);
   std::vector<std::int64_t> durations;
   for (const DeviceTask& task : prices.tasks_of_node[0]) {
     durations.push_back(task.duration_ps);
@@ -55,6 +57,56 @@ TEST(GraphPricesTest, TimeIsSpreadOverTheLaunchesThatAreKnownBest) {
 
   host.Set(HostPart::kLaunches, "aten::relu", {.typical = 2});
   EXPECT_THAT(Durations(host), ::testing::ElementsAre(4500, 4500));
+}
+
+/// An element takes 1 ns.
+class OneNanosecondAnElement : public kernel::CostModel {
+ public:
+  void Predict(std::span<const kernel::Operator> operators, const hardware::Gpu&,
+               std::span<kernel::Estimate> estimates) const override {
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      estimates[i] = {.seconds = 1e-9 * operators[i].Number(kernel::Key::kN)};
+    }
+  }
+};
+
+// A call of 32 ns that clears 4 elements below: 4 ns for the kernel that clears, 28 ns for its own.
+TEST(GraphPricesTest, ACallBelowTakesWhatItWouldAlone) {
+  trace::Trace graph = Relu();
+  const auto intern = [&](const char* text) { return graph.strings.Intern(text); };
+  trace::GraphNodes::Row cleared = graph.graph_nodes.At(0);
+  cleared.id = 2;
+  cleared.parent = 0;
+  cleared.name = intern("aten::zero_");
+  cleared.input_values = intern(R"json([[7,9,0,4,4,"cuda:0"]])json");
+  cleared.input_shapes = cleared.output_shapes = intern("[[4]]");
+  cleared.output_values = cleared.input_values;
+  graph.graph_nodes.Append(cleared);
+  HostModel host;
+  host.Set(HostPart::kLaunches, "aten::zero_", {.typical = 1});
+
+  const GraphPrices prices = PriceGraph(graph, GraphSteps(graph).value().front(), hardware::Gpu{},
+                                        OneNanosecondAnElement(), host);
+
+  ASSERT_EQ(prices.tasks_of_node[0].size(), 1);
+  EXPECT_EQ(prices.tasks_of_node[0][0].duration_ps, 28000);
+  ASSERT_EQ(prices.tasks_of_node[1].size(), 1);
+  EXPECT_EQ(prices.tasks_of_node[1][0].duration_ps, 4000);
+}
+
+// Two calls of 9 ns, one of which no model knows.
+TEST(GraphPricesTest, TheShareOfCallsThatNoModelKnowsIsTold) {
+  trace::Trace graph = Relu();
+  trace::GraphNodes::Row unknown = graph.graph_nodes.At(0);
+  unknown.id = 2;
+  unknown.name = graph.strings.Intern("mine::mystery");
+  graph.graph_nodes.Append(unknown);
+
+  const GraphPrices prices = PriceGraph(graph, GraphSteps(graph).value().front(), hardware::Gpu{},
+                                        NineNanoseconds(), HostModel{});
+
+  EXPECT_EQ(prices.summary.unknown_calls, 1);
+  EXPECT_DOUBLE_EQ(prices.summary.UnmodelledShare(), 0.5);
 }
 
 // Two rows of one kind and pass have the median 20; a kind that is not known here is counted.

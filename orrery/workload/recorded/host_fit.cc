@@ -197,7 +197,11 @@ std::vector<HostSample> DeviceSamplesOf(const Trace& recording) {
 }
 
 constexpr int kRounds = 20;
-constexpr double kPaceQuantile = 0.25;
+constexpr double kPaceQuantile = 0.5;
+
+// Part of what looks like a pace is the profiler's cost, which is one value for all events of a
+// recording: half of the difference between threads is believed.
+constexpr double kPaceShrinkage = 0.5;
 
 // The least share of a cost that remains without the profiler's cost, which is an average.
 constexpr double kLeastShare = 0.1;
@@ -211,10 +215,10 @@ bool HasPace(HostPart part) {
   return !IsCount(part) && part != HostPart::kLaunchLatency && part != HostPart::kKernelGap;
 }
 
-/// The mean of the middle half: as robust as a median, and it adds up.
+/// The mean of the middle three quarters: single hiccups do not count, and long tails add up.
 double MiddleMean(std::vector<double> values) {
   std::ranges::sort(values);
-  const std::size_t cut = values.size() / 4;
+  const std::size_t cut = values.size() / 8;
   return Mean(std::span(values).subspan(cut, values.size() - 2 * cut));
 }
 
@@ -267,7 +271,8 @@ void FitPaces(const std::vector<Observation>& observations, const std::vector<bo
     }
   }
   for (std::size_t thread = 0; thread < values.size(); ++thread) {
-    paces.pace_of_thread[thread] = values[thread].empty() ? 0 : WeightedMedian(values[thread]);
+    paces.pace_of_thread[thread] =
+        values[thread].empty() ? 0 : kPaceShrinkage * WeightedMedian(values[thread]);
   }
 }
 
@@ -310,7 +315,7 @@ bool IsIn(const std::vector<std::size_t>& list, std::size_t number) {
   return std::ranges::find(list, number) != list.end();
 }
 
-/// The pace that a quarter of the observed threads reach.
+/// The pace that half of the observed threads reach.
 double PaceToModel(const std::vector<Observation>& observations, const Paces& paces) {
   std::set<std::size_t> threads;
   for (const Observation& seen : observations) {
@@ -336,6 +341,46 @@ Paces FitAll(const std::vector<Observation>& observations, const std::vector<boo
   }
   FitCosts(observations, paces);
   return paces;
+}
+
+double WithoutProfiler(double recorded_ns, double added_ns) {
+  return std::max(recorded_ns - added_ns, kLeastShare * recorded_ns);
+}
+
+double AddedNs(const HostFit::Options& options, std::size_t thread, double events) {
+  return options.profiler_costs_ns.empty() ? 0 : options.profiler_costs_ns[thread / 2] * events;
+}
+
+/// The spread of a cost over the threads that count, each at the pace of the model.
+template <typename Cells, typename ScaleOf>
+HostCost SpreadOver(const Cells& cells, const HostFit::Options& options, const ScaleOf& scale_of) {
+  std::vector<double> values;
+  std::int64_t num_threads = 0;
+  for (const auto& [thread, cell] : cells) {
+    if (IsIn(options.without, thread / 2)) {
+      continue;
+    }
+    ++num_threads;
+    const double added_ns = AddedNs(options, thread, cell.EventsOfOne());
+    for (std::size_t i = 0; options.with_spread && i < cell.values.size(); ++i) {
+      values.push_back(scale_of(thread) * std::max(0.0, cell.values[i] - added_ns));
+    }
+  }
+  HostCost cost = values.empty() ? HostCost{} : SpreadOf(values);
+  cost.recordings = num_threads;
+  return cost;
+}
+
+/// The mean over the threads that count, for what does not depend on the pace of the host.
+template <typename Cells>
+double TypicalOf(HostPart part, const Cells& cells, const HostFit::Options& options) {
+  std::vector<double> typical;
+  for (const auto& [thread, cell] : cells) {
+    if (!IsIn(options.without, thread / 2)) {
+      typical.push_back(IsCount(part) ? Mean(cell.values) : cell.typical);
+    }
+  }
+  return typical.empty() ? 0 : Mean(typical);
 }
 
 }  // namespace
@@ -373,8 +418,10 @@ HostModel HostFit::Fit(const Options& options) const {
     std::size_t num_cells = 0;
     for (const auto& [thread, cell] : cells) {
       if (!IsIn(options.without, thread / 2)) {
-        observations.push_back({tells_pace.size(), thread, std::log(std::max(cell.typical, 1.0)),
-                                cell.typical * static_cast<double>(cell.values.size())});
+        const double cost_ns =
+            WithoutProfiler(cell.typical, AddedNs(options, thread, cell.EventsOfOne()));
+        observations.push_back({tells_pace.size(), thread, std::log(std::max(cost_ns, 1.0)),
+                                cost_ns * static_cast<double>(cell.values.size())});
         ++num_cells;
       }
     }
@@ -383,54 +430,22 @@ HostModel HostFit::Fit(const Options& options) const {
   }
   const Paces paces = FitAll(observations, tells_pace, 2 * num_recordings_);
   const double pace = PaceToModel(observations, paces);
-  std::vector<double> scale_of_thread;
-  for (const double pace_of_thread : paces.pace_of_thread) {
-    scale_of_thread.push_back(std::exp(pace - pace_of_thread));
-  }
-
   HostModel model;
-  model.profiler_cost_ns = options.profiler_cost_ns;
+  model.profiler_cost_ns =
+      options.profiler_costs_ns.empty() ? 0 : Median(options.profiler_costs_ns);
   std::size_t name = 0;
   for (const auto& [key, cells] : cells_) {
-    const double with_profiler = std::exp(paces.cost_of_name[name++] + pace);
-    HostCost cost = CostOf(key.first, cells, options, scale_of_thread);
-    if (HasPace(key.first)) {
-      cost.typical = std::max(with_profiler - cost.typical, kLeastShare * with_profiler);
-    }
+    const double typical_ns = std::exp(paces.cost_of_name[name++] + pace);
+    HostCost cost = SpreadOver(cells, options, [&](std::size_t thread) {
+      return HasPace(key.first) ? std::exp(pace - paces.pace_of_thread[thread]) : 1.0;
+    });
+    cost.typical = HasPace(key.first) ? typical_ns : TypicalOf(key.first, cells, options);
     if (cost.recordings > 0) {
       model.Set(key.first, key.second, Rounded(cost, IsCount(key.first) ? 1e3 : 1e1));
     }
   }
   AddKinds(model);
   return model;
-}
-
-// The spread of a cost over the threads that count. Where it depends on the pace, `typical` is what
-// the profiler added; else it is the cost.
-HostCost HostFit::CostOf(HostPart part, const CellOfThread& cells, const Options& options,
-                         std::span<const double> scale_of_thread) const {
-  std::vector<double> values;
-  std::vector<double> added;
-  std::vector<double> typical;
-  for (const auto& [thread, cell] : cells) {
-    if (IsIn(options.without, thread / 2)) {
-      continue;
-    }
-    const double scale = HasPace(part) ? scale_of_thread[thread] : 1;
-    added.push_back(options.profiler_cost_ns * cell.events /
-                    static_cast<double>(cell.values.size()));
-    typical.push_back(IsCount(part) ? Mean(cell.values) : cell.typical);
-    for (std::size_t i = 0; options.with_spread && i < cell.values.size(); ++i) {
-      values.push_back(std::max(0.0, cell.values[i] * scale - added.back()));
-    }
-  }
-  if (added.empty()) {
-    return {};
-  }
-  HostCost cost = options.with_spread ? SpreadOf(values) : HostCost{};
-  cost.recordings = static_cast<std::int64_t>(added.size());
-  cost.typical = HasPace(part) ? Mean(added) : Mean(typical);
-  return cost;
 }
 
 }  // namespace orrery::workload

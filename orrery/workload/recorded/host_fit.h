@@ -12,20 +12,20 @@ namespace orrery::workload {
 
 /// Fits a host model from recordings that were made with a profiler.
 ///
-/// Threads of recordings run at different paces, although the machine is the same: cores, clocks
-/// and neighbours differ. So a cost is taken as (cost of the name) × (pace of the thread), both
-/// found by alternating medians of logarithms, and the model is that of a pace which a quarter of
-/// the threads reach: those below are rare, those above were disturbed. Then the profiler's cost is
-/// taken off, once for each event.
+/// The profiler's cost is taken off, once for each event: it differs from process to process by a
+/// factor of three. What is left runs at different paces from thread to thread, although the
+/// machine is the same: cores, clocks and neighbours differ. So a cost is taken as (cost of the
+/// name) × (pace of the thread), both found by alternating medians of logarithms, and the model is
+/// that of the median pace.
 class HostFit {
  public:
   /// Adds the steps of a recording. Returns its number.
   std::size_t Add(const trace::Trace& recording);
 
   struct Options {
-    double profiler_cost_ns = 0;
-    std::vector<std::size_t> without = {};  // recordings to leave out
-    bool with_spread = true;                // quantiles too, which take longer than the rest
+    std::vector<double> profiler_costs_ns = {};  // of an event in each recording; empty: 0
+    std::vector<std::size_t> without = {};       // recordings to leave out
+    bool with_spread = true;                     // quantiles too, which take longer than the rest
   };
 
   [[nodiscard]] HostModel Fit(const Options& options) const;
@@ -34,14 +34,13 @@ class HostFit {
   struct Cell {
     std::vector<double> values;
     double events = 0;   // sum over the values
-    double typical = 0;  // the mean of the middle half, known when its recording is complete
+    double typical = 0;  // the mean without outliers, known when its recording is complete
+
+    [[nodiscard]] double EventsOfOne() const { return events / static_cast<double>(values.size()); }
   };
 
   // By thread: twice the recording's number, plus one for the thread of the backward pass.
   using CellOfThread = std::map<std::size_t, Cell>;
-
-  [[nodiscard]] HostCost CostOf(HostPart part, const CellOfThread& cells, const Options& options,
-                                std::span<const double> scale_of_thread) const;
 
   std::map<HostModel::Key, CellOfThread> cells_;
   std::size_t num_recordings_ = 0;

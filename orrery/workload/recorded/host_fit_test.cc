@@ -67,7 +67,7 @@ TEST(HostFitTest, ProfilerCostIsTakenOffOncePerEvent) {
   };
 
   EXPECT_NEAR(sum(fit.Fit({})), 200'000, 1e-6);
-  EXPECT_NEAR(sum(fit.Fit({.profiler_cost_ns = 1000})), 197'100, 1e-6);
+  EXPECT_NEAR(sum(fit.Fit({.profiler_costs_ns = {1000}})), 197'100, 1e-6);
 }
 
 // The same program on machines of pace 1, 1, 1 and 3: the slow one was disturbed and changes
@@ -114,7 +114,7 @@ TEST(HostFitTest, UnknownOperatorCostsWhatItsKindDoes) {
 TEST(HostFitTest, ModelReadsBackFromItsTable) {
   HostFit fit;
   fit.Add(Recording());
-  const HostModel model = fit.Fit({.profiler_cost_ns = 500});
+  const HostModel model = fit.Fit({.profiler_costs_ns = {500}});
 
   const Result<Table> table = ParseCsv(FormatCsv(HostTable(model)));
   ASSERT_TRUE(table.has_value());
@@ -183,7 +183,7 @@ TEST(RecordedTest, BackwardThreadOfAGraphTakesItsTurn) {
     return node == 1 || node == 3 || node == 4 ? std::vector<DeviceTask>{{1000, "kernel"}}
                                                : std::vector<DeviceTask>{};
   };
-  const CallTree step = GraphStep(graph);
+  const CallTree step = GraphSteps(graph).value().front();
   const RecordedProgram recorded = ProgramOfGraph(graph, step, HostModel{}, price);
   const Program& program = recorded.program;
 

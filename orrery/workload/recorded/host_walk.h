@@ -194,7 +194,11 @@ class HostWalk {
   }
 
   void LeaveOperator(Frame& frame) {
+    // An operator of a graph launches and waits behind the calls it makes: what these wait for
+    // cannot be its own work.
+    const std::int64_t order = calls_[frame.end - 1].begin_ns;
     for (QueuedKernel& kernel : frame.work.kernels) {
+      kernel.order = order;
       AddOwn(frame, frame.num_calls == 0 ? HostPart::kStart : HostPart::kBetween);
       ++frame.num_calls;
       const std::string_view launch =
@@ -202,7 +206,7 @@ class HostWalk {
       AddLaunch(launch, Cost(HostPart::kLaunch, launch, true), {&kernel, 1});
     }
     if (frame.work.waits) {
-      AddWait(calls_[frame.call].begin_ns, StringId::kEmpty, kNone, UsualWaitCost());
+      AddWait(order, StringId::kEmpty, kNone, UsualWaitCost());
       ++frame.num_calls;
     }
     AddOwn(frame, frame.num_calls == 0 ? HostPart::kWhole : HostPart::kEnd);

@@ -1,7 +1,9 @@
 #include "orrery/workload/recorded/priced_calls.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,11 +62,43 @@ Below LookBelow(const CallForest& forest) {
   return below;
 }
 
+/// A call that is not understood, with calls below it: priced itself where none of those is.
+struct OpaqueCall {
+  PricedCall call;
+  bool is_priced = false;
+};
+
+/// Decides from the inside out which calls that are not understood run work of their own: those
+/// below which nothing is priced. `has_priced` says which calls are priced already.
+void PriceOpaqueCalls(const CallForest& forest, std::vector<std::uint8_t> has_priced,
+                      std::map<RowId, OpaqueCall>& opaque) {
+  for (RowId node = static_cast<RowId>(forest.size()); node-- > 0;) {
+    const auto found = has_priced[node] == 0 ? opaque.find(node) : opaque.end();
+    if (found != opaque.end()) {
+      found->second.is_priced = true;
+      has_priced[node] = 1;
+    }
+    const RowId parent = forest.parents[node];
+    if (parent != kNoRow && has_priced[node] != 0) {
+      has_priced[parent] = 1;
+    }
+  }
+}
+
+/// Calls set up their own memory so: that is not the work they were called for.
+bool OnlyFills(const PricedCall& call) {
+  return std::ranges::all_of(call.operators, [](const kernel::Operator& op) {
+    return op.kind() == kernel::OperatorKind::kFill;
+  });
+}
+
 template <typename IsOperator>
 std::vector<PricedCall> PricedCallsOf(const CallForest& forest, const IsOperator& is_operator) {
   const Below below = LookBelow(forest);
   std::vector<std::uint8_t> is_covered(forest.size());
+  std::vector<std::uint8_t> is_priced(forest.size());
   std::vector<PricedCall> calls;
+  std::map<RowId, OpaqueCall> opaque;
   for (RowId node = 0; node < forest.size(); ++node) {
     const RowId parent = forest.parents[node];
     is_covered[node] = parent != kNoRow ? is_covered[parent] : std::uint8_t{0};
@@ -76,12 +110,23 @@ std::vector<PricedCall> PricedCallsOf(const CallForest& forest, const IsOperator
     const bool is_priced_here =
         (asked.meaning == AtenMeaning::kPriced && (!asked.only_passes_on || is_leaf)) ||
         (asked.meaning == AtenMeaning::kUnknown && is_leaf);
+    PricedCall call{
+        .node = node, .meaning = asked.meaning, .operators = std::move(asked.operators)};
     if (is_priced_here) {
       is_covered[node] = 1;
-      calls.push_back(
-          {.node = node, .meaning = asked.meaning, .operators = std::move(asked.operators)});
+      is_priced[node] = OnlyFills(call) ? 0 : 1;
+      calls.push_back(std::move(call));
+    } else if (asked.meaning == AtenMeaning::kUnknown) {
+      opaque.emplace(node, OpaqueCall{std::move(call)});
     }
   }
+  PriceOpaqueCalls(forest, std::move(is_priced), opaque);
+  for (auto& [node, found] : opaque) {
+    if (found.is_priced) {
+      calls.push_back(std::move(found.call));
+    }
+  }
+  std::ranges::sort(calls, {}, &PricedCall::node);
   return calls;
 }
 

@@ -19,9 +19,10 @@ struct PricedCall {
 /// Returns the priced and the unknown calls of an execution trace, in order of
 /// begin. Each is looked at from the outside in; below a priced call nothing is priced again.
 ///
-/// A call is passed by for those below it when it only passes on, when it is not understood, and
-/// when it is handed to Python or to a call of its own name: the tensors of a sharded tensor's call
-/// have the sizes of all ranks together, and only the calls below have those of this rank.
+/// A call is passed by for those below it when it only passes on, when it is not understood and
+/// something below it is priced, and when it is handed to Python or to a call of its own name: the
+/// tensors of a sharded tensor's call have the sizes of all ranks together, and only the calls
+/// below have those of this rank.
 [[nodiscard]] std::vector<PricedCall> PricedCalls(const trace::Trace& graph);
 
 /// The same for the operators of a recording, whose shapes the profiler was asked for.

@@ -88,5 +88,22 @@ TEST(PricedCallsTest, TheUnknownIsSaidOnlyWhereNothingIsBelow) {
   EXPECT_THAT(graph.Priced(), ElementsAre("1 elementwise fn=other n=8 wb=4 fp32"));
 }
 
+// As PyTorch records a GRU: allocations below a call that no model knows.
+TEST(PricedCallsTest, TheUnknownIsPricedItselfWhereOnlyAllocationsAreBelow) {
+  Graph graph;
+  const RowId outer = graph.Add("mine::outer", 8);
+  const RowId rnn = graph.Add("mine::rnn", 8, outer);
+  graph.Add("aten::empty", 8, rnn);
+  EXPECT_THAT(graph.Priced(), ElementsAre("1 elementwise fn=other n=8 wb=4 fp32"));
+}
+
+TEST(PricedCallsTest, TheUnknownYieldsToAnyPricedCallBelow) {
+  Graph graph;
+  const RowId outer = graph.Add("mine::outer", 8);
+  const RowId inner = graph.Add("mine::inner", 8, outer);
+  graph.Add("aten::relu", 8, inner);
+  EXPECT_THAT(graph.Priced(), ElementsAre("2 elementwise fn=relu n=8 wb=4 fp32"));
+}
+
 }  // namespace
 }  // namespace orrery::workload

@@ -1,6 +1,7 @@
 #include "orrery/workload/recorded/recorded.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -126,9 +127,12 @@ bool ReadsBack(const Trace& graph, RowId node) {
     const kernel::AtenTensor* const target = call.TensorAt(0);
     return target != nullptr && !target->on_gpu && IsOnGpu(call.TensorAt(1)) && !call.IsTrueAt(2);
   }
-  const bool is_reading = name == "aten::_local_scalar_dense" || name == "aten::nonzero" ||
-                          name == "aten::masked_select" || name == "aten::_unique2";
-  return is_reading && IsOnGpu(CallOfNode(graph, node).TensorAt(0));
+  constexpr auto kReading = std::to_array<std::string_view>(
+      {"aten::_local_scalar_dense", "aten::_unique", "aten::_unique2", "aten::bincount",
+       "aten::equal", "aten::masked_select", "aten::nonzero", "aten::unique_consecutive",
+       "aten::unique_dim"});
+  return std::ranges::find(kReading, name) != kReading.end() &&
+         IsOnGpu(CallOfNode(graph, node).TensorAt(0));
 }
 
 // The members of groups according to the files, by the key of the group.
@@ -265,7 +269,8 @@ Result<RecordedEnsemble> EnsembleOfGraphs(std::span<const RankGraph> ranks, cons
     }
     const auto communications = CommunicationsOf(graph, result.problems);
     const PriceNode price = WithCommunications(communications, ranks[rank].price);
-    RecordedProgram recorded = ProgramOfGraph(graph, GraphStep(graph), host, price);
+    ORRERY_TRY(const std::vector<CallTree> steps, GraphSteps(graph));
+    RecordedProgram recorded = ProgramOfGraph(graph, MiddleStep(steps), host, price);
     DelayBegin(ranks[rank].begin_ps, recorded.program);
     CollectMembers(graph, ranks.size(), members);
     result.coverage_of_rank.push_back(recorded.coverage);

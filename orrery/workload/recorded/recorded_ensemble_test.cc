@@ -21,8 +21,9 @@ class GraphWriter {
   }
 
   /// A call that reads one tensor of a storage and writes one of another.
-  RowId Call(std::string_view name, int from_storage, int to_storage) {
-    const RowId node = Add(name, root_, trace::GraphNodeKind::kOperator);
+  RowId Call(std::string_view name, int from_storage, int to_storage, RowId parent = kNoRow) {
+    const RowId node =
+        Add(name, parent == kNoRow ? root_ : parent, trace::GraphNodeKind::kOperator);
     graph.graph_nodes.input_values[node] = Tensor(from_storage);
     graph.graph_nodes.input_shapes[node] = graph.strings.Intern("[[4]]");
     graph.graph_nodes.input_types[node] = graph.strings.Intern(R"json(["Tensor(float)"])json");
@@ -180,6 +181,27 @@ TEST(GroupRoleUnionTest, ProgramsGetTheGroupRolesOfAllByName) {
   EXPECT_THAT(programs[1].communications.role, ElementsAre(0, 2));
 }
 
+// A call that launches a kernel behind one that it calls, and that waits for the GPU: the wait is
+// before the launch, so it cannot be for that kernel.
+TEST(RecordedProgramTest, TheHostDoesNotWaitForWhatItLaunchesLater) {
+  GraphWriter writer;
+  const RowId outer = writer.Call("aten::index_put", 1, 1);
+  writer.Call("aten::nonzero", 1, 2, outer);
+  const CallTree step = GraphSteps(writer.graph).value().front();
+
+  const Program program = ProgramOfGraph(writer.graph, step, HostModel{}, OneKernel).program;
+
+  std::size_t num_waited = 0;
+  for (std::size_t edge = 0; edge < program.edges.size(); ++edge) {
+    const TaskId to = program.edges.to[edge];
+    if (program.tasks.kind[to] == TaskKind::kSynchronize) {
+      EXPECT_LT(program.tasks.launch[program.edges.from[edge]], to);
+      ++num_waited;
+    }
+  }
+  EXPECT_EQ(num_waited, 1U);  // for the kernel of the call that waits
+}
+
 // The thread that waits runs a node of the host itself; the engine's thread begins with one.
 TEST(CallTreeTest, TheThreadThatWaitsIsNotTheEngines) {
   Trace graph;
@@ -199,7 +221,7 @@ TEST(CallTreeTest, TheThreadThatWaitsIsNotTheEngines) {
   add(4, "aten::as_strided", 2, root, kOperator);
   add(5, "aten::select", 2, root, kOperator);
   add(6, kNode, 1, range, kOperator);
-  const CallTree step = GraphStep(graph);
+  const CallTree step = GraphSteps(graph).value().front();
   ASSERT_EQ(step.threads.size(), 2U);
   EXPECT_FALSE(step.threads[0].runs_backward);
   EXPECT_TRUE(step.threads[1].runs_backward);

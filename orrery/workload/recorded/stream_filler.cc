@@ -57,23 +57,27 @@ class StreamFiller {
     std::vector<std::int64_t> storages;
   };
 
-  enum class Turn : std::uint8_t { kKernel, kRecord, kStreamWait, kHostWait };
+  enum class Turn : std::uint8_t { kRecord, kStreamWait, kKernel, kHostWait };
 
   /// Something that happens on streams, in the order of the host's calls.
   struct Happening {
     std::int64_t order = 0;
     Turn turn = Turn::kKernel;
     std::size_t place = 0;
+    TaskId task = 0;  // of the host, which launches or waits
+
+    [[nodiscard]] auto Key() const { return std::tuple(order, task, turn); }
   };
 
-  // Of equal orders kernels come first: a call waits for what it launches itself.
+  // Of equal orders the host's tasks decide: a call waits for what it launched itself, and not for
+  // what its caller launches behind it.
   [[nodiscard]] std::vector<Happening> Happenings() {
     std::vector<Happening> happenings;
     for (std::size_t i = 0; i < result_.kernels.size(); ++i) {
-      happenings.push_back({result_.kernels[i].order, Turn::kKernel, i});
+      happenings.push_back({result_.kernels[i].order, Turn::kKernel, i, result_.kernels[i].launch});
     }
     for (std::size_t i = 0; i < result_.waits.size(); ++i) {
-      happenings.push_back({result_.waits[i].order, Turn::kHostWait, i});
+      happenings.push_back({result_.waits[i].order, Turn::kHostWait, i, result_.waits[i].task});
       const auto found = waits_.of_calls.find(result_.waits[i].call);
       if (found != waits_.of_calls.end() && found->second.event) {
         events_.push_back(*found->second.event);
@@ -88,10 +92,7 @@ class StreamFiller {
     for (std::size_t i = 0; i < events_.size(); ++i) {
       happenings.push_back({events_[i].order, Turn::kRecord, i});
     }
-    std::stable_sort(happenings.begin(), happenings.end(),
-                     [](const Happening& lhs, const Happening& rhs) {
-                       return std::tie(lhs.order, lhs.turn) < std::tie(rhs.order, rhs.turn);
-                     });
+    std::ranges::stable_sort(happenings, {}, &Happening::Key);
     return happenings;
   }
 

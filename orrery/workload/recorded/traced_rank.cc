@@ -102,16 +102,28 @@ std::uint32_t Millionths(double share) {
 
 Category CategoryOf(OperatorKind kind) {
   using enum OperatorKind;
-  static const std::map<OperatorKind, Category> kCategories{
-      {kGemm, Category::kGemm},           {kBatchedGemm, Category::kGemm},
-      {kGroupedGemm, Category::kExperts}, {kMoe, Category::kExperts},
-      {kMoePermute, Category::kExperts},  {kAttention, Category::kAttention},
-      {kConv, Category::kConvolution},    {kConv1d, Category::kConvolution},
-      {kEmbedding, Category::kEmbedding}, {kEmbeddingBag, Category::kEmbedding},
-      {kLayerNorm, Category::kNorm},      {kRmsNorm, Category::kNorm},
-      {kBatchNorm, Category::kNorm},      {kNll, Category::kLoss},
-      {kCrossEntropy, Category::kLoss},   {kQuantize, Category::kCast},
-      {kOptimizer, Category::kOptimizer}, {kGradientNorm, Category::kOptimizer}};
+  static const std::map<OperatorKind, Category> kCategories{{kGemm, Category::kGemm},
+                                                            {kBatchedGemm, Category::kGemm},
+                                                            {kGroupedGemm, Category::kExperts},
+                                                            {kMoe, Category::kExperts},
+                                                            {kMoePermute, Category::kExperts},
+                                                            {kAttention, Category::kAttention},
+                                                            {kConv, Category::kConvolution},
+                                                            {kConv1d, Category::kConvolution},
+                                                            {kEmbedding, Category::kEmbedding},
+                                                            {kEmbeddingBag, Category::kEmbedding},
+                                                            {kLayerNorm, Category::kNorm},
+                                                            {kRmsNorm, Category::kNorm},
+                                                            {kBatchNorm, Category::kNorm},
+                                                            {kGroupNorm, Category::kNorm},
+                                                            {kNll, Category::kLoss},
+                                                            {kCrossEntropy, Category::kLoss},
+                                                            {kLoss, Category::kLoss},
+                                                            {kQuantize, Category::kCast},
+                                                            {kRnn, Category::kGemm},
+                                                            {kTriton, Category::kElementwise},
+                                                            {kOptimizer, Category::kOptimizer},
+                                                            {kGradientNorm, Category::kOptimizer}};
   const auto found = kCategories.find(kind);
   return found == kCategories.end() ? Category::kElementwise : found->second;
 }

@@ -1,0 +1,145 @@
+"""Training steps whose time measure_overhead compares with and without a recording. Prints one line of JSON.
+
+    overhead_steps.py [--scale S] [--steps N] [--only NAME,NAME] [--idle]
+    overhead_steps.py --switch ROUNDS [--step-ms 18] [--only NAME,NAME]
+
+The second form runs under `orrery capture --operators` and switches parts of the recording on and off between blocks of steps:
+processes on one machine differ by more than a recording costs. `--idle`: under capture, with everything switched off.
+
+convnet and transformer: many small kernels, batch 1, fp32, AdamW with foreach; the host binds them. gpt2: the GPU binds it."""
+
+import argparse
+import ctypes
+import json
+import os
+import statistics
+import time
+
+import torch
+from torch import nn
+
+
+class _Residual(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.inner = nn.Sequential(
+            nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels), nn.ReLU(),
+            nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels))
+
+    def forward(self, x):
+        return torch.relu(x + self.inner(x))
+
+
+def _convnet(scale):
+    model = nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), *[_Residual(32) for _ in range(round(36 * scale))],
+                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)).cuda()
+    images, labels = torch.randn(1, 3, 32, 32, device="cuda"), torch.zeros(1, dtype=torch.long, device="cuda")
+    return model, torch.optim.AdamW(model.parameters(), foreach=True), lambda: nn.functional.cross_entropy(model(images), labels)
+
+
+def _layers(number, width, heads, dtype):
+    return [nn.TransformerEncoderLayer(width, heads, 4 * width, batch_first=True, activation="gelu", device="cuda", dtype=dtype)
+            for _ in range(number)]
+
+
+def _language_model(layers, width, heads, batch, tokens, dtype, **optimizer):
+    model = nn.Sequential(nn.Embedding(50257, width, device="cuda", dtype=dtype), *_layers(layers, width, heads, dtype),
+                          nn.Linear(width, 50257, device="cuda", dtype=dtype))
+    words = torch.randint(50257, (batch, tokens), device="cuda")
+    return (model, torch.optim.AdamW(model.parameters(), **optimizer),
+            lambda: nn.functional.cross_entropy(model(words).flatten(0, 1).float(), words.flatten()))
+
+
+_MODELS = {"convnet": _convnet,
+           "transformer": lambda scale: _language_model(round(20 * scale), 128, 4, 1, 32, torch.float32, foreach=True),
+           "gpt2": lambda scale: _language_model(12, 768, 12, 8, 1024, torch.bfloat16, fused=True)}
+
+
+# Parts, as recorder_api.h has them.
+_WORK, _CALLS, _MEMORY, _OPERATORS = 1, 2, 4, 8
+_COARSE = _WORK | _CALLS | _MEMORY
+_WAYS = {"capture": _COARSE, "capture --operators": _COARSE | _OPERATORS}
+_PARTS = {"only GPU work": _WORK, "only calls": _CALLS, "only allocations": _MEMORY, "only operators": _OPERATORS}
+_FIRST_STEPS, _BLOCK_STEPS = 2, 6
+
+
+class _Collection:
+    """What the recording in this process collects."""
+
+    def __init__(self):
+        self._recorder = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"])
+        self._hooks = ctypes.CDLL(os.environ["ORRERY_CAPTURE_HOOKS"])
+
+    def set(self, parts):
+        self._recorder.orrery_collect(parts)
+        self._hooks.orrery_torch_collect(parts)
+
+
+class _Training:
+    """Steps that each end with a wait for the GPU, as reading the loss does."""
+
+    def __init__(self, name, scale):
+        self._model, self._optimizer, self._loss = _MODELS[name](scale)
+        self.median_ms(10 if name != "gpt2" else 3)
+
+    def median_ms(self, steps):
+        times = []
+        for _ in range(steps):
+            begin = time.perf_counter()
+            self._loss().backward()
+            self._optimizer.step()
+            self._optimizer.zero_grad()
+            torch.cuda.synchronize()
+            times.append(1e3 * (time.perf_counter() - begin))
+        return statistics.median(times)
+
+
+def step_ms(name, scale, steps):
+    return _Training(name, scale).median_ms(steps if name != "gpt2" else max(steps // 5, 5))
+
+
+def _block_ms(training, collection, parts):
+    collection.set(parts)
+    training.median_ms(_FIRST_STEPS)
+    return training.median_ms(_BLOCK_STEPS)
+
+
+def switched(name, target_ms, rounds, collection):
+    """The step with everything off in ms, and what each way costs: the median of ratios of blocks next to each other."""
+    collection.set(0)
+    scale = 1.0 if name == "gpt2" else round(target_ms / step_ms(name, 1.0, 10), 2)
+    training = _Training(name, scale)
+    ways = _WAYS if name == "gpt2" else {**_WAYS, **_PARTS}
+    off, ratios = [], {way: [] for way in ways}
+    for turn in range(rounds):
+        for way, parts in ways.items():
+            in_turn = [parts, 0] if turn % 2 else [0, parts]
+            found = dict(zip(in_turn, [_block_ms(training, collection, one) for one in in_turn]))
+            off.append(found[0])
+            ratios[way].append(found[parts] / found[0])
+    return {"scale": scale, "off_ms": statistics.median(off),
+            "ratios": {way: [round(one, 4) for one in found] for way, found in ratios.items()}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=float, default=1.0, help="layers of the small models")
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--only", default=",".join(_MODELS))
+    parser.add_argument("--idle", action="store_true", help="record, and collect nothing")
+    parser.add_argument("--switch", type=int, metavar="ROUNDS", help="switch parts of the recording on and off so many times")
+    parser.add_argument("--step-ms", type=float, default=18.0, help="with --switch: scale the small models to such a step")
+    options = parser.parse_args()
+    torch.ones(1, device="cuda")  # the recording begins with CUDA
+    collection = _Collection() if options.idle or options.switch else None
+    if options.switch:
+        found = {name: switched(name, options.step_ms, options.switch, collection) for name in options.only.split(",")}
+    else:
+        if options.idle:
+            collection.set(0)
+        found = {name: step_ms(name, options.scale, options.steps) for name in options.only.split(",")}
+    print(json.dumps({**found, "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Fits the built-in host model, data/host/h200.csv, from the recordings of ../shared/traces/h200 and data/traced/h200.
+
+    tools/fit_host.py --program build/orrery [--without NAME ...] [-o data/host/h200.csv]
+
+Each recording has a step that was measured without the profiler: the profiler's overhead is found from it. Jobs of several
+ranks are left out: their host does what one GPU's does not.
+"""
+
+import csv
+import json
+import pathlib
+import shutil
+import statistics
+import tempfile
+
+import validation
+from validation import ROOT, run
+
+TRACED = ROOT / "data" / "traced" / "h200"
+
+
+def traced_jobs():
+    """{name: [median step of each process]} of the jobs of one rank whose steps were measured in two processes."""
+    steps = {}
+    for folder in sorted(TRACED.iterdir()):
+        if len(list(folder.glob("rank-*"))) != 1:
+            continue
+        measured = json.loads((folder / "rank-0" / "steps.json").read_text(encoding="utf-8"))
+        if measured.get("other_runs"):
+            runs = [measured["without_profiler"], *measured["other_runs"]]
+            steps[folder.name] = [statistics.median(one["step_ms"]) for one in runs]
+    return steps
+
+
+def collect(shared, folder):
+    """Puts all recordings under their names into a folder, with steps.csv beside them."""
+    steps = traced_jobs()
+    for name in steps:
+        shutil.copyfile(TRACED / name / "rank-0" / "kineto.orr", folder / f"{name}.orr")
+    measured = validation.measured_steps(shared / "truth" / "h200_steps.csv")
+    for path in sorted((shared / "traces" / "h200").glob("*.kineto.json.gz")):
+        name = path.name.split(".")[0]
+        if name in measured:
+            shutil.copyfile(path, folder / path.name)
+            steps[name] = measured[name]
+    with open(folder / "steps.csv", "w", newline="", encoding="utf-8") as out:
+        csv.writer(out).writerows([("name", "step_ms"), *((name, ms) for name in steps for ms in steps[name])])
+
+
+def fit(program, shared, output, without=()):
+    measured = ROOT / "data" / "measured" / "h200"
+    kernels = [path for kind in ("kernels", "attention") for path in sorted(measured.glob(f"{kind}-*.csv.*"))]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        collect(shared, folder)
+        recordings = sorted([*folder.glob("*.orr"), *folder.glob("*.json.gz")])
+        left_out = [word for name in without for word in ("--without", name)]
+        return run(program, "fit", "host", *recordings, "--steps", folder / "steps.csv", *left_out,
+                   "--kernels", *kernels, "-o", output)
+
+
+def main():
+    parser = validation.parser(__doc__.splitlines()[0])
+    parser.add_argument("--shared", type=pathlib.Path, default=validation.SHARED)
+    parser.add_argument("--without", nargs="*", default=[])
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=ROOT / "data" / "host" / "h200.csv")
+    options = parser.parse_args()
+    print(fit(options.program, options.shared, options.output, options.without), end="")
+
+
+if __name__ == "__main__":
+    main()
