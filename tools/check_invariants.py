@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEAST_GAIN = 0.01
 TRACED_EXAMPLES = ["gpt-345m-dp", "gpt-345m-tp", "gpt-345m-pp"]  # small enough for their traces to be analysed
 OWN_RUNS = ["tests/data/kineto/two_ranks"]
-SHARED_RUNS = ["astra-sim/megatron-tp8", "astra-sim/ddp-2rank", "param/dlrm-8gpu", "h200/gpt2-small-b4.kineto.json.gz",
+SHARED_RUNS = ["astra-sim/megatron-tp8", "param/dlrm-8gpu", "h200/gpt2-small-b4.kineto.json.gz",
                "h200/resnet50-b64.kineto.json.gz", "h200/fake-fsdp64.kineto.json.gz", "hta/triton_example"]
 METRICS = ["straggler", "launch_bound_time", "idle_breakdown", "temporal_breakdown", "what_if", "critical_path",
            "communication_overhead", "exposed_comm_time", "iteration_wall_clock_time", "aggregate_gpu_utilization"]

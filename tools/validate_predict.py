@@ -3,16 +3,26 @@
 
     tools/validate_predict.py --program build/orrery [--shared ../shared] [--write docs/validation/predict.md]
 
-For each model the host costs are fitted without it: neither its recording nor its measured steps are used.
-Then its step is predicted from three inputs: its recording, its execution trace with the kernels of the
-recording, and its execution trace and models alone. The distance is that to the interval of the measured runs.
+For each model the host costs are fitted without it: neither a recording of it nor its measured steps are used, also not those of
+data/traced under another name. Then its step is predicted from its recording, and from its execution trace and models alone. The
+distance is that to the interval of the measured runs.
 """
 
 import pathlib
 import tempfile
 
+import fit_host
 import validation
-from validation import ROOT, run, run_json
+from validation import run_json
+
+# The same model in data/traced.
+TRACED_NAMES = {
+    "gpt2-small-b4": ["gpt2"],
+    "resnet50-b64": ["resnet50"],
+    "dlrm-b2048": ["dlrm"],
+    "bert-large-b16": ["bert-large"],
+    "llama-1b-s2048-b4": ["llama-1b"],
+}
 
 # Limits in percent: GPU-bound steps are predicted more accurately than host-bound ones.
 MODELS = {
@@ -30,28 +40,26 @@ def predict(program, host, *arguments):
     return run_json(program, "predict", *arguments, "--host", host, "--gpu", "h200")
 
 
-def evaluate(program, traces, kernels, steps_file, interval, model, folder):
+def evaluate(program, shared, interval, model, folder):
     host = pathlib.Path(folder) / f"{model}.csv"
-    recordings = [traces / f"{name}.kineto.json.gz" for name in MODELS]
-    run(program, "fit", "host", *recordings, "--steps", steps_file, "--without", model,
-        "--kernels", *kernels, "-o", host)
+    fit_host.fit(program, shared, host, [model, *TRACED_NAMES.get(model, [])])
+    traces = shared / "traces" / "h200"
     graph, recording = traces / f"{model}.et.json.gz", traces / f"{model}.kineto.json.gz"
     return {
         "model": model,
         "interval": interval,
         "shared": run_json(program, "predict", recording, "--gpu", "h200"),
         "recording": predict(program, host, recording),
-        "linked": predict(program, host, graph, "--kineto", recording),
         "graph": predict(program, host, graph),
     }
 
 
 def step_table(rows):
-    yield "| model | measured ms | in sample | | recording | | graph, kernels recorded | | graph alone | | limit |"
-    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    yield "| model | measured ms | in sample | | recording | | graph alone | | limit |"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|"
     for row in rows:
         cells = []
-        for way in ("shared", "recording", "linked", "graph"):
+        for way in ("shared", "recording", "graph"):
             step_ms = row[way]["step_time_s"] * 1e3
             cells += [f"{step_ms:.2f}", f"{validation.distance(step_ms, *row['interval']):+.1f} %"]
         low, high = row["interval"]
@@ -74,13 +82,10 @@ def main():
     parser = validation.parser(__doc__.splitlines()[0], required=True)
     parser.add_argument("--shared", type=pathlib.Path, default=pathlib.Path("../shared"))
     options = parser.parse_args()
-    measured = ROOT / "data" / "measured" / "h200"
-    kernels = [path for kind in ("kernels", "attention") for path in sorted(measured.glob(f"{kind}-*.csv.*"))]
-    steps_file = options.shared / "truth" / "h200_steps.csv"
-    steps = {name: (min(times), max(times)) for name, times in validation.measured_steps(steps_file).items()}
+    steps = {name: (min(times), max(times))
+             for name, times in validation.measured_steps(options.shared / "truth" / "h200_steps.csv").items()}
     with tempfile.TemporaryDirectory() as folder:
-        rows = [evaluate(options.program, options.shared / "traces" / "h200", kernels, steps_file, steps[model], model,
-                         folder) for model in MODELS]
+        rows = [evaluate(options.program, options.shared, steps[model], model, folder) for model in MODELS]
     validation.fill(options.write, {"steps": step_table(rows), "active time": active_table(rows)})
 
 

@@ -14,6 +14,7 @@ import gc
 import gzip
 import json
 import pathlib
+import re
 import shutil
 import statistics
 import sys
@@ -27,7 +28,7 @@ WARM_UP, STEPS, ACTIVE = 10, 30, 3
 
 def machine():
     import torch
-    driver = pathlib.Path("/proc/driver/nvidia/version").read_text().split("Kernel Module")[-1].split()[0]
+    driver = re.search(r"\d+\.\d+[.\d]*", pathlib.Path("/proc/driver/nvidia/version").read_text())[0]
     return {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
             "driver": driver, "python": sys.version.split()[0]}
 

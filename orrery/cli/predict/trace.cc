@@ -212,9 +212,17 @@ Result<workload::RecordedProgram> ProgramOfModels(const PredictArguments& argume
   const workload::CallTree& step = workload::MiddleStep(*steps);
   const kernel::MemoizedCostModel costs(models, *gpu);  // layers repeat
   const workload::GraphPrices prices = workload::PriceGraph(rank, step, *gpu, costs, host);
+  if (const std::int64_t replayed = workload::NumReplayedGraphs(rank, step, prices); replayed > 0) {
+    return Unsupported(
+        "{}: {} calls of compiled code replay CUDA graphs, whose kernels are not in "
+        "an execution trace; predict from a recording of the profiler",
+        arguments.path, replayed);
+  }
   prediction.kernels = "from models";
   prediction.is_priced = true;
   prediction.pricing = prices.summary;
+  prediction.not_modelled.emplace_back(
+      "an execution trace does not say which kernels run on which stream: all run on one");
   NoteUnknown(prices, prediction);
   const workload::PriceNode price = [&](RowId node) { return prices.tasks_of_node[node]; };
   return workload::ProgramOfGraph(rank, step, host, price);

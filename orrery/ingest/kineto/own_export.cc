@@ -194,7 +194,10 @@ Result<FileRanks> UndoExport(FileRank file, bool has_several_ranks) {
   }
   if (const Json entry = ElementAt(Field(own, "ranks"), 0)) {
     UndoLanes(entry, file);
+    // A rank that the content did not say was written as the first.
+    const std::int32_t said = file.trace.info.rank;
     ReadRank(*entry, file);
+    file.info->rank = said;
   }
   result.ranks.push_back(std::move(file));
   return result;

@@ -48,10 +48,6 @@ Call RootOf(std::int64_t begin_ns) {
   return {.kind = CallKind::kRoot, .begin_ns = begin_ns};
 }
 
-bool IsBackwardNode(const Trace& trace, const Call& call) {
-  return trace.Text(call.name).starts_with("autograd::engine::evaluate_function");
-}
-
 /// Whether a thread is an autograd engine's: it begins with the backward pass, or does little else.
 /// The thread that waits for the engine runs nodes of the host itself, here and there.
 bool RunsBackward(const Trace& trace, const std::vector<Call>& calls) {
@@ -266,6 +262,10 @@ CallTree GraphStep(const Trace& graph, const Window& window) {
 }
 
 }  // namespace
+
+bool IsBackwardNode(const Trace& trace, const Call& call) {
+  return trace.Text(call.name).starts_with("autograd::engine::evaluate_function");
+}
 
 bool IsLaunchName(std::string_view name) {
   const auto prefixes = {"cudaLaunch",   "cuLaunch",           "cudaGraphLaunch", "cuGraphLaunch",

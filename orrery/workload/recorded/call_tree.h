@@ -72,6 +72,10 @@ void ForEachChild(std::span<const Call> calls, std::uint32_t parent, Visit&& vis
   return count;
 }
 
+/// Whether a call is a node of the backward pass. Other calls of an engine's thread are the
+/// program's own: activations that are recomputed, hooks.
+[[nodiscard]] bool IsBackwardNode(const trace::Trace& trace, const Call& call);
+
 /// Whether a runtime call of that name hands work to the GPU: kernels, copies, sets and graphs.
 [[nodiscard]] bool IsLaunchName(std::string_view name);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -374,6 +375,24 @@ void PricingSummary::Add(const PricingSummary& other) {
 GraphPrices PriceGraph(const Trace& graph, const CallTree& step, const hardware::Gpu& gpu,
                        const kernel::CostModel& costs, const HostModel& host) {
   return GraphPricer(graph, step, host).Price(gpu, costs);
+}
+
+std::int64_t NumReplayedGraphs(const Trace& graph, const CallTree& step,
+                               const GraphPrices& prices) {
+  const auto computes = [&](const Call& call) {
+    return !prices.tasks_of_node[call.row].empty() &&
+           graph.Text(call.name).find("copy") == std::string_view::npos;
+  };
+  std::int64_t replayed = 0;
+  for (const ThreadCalls& thread : step.threads) {
+    for (std::size_t i = 1; i < thread.calls.size(); ++i) {
+      const Call& call = thread.calls[i];
+      const auto below = std::span(thread.calls).subspan(i + 1, call.num_descendants);
+      const bool is_compiled = graph.Text(call.name).starts_with("## Call CompiledFxGraph");
+      replayed += is_compiled && std::ranges::none_of(below, computes) ? 1 : 0;
+    }
+  }
+  return replayed;
 }
 
 GraphPrices RecordedPrices(const Trace& linked) {

@@ -49,6 +49,11 @@ struct GraphPrices {
                                      const hardware::Gpu& gpu, const kernel::CostModel& costs,
                                      const HostModel& host);
 
+/// How many calls of compiled code in a step replay a CUDA graph: an execution trace has only the
+/// copies of their inputs, not their kernels.
+[[nodiscard]] std::int64_t NumReplayedGraphs(const trace::Trace& graph, const CallTree& step,
+                                             const GraphPrices& prices);
+
 /// Takes the kernels from the recording that the graph was linked with (trace/graph_link.h).
 [[nodiscard]] GraphPrices RecordedPrices(const trace::Trace& linked);
 

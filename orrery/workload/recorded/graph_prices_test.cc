@@ -109,6 +109,26 @@ TEST(GraphPricesTest, TheShareOfCallsThatNoModelKnowsIsTold) {
   EXPECT_DOUBLE_EQ(prices.summary.UnmodelledShare(), 0.5);
 }
 
+// Compiled code whose kernels are recorded, and compiled code of which only a copy is.
+TEST(GraphPricesTest, CompiledCodeWithoutKernelsReplaysAGraph) {
+  trace::Trace graph;
+  const auto add = [&](const char* name, RowId parent) {
+    return graph.graph_nodes.Append({.id = static_cast<std::int64_t>(graph.graph_nodes.size()),
+                                     .name = graph.strings.Intern(name),
+                                     .kind = trace::GraphNodeKind::kOperator,
+                                     .parent = parent});
+  };
+  const RowId plain = add("## Call CompiledFxGraph f1 ##", kNoRow);
+  const RowId kernel = add("triton_poi_fused_0", plain);
+  const RowId replay = add("## Call CompiledFxGraph f2 ##", kNoRow);
+  const RowId copy = add("aten::_foreach_copy_", replay);
+  GraphPrices prices;
+  prices.tasks_of_node.resize(graph.graph_nodes.size());
+  prices.tasks_of_node[kernel] = prices.tasks_of_node[copy] = {{1000, "kernel"}};
+
+  EXPECT_EQ(NumReplayedGraphs(graph, GraphSteps(graph).value().front(), prices), 1);
+}
+
 // Two rows of one kind and pass have the median 20; a kind that is not known here is counted.
 TEST(GraphPricesTest, MeasuredLaunchesAreMediansOfAKindAndPass) {
   const Result<Table> table = ParseCsv(

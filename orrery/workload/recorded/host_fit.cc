@@ -121,7 +121,7 @@ class StepSampler {
     }
     const auto gap_ns = static_cast<double>(child.begin_ns - from_ns);
     const double events = AroundOf(range, previous) + ProfilerShareOf(child.kind).before;
-    if (is_backward_ && range.kind == CallKind::kRoot) {
+    if (is_backward_ && range.kind == CallKind::kRoot && IsBackwardNode(trace_, child)) {
       Add(HostPart::kTurn, StringId::kEmpty, gap_ns, events);
     } else if (is_list) {
       Add(HostPart::kGapInList, child.name, gap_ns / num_parameters(), events / num_parameters());

@@ -241,8 +241,9 @@ class HostWalk {
     const std::string_view name = BaseName(trace_.Text(call.name));
     if (range.kind == CallKind::kRoot) {
       if (parent.num_calls > 0) {
-        AddHost(is_backward_ ? HostPart::kTurn : HostPart::kGap,
-                is_backward_ ? HostModel::kAll : name, false);
+        const bool is_turn = is_backward_ && IsBackwardNode(trace_, call);
+        AddHost(is_turn ? HostPart::kTurn : HostPart::kGap, is_turn ? HostModel::kAll : name,
+                false);
       }
     } else if (parent.walks_list) {
       AddHost(HostPart::kGapInList, name, false, num_parameters());
