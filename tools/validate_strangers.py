@@ -4,14 +4,16 @@
     tools/validate_strangers.py --program build/orrery [--write docs/validation/strangers.md]
 
 Each step is predicted from the execution trace alone, and with recorded kernels, that is from the recording. The distance is that
-to the interval of the processes that were measured. The second half was predicted before it was measured
+to the interval of the processes that were measured. Host costs are fitted without the model. The second half was predicted before it was measured
 (predicted-before.csv).
 """
 
 import json
 import pathlib
 import subprocess
+import tempfile
 
+import fit_host
 import validation
 from validation import ROOT
 
@@ -36,7 +38,17 @@ def files_of(folder, name):
     return {"graph": next(folder.glob(f"{name}.et.*")), "recording": recordings[0] if recordings else None}
 
 
-def evaluate(program, folder, name, steps):
+def host_of(program, name, temporary):
+    """Options for host costs fitted without the recording of the model; none where it is not part of the fit."""
+    traced = f"stranger-{name}"
+    if not (fit_host.TRACED / traced).exists():
+        return []
+    path = pathlib.Path(temporary) / f"{name}.csv"
+    fit_host.fit(program, validation.SHARED, path, [traced])
+    return ["--host", path]
+
+
+def evaluate(program, folder, name, steps, host):
     files = files_of(folder, name)
     low, high = min(steps), max(steps)
     row = {"model": name, "interval": (low, high)}
@@ -44,7 +56,7 @@ def evaluate(program, folder, name, steps):
         if files[way] is None:
             row[way] = "not kept"
             continue
-        made = predict(program, [word.format(**files) for word in words])
+        made = predict(program, [*(word.format(**files) for word in words), *host])
         row[way] = made if isinstance(made, str) else {
             "step_ms": made["step_time_s"] * 1e3, "active_ms": made["active_time_s"] * 1e3,
             "off": validation.distance(made["step_time_s"] * 1e3, low, high),
@@ -101,7 +113,9 @@ def main():
     for path in sorted(options.data.glob("steps-*.csv")):
         for row in validation.rows_of(path):
             steps.setdefault(row["model"], []).append(float(row["step_ms"]))
-    rows = [evaluate(options.program, options.data, name, steps[name]) for name in steps]
+    with tempfile.TemporaryDirectory() as temporary:
+        rows = [evaluate(options.program, options.data, name, steps[name], host_of(options.program, name, temporary))
+                for name in steps]
     validation.fill(options.write, {"steps": list(step_table(rows)), "summary": list(summary_table(rows)),
                                     "predicted before": list(blind_table(options.data / "predicted-before.csv", steps))})
 

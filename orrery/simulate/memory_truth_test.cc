@@ -121,8 +121,8 @@ struct Share {
   double fit = 0;
 };
 
-// Of runs that ran and whose rows say what they recomputed, at most 2 % are called out of memory. Over
-// all rows (kEvery = 1) it is 55 of 2,837, 1.94 %.
+// Of runs that ran and whose rows say what they recomputed, at most 2 % are called out of memory.
+// Over all rows (kEvery = 1) it is 55 of 2,837, 1.94 %.
 TEST(MemoryTruthTest, RunsThatRanFit) {
   const std::string path = ORRERY_SHARED "/truth/training.csv";
   if (!std::filesystem::exists(path)) {

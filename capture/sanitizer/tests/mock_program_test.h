@@ -10,9 +10,9 @@
 #include "capture/recorder/recorder.h"
 #include "capture/recorder/tests/recording_test.h"
 #include "capture/sanitizer/host/session.h"
+#include "capture/sanitizer/tests/cubin_test.h"
 #include "capture/sanitizer/tests/emulated_warp_test.h"
 #include "capture/sanitizer/tests/mock_vendor_test.h"
-#include "capture/sanitizer/tests/cubin_test.h"
 #include "orrery/stream/codes.h"
 
 namespace orrery::capture::sanitizer {
