@@ -4,7 +4,7 @@
     tools/fit_host.py --program build/orrery [--without NAME ...] [-o data/host/h200.csv]
 
 Each recording has a step that was measured without the profiler: the profiler's overhead is found from it. Jobs of several
-ranks are left out: their host does what one GPU's does not.
+ranks are left out: their host does what one GPU's does not. The cost of hooks of activation checkpointing is from two strangers.
 """
 
 import csv
@@ -18,6 +18,8 @@ import validation
 from validation import ROOT, run
 
 TRACED = ROOT / "data" / "traced" / "h200"
+STRANGERS = ROOT / "data" / "strangers" / "h200"
+CHECKPOINTED = ("low-rank-adapters", "checkpointed-mixer")
 
 
 def traced_jobs():
@@ -48,7 +50,7 @@ def collect(shared, folder):
         csv.writer(out).writerows([("name", "step_ms"), *((name, ms) for name in steps for ms in steps[name])])
 
 
-def fit(program, shared, output, without=()):
+def fit(program, shared, output, without=(), without_steps=()):
     measured = ROOT / "data" / "measured" / "h200"
     kernels = [path for kind in ("kernels", "attention") for path in sorted(measured.glob(f"{kind}-*.csv.*"))]
     with tempfile.TemporaryDirectory() as temporary:
@@ -56,8 +58,26 @@ def fit(program, shared, output, without=()):
         collect(shared, folder)
         recordings = sorted([*folder.glob("*.orr"), *folder.glob("*.json.gz")])
         left_out = [word for name in without for word in ("--without", name)]
-        return run(program, "fit", "host", *recordings, "--steps", folder / "steps.csv", *left_out,
+        said = run(program, "fit", "host", *recordings, "--steps", folder / "steps.csv", *left_out,
                    "--kernels", *kernels, "-o", output)
+    add_recomputation(program, output, without_steps)
+    return said
+
+
+def add_recomputation(program, path, without):
+    """What hooks add for each operator that is recomputed: the median over strangers with activation checkpointing of what their
+    steps take longer than predicted from their execution traces."""
+    costs_ns = []
+    for name in CHECKPOINTED:
+        if name in without:
+            continue
+        steps = [float(row["step_ms"]) for file in sorted(STRANGERS.glob("steps-*.csv")) for row in validation.rows_of(file)
+                 if row["model"] == name]
+        made = validation.run_json(program, "predict", STRANGERS / f"{name}.et.orr", "--gpu", "h200", "--host", path)
+        costs_ns.append(1e6 * (statistics.mean(steps) - 1e3 * made["step_time_s"]) / made["host"]["recomputed_operators"])
+    with open(path, "a", encoding="utf-8") as out:
+        cost = round(statistics.median(costs_ns), 1)
+        out.write(",".join(map(str, ["recompute", "*", *[cost] * 7, 0, len(costs_ns)])) + "\n")
 
 
 def main():

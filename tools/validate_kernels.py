@@ -17,7 +17,7 @@ from validation import ROOT, line
 SHARED = validation.SHARED / "kernels"
 OURS = sorted(path for path in (ROOT / "data" / "measured" / "h200").glob("*.csv.*")
               if not path.name.startswith(("ceilings", "overlap")))
-NEW_SEED = ROOT / "data" / "measured" / "h200" / "holdout" / "kernels-8.csv.zst"
+NEW_SEED = ROOT / "data" / "measured" / "h200" / "holdout" / "kernels-12.csv.zst"
 NEUSIGHT_NAMES = ["add", "addu", "bmm", "div", "divu", "gelu", "linear", "ln", "mul", "mulu", "pow",
                   "powu", "relu", "softmax", "tanh"]
 

@@ -4,8 +4,8 @@
     tools/validate_strangers.py --program build/orrery [--write docs/validation/strangers.md]
 
 Each step is predicted from the execution trace alone, and with recorded kernels, that is from the recording. The distance is that
-to the interval of the processes that were measured. Host costs are fitted without the model. The second half was predicted before it was measured
-(predicted-before.csv).
+to the interval of the processes that were measured. Host costs are fitted without the model. The second half and the third part were
+predicted before they were measured (predicted-before.csv).
 """
 
 import json
@@ -32,19 +32,16 @@ def predict(program, words):
 
 
 def files_of(folder, name):
-    """The execution trace and the recording; of some models that of `orrery trace` is kept alone."""
-    traced = ROOT / "data" / "traced" / "h200" / f"stranger-{name}" / "rank-0"
-    recordings = [*folder.glob(f"{name}.kineto.*"), *traced.glob("kineto.*")]
-    return {"graph": next(folder.glob(f"{name}.et.*")), "recording": recordings[0] if recordings else None}
+    return {"graph": next(folder.glob(f"{name}.et.*")), "recording": next(folder.glob(f"{name}.kineto.*"))}
 
 
 def host_of(program, name, temporary):
-    """Options for host costs fitted without the recording of the model; none where it is not part of the fit."""
-    traced = f"stranger-{name}"
-    if not (fit_host.TRACED / traced).exists():
+    """Options for host costs fitted without the recording and the steps of the model; none where it is not part of the fit."""
+    traced = [f"stranger-{name}"] if (fit_host.TRACED / f"stranger-{name}").exists() else []
+    if not traced and name not in fit_host.CHECKPOINTED:
         return []
     path = pathlib.Path(temporary) / f"{name}.csv"
-    fit_host.fit(program, validation.SHARED, path, [traced])
+    fit_host.fit(program, validation.SHARED, path, traced, [name])
     return ["--host", path]
 
 
@@ -53,9 +50,6 @@ def evaluate(program, folder, name, steps, host):
     low, high = min(steps), max(steps)
     row = {"model": name, "interval": (low, high)}
     for way, (_, *words) in WAYS.items():
-        if files[way] is None:
-            row[way] = "not kept"
-            continue
         made = predict(program, [*(word.format(**files) for word in words), *host])
         row[way] = made if isinstance(made, str) else {
             "step_ms": made["step_time_s"] * 1e3, "active_ms": made["active_time_s"] * 1e3,

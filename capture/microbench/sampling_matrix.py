@@ -169,7 +169,7 @@ def _free_conv(rng, style):
     if style > 0.92:
         c = _channels(rng)
         return c, c, rng.choice((3, 3, 5, 7)), c
-    if style > 0.88:
+    if style > 0.84:
         width, groups = rng.choice((4, 8, 16, 24, 32, 64)), rng.choice((2, 4, 8, 16, 32))
         return width * groups, width * groups, 3, groups
     kernel = draw.weighted(rng, {1: 38, 3: 46, 5: 8, 7: 8})

@@ -1,14 +1,18 @@
 """Training steps whose time measure_overhead compares with and without a recording. Prints one line of JSON.
 
     overhead_steps.py [--scale S] [--steps N] [--only NAME,NAME] [--idle]
-    overhead_steps.py --switch ROUNDS [--step-ms 18] [--only NAME,NAME]
+    overhead_steps.py --switch ROUNDS [--parts] [--step-ms 18] [--only NAME,NAME]
+    overhead_steps.py --profile --only NAME [--scale S]
 
 The second form runs under `orrery capture --operators` and switches parts of the recording on and off between blocks of steps:
 processes on one machine differ by more than a recording costs. `--idle`: under capture, with everything switched off.
+`--profile`: under capture, two steps that PyTorch's own profiler records too; prints the operators that it saw. In the stream
+they stand between steps 1 and 2.
 
 convnet and transformer: many small kernels, batch 1, fp32, AdamW with foreach; the host binds them. gpt2: the GPU binds it."""
 
 import argparse
+import collections
 import ctypes
 import json
 import os
@@ -55,11 +59,12 @@ _MODELS = {"convnet": _convnet,
            "gpt2": lambda scale: _language_model(12, 768, 12, 8, 1024, torch.bfloat16, fused=True)}
 
 
-# Parts, as recorder_api.h has them.
-_WORK, _CALLS, _MEMORY, _OPERATORS = 1, 2, 4, 8
+# Parts, as recorder_api.h and torch_hooks.cc have them.
+_WORK, _CALLS, _MEMORY, _OPERATORS, _EMPTY, _INPUTS = 1, 2, 4, 8, 16, 32
 _COARSE = _WORK | _CALLS | _MEMORY
 _WAYS = {"capture": _COARSE, "capture --operators": _COARSE | _OPERATORS}
-_PARTS = {"only GPU work": _WORK, "only calls": _CALLS, "only allocations": _MEMORY, "only operators": _OPERATORS}
+_PARTS = {"only GPU work": _WORK, "only calls": _CALLS, "only allocations": _MEMORY, "only operators": _OPERATORS,
+          "callbacks that do nothing": _EMPTY, "the same, with inputs": _EMPTY | _INPUTS}
 _FIRST_STEPS, _BLOCK_STEPS = 2, 6
 
 
@@ -73,6 +78,9 @@ class _Collection:
     def set(self, parts):
         self._recorder.orrery_collect(parts)
         self._hooks.orrery_torch_collect(parts)
+
+    def step(self, number):
+        self._recorder.orrery_step(ctypes.c_uint64(number))
 
 
 class _Training:
@@ -104,21 +112,37 @@ def _block_ms(training, collection, parts):
     return training.median_ms(_BLOCK_STEPS)
 
 
-def switched(name, target_ms, rounds, collection):
-    """The step with everything off in ms, and what each way costs: the median of ratios of blocks next to each other."""
+def switched(name, target_ms, rounds, with_parts, collection):
+    """The steps of blocks in ms, with everything off and each way, in turn."""
     collection.set(0)
     scale = 1.0 if name == "gpt2" else round(target_ms / step_ms(name, 1.0, 10), 2)
     training = _Training(name, scale)
-    ways = _WAYS if name == "gpt2" else {**_WAYS, **_PARTS}
-    off, ratios = [], {way: [] for way in ways}
+    ways = {**_WAYS, **_PARTS} if with_parts and name != "gpt2" else _WAYS
+    off, times = [], {way: [] for way in ways}
     for turn in range(rounds):
         for way, parts in ways.items():
             in_turn = [parts, 0] if turn % 2 else [0, parts]
             found = dict(zip(in_turn, [_block_ms(training, collection, one) for one in in_turn]))
-            off.append(found[0])
-            ratios[way].append(found[parts] / found[0])
-    return {"scale": scale, "off_ms": statistics.median(off),
-            "ratios": {way: [round(one, 4) for one in found] for way, found in ratios.items()}}
+            off.append(round(found[0], 4))
+            times[way].append(round(found[parts], 4))
+    return {"scale": scale, "off_ms": off, "ways_ms": times}
+
+
+def profiled(name, scale, collection):
+    """[name, count] of each operator of two steps, as PyTorch's profiler has them, which lists calls of the runtime among them."""
+    collection.set(0)
+    training = _Training(name, scale)
+    with torch.autograd.profiler.profile() as profiler:
+        collection.step(1)
+        collection.set(_OPERATORS)
+        training.median_ms(2)
+        collection.set(0)
+        collection.step(2)
+    seen = collections.Counter(
+        one.name() for one in profiler.kineto_results.events()
+        if not one.name().startswith("cuda")
+        and (not hasattr(one, "activity_type") or one.activity_type() in ("cpu_op", "user_annotation")))
+    return list(seen.items())
 
 
 def main():
@@ -128,12 +152,16 @@ def main():
     parser.add_argument("--only", default=",".join(_MODELS))
     parser.add_argument("--idle", action="store_true", help="record, and collect nothing")
     parser.add_argument("--switch", type=int, metavar="ROUNDS", help="switch parts of the recording on and off so many times")
+    parser.add_argument("--parts", action="store_true", help="with --switch: parts of the recording too")
+    parser.add_argument("--profile", action="store_true", help="operators of two steps, as PyTorch's profiler has them")
     parser.add_argument("--step-ms", type=float, default=18.0, help="with --switch: scale the small models to such a step")
     options = parser.parse_args()
     torch.ones(1, device="cuda")  # the recording begins with CUDA
-    collection = _Collection() if options.idle or options.switch else None
-    if options.switch:
-        found = {name: switched(name, options.step_ms, options.switch, collection) for name in options.only.split(",")}
+    collection = _Collection() if options.idle or options.switch or options.profile else None
+    if options.profile:
+        found = {options.only: profiled(options.only, options.scale, collection)}
+    elif options.switch:
+        found = {name: switched(name, options.step_ms, options.switch, options.parts, collection) for name in options.only.split(",")}
     else:
         if options.idle:
             collection.set(0)

@@ -1,6 +1,7 @@
 #include "capture/recorder/buffer_pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <unordered_map>
@@ -12,6 +13,9 @@
 #include <unistd.h>
 
 namespace orrery::capture {
+
+constinit thread_local ThreadCache thread_cache;
+
 namespace {
 
 constexpr std::string_view kExtension = ".orrs";
@@ -36,15 +40,6 @@ struct Lease {
   ~Lease();
 };
 
-// Without destructors, so that they can be read while the thread ends.
-struct Cache {
-  std::uint64_t pool = 0;
-  ThreadBuffers* buffers = nullptr;
-  std::uint64_t thread = 0;
-  bool is_ending = false;
-};
-
-thread_local Cache cache;
 thread_local Lease lease;
 
 void Release(std::shared_ptr<BufferPool::Slot>& slot) {
@@ -55,8 +50,8 @@ void Release(std::shared_ptr<BufferPool::Slot>& slot) {
 }
 
 Lease::~Lease() {
-  cache.pool = 0;
-  cache.is_ending = true;
+  thread_cache.pool = 0;
+  thread_cache.is_ending = true;
   Release(slot);
 }
 
@@ -74,6 +69,21 @@ ThreadNumbers& NumbersOfThreads() {
 std::uint64_t NextPool() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
+}
+
+/// Moves one event to the end of `events`; returns where the next one is.
+template <std::size_t kind = 0>
+const std::uint64_t* TakeOne(const std::uint64_t* place, std::vector<DeferredEvent>& events) {
+  if constexpr (kind + 1 < std::variant_size_v<DeferredEvent>) {
+    if (*place != kind) {
+      return TakeOne<kind + 1>(place, events);
+    }
+  }
+  using Event = std::variant_alternative_t<kind, DeferredEvent>;
+  std::array<std::uint64_t, sizeof(Event) / sizeof(std::uint64_t)> words;
+  std::copy_n(place + 1, words.size(), words.begin());
+  events.emplace_back(std::bit_cast<Event>(words));
+  return place + 1 + words.size();
 }
 
 }  // namespace
@@ -136,14 +146,12 @@ std::string ChunkSink::why_stopped() {
   return why_stopped_;
 }
 
-std::uint64_t ThreadNumber() noexcept {
-  if (cache.thread == 0) [[unlikely]] {
-    cache.thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
-    ThreadNumbers& numbers = NumbersOfThreads();
-    const std::lock_guard lock(numbers.mutex);
-    numbers.of_handle[static_cast<std::uint32_t>(::pthread_self())] = cache.thread;
-  }
-  return cache.thread;
+std::uint64_t FindThreadNumber() noexcept {
+  thread_cache.thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+  ThreadNumbers& numbers = NumbersOfThreads();
+  const std::lock_guard lock(numbers.mutex);
+  numbers.of_handle[static_cast<std::uint32_t>(::pthread_self())] = thread_cache.thread;
+  return thread_cache.thread;
 }
 
 std::uint64_t ThreadNumberOf(std::uint32_t handle) {
@@ -198,7 +206,7 @@ std::size_t DeferredEvents::BeginBlock() {
   last_ = block;
   num_in_last_ = 0;
   ++num_begun_;
-  return (num_begun_ - num_used_up_.load(std::memory_order_relaxed)) * DeferredBlock::kEvents;
+  return (num_begun_ - num_used_up_.load(std::memory_order_relaxed)) * DeferredBlock::kWords;
 }
 
 void DeferredEvents::Take(std::vector<DeferredEvent>& events) {
@@ -206,13 +214,16 @@ void DeferredEvents::Take(std::vector<DeferredEvent>& events) {
     taking_ = first_.load(std::memory_order_acquire);
   }
   while (taking_ != nullptr) {
-    const std::size_t num_put = taking_->num_put.load(std::memory_order_acquire);
-    const auto begin = taking_->events.begin();
-    events.insert(events.end(), begin + static_cast<std::ptrdiff_t>(num_taken_of_block_),
-                  begin + static_cast<std::ptrdiff_t>(num_put));
-    num_taken_of_block_ = num_put;
+    // In this order: a block that another one follows gets no more events.
     DeferredBlock* const next = taking_->next.load(std::memory_order_acquire);
-    if (num_put < DeferredBlock::kEvents || next == nullptr) {
+    const std::size_t num_put = taking_->num_put.load(std::memory_order_acquire);
+    const std::uint64_t* place = taking_->words.data() + num_taken_of_block_;
+    const std::uint64_t* const end = taking_->words.data() + num_put;
+    while (place != end) {
+      place = TakeOne(place, events);
+    }
+    num_taken_of_block_ = num_put;
+    if (next == nullptr) {
       return;
     }
     pool_.Return(std::unique_ptr<DeferredBlock>(std::exchange(taking_, next)));
@@ -228,23 +239,20 @@ BufferPool::BufferPool(std::size_t chunk_bytes, ChunkSink& sink)
 }
 
 BufferPool::~BufferPool() {
-  if (cache.pool == id_) {
-    cache.pool = 0;
+  if (thread_cache.pool == id_) {
+    thread_cache.pool = 0;
   }
 }
 
-ThreadBuffers& BufferPool::Mine() {
-  if (cache.pool == id_) [[likely]] {
-    return *cache.buffers;
-  }
-  if (cache.is_ending) {
+ThreadBuffers& BufferPool::TakeMine() {
+  if (thread_cache.is_ending) {
     return slots_.front()->buffers;
   }
   Release(lease.slot);
   lease.slot = Take();
-  cache.pool = id_;
-  cache.buffers = &lease.slot->buffers;
-  return *cache.buffers;
+  thread_cache.pool = id_;
+  thread_cache.buffers = &lease.slot->buffers;
+  return *thread_cache.buffers;
 }
 
 std::shared_ptr<BufferPool::Slot> BufferPool::Take() {

@@ -4,14 +4,17 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "capture/recorder/numbering.h"
 #include "orrery/stream/format.h"
 #include "orrery/stream/schema.h"
 #include "orrery/stream/writer.h"
@@ -78,13 +81,14 @@ using DeferredEvent =
                  stream::RegionBegin, stream::RegionEnd, stream::Step, stream::OutOfMemory>;
 
 /// Room for events, used again and again. The first touch of memory is what costs a recording most
-/// on some machines, so blocks are made ready by the thread that writes.
+/// on some machines, so blocks are made ready by the thread that writes. An event is a word that
+/// says which of DeferredEvent it is, and its fields: operators come most often and are small.
 struct DeferredBlock {
-  static constexpr std::size_t kEvents = 512;
+  static constexpr std::size_t kWords = 8 << 10;
 
-  std::atomic<std::size_t> num_put{0};
+  std::atomic<std::size_t> num_put{0};  // words
   std::atomic<DeferredBlock*> next{nullptr};
-  std::array<DeferredEvent, kEvents> events;
+  std::array<std::uint64_t, kWords> words{};
 };
 
 /// Empty blocks for all threads; locked once a block.
@@ -113,15 +117,21 @@ class DeferredEvents {
   DeferredEvents(const DeferredEvents&) = delete;
   DeferredEvents& operator=(const DeferredEvents&) = delete;
 
-  /// By one thread at a time. Returns how many events wait when a block begins, 0 otherwise.
+  /// By one thread at a time. Returns how many words wait when a block begins, 0 otherwise.
   template <typename Event>
   std::size_t Put(const Event& event) {
+    static_assert(std::is_trivially_copyable_v<Event> &&
+                  sizeof(Event) % sizeof(std::uint64_t) == 0);
+    constexpr std::size_t kWords = 1 + sizeof(Event) / sizeof(std::uint64_t);
     std::size_t num_waiting = 0;
-    if (last_ == nullptr || num_in_last_ == DeferredBlock::kEvents) [[unlikely]] {
+    if (last_ == nullptr || num_in_last_ + kWords > DeferredBlock::kWords) [[unlikely]] {
       num_waiting = BeginBlock();
     }
-    last_->events[num_in_last_].template emplace<Event>(event);
-    last_->num_put.store(++num_in_last_, std::memory_order_release);
+    std::uint64_t* const place = last_->words.data() + num_in_last_;
+    *place = DeferredEvent(std::in_place_type<Event>).index();
+    std::memcpy(place + 1, &event, sizeof(Event));
+    num_in_last_ += kWords;
+    last_->num_put.store(num_in_last_, std::memory_order_release);
     return num_waiting;
   }
 
@@ -138,7 +148,7 @@ class DeferredEvents {
   std::size_t num_begun_ = 0;
   // Of the thread that takes.
   DeferredBlock* taking_ = nullptr;
-  std::size_t num_taken_of_block_ = 0;
+  std::size_t num_taken_of_block_ = 0;  // words
   // Of both.
   std::atomic<DeferredBlock*> first_{nullptr};
   std::atomic<std::size_t> num_used_up_{0};
@@ -175,8 +185,8 @@ class ThreadBuffers {
     }
   }
 
-  /// Puts an event aside; returns how many wait, told once a block and 0 otherwise. Takes no lock,
-  /// unless several threads share these buffers.
+  /// Puts an event aside; returns how many words wait, told once a block and 0 otherwise. Takes no
+  /// lock, unless several threads share these buffers.
   template <typename Event>
   std::size_t Defer(const Event& event) {
     std::unique_lock lock(mutex_, std::defer_lock);
@@ -185,6 +195,9 @@ class ThreadBuffers {
     }
     return deferred_.Put(event);
   }
+
+  /// Texts that this thread asked for before; none where several threads share these buffers.
+  [[nodiscard]] KnownTexts* known_texts() noexcept { return is_shared_ ? nullptr : &known_texts_; }
 
   /// Moves what was put aside to the end of `events`; one thread at a time.
   void TakeDeferred(std::vector<DeferredEvent>& events) { deferred_.Take(events); }
@@ -244,10 +257,26 @@ class ThreadBuffers {
   std::array<Chunk, kNumTypes> chunks_;
   DeferredEvents deferred_;
   std::uint64_t num_too_large_ = 0;
+  KnownTexts known_texts_;
 };
 
+/// What a thread looks up for every event. Without a destructor, so that it can be read while the
+/// thread ends.
+struct ThreadCache {
+  std::uint64_t pool = 0;
+  ThreadBuffers* buffers = nullptr;
+  std::uint64_t thread = 0;
+  bool is_ending = false;
+};
+
+extern constinit thread_local ThreadCache thread_cache;
+
+[[nodiscard]] std::uint64_t FindThreadNumber() noexcept;
+
 /// The kernel's number of the calling thread.
-[[nodiscard]] std::uint64_t ThreadNumber() noexcept;
+[[nodiscard]] inline std::uint64_t ThreadNumber() noexcept {
+  return thread_cache.thread != 0 ? thread_cache.thread : FindThreadNumber();
+}
 
 /// The same for the low half of a thread's pthread_self(); that half itself for a thread that never
 /// asked for its own.
@@ -261,7 +290,9 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  [[nodiscard]] ThreadBuffers& Mine();
+  [[nodiscard]] ThreadBuffers& Mine() {
+    return thread_cache.pool == id_ ? *thread_cache.buffers : TakeMine();
+  }
 
   void FlushAll();
 
@@ -287,6 +318,7 @@ class BufferPool {
   };
 
  private:
+  [[nodiscard]] ThreadBuffers& TakeMine();
   [[nodiscard]] std::shared_ptr<Slot> Take();
   [[nodiscard]] std::vector<std::shared_ptr<Slot>> Slots();
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace orrery::capture {
 
@@ -16,8 +16,9 @@ class Clock {
 class EpochClock : public Clock {
  public:
   [[nodiscard]] std::int64_t now_ns() const noexcept override {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+    std::timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
   }
 };
 

@@ -134,7 +134,7 @@ class Names {
     if (text.empty()) {
       return {};
     }
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(texts_mutex_);
     const auto found = texts_.find(text);
     return found != texts_.end()
                ? Number{found->second, false}
@@ -180,12 +180,46 @@ class Names {
     return {place->second, is_new};
   }
 
-  std::mutex mutex_;
+  // Of its own: operators of the program must not wait for kernels that are being written.
+  std::mutex texts_mutex_;  // guards texts_
   std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> texts_;
+  std::mutex mutex_;  // guards what follows
   std::map<std::pair<std::uint64_t, std::vector<std::uint64_t>>, std::uint64_t> stacks_;
   std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> functions_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> modules_;
   std::uint64_t last_ = 0;  // of stacks, functions and modules
+};
+
+/// Numbers of texts that one thread has asked for before: names of operators come thousands of
+/// times a step, and the table of all is locked. Backward operators have long names
+/// ("autograd::engine::evaluate_function: NativeLayerNormBackward0").
+class KnownTexts {
+ public:
+  struct Known {
+    std::uint64_t id = 0;
+    std::uint8_t length = 0;
+    std::array<char, 119> text{};
+
+    [[nodiscard]] bool Is(std::string_view other) const noexcept {
+      return id != 0 && std::string_view(text.data(), length) == other;
+    }
+
+    void Set(std::string_view other, std::uint64_t number) noexcept {
+      if (other.size() <= text.size()) {
+        id = number;
+        length = static_cast<std::uint8_t>(other.size());
+        std::copy(other.begin(), other.end(), text.begin());
+      }
+    }
+  };
+
+  /// Where this text is, or another one with the same hash.
+  [[nodiscard]] Known& PlaceOf(std::string_view text) {
+    return known_[std::hash<std::string_view>()(text) % known_.size()];
+  }
+
+ private:
+  std::array<Known, 512> known_;
 };
 
 }  // namespace orrery::capture

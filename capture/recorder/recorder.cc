@@ -1,8 +1,6 @@
 #include "capture/recorder/recorder.h"
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <tuple>
 #include <variant>
 
@@ -16,41 +14,6 @@ namespace orrery::capture {
 namespace {
 
 namespace codes = stream::codes;
-
-/// A text that this thread has asked for before: names of operators come thousands of times, and
-/// the table of all is locked. Without a destructor, so that it can be read while the thread ends.
-struct KnownText {
-  static constexpr std::size_t kLongest = 47;
-  static constexpr std::size_t kNumKept = 512;
-
-  std::uint64_t recorder = 0;
-  std::uint64_t id = 0;
-  std::uint8_t length = 0;
-  std::array<char, kLongest> text{};
-
-  static KnownText& Of(std::string_view text) {
-    thread_local std::array<KnownText, kNumKept> kept;
-    return kept[std::hash<std::string_view>()(text) % kNumKept];
-  }
-
-  [[nodiscard]] bool Is(std::string_view other, std::uint64_t recorder_id) const noexcept {
-    return recorder == recorder_id && std::string_view(text.data(), length) == other;
-  }
-
-  void Set(std::string_view other, std::uint64_t recorder_id, std::uint64_t number) noexcept {
-    if (other.size() <= kLongest) {
-      recorder = recorder_id;
-      id = number;
-      length = static_cast<std::uint8_t>(other.size());
-      std::copy(other.begin(), other.end(), text.begin());
-    }
-  }
-};
-
-std::uint64_t NextRecorder() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
 
 /// A chunk of its own for what is written outside of threads' buffers.
 template <typename Record>
@@ -66,8 +29,7 @@ void AppendTo(stream::ChunkBuilder& chunk, const Record& record, ChunkSink& sink
 }  // namespace
 
 Recorder::Recorder(RecorderSettings settings, const Clock& clock)
-    : id_(NextRecorder()),
-      settings_(std::move(settings)),
+    : settings_(std::move(settings)),
       clock_(clock),
       numbering_(settings_.ordering, clock.now_ns()),
       buffers_(settings_.chunk_bytes, sink_) {
@@ -117,15 +79,18 @@ std::uint64_t Recorder::Existing(stream::Object object, std::uint64_t level) {
 }
 
 std::uint64_t Recorder::Text(std::string_view text) {
-  KnownText& known = KnownText::Of(text);
-  if (known.Is(text, id_)) {
-    return known.id;
+  KnownTexts* const texts = buffers_.Mine().known_texts();
+  KnownTexts::Known* const known = texts == nullptr ? nullptr : &texts->PlaceOf(text);
+  if (known != nullptr && known->Is(text)) [[likely]] {
+    return known->id;
   }
   const Names::Number number = names_.Text(text);
   if (number.is_new) {
     Write(stream::String{.id = number.id, .text = text});
   }
-  known.Set(text, id_, number.id);
+  if (known != nullptr) {
+    known->Set(text, number.id);
+  }
   return number.id;
 }
 

@@ -227,7 +227,7 @@ class Recorder {
   [[nodiscard]] ChunkSink& sink() noexcept { return sink_; }
 
  private:
-  static constexpr std::size_t kMostDeferred = 1 << 18;  // of a thread, 32 MB
+  static constexpr std::size_t kMostDeferred = 4 << 20;  // words of a thread, 32 MB
 
   struct Cost {
     std::uint64_t total_ns = 0;
@@ -259,7 +259,6 @@ class Recorder {
   void WriteSums();
   void CountOwnLosses();
 
-  std::uint64_t id_;  // no two recorders of a process have the same
   RecorderSettings settings_;
   const Clock& clock_;
   Numbering numbering_;

@@ -2,5 +2,6 @@
 
 import first_half
 import second_half
+import third_part
 
-MODELS = {**first_half.MODELS, **second_half.MODELS}
+MODELS = {**first_half.MODELS, **second_half.MODELS, **third_part.MODELS}

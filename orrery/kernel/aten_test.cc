@@ -345,6 +345,14 @@ TEST(AtenCopies, BetweenHostAndGpu) {
               ElementsAre("memcpy bytes=4 dir=d2h int8"));
 }
 
+// copy_(target, source, non_blocking).
+TEST(AtenCopies, WhatDoesNotBlockIsPinned) {
+  EXPECT_THAT(Texts({"aten::copy_", {Fp32({8}), OnHost(Fp32({8})), Number(1)}}),
+              ElementsAre("memcpy bytes=32 pinned=1 int8"));
+  EXPECT_THAT(Texts({"aten::copy_", {Fp32({8}), OnHost(Fp32({8})), Number(0)}}),
+              ElementsAre("memcpy bytes=32 int8"));
+}
+
 TEST(AtenCopies, JoinsSkipWhatIsEmpty) {
   EXPECT_THAT(
       Texts({"aten::cat", {std::vector<AtenTensor>{Bf16({8, 6}), Bf16({8, 6})}, Number(1)}}),

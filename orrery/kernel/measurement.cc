@@ -39,9 +39,11 @@ std::string DoubtAbout(const Operator& op, const hardware::Gpu& gpu, Timing timi
   const double slowest = op.kind() == OperatorKind::kConv1d ? kSlowestConv1d
                          : op.kind() == OperatorKind::kConv ? kSlowestConv
                                                             : kSlowest;
-  // A framework's call includes host time.
+  // A framework's call includes host time; the steps of a sequence follow one another.
+  const double steps =
+      op.kind() == OperatorKind::kRnn ? op.Number(Key::kSequence) * op.Number(Key::kLayers) : 1;
   const double longest_launch = timing == Timing::kEager ? 100e-6 : 5e-6;
-  if (seconds > slowest * (bound.Seconds() + longest_launch)) {
+  if (seconds > slowest * (bound.Seconds() + steps * longest_launch)) {
     return fmt::format("{:.3g} s is {:.0f} times what a {} needs at least; is the unit right?",
                        seconds, seconds / bound.Seconds(), gpu.name);
   }

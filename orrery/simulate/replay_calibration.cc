@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "orrery/base/statistics.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {
@@ -84,13 +85,13 @@ class Replayer {
 
   [[nodiscard]] Result<double> IssueMs(double profiler_cost_ns) const {
     const Program program = ProgramWithout(profiler_cost_ns);
-    ORRERY_TRY(const Timeline timeline, SimulateSingleRank(program));
+    ORRERY_TRY(const Timeline timeline, SimulateRecording(program, 1));
     return static_cast<double>(EndOfLanes(program, timeline, 0, LaneKind::kHostThread)) * 1e-9;
   }
 
   [[nodiscard]] Result<double> StepMs(double profiler_cost_ns) const {
     const Program program = ProgramWithout(profiler_cost_ns);
-    ORRERY_TRY(const Timeline timeline, SimulateSingleRank(program, {.repetitions = kRepetitions}));
+    ORRERY_TRY(const Timeline timeline, SimulateRecording(program, kRepetitions));
     return static_cast<double>(FiguresOf(program, timeline).step_ps) * 1e-9;
   }
 
@@ -154,7 +155,9 @@ StepFigures FiguresOf(const Program& program, const Timeline& timeline) {
   if (timeline.end_ps.empty()) {
     return figures;
   }
-  const int last = timeline.repetitions - 1;
+  // Streams that share the GPU: behind the last repetition nothing is left to share it with.
+  const bool is_last_alone = !program.parts.empty() && timeline.repetitions > 2;
+  const int last = timeline.repetitions - (is_last_alone ? 2 : 1);
   std::int64_t front_ps = 0;  // the last end of work on streams
   figures.step_ps = timeline.EndOfRepetition(last);
   if (last > 0) {
@@ -167,6 +170,12 @@ StepFigures FiguresOf(const Program& program, const Timeline& timeline) {
   figures.kernels = static_cast<std::int64_t>(busy.size());
   AddTimes(busy, front_ps, figures);
   return figures;
+}
+
+Result<Timeline> SimulateRecording(const Program& program, int repetitions) {
+  static const AnalyticOverlap kOverlap;
+  return SimulateSingleRank(
+      program, {.repetitions = repetitions, .rates = program.parts.empty() ? nullptr : &kOverlap});
 }
 
 std::string_view ProfilerCostSourceName(ProfilerCostSource source) {
@@ -197,11 +206,8 @@ Result<ReplayCalibration> CalibrateReplay(const trace::Trace& recording,
 
 Result<StepFigures> ReplayRecording(const trace::Trace& recording,
                                     const workload::HostModel& host) {
-  const std::vector<workload::CallTree> steps = workload::RecordedSteps(recording);
-  const workload::RecordedProgram recorded =
-      workload::ProgramOfRecording(recording, steps[steps.size() / 2], host);
-  ORRERY_TRY(const Timeline timeline,
-             SimulateSingleRank(recorded.program, {.repetitions = kRepetitions}));
+  const workload::RecordedProgram recorded = workload::ProgramOfMiddleStep(recording, host);
+  ORRERY_TRY(const Timeline timeline, SimulateRecording(recorded.program, kRepetitions));
   return FiguresOf(recorded.program, timeline);
 }
 

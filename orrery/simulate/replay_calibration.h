@@ -18,8 +18,8 @@
 
 namespace orrery::simulate {
 
-/// What a step in the steady state costs. Taken from the last repetition: the period is the
-/// distance between the ends of the last two.
+/// What a step in the steady state costs. Taken from the last repetition (the one before it where
+/// streams share the GPU): the period is the distance of its end from that of the one before.
 struct StepFigures {
   std::int64_t step_ps = 0;
   std::int64_t active_ps = 0;      // some stream is busy
@@ -35,6 +35,10 @@ struct StepFigures {
 
 /// Needs two repetitions for a period; with one the step is all there is.
 [[nodiscard]] StepFigures FiguresOf(const workload::Program& program, const Timeline& timeline);
+
+/// Simulates the program of a recording alone: kernels of different streams share the GPU's
+/// multiprocessors (AnalyticOverlap).
+[[nodiscard]] Result<Timeline> SimulateRecording(const workload::Program& program, int repetitions);
 
 /// What the profiler's cost of an event was found from, best first.
 enum class ProfilerCostSource : std::uint8_t {

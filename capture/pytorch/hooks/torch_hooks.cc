@@ -3,12 +3,14 @@
 // pytorch-hooks`), since it binds to that build. The callbacks run with the allocator's lock held,
 // on any thread: no GIL, no Python, nothing that waits.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <ATen/record_function.h>
@@ -47,13 +49,14 @@ constexpr int kStacks = 2;
 // What orrery_torch_collect is asked for.
 constexpr int kMemoryPart = 4;
 constexpr int kOperatorsPart = 8;
+constexpr int kEmptyCallbacksPart = 16;
+constexpr int kInputsPart = 32;
 
 std::atomic<bool> has_memory{true};
 bool has_operators = false;
 bool has_stacks = false;
 PythonStack python;
 constexpr std::size_t kMaxFrames = 64;
-thread_local int operator_depth = 0;
 
 /// The allocator's counters, which its events do not carry.
 struct Totals {
@@ -161,10 +164,34 @@ void TellWhatIsThere() {
   }
 }
 
+/// The number of an operator that may end on another thread.
 struct Begin : at::ObserverContext {
   uint64_t number = 0;
-  bool is_outermost = false;
 };
+
+/// The operators that a thread is in. Those of C++ scopes end on the thread that began them, the
+/// last one first but for a few, and do without a Begin, which is allocated and freed for each.
+struct OpenOperators {
+  int depth = 0;  // with those that have a Begin
+  std::size_t num_open = 0;
+  std::array<std::pair<const at::RecordFunction*, uint64_t>, 64> open{};
+
+  /// The operator's number; 0: it is not here.
+  uint64_t Remove(const at::RecordFunction& function) {
+    std::size_t place = num_open;
+    while (place > 0 && open[place - 1].first != &function) {
+      --place;
+    }
+    if (place == 0) {
+      return 0;
+    }
+    const uint64_t number = open[place - 1].second;
+    std::copy(&open[0] + place, &open[0] + num_open--, &open[0] + place - 1);
+    return number;
+  }
+};
+
+thread_local OpenOperators open_operators;
 
 // Launches are made inside of operators. These begin before the driver is called, so that Python's
 // lock may be waited for.
@@ -184,48 +211,59 @@ int ScopeOf(at::RecordScope scope) {
 }
 
 std::unique_ptr<at::ObserverContext> OnOperatorBegin(const at::RecordFunction& function) {
-  auto begin = std::make_unique<Begin>();
-  begin->is_outermost = operator_depth++ == 0;
-  if (has_stacks && begin->is_outermost) {
+  OpenOperators& mine = open_operators;
+  if (mine.depth++ == 0 && has_stacks) {
     TellPythonStack();
   }
-  if (has_operators) {
-    begin->number = recorder.operator_begin(function.name(), function.seqNr(),
-                                            ScopeOf(function.scope()), function.forwardThreadId());
+  if (!has_operators) {
+    return nullptr;
   }
+  const uint64_t number = recorder.operator_begin(
+      function.name(), function.seqNr(), ScopeOf(function.scope()), function.forwardThreadId());
+  if (function.scope() != at::RecordScope::USER_SCOPE && mine.num_open < mine.open.size()) {
+    mine.open[mine.num_open++] = {&function, number};
+    return nullptr;
+  }
+  auto begin = std::make_unique<Begin>();
+  begin->number = number;
   return begin;
 }
 
-void OnOperatorEnd(const at::RecordFunction&, at::ObserverContext* context) {
-  if (context == nullptr) {
-    return;
-  }
-  const Begin& begin = *static_cast<Begin*>(context);
-  --operator_depth;
+void OnOperatorEnd(const at::RecordFunction& function, at::ObserverContext* context) {
+  OpenOperators& mine = open_operators;
   if (has_operators) {
-    recorder.operator_end(begin.number);
+    const uint64_t number =
+        context == nullptr ? mine.Remove(function) : static_cast<Begin*>(context)->number;
+    if (number != 0) {
+      recorder.operator_end(number);
+    }
   }
-  if (has_stacks && begin.is_outermost) {
+  if (--mine.depth == 0 && has_stacks) {
     recorder.python_stack(nullptr, 0);
   }
 }
 
-/// Sets or takes off the callbacks of operators.
-void ListenToOperators(bool is_on) {
-  static at::CallbackHandle handle = 0;
-  static bool is_set = false;
-  if (is_on == is_set) {
-    return;
+// What PyTorch itself takes for callbacks, and what it would take to hand them the shapes.
+std::unique_ptr<at::ObserverContext> NothingAtBegin(const at::RecordFunction&) {
+  return nullptr;
+}
+
+void NothingAtEnd(const at::RecordFunction&, at::ObserverContext*) {}
+
+/// Sets the callbacks of operators, or takes them off.
+void ListenToOperators(bool is_on, bool is_empty = false, bool needs_inputs = false) {
+  static at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
+  if (handle != at::INVALID_CALLBACK_HANDLE) {
+    at::removeCallback(std::exchange(handle, at::INVALID_CALLBACK_HANDLE));
   }
-  is_set = is_on;
-  if (!is_on) {
-    at::removeCallback(handle);
-    return;
+  if (is_on) {
+    handle = at::addGlobalCallback(
+        at::RecordFunctionCallback(is_empty ? NothingAtBegin : OnOperatorBegin,
+                                   is_empty ? NothingAtEnd : OnOperatorEnd)
+            .needsInputs(needs_inputs)
+            .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+                     at::RecordScope::USER_SCOPE}));
   }
-  handle = at::addGlobalCallback(
-      at::RecordFunctionCallback(OnOperatorBegin, OnOperatorEnd)
-          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
-                   at::RecordScope::USER_SCOPE}));
 }
 
 bool FindAll(void* library) {
@@ -264,10 +302,12 @@ extern "C" __attribute__((visibility("default"))) const char* orrery_torch_attac
   return nullptr;
 }
 
-/// Tells only of these parts from now on (orrery_collect in recorder_api.h): 4 memory, 8 operators.
-/// To measure what they cost; between steps, on the thread that attached. What was allocated
-/// meanwhile is not known.
+/// Tells only of these parts from now on (orrery_collect in recorder_api.h): 4 memory, 8 operators;
+/// instead of operators 16, callbacks that do nothing, and with them 32, that get the operators'
+/// inputs. To measure what they cost; between steps, on the thread that attached. What was
+/// allocated meanwhile is not known.
 extern "C" __attribute__((visibility("default"))) void orrery_torch_collect(int parts) {
   has_memory = (parts & kMemoryPart) != 0;
-  ListenToOperators(has_operators && (parts & kOperatorsPart) != 0);
+  ListenToOperators(has_operators && (parts & (kOperatorsPart | kEmptyCallbacksPart)) != 0,
+                    (parts & kEmptyCallbacksPart) != 0, (parts & kInputsPart) != 0);
 }

@@ -95,9 +95,11 @@ Value HostData(const Prediction& prediction) {
   return Value::Object()
       .Set("source", prediction.host)
       .Set("operators", coverage.operators)
+      .Set("recomputed_operators", coverage.recomputed)
       .Set("launches", coverage.launches)
       .Set("waits", coverage.waits)
       .Set("costs_by_name", Lookups(coverage, HostCostSource::kName))
+      .Set("costs_as_recorded", Lookups(coverage, HostCostSource::kRecorded))
       .Set("costs_by_kind", Lookups(coverage, HostCostSource::kKind))
       .Set("costs_global", Lookups(coverage, HostCostSource::kGlobal))
       .Set("costs_unknown", Lookups(coverage, HostCostSource::kNothing));
@@ -118,8 +120,10 @@ Value PricingData(const workload::PricingSummary& pricing) {
 std::string HostText(const Prediction& prediction) {
   const workload::HostCoverage& coverage = prediction.coverage;
   const std::int64_t all = AllLookups(coverage);
-  return fmt::format("host: {}; {} of its costs by name, {} by kind, {} by neither",
+  const std::int64_t recorded = Lookups(coverage, HostCostSource::kRecorded);
+  return fmt::format("host: {}; {} of its costs by name, {}{} by kind, {} by neither",
                      prediction.host, Share(Lookups(coverage, HostCostSource::kName), all),
+                     recorded == 0 ? "" : Share(recorded, all) + " as recorded, ",
                      Share(Lookups(coverage, HostCostSource::kKind), all),
                      Share(Lookups(coverage, HostCostSource::kGlobal) +
                                Lookups(coverage, HostCostSource::kNothing),

@@ -33,6 +33,7 @@
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
+#include "orrery/workload/recorded/recorded_waits.h"
 
 namespace orrery::cli {
 namespace {
@@ -187,8 +188,7 @@ Result<workload::RecordedProgram> ProgramOfKernels(const PredictArguments& argum
                                                    const workload::HostModel& host,
                                                    Prediction& prediction) {
   ORRERY_TRY_STATUS(RescaleRecording(arguments, rank, prediction));
-  const std::vector<workload::CallTree> steps = workload::RecordedSteps(rank);
-  return workload::ProgramOfRecording(rank, workload::MiddleStep(steps), host);
+  return workload::ProgramOfMiddleStep(rank, host);
 }
 
 void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
@@ -251,13 +251,26 @@ Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments, t
   return ProgramOfModels(arguments, rank, host, prediction);
 }
 
-// Kernels that were launched before the recording began, or by what it did not record.
+// Kernels launched by what the recording does not have. Those in front of the first launch of a
+// stream were launched before it began, in steps that are not replayed.
 void NoteKernelsWithoutLaunch(const trace::Trace& rank, Prediction& prediction) {
+  std::map<RowId, std::int64_t> first_of_stream;
+  for (RowId row = 0; row < rank.activities.size(); ++row) {
+    if (rank.activities.launch[row] != kNoRow) {
+      const std::int64_t begin_ns = rank.activities.begin_ns[row];
+      std::int64_t& first_ns =
+          first_of_stream.try_emplace(rank.activities.track[row], begin_ns).first->second;
+      first_ns = std::min(first_ns, begin_ns);
+    }
+  }
   std::int64_t kernels = 0;
   std::int64_t lost_ns = 0;
   std::int64_t all_ns = 0;
   for (RowId row = 0; row < rank.activities.size(); ++row) {
-    const bool is_lost = rank.activities.launch[row] == kNoRow;
+    const auto first = first_of_stream.find(rank.activities.track[row]);
+    const bool is_before =
+        first != first_of_stream.end() && rank.activities.begin_ns[row] < first->second;
+    const bool is_lost = rank.activities.launch[row] == kNoRow && !is_before;
     kernels += is_lost ? 1 : 0;
     lost_ns += is_lost ? rank.activities.duration_ns[row] : 0;
     all_ns += rank.activities.duration_ns[row];
@@ -270,6 +283,39 @@ void NoteKernelsWithoutLaunch(const trace::Trace& rank, Prediction& prediction) 
   }
 }
 
+// What is assumed of streams beside each other.
+void NoteStreams(const trace::Trace& rank, const workload::Program& program,
+                 Prediction& prediction) {
+  const auto num_streams =
+      std::count(program.lanes.kind.begin(), program.lanes.kind.end(), workload::LaneKind::kStream);
+  if (num_streams < 2 || prediction.is_priced) {
+    return;
+  }
+  if (!program.parts.empty()) {
+    prediction.not_modelled.push_back(fmt::format(
+        "kernels of {} streams share the multiprocessors in proportion to their blocks; what they "
+        "take from each other of memory bandwidth and caches is left out",
+        num_streams));
+  }
+  if (workload::WaitsOf(rank).are_inferred) {
+    prediction.not_modelled.emplace_back(
+        "the recording does not say for which events streams wait: each waits for all that was "
+        "launched before, unless it ran beside it; profile with enable_cuda_sync_events to know");
+  }
+}
+
+// Hooks of activation checkpointing run in Python, inside of operators, where nothing tells them
+// from the profiler.
+void NoteRecomputation(const workload::HostModel& host, Prediction& prediction) {
+  const auto* const cost = host.Find(workload::HostPart::kRecompute, workload::HostModel::kAll);
+  if (prediction.coverage.recomputed > 0) {
+    prediction.not_modelled.push_back(fmt::format(
+        "{} operators are recomputed in the backward pass (activation checkpointing): the hooks "
+        "around each are taken as {:.0f} µs of the host, as in other programs",
+        prediction.coverage.recomputed, cost == nullptr ? 0.0 : cost->typical / 1000));
+  }
+}
+
 // What a program of one rank leaves out.
 void NoteGaps(const trace::Trace& rank, const workload::Program& program, Prediction& prediction) {
   if (!prediction.is_priced) {
@@ -279,12 +325,7 @@ void NoteGaps(const trace::Trace& rank, const workload::Program& program, Predic
     prediction.not_modelled.push_back(
         fmt::format("{} collectives take no time", rank.collectives.size()));
   }
-  const auto num_streams =
-      std::count(program.lanes.kind.begin(), program.lanes.kind.end(), workload::LaneKind::kStream);
-  if (num_streams > 1 && rank.syncs.empty()) {
-    prediction.not_modelled.push_back(
-        fmt::format("{} streams run without waiting for events of each other", num_streams));
-  }
+  NoteStreams(rank, program, prediction);
 }
 
 Status Compare(const PredictArguments& arguments, const workload::Program& program,
@@ -319,8 +360,8 @@ Result<int> PredictOne(const PredictArguments& arguments, const workload::HostMo
              ProgramOf(arguments, rank, host, prediction));
   prediction.coverage = recorded.coverage;
   NoteGaps(rank, recorded.program, prediction);
-  const auto timeline =
-      simulate::SimulateSingleRank(recorded.program, {.repetitions = arguments.repetitions});
+  NoteRecomputation(host, prediction);
+  const auto timeline = simulate::SimulateRecording(recorded.program, arguments.repetitions);
   if (!timeline) {
     return InvalidInput(
         "{}: {}; predict from the recording of the job instead, which has the "
@@ -419,7 +460,9 @@ void AddPredictTraceCommand(Verb& predict) {
           "times of operators, from `orrery fit kernels`, instead of the shipped ones; may be "
           "repeated")
       .OneValueEach();
-  predict.AddOption("--host FILE", arguments->host, "costs of the host, from `orrery fit host`");
+  predict.AddOption("--host FILE", arguments->host,
+                    "costs of the host, from `orrery fit host`; of a recording, none counts more "
+                    "than it took there");
   predict.AddOption("--cluster NAME", arguments->cluster,
                     "machine on which several ranks communicate (default: one with the GPU)");
   predict.AddOption("--kineto FILE", arguments->kineto,

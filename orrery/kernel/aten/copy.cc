@@ -14,10 +14,12 @@ std::int64_t BytesOf(const AtenTensor& tensor) {
   return Times(tensor.Elements(), static_cast<std::int64_t>(ElementBytes(*tensor.type)));
 }
 
-// Between host and GPU bytes are copied unchanged; a cast happens before or after.
-Operator Transfer(const AtenTensor& source, bool to_gpu) {
+// Between host and GPU bytes are copied unchanged; a cast happens before or after. Calls do not say
+// whether memory is pinned: who asks a copy not to block has pinned it, since others block anyway.
+Operator Transfer(const AtenTensor& source, bool to_gpu, bool non_blocking) {
   Operator op(OperatorKind::kMemcpy, DataType::kInt8);
   op.Set(kBytes, BytesOf(source)).Set(kDirection, to_gpu ? "h2d" : "d2h");
+  op.Set(kPinned, non_blocking ? 1 : 0);
   return op;
 }
 
@@ -105,7 +107,8 @@ MappedOperators MapCopy(const AtenCall& call) {
     return std::vector<Operator>{};
   }
   if (target->on_gpu != source->on_gpu) {
-    return std::vector{Transfer(*source, target->on_gpu)};
+    constexpr std::size_t kNonBlocking = kIsNew ? 5 : 2;  // of _to_copy, of copy_
+    return std::vector{Transfer(*source, target->on_gpu, call.IsTrueAt(kNonBlocking))};
   }
   return std::vector{DeviceCopy(*target, *source)};
 }
@@ -115,7 +118,7 @@ MappedOperators MapItem(const AtenCall& call) {
   if (element == nullptr || !element->type) {
     return std::nullopt;
   }
-  return std::vector{Transfer(*element, false)};
+  return std::vector{Transfer(*element, false, false)};
 }
 
 // The framework passes the tensor to fill, or returns a new one.

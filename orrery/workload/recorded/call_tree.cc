@@ -129,6 +129,12 @@ CallTree RecordedStep(const Trace& trace, const Window& window) {
   Collect(
       trace.host_ops, window, [](RowId) { return MaybeKind(CallKind::kOperator); },
       calls_of_thread);
+  for (auto& [track, calls] : calls_of_thread) {
+    for (Call& call : calls) {
+      call.is_forward =
+          trace.host_ops.sequence[call.row] >= 0 && trace.host_ops.forward_thread[call.row] <= 0;
+    }
+  }
   Collect(
       trace.annotations, window,
       [&](RowId row) {
@@ -199,7 +205,9 @@ void AppendSubtree(const Trace& graph, const std::vector<std::vector<RowId>>& ch
                                  : CallKind::kOperator,
                      .name = graph.graph_nodes.name[entered],
                      .row = entered,
-                     .begin_ns = graph.graph_nodes.id[entered]});
+                     .begin_ns = graph.graph_nodes.id[entered],
+                     .is_forward = graph.graph_nodes.sequence[entered] >= 0 &&
+                                   graph.graph_nodes.forward_thread[entered] <= 0});
     for (std::size_t i = children[entered].size(); i > 0; --i) {
       open.emplace_back(children[entered][i - 1], kToEnter);
     }

@@ -26,6 +26,7 @@ struct Call {
   std::int64_t begin_ns = -1;  // in a recording; the id in a graph, which counts in order of begin
   std::int64_t duration_ns = 0;
   std::uint32_t num_descendants = 0;  // they are the next ones in the list
+  bool is_forward = false;            // an operator whose result autograd can differentiate
 };
 
 /// What one host thread did: its calls in order of begin, parents before their children. The first
@@ -63,6 +64,14 @@ void ForEachChild(std::span<const Call> calls, std::uint32_t parent, Visit&& vis
   for (std::uint32_t child = parent + 1; child < end; child += 1 + calls[child].num_descendants) {
     visit(child);
   }
+}
+
+/// Whether the program makes a call, and not the operator it is in: a node of the backward pass
+/// that recomputes activations, or runs a hook, runs the program's code.
+[[nodiscard]] inline bool IsRecomputed(const ThreadCalls& thread, const Call& parent,
+                                       const Call& call) {
+  return thread.runs_backward && parent.kind == CallKind::kOperator && call.is_forward &&
+         !parent.is_forward;
 }
 
 /// How many calls a call makes itself.

@@ -1,10 +1,15 @@
 #include "orrery/workload/recorded/call_tree.h"
 
+#include <cstdint>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::workload {
 namespace {
@@ -75,6 +80,51 @@ TEST(GraphStepsTest, SeveralStepsWithoutMarkersAreRefused) {
   ASSERT_FALSE(steps.has_value());
   EXPECT_THAT(steps.error().message(), HasSubstr("Optimizer.step#AdamW.step"));
   EXPECT_THAT(steps.error().message(), HasSubstr("ProfilerStep#"));
+}
+
+// A node of the backward pass runs two operators of the forward pass again, one below the other,
+// and one of its own, which autograd does not record.
+TEST(CallTreeTest, OperatorsOfTheForwardPassInTheBackwardPassAreRecomputed) {
+  Graph graph;
+  graph.trace.graph_nodes.sequence[graph.Add("aten::linear", 1)] = 5;
+  const RowId node = graph.Add("MulBackward0", 2,
+                               graph.Add("autograd::engine::evaluate_function: MulBackward0", 2));
+  graph.trace.graph_nodes.sequence[node] = 5;
+  graph.trace.graph_nodes.forward_thread[node] = 1;
+  const RowId linear = graph.Add("aten::linear", 2, node);
+  graph.trace.graph_nodes.sequence[linear] = 9;
+  graph.trace.graph_nodes.sequence[graph.Add("aten::mm", 2, linear)] = 9;
+  graph.Add("aten::mul", 2, node);
+
+  const auto steps = GraphSteps(graph.trace);
+
+  ASSERT_TRUE(steps.has_value());
+  const CallTree& step = (*steps)[0];
+  const ThreadCalls& backward = step.threads[1];
+  EXPECT_TRUE(IsRecomputed(backward, backward.calls[2], backward.calls[3]));
+  EXPECT_FALSE(IsRecomputed(backward, backward.calls[3], backward.calls[4]));  // linear's own
+  EXPECT_FALSE(IsRecomputed(backward, backward.calls[2], backward.calls[5]));
+}
+
+// Two of the operators that the backward pass runs are of the forward pass: 30 µs of hooks each.
+TEST(CallTreeTest, HooksAroundRecomputedOperatorsCostTheHost) {
+  Graph graph;
+  const RowId node = graph.Add("autograd::engine::evaluate_function: MulBackward0", 2);
+  graph.Add("aten::mul", 2, node);
+  for (const char* name : {"aten::linear", "aten::relu"}) {
+    graph.trace.graph_nodes.sequence[graph.Add(name, 2, node)] = 9;
+  }
+  HostModel host;
+  host.Set(HostPart::kRecompute, "*", {.typical = 30'000});
+  const auto steps = GraphSteps(graph.trace);
+  ASSERT_TRUE(steps.has_value());
+
+  const RecordedProgram recorded = ProgramOfGraph(graph.trace, (*steps)[0], host,
+                                                  [](RowId) { return std::vector<DeviceTask>(); });
+
+  EXPECT_EQ(recorded.coverage.recomputed, 2);
+  const auto& durations_ps = recorded.program.tasks.duration_ps;
+  EXPECT_EQ(std::accumulate(durations_ps.begin(), durations_ps.end(), std::int64_t{0}), 60'000'000);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/recorded_costs.h"
 
 namespace orrery::workload {
 namespace {
@@ -24,7 +25,7 @@ struct HostSample {
   HostPart part = HostPart::kWhole;
   StringId name = StringId::kEmpty;  // of the recording
   double value = 0;                  // nanoseconds, or a number
-  double events = 0;  // how many events' profiler cost it holds; parts of events count in parts
+  ProfiledEvents events = {};
   bool on_backward_thread = false;
 };
 
@@ -32,10 +33,12 @@ using trace::Trace;
 
 class StepSampler {
  public:
-  StepSampler(const Trace& trace, const CallTree& step, std::vector<HostSample>& samples)
-      : trace_(trace), step_(step), samples_(samples) {}
+  StepSampler(const Trace& trace, const CallTree& step, const DeviceQueue& queue,
+              std::vector<HostSample>& samples)
+      : trace_(trace), step_(step), queue_(queue), samples_(samples) {}
 
   void AddThread(const ThreadCalls& thread) {
+    thread_ = &thread;
     calls_ = thread.calls;
     is_backward_ = thread.runs_backward;
     for (std::uint32_t call = 0; call < calls_.size(); ++call) {
@@ -44,8 +47,7 @@ class StepSampler {
           AddOperator(call);
           break;
         case CallKind::kLaunch:
-          Add(HostPart::kLaunch, calls_[call].name, static_cast<double>(calls_[call].duration_ns),
-              ProfilerShareOf(CallKind::kLaunch).inside);
+          AddLaunch(call, calls_[call].name);
           break;
         case CallKind::kRoot:
         case CallKind::kAnnotation:
@@ -58,8 +60,31 @@ class StepSampler {
   }
 
  private:
-  void Add(HostPart part, StringId name, double value, double events) {
+  void Add(HostPart part, StringId name, double value, const ProfiledEvents& events) {
     samples_.push_back({part, name, value, events, is_backward_});
+  }
+
+  // A launch counts for its own name, and for the operator that makes it: launches of a library's
+  // loop take less time than those of single operators. One into a full queue waits for the GPU.
+  void AddLaunch(std::uint32_t call, StringId name) {
+    if (!queue_.IsFull(calls_[call].begin_ns)) {
+      Add(HostPart::kLaunch, name, static_cast<double>(calls_[call].duration_ns),
+          {.launches = ProfilerShareOf(CallKind::kLaunch).inside});
+    }
+  }
+
+  [[nodiscard]] static ProfiledEvents Events(CallKind kind, double share) {
+    return kind == CallKind::kLaunch || kind == CallKind::kSynchronize
+               ? ProfiledEvents{.launches = share}
+               : ProfiledEvents{.operators = share};
+  }
+
+  [[nodiscard]] static ProfiledEvents BeforeOf(CallKind kind) {
+    return Events(kind, ProfilerShareOf(kind).before);
+  }
+
+  [[nodiscard]] static ProfiledEvents HalfInside(CallKind kind) {
+    return Events(kind, ProfilerShareOf(kind).inside / 2);
   }
 
   [[nodiscard]] std::int64_t EndOf(const Call& call) const {
@@ -67,9 +92,8 @@ class StepSampler {
   }
 
   // The profiler's share at the begin of a range, or behind the last call inside of it.
-  [[nodiscard]] static double AroundOf(const Call& range, const Call* last) {
-    return last == nullptr ? ProfilerShareOf(range.kind).inside / 2
-                           : ProfilerShareOf(last->kind).before;
+  [[nodiscard]] static ProfiledEvents AroundOf(const Call& range, const Call* last) {
+    return last == nullptr ? HalfInside(range.kind) : BeforeOf(last->kind);
   }
 
   void AddOperator(std::uint32_t index) {
@@ -79,20 +103,25 @@ class StepSampler {
     double waits = 0;
     ForEachChild(calls_, index, [&](std::uint32_t child_index) {
       const Call& child = calls_[child_index];
-      launches += child.kind == CallKind::kLaunch ? 1 : 0;
+      if (child.kind == CallKind::kLaunch) {
+        ++launches;
+        AddLaunch(child_index, op.name);
+      }
       waits += child.kind == CallKind::kSynchronize ? 1 : 0;
       const std::int64_t from_ns = previous == nullptr ? op.begin_ns : EndOf(*previous);
-      Add(previous == nullptr ? HostPart::kStart : HostPart::kBetween, op.name,
-          static_cast<double>(child.begin_ns - from_ns),
-          AroundOf(op, previous) + ProfilerShareOf(child.kind).before);
+      const bool is_gap = IsRecomputed(*thread_, op, child);
+      Add(is_gap                ? HostPart::kGap
+          : previous == nullptr ? HostPart::kStart
+                                : HostPart::kBetween,
+          is_gap ? child.name : op.name, static_cast<double>(child.begin_ns - from_ns),
+          AroundOf(op, previous) + BeforeOf(child.kind));
       previous = &child;
     });
     const std::int64_t from_ns = previous == nullptr ? op.begin_ns : EndOf(*previous);
     Add(previous == nullptr ? HostPart::kWhole : HostPart::kEnd, op.name,
-        static_cast<double>(EndOf(op) - from_ns),
-        AroundOf(op, previous) + ProfilerShareOf(op.kind).inside / 2);
-    Add(HostPart::kLaunches, op.name, launches, 0);
-    Add(HostPart::kWaits, op.name, waits, 0);
+        static_cast<double>(EndOf(op) - from_ns), AroundOf(op, previous) + HalfInside(op.kind));
+    Add(HostPart::kLaunches, op.name, launches, {});
+    Add(HostPart::kWaits, op.name, waits, {});
   }
 
   // The program's own time between the calls of an annotation or a thread.
@@ -120,11 +149,12 @@ class StepSampler {
       return;
     }
     const auto gap_ns = static_cast<double>(child.begin_ns - from_ns);
-    const double events = AroundOf(range, previous) + ProfilerShareOf(child.kind).before;
+    const ProfiledEvents events = AroundOf(range, previous) + BeforeOf(child.kind);
     if (is_backward_ && range.kind == CallKind::kRoot && IsBackwardNode(trace_, child)) {
       Add(HostPart::kTurn, StringId::kEmpty, gap_ns, events);
     } else if (is_list) {
-      Add(HostPart::kGapInList, child.name, gap_ns / num_parameters(), events / num_parameters());
+      Add(HostPart::kGapInList, child.name, gap_ns / num_parameters(),
+          events * (1 / num_parameters()));
     } else {
       Add(HostPart::kGap, child.name, gap_ns, events);
     }
@@ -136,9 +166,10 @@ class StepSampler {
       return;
     }
     const auto rest_ns = static_cast<double>(EndOf(range) - from_ns);
-    const double events = AroundOf(range, last) + ProfilerShareOf(range.kind).inside / 2;
+    const ProfiledEvents events = AroundOf(range, last) + HalfInside(range.kind);
     if (is_list) {
-      Add(HostPart::kRestInList, range.name, rest_ns / num_parameters(), events / num_parameters());
+      Add(HostPart::kRestInList, range.name, rest_ns / num_parameters(),
+          events * (1 / num_parameters()));
     } else {
       Add(HostPart::kRest, range.name, rest_ns, events);
     }
@@ -158,7 +189,9 @@ class StepSampler {
 
   const Trace& trace_;
   const CallTree& step_;
+  const DeviceQueue& queue_;
   std::vector<HostSample>& samples_;
+  const ThreadCalls* thread_ = nullptr;
   std::span<const Call> calls_;
   bool is_backward_ = false;
 };
@@ -184,11 +217,11 @@ std::vector<HostSample> DeviceSamplesOf(const Trace& recording) {
       if (stream->second + kClearlyIdleNs < launch_begin_ns) {
         const auto latency_ns =
             static_cast<double>(std::max<std::int64_t>(0, begin_ns - launch_end_ns));
-        samples.push_back({HostPart::kLaunchLatency, StringId::kEmpty, latency_ns, 0, false});
+        samples.push_back({HostPart::kLaunchLatency, StringId::kEmpty, latency_ns, {}, false});
       } else if (launch_end_ns + kClearlyQueuedNs < stream->second) {
         const auto gap_ns =
             static_cast<double>(std::max<std::int64_t>(0, begin_ns - stream->second));
-        samples.push_back({HostPart::kKernelGap, StringId::kEmpty, gap_ns, 0, false});
+        samples.push_back({HostPart::kKernelGap, StringId::kEmpty, gap_ns, {}, false});
       }
     }
     stream->second = std::max(stream->second, begin_ns + recording.activities.duration_ns[row]);
@@ -347,8 +380,11 @@ double WithoutProfiler(double recorded_ns, double added_ns) {
   return std::max(recorded_ns - added_ns, kLeastShare * recorded_ns);
 }
 
-double AddedNs(const HostFit::Options& options, std::size_t thread, double events) {
-  return options.profiler_costs_ns.empty() ? 0 : options.profiler_costs_ns[thread / 2] * events;
+double AddedNs(const HostFit::Options& options, std::size_t thread, const ProfiledEvents& events) {
+  const double cost_ns =
+      options.profiler_costs_ns.empty() ? 0 : options.profiler_costs_ns[thread / 2];
+  return cost_ns * events.operators +
+         std::min(cost_ns, options.most_of_launch_ns) * events.launches;
 }
 
 /// The spread of a cost over the threads that count, each at the pace of the model.
@@ -393,11 +429,12 @@ std::size_t HostFit::Add(const trace::Trace& recording) {
     Cell& cell =
         cells_[{sample.part, std::move(name)}][2 * number + (sample.on_backward_thread ? 1 : 0)];
     cell.values.push_back(sample.value);
-    cell.events += sample.events;
+    cell.events = cell.events + sample.events;
   };
   std::vector<HostSample> samples;
+  const DeviceQueue queue(recording);
   for (const CallTree& step : RecordedSteps(recording)) {
-    StepSampler sampler(recording, step, samples);
+    StepSampler sampler(recording, step, queue, samples);
     std::ranges::for_each(step.threads,
                           [&](const ThreadCalls& thread) { sampler.AddThread(thread); });
   }
@@ -409,6 +446,26 @@ std::size_t HostFit::Add(const trace::Trace& recording) {
     }
   }
   return number;
+}
+
+double HostFit::ProfilerCostBy(const HostModel& model) const {
+  double added_ns = 0;
+  double events = 0;
+  for (const auto& [key, cells] : cells_) {
+    const HostCost* const known = model.Find(key.first, key.second);
+    if (known == nullptr || !(IsOperatorPart(key.first) || IsLaunchName(key.second))) {
+      continue;
+    }
+    for (const auto& [thread, cell] : cells) {
+      // Where even the recording is below the model, the model says nothing of this program.
+      if (cell.typical > known->typical) {
+        added_ns += static_cast<double>(cell.values.size()) * (cell.typical - known->typical) -
+                    model.profiler_cost_ns * cell.events.launches;
+        events += cell.events.operators;
+      }
+    }
+  }
+  return events > 0 ? std::max(0.0, added_ns / events) : model.profiler_cost_ns;
 }
 
 HostModel HostFit::Fit(const Options& options) const {
@@ -426,7 +483,7 @@ HostModel HostFit::Fit(const Options& options) const {
       }
     }
     const bool is_host_work = IsOperatorPart(key.first) || key.first == HostPart::kLaunch;
-    tells_pace.push_back(num_cells > 1 && is_host_work);
+    tells_pace.push_back(num_cells > 1 && is_host_work && !IsLaunchName(key.second));
   }
   const Paces paces = FitAll(observations, tells_pace, 2 * num_recordings_);
   const double pace = PaceToModel(observations, paces);
@@ -446,6 +503,33 @@ HostModel HostFit::Fit(const Options& options) const {
   }
   AddKinds(model);
   return model;
+}
+
+HostModel ModelFor(const trace::Trace& recording, const HostModel& model) {
+  HostFit fit;
+  fit.Add(recording);
+  const HostModel recorded = fit.Fit({.with_spread = false});
+  const HostModel without_profiler = fit.Fit({.profiler_costs_ns = {fit.ProfilerCostBy(model)},
+                                              .most_of_launch_ns = model.profiler_cost_ns,
+                                              .with_spread = false});
+  HostModel adapted = model;
+  for (const auto& [key, most] : recorded.entries()) {
+    const auto& [part, name] = key;
+    if (!HasPace(part) || name.starts_with(HostModel::kAll)) {
+      continue;
+    }
+    const HostCost* const known = model.Find(part, name);
+    const bool is_of_program = part == HostPart::kGap || part == HostPart::kRest ||
+                               (IsOfProgram(name) && !IsLaunchName(name));
+    if (known == nullptr && !is_of_program) {
+      continue;
+    }
+    HostCost cost = known != nullptr ? *known : *without_profiler.Find(part, name);
+    cost.is_of_recording = known == nullptr;
+    cost.typical = std::min(cost.typical, most.typical);
+    adapted.Set(part, name, cost);
+  }
+  return adapted;
 }
 
 }  // namespace orrery::workload

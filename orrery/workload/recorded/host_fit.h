@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <span>
 #include <vector>
@@ -9,6 +10,18 @@
 #include "orrery/workload/recorded/host_model.h"
 
 namespace orrery::workload {
+
+/// Events whose profiler cost a time holds; parts of events count in parts.
+struct ProfiledEvents {
+  double operators = 0;
+  double launches = 0;  // and waits
+
+  ProfiledEvents operator+(const ProfiledEvents& other) const {
+    return {operators + other.operators, launches + other.launches};
+  }
+
+  ProfiledEvents operator*(double factor) const { return {operators * factor, launches * factor}; }
+};
 
 /// Fits a host model from recordings that were made with a profiler.
 ///
@@ -24,19 +37,27 @@ class HostFit {
 
   struct Options {
     std::vector<double> profiler_costs_ns = {};  // of an event in each recording; empty: 0
-    std::vector<std::size_t> without = {};       // recordings to leave out
-    bool with_spread = true;                     // quantiles too, which take longer than the rest
+    /// The most that it took for a launch, which observers of operators do not see.
+    double most_of_launch_ns = std::numeric_limits<double>::infinity();
+    std::vector<std::size_t> without = {};  // recordings to leave out
+    bool with_spread = true;                // quantiles too, which take longer than the rest
   };
 
   [[nodiscard]] HostModel Fit(const Options& options) const;
 
+  /// What the profiler took for each event if operators and launches take what a model says of
+  /// their names. A launch takes no more of it than in the recordings of the model.
+  [[nodiscard]] double ProfilerCostBy(const HostModel& model) const;
+
  private:
   struct Cell {
     std::vector<double> values;
-    double events = 0;   // sum over the values
-    double typical = 0;  // the mean without outliers, known when its recording is complete
+    ProfiledEvents events;  // sum over the values
+    double typical = 0;     // the mean without outliers, known when its recording is complete
 
-    [[nodiscard]] double EventsOfOne() const { return events / static_cast<double>(values.size()); }
+    [[nodiscard]] ProfiledEvents EventsOfOne() const {
+      return events * (1 / static_cast<double>(values.size()));
+    }
   };
 
   // By thread: twice the recording's number, plus one for the thread of the backward pass.
@@ -45,5 +66,12 @@ class HostFit {
   std::map<HostModel::Key, CellOfThread> cells_;
   std::size_t num_recordings_ = 0;
 };
+
+/// The costs with which a recording is replayed: those of the model, but none above that of the
+/// recording, since a profiler only adds to them. Names of the program itself that the model does
+/// not have take what the recording has, less the profiler's share, which the other names tell;
+/// PyTorch's own, like others of their kind. So does the launch of a graph: a profiler takes time
+/// for each kernel in it.
+[[nodiscard]] HostModel ModelFor(const trace::Trace& recording, const HostModel& model);
 
 }  // namespace orrery::workload

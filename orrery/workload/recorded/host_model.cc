@@ -12,10 +12,10 @@
 namespace orrery::workload {
 namespace {
 
-constexpr std::array<std::string_view, 15> kPartNames{
-    "whole", "start",          "between",   "end",          "launch", "synchronize",
-    "gap",   "gap_in_list",    "rest",      "rest_in_list", "turn",   "launches",
-    "waits", "launch_latency", "kernel_gap"};
+constexpr std::array<std::string_view, 16> kPartNames{
+    "whole",    "start",       "between",        "end",          "launch", "synchronize",
+    "gap",      "gap_in_list", "rest",           "rest_in_list", "turn",   "recompute",
+    "launches", "waits",       "launch_latency", "kernel_gap"};
 
 // The row that carries profiler_cost_ns; no part of the host.
 constexpr std::string_view kProfilerCost = "profiler_cost";
@@ -73,7 +73,8 @@ const HostCost* HostModel::Find(HostPart part, std::string_view name) const {
 
 HostAnswer HostModel::Get(HostPart part, std::string_view name, bool launches) const {
   if (const HostCost* cost = Find(part, name)) {
-    return {cost->typical, HostCostSource::kName};
+    return {cost->typical,
+            cost->is_of_recording ? HostCostSource::kRecorded : HostCostSource::kName};
   }
   if (IsOperatorPart(part)) {
     if (const HostCost* cost = Find(part, KindOf(name, launches))) {
@@ -94,6 +95,14 @@ std::string_view KindOf(std::string_view name, bool launches) {
     return "*engine";
   }
   return name.starts_with("aten::") ? "*plain" : "*node";
+}
+
+bool IsOfProgram(std::string_view name) {
+  constexpr std::string_view kNode = "Backward";  // PyTorch's own are numbered: "MulBackward0"
+  const std::size_t number = name.find_last_not_of("0123456789") + 1;
+  const bool is_numbered_node = number < name.size() && name.substr(0, number).ends_with(kNode);
+  return !is_numbered_node && !name.starts_with("aten::") && !name.starts_with("autograd::") &&
+         !name.starts_with("torch::autograd::");
 }
 
 std::string_view BaseName(std::string_view name) {

@@ -26,6 +26,7 @@ enum class HostPart : std::uint8_t {
   kRest,           // from the last call inside an annotation to its end
   kRestInList,     // the same for each parameter
   kTurn,           // between two calls of the thread that runs the backward pass
+  kRecompute,      // hooks around an operator that the backward pass runs again
   kLaunches,       // how many launches an operator makes itself; a number, no time
   kWaits,          // how often an operator waits for the GPU itself; a number, no time
   kLaunchLatency,  // from the end of a launch to the begin of its kernel on an idle stream
@@ -38,7 +39,8 @@ struct HostCost {
   std::array<double, 5> quantiles = {};  // 10, 25, 50, 75 and 90 %
   double mean = 0;
   std::int64_t count = 0;
-  std::int64_t recordings = 0;  // how many lanes of how many recordings it was seen on
+  std::int64_t recordings = 0;   // how many lanes of how many recordings it was seen on
+  bool is_of_recording = false;  // of the one that is replayed, and of no other
 
   bool operator==(const HostCost&) const = default;
 };
@@ -57,6 +59,7 @@ enum class HostCostSource : std::uint8_t {
   kKind,    // operators of its kind were
   kGlobal,  // something was
   kNothing,
+  kRecorded,  // none: the recording that is replayed has it itself
 };
 
 struct HostAnswer {
@@ -93,6 +96,10 @@ class HostModel {
 
 /// Returns the entry for operators like this one: "*engine", "*node", "*kernel" or "*plain".
 [[nodiscard]] std::string_view KindOf(std::string_view name, bool launches);
+
+/// Whether a name is the program's own: compiled code, ranges, functions with a gradient. Names of
+/// PyTorch itself cost about the same in every program.
+[[nodiscard]] bool IsOfProgram(std::string_view name);
 
 /// A name without the part that counts: "ProfilerStep#3" is "ProfilerStep",
 /// "Optimizer.step#AdamW.step" is "Optimizer.step".

@@ -77,6 +77,7 @@ class HostWalk {
   void Walk(const ThreadCalls& thread, std::span<const std::int64_t> turns) {
     Program& program = result_.recorded.program;
     lane_ = program.lanes.Append({.kind = LaneKind::kHostThread, .number = thread.thread});
+    thread_ = &thread;
     calls_ = thread.calls;
     turns_ = turns;
     is_backward_ = thread.runs_backward;
@@ -123,9 +124,8 @@ class HostWalk {
     }
     EnterChild(index);
     if (call.kind == CallKind::kLaunch) {
-      const double cost_ns = costs_ != nullptr
-                                 ? costs_->own_ns[index]
-                                 : Cost(HostPart::kLaunch, trace_.Text(call.name), true);
+      const double cost_ns = costs_ != nullptr ? costs_->own_ns[index]
+                                               : LaunchCost(open_.back(), trace_.Text(call.name));
       AddLaunch(trace_.Text(call.name), cost_ns, work_(call).kernels);
     } else if (call.kind == CallKind::kSynchronize) {
       AddWait(call.begin_ns, call.name, call.row,
@@ -140,7 +140,8 @@ class HostWalk {
     Frame& parent = open_.back();
     if (costs_ != nullptr) {
       AddTask(TaskKind::kHost, costs_->before_ns[index], StringId::kEmpty);
-    } else if (calls_[parent.call].kind == CallKind::kOperator) {
+    } else if (calls_[parent.call].kind == CallKind::kOperator &&
+               !IsRecomputed(*thread_, calls_[parent.call], calls_[index])) {
       AddOwn(parent, parent.num_calls == 0 ? HostPart::kStart : HostPart::kBetween);
     } else {
       AddGap(parent, calls_[index]);
@@ -163,6 +164,9 @@ class HostWalk {
     }
     if (call.kind == CallKind::kOperator) {
       ++result_.recorded.coverage.operators;
+      if (is_backward_ && call.is_forward) {
+        AddRecomputation();
+      }
       frame.work = work_(call);
       frame.launches = !frame.work.kernels.empty();
       ForEachChild(calls_, index, [&](std::uint32_t child) {
@@ -203,7 +207,7 @@ class HostWalk {
       ++frame.num_calls;
       const std::string_view launch =
           kernel.task.launch.empty() ? kUsualLaunch : std::string_view(kernel.task.launch);
-      AddLaunch(launch, Cost(HostPart::kLaunch, launch, true), {&kernel, 1});
+      AddLaunch(launch, LaunchCost(frame, launch), {&kernel, 1});
     }
     if (frame.work.waits) {
       AddWait(order, StringId::kEmpty, kNone, UsualWaitCost());
@@ -249,6 +253,15 @@ class HostWalk {
       AddHost(HostPart::kGapInList, name, false, num_parameters());
     } else {
       AddHost(HostPart::kGap, name, false);
+    }
+  }
+
+  // Activation checkpointing saves and finds tensors with hooks, which run in operators.
+  void AddRecomputation() {
+    ++result_.recorded.coverage.recomputed;
+    const HostCost* const cost = host_.Find(HostPart::kRecompute, HostModel::kAll);
+    if (costs_ == nullptr && cost != nullptr) {
+      AddTask(TaskKind::kHost, cost->typical, StringId::kEmpty);
     }
   }
 
@@ -302,6 +315,14 @@ class HostWalk {
     return task;
   }
 
+  // By the operator that launches, if that was recorded, or by the runtime call.
+  [[nodiscard]] double LaunchCost(const Frame& caller, std::string_view launch) {
+    const std::string_view name = BaseName(trace_.Text(calls_[caller.call].name));
+    const bool is_known = calls_[caller.call].kind == CallKind::kOperator &&
+                          host_.Find(HostPart::kLaunch, name) != nullptr;
+    return Cost(HostPart::kLaunch, is_known ? name : launch, true);
+  }
+
   [[nodiscard]] double UsualWaitCost() const {
     const HostCost* cost = host_.Find(HostPart::kSynchronize, HostModel::kAll);
     return cost == nullptr ? 0 : cost->typical;
@@ -323,6 +344,7 @@ class HostWalk {
   const WorkOfCall& work_;
   WalkResult& result_;
   const ThreadCosts* costs_;
+  const ThreadCalls* thread_ = nullptr;
   std::span<const Call> calls_;
   std::span<const std::int64_t> turns_;
   LaneId lane_ = kNone;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -13,7 +14,9 @@
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/recorded/alone_kernels.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/host_walk.h"
 #include "orrery/workload/recorded/priced_calls.h"
 #include "orrery/workload/recorded/stream_filler.h"
@@ -114,6 +117,46 @@ std::int64_t StreamOf(const Trace& recording, RowId activity) {
   return track == kNoRow ? 0 : recording.tracks.thread[track];
 }
 
+/// The waits of a step. Inferred ones belong to the launch that they delay.
+RecordedWaits WaitsOfStep(const Trace& recording, const CallTree& step) {
+  RecordedWaits waits = WaitsOf(recording);
+  if (waits.are_inferred) {
+    std::int64_t begin_ns = std::numeric_limits<std::int64_t>::max();
+    for (const ThreadCalls& thread : step.threads) {
+      begin_ns = std::min(begin_ns, thread.calls.front().begin_ns);
+    }
+    std::erase_if(waits.of_streams, [&](const StreamWait& wait) { return wait.order < begin_ns; });
+  }
+  return waits;
+}
+
+RecordedProgram Replay(const Trace& recording, const CallTree& step, const HostPrices& host,
+                       const CompleteTask& complete) {
+  const trace::RowIndex activities(recording.activities.launch);
+  const AloneKernels alone = AloneKernelsOf(recording);
+  const WorkOfCall work = [&](const Call& call) {
+    CallWork found;
+    if (call.kind != CallKind::kLaunch) {
+      return found;
+    }
+    for (RowId row = activities.First(call.row); row != kNoRow; row = activities.Next(row)) {
+      DeviceTask task{.duration_ps = alone.duration_ns[row] * 1000,
+                      .name = std::string(recording.Text(recording.activities.name[row]))};
+      if (alone.have_several_streams) {
+        task.role = DeviceRole{.sm_share = alone.sm_share[row]};
+      }
+      if (complete) {
+        complete(row, task);
+      }
+      found.kernels.push_back(
+          {.order = call.begin_ns, .stream = StreamOf(recording, row), .task = std::move(task)});
+    }
+    return found;
+  };
+  return Build(recording, step, host, work, CommunicationStreams::kAsRecorded,
+               WaitsOfStep(recording, step));
+}
+
 bool IsOnGpu(const kernel::AtenTensor* tensor) {
   return tensor != nullptr && tensor->on_gpu;
 }
@@ -208,26 +251,13 @@ void AddStorage(const kernel::AtenTensor& tensor, std::vector<std::int64_t>& sto
 RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
                                    const HostModel& host, const CompleteTask& complete,
                                    const StepCosts* costs) {
-  const trace::RowIndex activities(recording.activities.launch);
-  const WorkOfCall work = [&](const Call& call) {
-    CallWork found;
-    if (call.kind != CallKind::kLaunch) {
-      return found;
-    }
-    for (RowId row = activities.First(call.row); row != kNoRow; row = activities.Next(row)) {
-      found.kernels.push_back(
-          {.order = call.begin_ns,
-           .stream = StreamOf(recording, row),
-           .task = {.duration_ps = recording.activities.duration_ns[row] * 1000,
-                    .name = std::string(recording.Text(recording.activities.name[row]))}});
-      if (complete) {
-        complete(row, found.kernels.back().task);
-      }
-    }
-    return found;
-  };
-  return Build(recording, step, {host, costs}, work, CommunicationStreams::kAsRecorded,
-               WaitsOf(recording));
+  return Replay(recording, step, {.model = host, .places = costs}, complete);
+}
+
+RecordedProgram ProgramOfMiddleStep(const Trace& recording, const HostModel& host) {
+  const std::vector<CallTree> steps = RecordedSteps(recording);
+  const HostModel model = ModelFor(recording, host);
+  return Replay(recording, MiddleStep(steps), {.model = model}, {});
 }
 
 RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const HostModel& host,
@@ -253,7 +283,7 @@ RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const H
     found.waits = ReadsBack(graph, call.row) || (waits != nullptr && waits->typical >= 0.5);
     return found;
   };
-  return Build(graph, step, {host}, work, CommunicationStreams::kOfTheirGroup, {});
+  return Build(graph, step, {.model = host}, work, CommunicationStreams::kOfTheirGroup, {});
 }
 
 Result<RecordedEnsemble> EnsembleOfGraphs(std::span<const RankGraph> ranks, const HostModel& host) {

@@ -61,8 +61,9 @@ using PriceNode = std::function<std::vector<DeviceTask>(RowId graph_node)>;
 
 /// The sources of host costs, counted in lookups.
 struct HostCoverage {
-  std::array<std::int64_t, 4> lookups = {};  // by HostCostSource
+  std::array<std::int64_t, 5> lookups = {};  // by HostCostSource
   std::int64_t operators = 0;
+  std::int64_t recomputed = 0;  // of the operators, those of the forward pass in the backward pass
   std::int64_t launches = 0;
   std::int64_t waits = 0;
 };
@@ -78,8 +79,10 @@ using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
 /// Makes a program from a step: host times from the model, kernels as recorded, each on its stream.
 /// The pauses of a thread during which another runs the backward pass become dependencies.
 ///
-/// Where the profiler recorded synchronisation, streams wait for events of each other and the host
-/// for what it waited for; else streams run on, and the host waits for all of them.
+/// Streams wait for events of each other, as recorded or inferred (WaitsOf), and the host for what
+/// it waited for; where that was not recorded, for all streams. With kernels on several streams,
+/// times are those of kernels alone and tasks have a role with their share of the GPU: whoever
+/// simulates the program lets them share it.
 ///
 /// With `costs`, those of the step call by call, the model only gives what lies
 /// between host and GPU.
@@ -87,6 +90,11 @@ using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
                                                  const CallTree& step, const HostModel& host,
                                                  const CompleteTask& complete = {},
                                                  const StepCosts* costs = nullptr);
+
+/// The same of the middle step, with the model as the recording bounds and completes it
+/// (ModelFor).
+[[nodiscard]] RecordedProgram ProgramOfMiddleStep(const trace::Trace& recording,
+                                                  const HostModel& host);
 
 /// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
 /// one stream. Operators that read a value back wait for the stream.

@@ -28,51 +28,6 @@ std::int64_t EndOf(const Call& call) {
   return call.begin_ns + call.duration_ns;
 }
 
-/// When the work ended that had been launched before a time, and how much of it waited.
-class DeviceQueue {
- public:
-  explicit DeviceQueue(const Trace& recording) {
-    for (RowId row = 0; row < recording.activities.size(); ++row) {
-      const RowId launch = recording.activities.launch[row];
-      if (launch != kNoRow) {
-        const std::int64_t end_ns =
-            recording.activities.begin_ns[row] + recording.activities.duration_ns[row];
-        launched_.emplace_back(recording.runtime_calls.begin_ns[launch], end_ns);
-        ends_ns_.push_back(end_ns);
-      }
-    }
-    std::sort(launched_.begin(), launched_.end());
-    std::sort(ends_ns_.begin(), ends_ns_.end());
-    std::int64_t last_ns = kNever;
-    for (auto& [begin_ns, end_ns] : launched_) {
-      last_ns = std::max(last_ns, end_ns);
-      end_ns = last_ns;
-    }
-  }
-
-  /// The last end of what was launched before; far in the past if nothing was.
-  [[nodiscard]] std::int64_t EndOfLaunchedBefore(std::int64_t at_ns) const {
-    const std::size_t count = NumLaunchedBefore(at_ns);
-    return count == 0 ? kNever : launched_[count - 1].second;
-  }
-
-  [[nodiscard]] bool IsFull(std::int64_t at_ns) const {
-    const auto ended = std::upper_bound(ends_ns_.begin(), ends_ns_.end(), at_ns) - ends_ns_.begin();
-    return static_cast<std::int64_t>(NumLaunchedBefore(at_ns)) - ended > kClearlyFullQueue;
-  }
-
- private:
-  [[nodiscard]] std::size_t NumLaunchedBefore(std::int64_t at_ns) const {
-    const auto found = std::lower_bound(
-        launched_.begin(), launched_.end(), at_ns,
-        [](const auto& launched, std::int64_t time_ns) { return launched.first < time_ns; });
-    return static_cast<std::size_t>(found - launched_.begin());
-  }
-
-  std::vector<std::pair<std::int64_t, std::int64_t>> launched_;  // begin, last end so far
-  std::vector<std::int64_t> ends_ns_;
-};
-
 /// The begins and ends of a thread's calls, in order.
 std::vector<std::int64_t> MomentsOf(const ThreadCalls& thread) {
   std::vector<std::int64_t> moments;
@@ -282,6 +237,42 @@ StepSamples SamplesOfStep(const CallTree& step, const DeviceQueue& queue,
 }
 
 }  // namespace
+
+DeviceQueue::DeviceQueue(const Trace& recording) {
+  for (RowId row = 0; row < recording.activities.size(); ++row) {
+    const RowId launch = recording.activities.launch[row];
+    if (launch != kNoRow) {
+      const std::int64_t end_ns =
+          recording.activities.begin_ns[row] + recording.activities.duration_ns[row];
+      launched_.emplace_back(recording.runtime_calls.begin_ns[launch], end_ns);
+      ends_ns_.push_back(end_ns);
+    }
+  }
+  std::sort(launched_.begin(), launched_.end());
+  std::sort(ends_ns_.begin(), ends_ns_.end());
+  std::int64_t last_ns = kNever;
+  for (auto& [begin_ns, end_ns] : launched_) {
+    last_ns = std::max(last_ns, end_ns);
+    end_ns = last_ns;
+  }
+}
+
+std::int64_t DeviceQueue::EndOfLaunchedBefore(std::int64_t at_ns) const {
+  const std::size_t count = NumLaunchedBefore(at_ns);
+  return count == 0 ? kNever : launched_[count - 1].second;
+}
+
+bool DeviceQueue::IsFull(std::int64_t at_ns) const {
+  const auto ended = std::upper_bound(ends_ns_.begin(), ends_ns_.end(), at_ns) - ends_ns_.begin();
+  return static_cast<std::int64_t>(NumLaunchedBefore(at_ns)) - ended > kClearlyFullQueue;
+}
+
+std::size_t DeviceQueue::NumLaunchedBefore(std::int64_t at_ns) const {
+  const auto found = std::lower_bound(
+      launched_.begin(), launched_.end(), at_ns,
+      [](const auto& launched, std::int64_t time_ns) { return launched.first < time_ns; });
+  return static_cast<std::size_t>(found - launched_.begin());
+}
 
 RecordedHost::RecordedHost(const Trace& recording, std::span<const CallTree> steps,
                            std::size_t which)

@@ -1,13 +1,33 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
 
 namespace orrery::workload {
+
+/// When the work ended that had been launched before a time, and how much of it waited.
+class DeviceQueue {
+ public:
+  explicit DeviceQueue(const trace::Trace& recording);
+
+  /// The last end of what was launched before; far in the past if nothing was.
+  [[nodiscard]] std::int64_t EndOfLaunchedBefore(std::int64_t at_ns) const;
+
+  /// Whether so much waits that a launch may wait for a place.
+  [[nodiscard]] bool IsFull(std::int64_t at_ns) const;
+
+ private:
+  [[nodiscard]] std::size_t NumLaunchedBefore(std::int64_t at_ns) const;
+
+  std::vector<std::pair<std::int64_t, std::int64_t>> launched_;  // begin, last end so far
+  std::vector<std::int64_t> ends_ns_;
+};
 
 /// What the calls of one thread cost the host, call by call of ThreadCalls, in nanoseconds.
 struct ThreadCosts {

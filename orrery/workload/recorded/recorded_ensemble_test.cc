@@ -6,6 +6,7 @@
 
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/recorded.h"
+#include "orrery/workload/recorded/recordings_test.h"
 
 namespace orrery::workload {
 namespace {
@@ -200,6 +201,28 @@ TEST(RecordedProgramTest, TheHostDoesNotWaitForWhatItLaunchesLater) {
     }
   }
   EXPECT_EQ(num_waited, 1U);  // for the kernel of the call that waits
+}
+
+// Both kernels take 40 while the other runs beside them from 30 to 50: alone they take 30.
+TEST(RecordedProgramTest, KernelsOfSeveralStreamsTakeTheirTimeAloneAndShareTheGpu) {
+  RecordingWriter writer;
+  writer.Operator("aten::relu", 0, 9);
+  writer.Launch(1, 2, 40'000, 10);
+  writer.SwitchStream(20);
+  writer.Launch(3, 4, 40'000, 30);
+
+  const Program program = ProgramOfMiddleStep(writer.Finish(), {}).program;
+
+  std::vector<std::int64_t> times_ps;
+  std::vector<std::uint32_t> shares;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (program.tasks.kind[task] == TaskKind::kKernel) {
+      times_ps.push_back(program.tasks.duration_ps[task]);
+      shares.push_back(program.parts.sm_share[program.tasks.part[task]]);
+    }
+  }
+  EXPECT_THAT(times_ps, ElementsAre(30'000'000, 30'000'000));
+  EXPECT_THAT(shares, ElementsAre(1'000'000, 1'000'000));
 }
 
 // The thread that waits runs a node of the host itself; the engine's thread begins with one.

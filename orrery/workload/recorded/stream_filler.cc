@@ -3,26 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
-#include <unordered_map>
 
 namespace orrery::workload {
 namespace {
-
-using trace::SyncKind;
-using trace::Trace;
-
-/// When the host made the calls that recorded events, by correlation.
-std::unordered_map<std::int64_t, std::int64_t> RecordOrders(const Trace& recording) {
-  std::unordered_map<std::int64_t, std::int64_t> orders;
-  for (RowId call = 0; call < recording.runtime_calls.size(); ++call) {
-    const std::string_view name = recording.Text(recording.runtime_calls.name[call]);
-    if (name.find("EventRecord") != std::string_view::npos) {
-      orders.emplace(recording.runtime_calls.correlation[call],
-                     recording.runtime_calls.begin_ns[call]);
-    }
-  }
-  return orders;
-}
 
 constexpr std::int64_t kFirstCommunicationStream = 20;
 constexpr std::int64_t kFirstMessageStream = 1000;  // beyond the numbers that profilers give
@@ -307,39 +290,6 @@ class StreamFiller {
 };
 
 }  // namespace
-
-RecordedWaits WaitsOf(const Trace& recording) {
-  RecordedWaits waits;
-  const trace::Syncs& syncs = recording.syncs;
-  if (syncs.empty()) {
-    return waits;
-  }
-  const std::unordered_map<std::int64_t, std::int64_t> order_of_record = RecordOrders(recording);
-  for (RowId sync = 0; sync < syncs.size(); ++sync) {
-    const RowId call = syncs.call[sync];
-    if (call == kNoRow) {
-      continue;
-    }
-    std::optional<StreamEvent> event;
-    const auto record = order_of_record.find(syncs.record_correlation[sync]);
-    if (record != order_of_record.end() && syncs.wait_on_stream[sync] >= 0) {
-      event = {record->second, syncs.wait_on_stream[sync]};
-    }
-    if (syncs.kind[sync] == SyncKind::kEvent) {
-      waits.of_calls[call].event = event;
-    } else if (syncs.kind[sync] == SyncKind::kStream) {
-      waits.of_calls[call].stream = syncs.stream[sync];
-    } else if (syncs.kind[sync] != SyncKind::kStreamWaitEvent) {
-      continue;
-    } else if (event && syncs.stream[sync] >= 0) {
-      waits.of_streams.push_back(
-          {recording.runtime_calls.begin_ns[call], syncs.stream[sync], *event});
-    } else {
-      ++waits.unknown;
-    }
-  }
-  return waits;
-}
 
 void FillStreams(const HostModel& host, CommunicationStreams communications,
                  const RecordedWaits& waits, WalkResult& result) {
