@@ -57,6 +57,7 @@ SEEDS = [
     ("serving_benchmark", Seeds(["serving_benchmark/*"], max_len=16384)),
     ("latency_benchmark", Seeds(["latency_benchmark/*"], max_len=16384)),
     ("gate_log", Seeds(["gate_log/*"], max_len=16384)),
+    ("job_fuzz", Seeds([], max_len=64)),
     ("manifest", Seeds(["manifest/*"], max_len=4096)),
     ("step_score", Seeds(["step_score/*", "workloads/card/*"], max_len=4096)),
     ("nvf1", Seeds(["nvf1/*"], max_len=16384)),

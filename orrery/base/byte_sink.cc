@@ -1,6 +1,10 @@
 #include "orrery/base/byte_sink.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -48,11 +52,47 @@ Status WriteDescriptor(int descriptor, std::string_view bytes, const std::string
   return {};
 }
 
+// Names of temporary files that are being written; null: a free place. Global because a signal
+// handler reaches nothing else.
+using UnfinishedFile = std::atomic<const char*>;
+std::array<UnfinishedFile, 64> unfinished_files;  // a file beyond them outlives a signal
+
+UnfinishedFile* Remember(const std::string& path) {
+  for (UnfinishedFile& place : unfinished_files) {
+    const char* expected = nullptr;
+    if (place.compare_exchange_strong(expected, path.c_str())) {
+      return &place;
+    }
+  }
+  return nullptr;
+}
+
+// The name may be freed afterwards.
+void Forget(UnfinishedFile* place) {
+  if (place != nullptr && place->exchange(nullptr) == nullptr) {
+    while (true) {  // another thread's handler uses the name and is about to end the program
+      pause();
+    }
+  }
+}
+
+void RemoveUnfinishedFiles(int signal) {
+  for (UnfinishedFile& place : unfinished_files) {
+    if (const char* const path = place.exchange(nullptr)) {
+      unlink(path);
+    }
+  }
+  std::raise(signal);  // SA_RESETHAND: ends the program, and its parent sees by which signal
+}
+
 class FileSink : public ByteSink {
  public:
   // An empty `temporary` means that `path` itself is open.
   FileSink(int descriptor, std::string path, std::string temporary)
-      : descriptor_(descriptor), path_(std::move(path)), temporary_(std::move(temporary)) {}
+      : descriptor_(descriptor),
+        path_(std::move(path)),
+        temporary_(std::move(temporary)),
+        unfinished_(temporary_.empty() ? nullptr : Remember(temporary_)) {}
 
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
@@ -64,6 +104,7 @@ class FileSink : public ByteSink {
     if (!temporary_.empty()) {
       unlink(temporary_.c_str());
     }
+    Forget(unfinished_);
   }
 
   Status Write(std::string_view bytes) override {
@@ -77,6 +118,7 @@ class FileSink : public ByteSink {
     if (!temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) {
       return FailWithErrno("replace", path_);
     }
+    Forget(std::exchange(unfinished_, nullptr));
     temporary_.clear();
     return {};
   }
@@ -85,18 +127,33 @@ class FileSink : public ByteSink {
   int descriptor_;
   std::string path_;
   std::string temporary_;
+  UnfinishedFile* unfinished_;
 };
 
-bool IsSpecialFile(const std::string& path) {
-  struct stat info = {};
-  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+// The file that opening `path` for writing would create or change, also at the end of a link to
+// nothing. `path` is not part of a loop of links.
+std::filesystem::path FollowLinks(std::filesystem::path path) {
+  std::error_code failed;
+  while (std::filesystem::is_symlink(path, failed)) {
+    path = path.parent_path() / std::filesystem::read_symlink(path, failed);
+  }
+  return path;
 }
 
-// A link stays a link: its target is replaced.
-std::string FollowLinks(const std::string& path) {
-  std::error_code failed;
-  const std::filesystem::path target = std::filesystem::canonical(path, failed);
-  return failed ? path : target.string();
+constexpr std::string_view kTemporaryPrefix = ".orrery-part-";
+
+// Hidden, so that folders are read without it, and short whatever the name of the target. Random,
+// because process numbers repeat where containers share a folder.
+std::string TemporaryName() {
+  std::uint64_t bits = 0;
+  ORRERY_CHECK(getentropy(&bits, sizeof bits) == 0, "the system has random bytes");
+  return fmt::format("{}{:016x}", kTemporaryPrefix, bits);
+}
+
+// Who may not give files away keeps the new one; file systems without modes have nothing to keep.
+void KeepOwnerAndMode(int descriptor, const struct stat& replaced) {
+  [[maybe_unused]] const int owner = fchown(descriptor, replaced.st_uid, replaced.st_gid);
+  [[maybe_unused]] const int mode = fchmod(descriptor, replaced.st_mode & 0777);
 }
 
 class GzipSink : public ByteSink {
@@ -188,15 +245,54 @@ class ZstdSink : public ByteSink {
 }  // namespace
 
 Result<std::unique_ptr<ByteSink>> CreateFile(const std::string& path) {
-  const bool direct = IsSpecialFile(path);
-  const std::string target = direct ? path : FollowLinks(path);
-  const std::string temporary = direct ? "" : fmt::format("{}.part-{}", target, getpid());
-  const std::string& opened = direct ? target : temporary;
-  const int descriptor = open(opened.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  struct stat info = {};
+  const bool exists = stat(path.c_str(), &info) == 0;
+  if (!exists && errno != ENOENT) {
+    return FailWithErrno("create", path);
+  }
+  if (exists && !S_ISREG(info.st_mode)) {
+    const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+      return FailWithErrno("write", path);
+    }
+    return std::make_unique<FileSink>(descriptor, path, "");
+  }
+  if (exists && faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
+    return FailWithErrno("write", path);
+  }
+  const std::filesystem::path target = FollowLinks(path);
+  std::string temporary = target.parent_path() / TemporaryName();
+  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) {
     return FailWithErrno("create", path);
   }
-  return std::make_unique<FileSink>(descriptor, target, temporary);
+  if (exists) {
+    KeepOwnerAndMode(descriptor, info);
+  }
+  return std::make_unique<FileSink>(descriptor, target, std::move(temporary));
+}
+
+bool IsUnfinishedFile(std::string_view name) {
+  // "x.json.part" is a name of orrery-capture, "x.json.part-123" one of earlier versions.
+  constexpr std::string_view kPart = ".part";
+  const std::size_t part = std::min(name.rfind(kPart), name.size());
+  const std::string_view rest = name.substr(std::min(part + kPart.size(), name.size()));
+  return name.starts_with(kTemporaryPrefix) ||
+         (part < name.size() &&
+          (rest.empty() || (rest.size() > 1 && rest[0] == '-' &&
+                            rest.find_first_not_of("0123456789", 1) == std::string_view::npos)));
+}
+
+void RemoveUnfinishedFilesOnSignals() {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    struct sigaction action = {};
+    // Under nohup a signal is ignored, and stays so.
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
+      action.sa_handler = RemoveUnfinishedFiles;
+      action.sa_flags = static_cast<int>(SA_RESETHAND);
+      sigaction(signal, &action, nullptr);
+    }
+  }
 }
 
 std::unique_ptr<ByteSink> Pack(std::unique_ptr<ByteSink> packed, Compression compression) {

@@ -37,8 +37,16 @@ class MemorySink : public ByteSink {
 };
 
 /// Writes to a temporary file next to `path`, which Close renames, so that `path` is never half
-/// written. Special files (a pipe, /dev/stdout) are written directly.
+/// written. A file that is replaced keeps its mode and owner; one that the user may not write is
+/// refused; a link stays, and its target is replaced. Special files (a pipe, /dev/stdout) are
+/// written directly.
 [[nodiscard]] Result<std::unique_ptr<ByteSink>> CreateFile(const std::string& path);
+
+/// Says whether a file of this name is a temporary one that a killed program left behind.
+[[nodiscard]] bool IsUnfinishedFile(std::string_view name);
+
+/// Removes temporary files when SIGHUP, SIGINT or SIGTERM ends the program; call it once, early.
+void RemoveUnfinishedFilesOnSignals();
 
 /// Compresses into `packed`; Close closes that too. The same input gives the same bytes
 /// on one machine type.

@@ -1,6 +1,8 @@
 #include "orrery/base/byte_sink.h"
 
+#include <csignal>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <ios>
@@ -8,6 +10,9 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "orrery/base/byte_source.h"
@@ -85,6 +90,103 @@ TEST_F(ByteSinkTest, ALinkStaysALinkToTheNewContent) {
   ASSERT_TRUE(sink->Close());
   EXPECT_TRUE(fs::is_symlink(Path("link.json")));
   EXPECT_EQ(Content(Path("real.json")), "new");
+}
+
+TEST_F(ByteSinkTest, ALinkToNothingCreatesItsTarget) {
+  fs::create_symlink("real.json", Path("link.json"));
+  ASSERT_TRUE(WriteFile(Path("link.json"), "new"));
+  EXPECT_TRUE(fs::is_symlink(Path("link.json")));
+  EXPECT_EQ(Content(Path("real.json")), "new");
+}
+
+TEST_F(ByteSinkTest, ALoopOfLinksIsRefused) {
+  fs::create_symlink("b", Path("a"));
+  fs::create_symlink("a", Path("b"));
+  EXPECT_FALSE(CreateFile(Path("a")));
+  EXPECT_EQ(NumFiles(), 2U);
+}
+
+TEST_F(ByteSinkTest, ANewFileFollowsTheUmaskAndAReplacedOneKeepsItsMode) {
+  const mode_t before = umask(027);
+  ASSERT_TRUE(WriteFile(Path("new"), "1"));
+  EXPECT_EQ(fs::status(Path("new")).permissions(), fs::perms(0640));
+  fs::permissions(Path("new"), fs::perms(0604));
+  ASSERT_TRUE(WriteFile(Path("new"), "2"));
+  umask(before);
+  EXPECT_EQ(fs::status(Path("new")).permissions(), fs::perms(0604));
+  EXPECT_EQ(Content(Path("new")), "2");
+}
+
+// Root may write everything: the test is somebody else for a moment.
+TEST_F(ByteSinkTest, AReadOnlyFileIsNotReplaced) {
+  std::ofstream(Path("kept")) << "old";
+  fs::permissions(Path("kept"), fs::perms(0444));
+  fs::permissions(folder_, fs::perms(0777));
+  const uid_t user = geteuid();
+  ASSERT_TRUE(user != 0 || seteuid(65534) == 0);
+  const auto sink = CreateFile(Path("kept"));
+  ASSERT_EQ(seteuid(user), 0);
+  ASSERT_FALSE(sink);
+  EXPECT_NE(sink.error().message().find("kept: cannot write: Permission denied"),
+            std::string::npos);
+}
+
+TEST_F(ByteSinkTest, TwoWritersOfOneFileDoNotShareATemporaryFile) {
+  auto one = CreateFile(Path("out")).value();
+  auto other = CreateFile(Path("out")).value();
+  EXPECT_EQ(NumFiles(), 2U);
+  ASSERT_TRUE(one->Write("one"));
+  ASSERT_TRUE(other->Write("other"));
+  ASSERT_TRUE(one->Close());
+  EXPECT_EQ(Content(Path("out")), "one");
+  ASSERT_TRUE(other->Close());
+  EXPECT_EQ(Content(Path("out")), "other");
+}
+
+TEST_F(ByteSinkTest, TheLongestNameCanBeWritten) {
+  const std::string name(255, 'n');  // NAME_MAX
+  ASSERT_TRUE(WriteFile(Path(name), "x"));
+  EXPECT_EQ(Content(Path(name)), "x");
+}
+
+TEST_F(ByteSinkTest, ASignalEndsTheProgramWithoutATemporaryFile) {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::signal(signal,
+                  SIG_DFL);  // a shell starts programs in the background with SIGINT ignored
+      RemoveUnfinishedFilesOnSignals();
+      const auto closed = CreateFile(Path("closed"));
+      const auto open = CreateFile(Path("open"));
+      if ((*closed)->Write("x") && (*closed)->Close() && (*open)->Write("x")) {
+        std::raise(signal);
+      }
+      std::_Exit(1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    EXPECT_EQ(NumFiles(), 1U) << signal;  // the one that was closed
+  }
+}
+
+TEST_F(ByteSinkTest, UnfinishedFilesAreKnownByTheirNames) {
+  auto sink = CreateFile(Path("out.json")).value();
+  EXPECT_TRUE(IsUnfinishedFile(fs::directory_iterator(folder_)->path().filename().string()));
+  for (const char* name : {"rank0.json.part-123", "rank0.json.gz.part"}) {
+    EXPECT_TRUE(IsUnfinishedFile(name)) << name;
+  }
+  for (const char* name : {"rank0.json", "part", "a.part-", "a.part-1.json", "a.part-x", "a.parts",
+                           "part-00000", ""}) {
+    EXPECT_FALSE(IsUnfinishedFile(name)) << name;
+  }
+}
+
+TEST_F(ByteSinkTest, AFolderIsNotReplaced) {
+  fs::create_directory(Path("folder"));
+  const auto sink = CreateFile(Path("folder"));
+  ASSERT_FALSE(sink);
+  EXPECT_NE(sink.error().message().find("Is a directory"), std::string::npos);
 }
 
 TEST_F(ByteSinkTest, ADeviceIsWrittenAndNotReplaced) {

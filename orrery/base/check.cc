@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <source_location>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -10,8 +11,10 @@
 namespace orrery {
 
 void CheckFailed(std::string_view condition, std::string_view detail, std::source_location where) {
-  fmt::print(stderr, "orrery: internal error at {}:{}: {} ({})\n", where.file_name(), where.line(),
-             detail, condition);
+  const std::string line =
+      fmt::format("orrery: internal error at {}:{}: {} ({}); this is a bug, please report it\n",
+                  where.file_name(), where.line(), detail, condition);
+  std::fputs(line.c_str(), stderr);
   std::abort();
 }
 

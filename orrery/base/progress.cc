@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/units.h"
+#include "orrery/base/visible_text.h"
 
 namespace orrery {
 namespace {
@@ -46,8 +47,9 @@ void ProgressLine::Update(std::int64_t done, std::int64_t total, std::string_vie
     return;
   }
   is_shown_ = true;
-  const std::string line =
-      total > 0 ? fmt::format("[{}/{}] {}", done, total, what) : fmt::format("[{}] {}", done, what);
+  const std::string shown = VisibleText(what);
+  const std::string line = total > 0 ? fmt::format("[{}/{}] {}", done, total, shown)
+                                     : fmt::format("[{}] {}", done, shown);
   options_.write("\r" + Shortened(line, options_.width) + std::string(kEraseToEnd));
 }
 

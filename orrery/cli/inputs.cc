@@ -65,7 +65,7 @@ void AddRunOptions(Verb& verb, RunArguments& arguments) {
       .ShowDefault()
       .Positive();
   verb.AddOption("--step-marker", arguments.step_marker,
-                 "regular expression for the names of ranges that are steps");
+                 "regular expression (of RE2) for the names of ranges that are steps");
 }
 
 Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments) {

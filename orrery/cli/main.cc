@@ -1,10 +1,25 @@
 #include <string>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/cli/verb.h"
 
 namespace orrery::cli {
 namespace {
+
+// Where standard streams are closed, the first files that are opened would take their numbers, and
+// text for the user would end up in them. Opened for the wrong direction, every use is an error.
+void OccupyStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) == -1) {  // open takes the lowest free number, which is this one
+      [[maybe_unused]] const int opened =
+          open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
 
 void AddEvaluateVerbs(Verb& program) {
   Verb verb = program.AddVerb("evaluate", "Evaluate cost models on measurements");
@@ -53,7 +68,9 @@ void AddVerbs(Verb& program) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): CLI11 throws for mistakes of ours in the set-up only.
 int main(int argc, char** argv) {
+  orrery::cli::OccupyStandardStreams();
   orrery::ReturnFreedMemoryEarly();
+  orrery::RemoveUnfinishedFilesOnSignals();
   return orrery::cli::RunCommandLine(
       argc, argv, "Orrery: records, explains and predicts machine-learning training",
       std::string("orrery ") + ORRERY_VERSION, orrery::cli::AddVerbs);

@@ -1,5 +1,6 @@
 #include "orrery/cli/output.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string_view>
@@ -12,9 +13,40 @@
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/units.h"
+#include "orrery/base/visible_text.h"
 
 namespace orrery::cli {
 namespace {
+
+// Of a line of a sentence; longer ones quote something that nobody reads to its end.
+constexpr std::size_t kMostOfLine = 1000;
+constexpr std::size_t kKeptAtEnd = 300;  // what to do about it is said there
+
+// The number of bytes up to `at`, or up to the character that it is inside of.
+std::size_t CharacterBefore(std::string_view line, std::size_t at) {
+  while (at > 0 && (static_cast<unsigned char>(line[at]) & 0xc0U) == 0x80) {
+    --at;
+  }
+  return at;
+}
+
+// Returns the lines, each without its middle where it is too long.
+std::string WithShortLines(std::string_view lines) {
+  std::string out;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(end);
+    if (line.size() <= kMostOfLine) {
+      out += line;
+      continue;
+    }
+    out.append(line.substr(0, CharacterBefore(line, kMostOfLine - kKeptAtEnd)))
+        .append(" … ")
+        .append(line.substr(CharacterBefore(line, line.size() - kKeptAtEnd)));
+  }
+  return out;
+}
 
 std::size_t TerminalWidth() {
   winsize size{};
@@ -74,7 +106,9 @@ void Print(std::string_view text) {
 }
 
 void PrintNotice(std::string_view sentence) {
-  fmt::print(stderr, "orrery: {}\n", sentence);
+  // fmt::print throws where standard error cannot be written.
+  const std::string line = fmt::format("orrery: {}\n", WithShortLines(VisibleText(sentence)));
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 int PrintError(const Error& error) {

@@ -1,17 +1,29 @@
 #include "orrery/cli/verb.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "orrery/cli/output.h"
+#include "orrery/cli/overwrite.h"
 
 namespace orrery::cli {
 namespace {
@@ -62,19 +74,65 @@ CLI::Validator Between(T low, T high) {
                   [=](T value) { return low <= value && value <= high; });
 }
 
+// The names under which verbs take a file to write; --csv is a flag of some.
+constexpr std::array<const char*, 8> kWrittenFiles = {
+    "OUT", "--output", "--html", "--csv", "--svg", "--predictions", "--trace", "--nvlink-report"};
+
+Result<int> RunVerb(const CLI::App& app, const std::function<Result<int>()>& run) {
+  std::vector<std::string> read;
+  std::vector<std::string> written;
+  for (const CLI::Option* option : app.get_options()) {
+    const auto is_named = [&](const char* name) { return option->check_name(name); };
+    std::vector<std::string>& words = std::ranges::any_of(kWrittenFiles, is_named) ? written : read;
+    words.insert(words.end(), option->results().begin(), option->results().end());
+  }
+  ORRERY_TRY_STATUS(CheckInputsAreKept(read, written));
+  return run();
+}
+
+int PrintMistake(std::string_view sentence) {
+  PrintNotice(sentence);
+  return kExitUnusable;
+}
+
+int PrintBug(std::string_view what) {
+  constexpr int kExitBug = 70;  // EX_SOFTWARE of sysexits.h
+  PrintNotice(fmt::format(
+      "this is a bug in Orrery ({}); please report it with this line, the command, the output of "
+      "orrery --version and, if you can, the files",
+      what));
+  return kExitBug;
+}
+
 int Parse(CLI::App& app, int argc, char** argv, const int& status) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "orrery: {} (orrery --help lists what there is)\n", error.what());
-    return kExitUnusable;
+    return PrintMistake(fmt::format("{} (orrery --help lists what there is)", error.what()));
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "orrery: out of memory\n");
-    return kExitUnusable;
+    return PrintMistake("out of memory");
+  } catch (const std::exception& error) {
+    return PrintBug(error.what());
+  } catch (...) {
+    return PrintBug("an exception of an unknown type");
   }
   return status;
+}
+
+// A full disk shows when the buffer is written, some network file systems only when a file is
+// closed; a copy is closed, because C++ writes the streams once more at exit.
+int CloseStandardOutput(int status) {
+  const bool was_lost = std::ferror(stdout) != 0;
+  errno = 0;
+  if (std::fflush(stdout) == 0 && close(dup(STDOUT_FILENO)) == 0 && !was_lost) {
+    return status;
+  }
+  // The reason of an earlier failure is not known any more.
+  return PrintMistake(errno == 0
+                          ? "standard output: cannot write all of it; is the disk full?"
+                          : fmt::format("standard output: cannot write: {}", std::strerror(errno)));
 }
 
 }  // namespace
@@ -161,6 +219,11 @@ template <typename T>
 Option Verb::AddOption(const std::string& name, T& target, const std::string& description) {
   const std::size_t blank = std::min(name.find(' '), name.size());
   CLI::Option* const option = app_->add_option(name.substr(0, blank), target, description);
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>> ||
+                std::is_same_v<T, std::vector<double>>) {
+    option->check(
+        Check<double>("", "a finite number", [](double value) { return std::isfinite(value); }));
+  }
   return Option(blank == name.size() ? option : option->type_name(name.substr(blank + 1)));
 }
 
@@ -219,7 +282,7 @@ void Verb::OnRun(std::function<Result<int>()> run) {
     if (!app->get_subcommands().empty()) {
       return;
     }
-    const Result<int> result = run();
+    const Result<int> result = RunVerb(*app, run);
     *status = result ? *result : PrintError(result.error());
   });
 }
@@ -249,10 +312,9 @@ int RunCommandLine(int argc, char** argv, const std::string& description,
   Verb program(&app, &status);
   add_verbs(program);
   if (IsUnknownVerb(app, argc, argv)) {
-    fmt::print(stderr, "orrery: no such verb: {} (orrery --help lists them)\n", argv[1]);
-    return kExitUnusable;
+    return PrintMistake(fmt::format("no such verb: {} (orrery --help lists them)", argv[1]));
   }
-  return Parse(app, argc, argv, status);
+  return CloseStandardOutput(Parse(app, argc, argv, status));
 }
 
 }  // namespace orrery::cli

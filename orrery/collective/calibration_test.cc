@@ -108,6 +108,20 @@ TEST(MachineModels, AFileReadsBackAsItself) {
   EXPECT_DOUBLE_EQ(again->all()[0].constants[Constant::kNetworkShare], 0.62);
 }
 
+TEST(MachineModels, NamesOfSourcesCannotChangeTheFile) {
+  MachineModels models;
+  MachineModel model = SomeMachine();
+  model.source = "a \"test\"\n    rows: 7 # \\ {x: y}";
+  model.setup = "tab\there";
+  model.rows = 128;
+  models.Add(model);
+  const Result<MachineModels> again = MachineModels::Parse(models.Text(), "x.yaml");
+  ASSERT_TRUE(again.has_value()) << again.error().message();
+  EXPECT_EQ(again->all()[0].source, model.source);
+  EXPECT_EQ(again->all()[0].setup, model.setup);
+  EXPECT_EQ(again->all()[0].rows, 128);
+}
+
 TEST(MachineModels, WhatIsWrongIsSaid) {
   const auto error_of = [](const std::string& text) {
     const Result<MachineModels> models = MachineModels::Parse(text, "x.yaml");
@@ -119,6 +133,45 @@ TEST(MachineModels, WhatIsWrongIsSaid) {
               HasSubstr("version 7 of the format"));
   EXPECT_THAT(error_of("format: orrery collective model\nversion: 1\nmachines:\n  - rows: 3\n"),
               HasSubstr("x.yaml:4"));
+  const std::string head = "format: orrery collective model\nversion: 1\n";
+  for (const char* machines : {"", "machines:\n", "machines: 5\n", "machines: {a: 1}\n"}) {
+    EXPECT_THAT(error_of(head + machines), HasSubstr("machines must be a list")) << machines;
+  }
+  EXPECT_THAT(error_of(head + "machines: [5]\n"), HasSubstr("x.yaml:3: a machine needs"));
+  EXPECT_THAT(error_of("{format: orrery collective model, version: [1]}"),
+              HasSubstr("version ? of the format"));
+}
+
+TEST(MachineModels, ConstantsAreAMappingOfKnownNames) {
+  MachineModels models;
+  models.Add(SomeMachine());
+  const auto error_of = [&](const std::string& constants) {
+    std::string text = models.Text();
+    text.replace(text.find("constants:"), std::string::npos, "constants: " + constants + "\n");
+    const Result<MachineModels> parsed = MachineModels::Parse(text, "x.yaml");
+    return parsed ? std::string() : parsed.error().message();
+  };
+  EXPECT_EQ(error_of(""), "");  // a machine for which nothing was fitted
+  EXPECT_EQ(error_of("{start_us: 5}"), "");
+  EXPECT_THAT(error_of("5"), HasSubstr("x.yaml:12: constants must map names to numbers"));
+  EXPECT_THAT(error_of("[start_us]"), HasSubstr("constants must map names to numbers"));
+  EXPECT_THAT(error_of("{strat: 5}"), HasSubstr("no constant is called 'strat'"));
+  EXPECT_THAT(error_of("{[1]: 5}"), HasSubstr("no constant is called ''"));
+  EXPECT_THAT(error_of("{start_us: [5]}"), HasSubstr("start_us lies outside of"));
+}
+
+// A write that was cut off: at every byte the file is refused, or its machines are whole.
+TEST(MachineModels, ATruncatedFileDoesNotThrow) {
+  MachineModels models;
+  MachineModel model = SomeMachine();
+  model.fitted = {Constant::kStart, Constant::kNetworkShare};
+  models.Add(model);
+  models.Add(model);
+  const std::string text = models.Text();
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    const Result<MachineModels> read = MachineModels::Parse(text.substr(0, size), "x.yaml");
+    EXPECT_TRUE(read ? !read->all().empty() : !read.error().message().empty()) << size;
+  }
 }
 
 TEST(MachineModels, TheNearestMachineAnswersForAnUnknownOne) {

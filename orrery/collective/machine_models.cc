@@ -11,6 +11,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/json_text.h"
 #include "orrery/base/mix_bits.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/collective/embedded_machine_models.h"
@@ -58,6 +59,37 @@ tl::unexpected<Error> Damaged(const std::string& name, const YAML::Node& node,
                  node.Mark().line + 1, what);
 }
 
+Status ReadConstants(const YAML::Node& constants, const std::string& name, MachineModel& model) {
+  model.constants = DefaultConstants();
+  if (!constants || constants.IsNull()) {
+    return {};  // nothing was fitted
+  }
+  if (!constants.IsMap()) {
+    return Damaged(name, constants, "constants must map names to numbers");
+  }
+  for (const auto& entry : constants) {
+    const std::string key = entry.first.as<std::string>("");
+    std::size_t number = 0;
+    while (number < kNumConstants && InfoOf(static_cast<Constant>(number)).name != key) {
+      ++number;
+    }
+    if (number == kNumConstants) {
+      return Damaged(name, entry.first, fmt::format("no constant is called '{}'", key));
+    }
+    const auto constant = static_cast<Constant>(number);
+    const ConstantInfo& info = InfoOf(constant);
+    const double value = entry.second.as<double>(std::nan(""));
+    if (!(value >= info.least && value <= info.most)) {
+      return Damaged(name, entry.second,
+                     fmt::format("{} lies outside of {} to {}", key, info.least, info.most));
+    }
+    model.constants.Set(constant, value);
+    model.fitted.push_back(constant);
+  }
+  std::ranges::sort(model.fitted);  // in the order of the constants, whatever that of the file
+  return {};
+}
+
 Result<MachineModel> ParseModel(const YAML::Node& node, const std::string& name) {
   MachineModel model;
   try {
@@ -80,22 +112,7 @@ Result<MachineModel> ParseModel(const YAML::Node& node, const std::string& name)
   }
   ORRERY_TRY(const TunerTables* tables, FindTunerTables(model.nccl_version));
   model.nccl_version = tables->version;
-  model.constants = DefaultConstants();
-  for (std::size_t i = 0; i < kNumConstants; ++i) {
-    const auto constant = static_cast<Constant>(i);
-    const ConstantInfo& info = InfoOf(constant);
-    const YAML::Node value = node["constants"][std::string(info.name)];
-    if (!value) {
-      continue;
-    }
-    const double number = value.as<double>(std::nan(""));
-    if (!(number >= info.least && number <= info.most)) {
-      return Damaged(name, value,
-                     fmt::format("{} lies outside of {} to {}", info.name, info.least, info.most));
-    }
-    model.constants.Set(constant, number);
-    model.fitted.push_back(constant);
-  }
+  ORRERY_TRY_STATUS(ReadConstants(node["constants"], name, model));
   return model;
 }
 
@@ -189,15 +206,17 @@ MachineModels::Found MachineModels::Find(const Question& question) const {
 }
 
 std::string MachineModels::Text() const {
+  // A string of JSON is one of YAML, too.
   std::string text =
       fmt::format("format: orrery collective model\nversion: {}\nmachines:\n", kFormatVersion);
   for (const MachineModel& model : models_) {
     text += fmt::format(
-        "  - machine: \"{}\"\n    source: \"{}\"\n    setup: \"{}\"\n    nccl_version: \"{}\"\n"
-        "    version_told: {}\n    settings: \"{}\"\n    rows: {}\n    most_gpus: {}\n    "
+        "  - machine: {}\n    source: {}\n    setup: {}\n    nccl_version: {}\n"
+        "    version_told: {}\n    settings: {}\n    rows: {}\n    most_gpus: {}\n    "
         "constants:\n",
-        model.machine, model.source, model.setup, model.nccl_version, model.was_version_told,
-        model.assumed_settings, model.rows, model.most_gpus);
+        QuoteJson(model.machine), QuoteJson(model.source), QuoteJson(model.setup),
+        QuoteJson(model.nccl_version), model.was_version_told, QuoteJson(model.assumed_settings),
+        model.rows, model.most_gpus);
     for (const Constant constant : model.fitted) {
       text += fmt::format("      {}: {:.6g}\n", InfoOf(constant).name, model.constants[constant]);
     }
@@ -223,8 +242,12 @@ Result<MachineModels> MachineModels::Parse(const std::string& text, const std::s
                 fmt::format("{}: version {} of the format, this program reads {}; fit it again",
                             name, file["version"].as<std::string>("?"), kFormatVersion));
   }
+  const YAML::Node machines = file["machines"];
+  if (!machines || !machines.IsSequence()) {
+    return Damaged(name, machines ? machines : file, "machines must be a list of machines");
+  }
   MachineModels models;
-  for (const YAML::Node& node : file["machines"]) {
+  for (const YAML::Node& node : machines) {
     ORRERY_TRY(MachineModel model, ParseModel(node, name));
     models.Add(std::move(model));
   }

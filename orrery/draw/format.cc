@@ -15,6 +15,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/json_text.h"
+#include "orrery/base/visible_text.h"
 
 namespace orrery::draw {
 namespace {
@@ -232,7 +233,7 @@ void TextTable::AddRow(std::vector<std::string> cells) {
   ORRERY_CHECK(cells.size() <= columns_.size(), "a row has no more cells than there are columns");
   cells.resize(columns_.size());
   for (std::size_t column = 0; column < columns_.size(); ++column) {
-    cells[column] = OnOneLine(std::move(cells[column]));
+    cells[column] = VisibleText(OnOneLine(std::move(cells[column])));
     if (columns_[column].max_width > 0) {
       cells[column] = Truncated(cells[column], columns_[column].max_width);
     }
@@ -331,7 +332,7 @@ std::string JsonText(const Value& value) {
 
 std::string ScalarText(const Value& value) {
   if (const auto* const number = std::get_if<double>(&value.variant())) {
-    return fmt::format("{:.6g}", *number);
+    return std::isfinite(*number) ? fmt::format("{:.6g}", *number) : "–";
   }
   if (const auto* const integer = std::get_if<std::int64_t>(&value.variant())) {
     return fmt::format("{}", *integer);

@@ -3,11 +3,27 @@
 #include <cmath>
 
 #include "orrery/base/json_text.h"
+#include "orrery/base/json_value.h"
 
 namespace orrery::exporting {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;
+
+// What ends a word of JSON.
+constexpr std::string_view kSeparators = ",:[]{}\" \t\r\n";
+
+// The length of the string, word or separator that text begins with.
+std::size_t TokenLength(std::string_view text) {
+  if (text.front() != '"') {
+    return std::max<std::size_t>(1, std::min(text.find_first_of(kSeparators), text.size()));
+  }
+  std::size_t end = 1;
+  while (end < text.size() && text[end] != '"') {
+    end += text[end] == '\\' ? 2 : 1;
+  }
+  return std::min(end + 1, text.size());
+}
 
 }  // namespace
 
@@ -64,7 +80,52 @@ Status JsonWriter::Flush() {
 }
 
 JsonStrings::JsonStrings(const StringTable& strings)
-    : strings_(strings), states_(strings.size(), State::kUnknown) {}
+    : strings_(strings),
+      states_(strings.size(), State::kUnknown),
+      states_of_part_{states_, states_},
+      parser_(std::make_unique<orrery::JsonText>()) {}
+
+JsonStrings::~JsonStrings() = default;
+
+bool JsonStrings::IsValid(std::string_view text, Part part) {
+  if (part == Part::kValue) {
+    return parser_->Parse(text).has_value();
+  }
+  const std::optional<JsonElement> object = parser_->ParseFields(text);
+  simdjson::dom::object fields;
+  return object && !object->get(fields) && fields.size() > 0;
+}
+
+std::string JsonStrings::Repaired(std::string_view text, Part part) {
+  std::string quoted;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view token = rest.substr(0, TokenLength(rest));
+    const bool is_word = token.size() > 1 || kSeparators.find(token) == std::string_view::npos;
+    const bool is_valid = !is_word || token.front() == '"' || parser_->Parse(token).has_value();
+    quoted += is_valid ? std::string(token) : QuoteJson(token);
+    rest.remove_prefix(token.size());
+  }
+  if (IsValid(quoted, part)) {
+    return quoted;
+  }
+  return (part == Part::kFields ? "\"damaged\": " : "") + QuoteJson(text);
+}
+
+std::string_view JsonStrings::ValidJson(StringId id, Part part) {
+  const std::string_view text = strings_.View(id);
+  State& state = states_of_part_[static_cast<std::size_t>(part)][static_cast<std::size_t>(id)];
+  if (state == State::kUnknown) {
+    state = IsValid(text, part) ? State::kPlain : State::kNeedsEscapes;
+  }
+  if (state == State::kPlain) {
+    return text;
+  }
+  std::string& repaired = repaired_[{id, part}];
+  if (repaired.empty()) {
+    repaired = Repaired(text, part);
+  }
+  return repaired;
+}
 
 void JsonStrings::Write(JsonWriter& json, StringId id) {
   const std::string_view text = strings_.View(id);

@@ -1,10 +1,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +17,10 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
+
+namespace orrery {
+class JsonText;
+}
 
 namespace orrery::exporting {
 
@@ -80,17 +89,31 @@ class JsonWriter {
 class JsonStrings {
  public:
   explicit JsonStrings(const StringTable& strings);
+  JsonStrings(const JsonStrings&) = delete;
+  JsonStrings& operator=(const JsonStrings&) = delete;
+  ~JsonStrings();
 
   void Write(JsonWriter& json, StringId id);
 
-  /// The text as it is, for strings that are JSON already.
-  [[nodiscard]] std::string_view View(StringId id) const { return strings_.View(id); }
+  /// What a string that should be JSON already stands for.
+  enum class Part : std::uint8_t { kValue, kFields };
+
+  /// Returns the text of a value or of the fields of an object as it is where that is valid JSON.
+  /// Profilers also write 0x10 and Infinity, which become strings; what is damaged otherwise
+  /// becomes one string.
+  [[nodiscard]] std::string_view ValidJson(StringId id, Part part);
 
  private:
   enum class State : std::uint8_t { kUnknown, kPlain, kNeedsEscapes };
 
+  [[nodiscard]] bool IsValid(std::string_view text, Part part);
+  [[nodiscard]] std::string Repaired(std::string_view text, Part part);
+
   const StringTable& strings_;
   std::vector<State> states_;
+  std::array<std::vector<State>, 2> states_of_part_;
+  std::map<std::pair<StringId, Part>, std::string> repaired_;
+  std::unique_ptr<orrery::JsonText> parser_;
 };
 
 /// Writes the fields of one JSON object, commas included; brackets are the caller's. Keys are ours
@@ -116,7 +139,7 @@ class JsonArgs {
 
   void Json(std::string_view key, StringId value) {
     if (value != StringId::kEmpty) {
-      Field(key, strings_.View(value));
+      Field(key, strings_.ValidJson(value, JsonStrings::Part::kValue));
     }
   }
 
@@ -126,7 +149,7 @@ class JsonArgs {
 
   void Fields(StringId fields) {
     if (fields != StringId::kEmpty) {
-      json_.Write(any_ ? ", " : "", strings_.View(fields));
+      json_.Write(any_ ? ", " : "", strings_.ValidJson(fields, JsonStrings::Part::kFields));
       any_ = true;
     }
   }

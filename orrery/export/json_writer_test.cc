@@ -76,5 +76,31 @@ TEST(JsonStringsTest, KnownStringsAreEscapedEachTime) {
   EXPECT_EQ(written, R"("mm""\"q\"""mm""\"q\"")");
 }
 
+TEST(JsonStringsTest, WhatShouldBeJsonIsValidJson) {
+  StringTable table;
+  const auto written = [&](std::string_view text, JsonStrings::Part part) {
+    const StringId id = table.Intern(text);
+    JsonStrings strings(table);
+    const std::string first(strings.ValidJson(id, part));
+    EXPECT_EQ(strings.ValidJson(id, part), first);
+    return first;
+  };
+  const auto value = [&](std::string_view text) {
+    return written(text, JsonStrings::Part::kValue);
+  };
+  const auto fields = [&](std::string_view text) {
+    return written(text, JsonStrings::Part::kFields);
+  };
+  EXPECT_EQ(value(R"([[4, 8], ["a\"b"], 1.5e3, null])"), R"([[4, 8], ["a\"b"], 1.5e3, null])");
+  EXPECT_EQ(value("[0x10, Infinity, -inf, 1]"), R"(["0x10", "Infinity", "-inf", 1])");
+  EXPECT_EQ(value(R"(["a, 0x10", nan])"), R"(["a, 0x10", "nan"])");
+  EXPECT_EQ(value("[1, 2"), R"("[1, 2")");
+  EXPECT_EQ(value(R"("open)"), R"("\"open")");
+  EXPECT_EQ(fields(R"("a": 1, "b": {"c": []})"), R"("a": 1, "b": {"c": []})");
+  EXPECT_EQ(fields(R"("a": 0x10, "b": -Infinity)"), R"("a": "0x10", "b": "-Infinity")");
+  EXPECT_EQ(fields(R"("a": 1}, {"b": 2)"), R"("damaged": "\"a\": 1}, {\"b\": 2")");
+  EXPECT_EQ(fields(" "), R"("damaged": " ")");
+}
+
 }  // namespace
 }  // namespace orrery::exporting

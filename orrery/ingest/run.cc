@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 #include <tuple>
@@ -15,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/row_numbers.h"
 #include "orrery/base/text.h"
@@ -137,7 +139,12 @@ struct ReadContent {
   std::optional<RunManifest> manifest = {};
 };
 
-Result<ReadContent> ReadFile(const std::string& path, const ReadOptions& options) {
+Result<ReadContent> ReadFile(const Candidate& candidate, const ReadOptions& options) {
+  const std::string& path = candidate.path;
+  if (!candidate.was_named && IsUnfinishedFile(fs::path(path).filename().string())) {
+    return Fail(Error::Kind::kUnsupported,
+                "a program that was killed left this unfinished file; delete it");
+  }
   ORRERY_TRY(const InputFile file, InputFile::Open(path, options.unpack));
   if (IsManifest(file)) {
     ORRERY_TRY(RunManifest manifest, ReadManifest(file));
@@ -286,15 +293,24 @@ class PartJoiner {
   }
 
   // Completes the recordings, in order of their names. Several without a rank are several
-  // processes of one run and get numbers in this order.
+  // processes of one run and get the numbers that no name has, in this order.
   std::vector<trace::Trace> Take(const ReadOptions& options) {
+    std::set<std::int32_t> taken;
+    for (const auto& [name, recording] : recording_of_name_) {
+      if (const auto in_name = RankInFileName(recording.first.info.files.front())) {
+        taken.insert(*in_name);
+      }
+    }
     std::vector<trace::Trace> traces;
     std::int32_t next = 0;
     for (auto& [name, recording] : recording_of_name_) {
       auto& [trace, part] = recording;
       part.complete(trace, options);
       const auto in_name = RankInFileName(trace.info.files.front());
-      trace.info.rank = in_name.value_or(next++);
+      while (!in_name && !taken.insert(next).second) {
+        ++next;
+      }
+      trace.info.rank = in_name.value_or(next);
       traces.push_back(std::move(trace));
     }
     return traces;
@@ -405,7 +421,7 @@ Result<Run> ReadRun(const std::vector<std::string>& paths, const RunOptions& opt
   std::vector<Result<ReadContent>> contents(files.size());
   std::atomic<std::size_t> done = 0;
   ParallelFor(files.size(), options.read.threads, [&](std::size_t i) {
-    contents[i] = ReadFile(files[i].path, options.read);
+    contents[i] = ReadFile(files[i], options.read);
     const std::size_t now_done = ++done;
     if (options.progress) {
       options.progress(now_done, files.size(), files[i].path);

@@ -28,11 +28,17 @@ TEST(GroupMeasurements, SortsByGpuTimingAndKind) {
 }
 
 TEST(FitModels, FindsTheEfficiencyOfGeneratedRows) {
-  const std::vector<Measurement> rows = GeneratedRows(H200(), 120);
+  // Rows alternate between two kinds: of each five, one is held out for the judgement.
+  std::vector<Measurement> rows;
+  std::vector<Measurement> held_out;
+  for (const Measurement& row : GeneratedRows(H200(), 150)) {
+    (((rows.size() + held_out.size()) / 2) % 5 == 2 ? held_out : rows).push_back(row);
+  }
   const Result<ModelSet> models = FitModels(rows, {.threads = 1}, NoProgress);
   ASSERT_TRUE(models.has_value());
   ASSERT_EQ(models->models().size(), 2);
-  const KernelEvaluation evaluation = Summarize(Evaluate(*models, rows));
+  const KernelEvaluation evaluation = Summarize(Evaluate(*models, held_out));
+  EXPECT_EQ(evaluation.overall.rows, 60);
   EXPECT_LT(evaluation.overall.mape, 10);  // physics alone is off by a third
   for (const EfficiencyModel& model : models->models()) {
     EXPECT_EQ(model.domain().gpu, "H200");

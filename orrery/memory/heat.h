@@ -38,7 +38,7 @@ struct HeatOptions {
 
 /// Accesses to a block of addresses in a window of time; cells without any are left out.
 struct HeatCell {
-  std::uint32_t block = 0;  // of HeatMap::blocks
+  std::uint32_t block = 0;  // of AccessHeat::blocks
   std::uint32_t window = 0;
   std::int64_t accesses = 0;
 

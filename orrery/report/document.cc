@@ -69,7 +69,8 @@ std::string CellText(const Value& value, const NumberFormat& format) {
     return format.format.empty() ? IntegerText(*integer, format.unit)
                                  : Formatted(static_cast<double>(*integer), format);
   }
-  if (const auto* const number = std::get_if<double>(&value.variant())) {
+  if (const auto* const number = std::get_if<double>(&value.variant());
+      number != nullptr && std::isfinite(*number)) {
     return format.format.empty() ? NumberText(*number, format.unit) : Formatted(*number, format);
   }
   return draw::ScalarText(value);

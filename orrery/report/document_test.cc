@@ -1,6 +1,8 @@
 #include "orrery/report/document.h"
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -38,6 +40,8 @@ TEST(Document, ValuesAreShownInTheirUnits) {
   EXPECT_EQ(CellText(0.449868, Unit::kCount), "0.45");
   EXPECT_EQ(CellText(1234567.4, Unit::kCount), "1,234,567");
   EXPECT_EQ(CellText(Value(), Unit::kBytes), "–");
+  EXPECT_EQ(CellText(std::nan(""), Unit::kCount), "–");
+  EXPECT_EQ(CellText(-std::numeric_limits<double>::infinity(), NumberFormat("{:+.1f} %")), "–");
   EXPECT_EQ(CellText(0.0125, NumberFormat("{:.3f} ms", 1e3)), "12.500 ms");
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/visible_text.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 
@@ -213,7 +214,7 @@ std::string RenderText(const Document& document) {
     }
   }
   const std::string hidden = HiddenTablesText(document);
-  return hidden.empty() ? text : fmt::format("{}\n{}\n", text, hidden);
+  return VisibleText(hidden.empty() ? text : fmt::format("{}\n{}\n", text, hidden));
 }
 
 }  // namespace orrery::report

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/json_text.h"
 #include "orrery/base/parallel.h"
 #include "orrery/learn/least_squares.h"
 #include "orrery/simulate/validation.h"
@@ -263,7 +264,7 @@ std::string FitsText(const std::vector<FrameworkFit>& fits) {
     text += fmt::format("  - framework: {}\n    rows: {}\n    sources:\n", fit.framework.name,
                         fit.rows);
     for (const std::string& source : fit.sources) {
-      text += fmt::format("      - \"{}\"\n", source);
+      text += fmt::format("      - {}\n", QuoteJson(source));
     }
     text += fmt::format("    error_before: {:.1f}\n    error_after: {:.1f}\n",
                         100 * fit.error_before, 100 * fit.error_after);

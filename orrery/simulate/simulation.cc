@@ -1,7 +1,9 @@
 #include "orrery/simulate/simulation.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -78,6 +80,37 @@ std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine,
   return std::make_unique<ModelledOverlap>(std::move(settings));
 }
 
+// Why a step has so many tasks, most likely.
+std::string LikelyMistake(const workload::Job& job, const SimulationOptions& options) {
+  const workload::Training& training = job.training;
+  if (training.sequence > 1 && training.global_batch >= training.sequence) {
+    return fmt::format("training.global_batch {} counts samples, not tokens: did you mean {}?",
+                       training.global_batch, training.global_batch / training.sequence);
+  }
+  if (!options.folds) {
+    return "identical ranks are simulated one by one: leave out --no-fold";
+  }
+  return job.microbatches() > 1
+             ? fmt::format(
+                   "a replica runs {} micro-batches: raise training.micro_batch or gpus, or "
+                   "lower training.global_batch",
+                   job.microbatches())
+             : "the model has very many layers, or the pipeline very many stages: lower one";
+}
+
+Status CheckTasks(const workload::Job& job, const SimulationOptions& options) {
+  ORRERY_TRY(const std::int64_t of_programs, workload::EstimateTasks(job));
+  // Without folding, each rank of a stage runs its own copy of the program.
+  const double copies = options.folds ? 1 : job.gpus / job.plan.pp;
+  const double tasks = static_cast<double>(of_programs) * copies;
+  if (tasks <= static_cast<double>(options.max_tasks)) {
+    return {};
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("a step has about {:.0f} tasks, and --max-tasks allows {}: {}", tasks,
+                          options.max_tasks, LikelyMistake(job, options)));
+}
+
 }  // namespace
 
 Result<Simulation> SimulateEnsemble(const workload::Job& machine, workload::Ensemble& ensemble,
@@ -99,6 +132,7 @@ Result<Simulation> SimulateEnsemble(const workload::Job& machine, workload::Ense
 
 Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& costs,
                             const SimulationOptions& options) {
+  ORRERY_TRY_STATUS(CheckTasks(job, options));
   ORRERY_TRY(workload::GeneratedJob generated, workload::Generate(job, costs));
   auto kept = std::make_unique<workload::GeneratedJob>(std::move(generated));
   ORRERY_TRY(Simulation simulation, SimulateEnsemble(job, kept->ensemble, options));

@@ -40,6 +40,8 @@ struct SimulationOptions {
   int steps_before = 0;
   std::vector<SlowRank> slow_ranks = {};
   NetworkFaults faults = {};
+  /// A job whose step has more tasks, by estimate, is refused before it takes all memory.
+  std::int64_t max_tasks = 20'000'000;
 };
 
 /// A simulated training step.

@@ -333,9 +333,31 @@ void LinkForwardOperators(Trace& trace) {
   }
 }
 
+// Sizes that no memory has would make sums wrap around.
+void DropImpossibleSizes(Trace& trace) {
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;  // 16 TiB
+  std::int64_t dropped = 0;
+  const auto drop = [&](std::vector<std::int64_t>& sizes) {
+    for (std::int64_t& size : sizes) {
+      dropped += size > kMostBytes ? 1 : 0;
+      size = size > kMostBytes ? -1 : size;
+    }
+  };
+  Collectives& collectives = trace.collectives;
+  drop(trace.activities.bytes);
+  for (auto* const sizes : {&collectives.in_elements, &collectives.out_elements,
+                            &collectives.in_bytes, &collectives.out_bytes}) {
+    drop(*sizes);
+  }
+  if (dropped > 0) {
+    trace.problems.Loss("size above 16 TiB, which no memory has, taken as unknown", dropped);
+  }
+}
+
 }  // namespace
 
 void FinishTrace(Trace& trace, const FinishOptions& options) {
+  DropImpossibleSizes(trace);
   SortRows(trace);
   Nester(trace).Run();
   LinkCallsToOperators(trace);

@@ -40,6 +40,22 @@ TEST(FinishTest, RowsComeInTimeOrderLongerFirst) {
   EXPECT_THAT(trace.host_ops.duration_ns, ElementsAre(9, 2, 1));
 }
 
+// Two messages of 2^62 bytes are together 2^63, which wraps around to a negative sum.
+TEST(FinishTest, SizesThatNoMemoryHasAreUnknown) {
+  Trace trace;
+  trace.activities.Append({.bytes = std::int64_t{1} << 44});
+  trace.activities.Append({.bytes = (std::int64_t{1} << 44) + 1});
+  trace.collectives.Append({.in_bytes = std::int64_t{1} << 62, .out_bytes = 4096});
+
+  FinishTrace(trace);
+
+  EXPECT_THAT(trace.activities.bytes, ElementsAre(std::int64_t{1} << 44, -1));
+  EXPECT_THAT(trace.collectives.in_bytes, ElementsAre(-1));
+  EXPECT_THAT(trace.collectives.out_bytes, ElementsAre(4096));
+  EXPECT_EQ(CountOf(trace, "size above 16 TiB, which no memory has, taken as unknown"), 2);
+  EXPECT_TRUE(trace.problems.has_loss());
+}
+
 // On thread 0: annotation [0,100) around operator a [10,50) around b [20,30) and the call [22,25);
 // c [60,70) is beside a. Thread 1's operator at the same time has no parent.
 TEST(FinishTest, OperatorsAnnotationsAndCallsNestOnTheirThread) {
@@ -203,6 +219,17 @@ TEST(StepsTest, AUserMarkerReplacesTheKnownOnes) {
   EXPECT_EQ(trace.steps.number[0], 21);
 }
 
+// Matching must not recurse once a character.
+TEST(StepsTest, NamesMayBeLong) {
+  Trace trace;
+  trace.annotations.Append(
+      {.begin_ns = 1, .name = trace.strings.Intern("step 21 " + std::string(1'000'000, 'x'))});
+
+  FindSteps(trace, "^(step|batch).*$");
+
+  ASSERT_EQ(trace.steps.size(), 1U);
+}
+
 TEST(StepsTest, XlasLineOfStepsOnTheFirstDeviceCounts) {
   Trace trace;
   const StringId steps = trace.strings.Intern("Steps");
@@ -257,6 +284,7 @@ TEST(StepsTest, ShortStepMarkersOfXlaAreNone) {
 TEST(StepsTest, ABadMarkerIsRefused) {
   EXPECT_FALSE(CheckStepMarker("step ["));
   EXPECT_TRUE(CheckStepMarker("step [0-9]+"));
+  EXPECT_FALSE(CheckStepMarker("(a)\\1"));
 }
 
 TEST(RowIndexTest, SparseAndDenseNumbersAreFound) {

@@ -4,9 +4,8 @@
 #include <charconv>
 #include <cstddef>
 #include <functional>
-#include <regex>
 
-#include <fmt/core.h>
+#include <re2/re2.h>
 
 #include "orrery/base/error.h"
 #include "orrery/base/text.h"
@@ -137,9 +136,9 @@ void TakeSlices(Trace& trace, const Table& table, const NameTest& test) {
 }
 
 void FindMarkedSteps(Trace& trace, const std::string& marker) {
-  const std::regex expression(marker, std::regex::ECMAScript | std::regex::optimize);
+  const RE2 expression(marker, RE2::Quiet);
   const NameTest matches = [&](std::string_view name) {
-    return std::regex_search(name.begin(), name.end(), expression);
+    return RE2::PartialMatch(name, expression);
   };
   TakeAnnotations(trace, matches);
   if (trace.steps.empty()) {
@@ -191,11 +190,9 @@ void FindSteps(Trace& trace, const std::string& marker) {
 }
 
 Status CheckStepMarker(const std::string& marker) {
-  try {
-    const std::regex expression(marker);
-  } catch (const std::regex_error& error) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("--step-marker is not a regular expression: {}", error.what()));
+  const RE2 expression(marker, RE2::Quiet);
+  if (!expression.ok()) {
+    return Invalid("--step-marker is not a regular expression of RE2: {}", expression.error());
   }
   return {};
 }

@@ -215,7 +215,14 @@ MetricResult Mfu(const RunView& run) {
     return NotAvailable(fmt::format("no peak rate for {} at {} in the hardware catalogue",
                                     chip == nullptr ? "the device" : chip->name, precision));
   }
-  MetricResult result{.value = 100 * work->flops / (work->seconds * *devices * *peak)};
+  const double percent = 100 * work->flops / (work->seconds * *devices * *peak);
+  if (!(percent <= 100)) {
+    return NotAvailable(
+        fmt::format("{:.3g} FLOPs in {:.3g} s would be {:.3g} % of what {:g} {} can do; check "
+                    "batch_size, seq_len, num_params, precision and total_count of the card",
+                    work->flops, work->seconds, percent, *devices, chip->name));
+  }
+  MetricResult result{.value = percent};
   result.detail.Set("flops", work->flops)
       .Set("seconds", work->seconds)
       .Set("source", work->source)

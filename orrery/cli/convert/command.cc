@@ -8,6 +8,7 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/visible_text.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/trace_output.h"
@@ -29,9 +30,6 @@ Result<stream::Recompressed> RecompressFile(const std::string& input, const std:
   std::error_code error;
   if (std::filesystem::is_directory(input, error)) {
     return InvalidInput("{}: is a folder; streams are packed one by one", input);
-  }
-  if (std::filesystem::equivalent(input, output, error)) {
-    return InvalidInput("{}: a stream cannot be packed onto itself; name another file", input);
   }
   ORRERY_TRY(const ingest::InputFile file, ingest::InputFile::Open(input));
   if (!stream::IsStream(file.head())) {
@@ -143,7 +141,7 @@ void PrintLosses(const ingest::Run& run) {
   for (const trace::Problem& problem : all.all()) {
     if (problem.severity == trace::Severity::kLoss) {
       Print(fmt::format("lost: {} ({} times; first: {})\n", problem.what,
-                        draw::FormatCount(problem.count), problem.first));
+                        draw::FormatCount(problem.count), VisibleText(problem.first)));
     }
   }
 }

@@ -109,14 +109,19 @@ Value PredictorData(const overlap::PredictorEvaluation& metrics) {
 
 void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section) {
   const overlap::DelayEvaluation& delays = evaluation.delays;
-  section.Say(fmt::format(
-      "Communication concurrent with kernels: MAPE {:.2f} %, {:.1f} % within 10 % ({} rows)",
-      evaluation.communication.mape, evaluation.communication.within_10,
-      evaluation.communication.rows));
-  section.Say(fmt::format(
-      "Waiting for room: median error {:.1f} % of {} waits above {} us; \"it waits\" is right in "
-      "{:.0f} % and finds {:.0f} %",
-      delays.median_error, delays.waited, overlap::kLeastDelayUs, delays.precision, delays.recall));
+  if (evaluation.communication.rows > 0) {
+    section.Say(fmt::format(
+        "Communication concurrent with kernels: MAPE {:.2f} %, {:.1f} % within 10 % ({} rows)",
+        evaluation.communication.mape, evaluation.communication.within_10,
+        evaluation.communication.rows));
+  }
+  section.Say(
+      delays.waited == 0
+          ? fmt::format("Waiting for room: no row waits above {} us", overlap::kLeastDelayUs)
+          : fmt::format("Waiting for room: median error {:.1f} % of {} waits above {} us; "
+                        "\"it waits\" is right in {:.0f} % and finds {:.0f} %",
+                        delays.median_error, delays.waited, overlap::kLeastDelayUs,
+                        delays.precision, delays.recall));
   section.Say(fmt::format("Repeats alone differ by {:.2f} % (median between quartiles)",
                           evaluation.noise_floor));
   section.Set("communication", WithMetrics(Value::Object(), evaluation.communication))
@@ -232,6 +237,10 @@ Result<Evaluated> EvaluatePairs(const EvaluateOverlapPairsArguments& arguments,
 Status WriteFolder(const std::string& name, const Document& document) {
   std::error_code failed;
   std::filesystem::create_directories(name, failed);
+  if (failed) {
+    return Fail(Error::Kind::kSystem,
+                fmt::format("{}: cannot be created: {}", name, failed.message()));
+  }
   const std::filesystem::path folder = name;
   ORRERY_TRY_STATUS(WriteFile(folder / "evaluation.json", report::RenderJson(document)));
   ORRERY_TRY_STATUS(WriteFile(folder / "evaluation.txt", report::RenderText(document)));

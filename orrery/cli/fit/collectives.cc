@@ -6,6 +6,7 @@
 
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/visible_text.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
@@ -86,7 +87,7 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
                              calibration.error().message());
       continue;
     }
-    Print(CalibrationText(data, *calibration));
+    Print(VisibleText(CalibrationText(data, *calibration)));
     models.Add(calibration->model);
   }
   if (models.all().empty()) {
@@ -135,7 +136,9 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
   if (arguments.most_rows > 0) {
     options.most_rows_of_source = arguments.most_rows;
   }
-  options.progress = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  options.progress = [write = TerminalProgress().write](const std::string& text) {
+    write(text + "\n");
+  };
   const std::vector<simulate::FrameworkFit> fits = simulate::FitFrameworks(tables, models, options);
   if (fits.empty()) {
     return InvalidInput(

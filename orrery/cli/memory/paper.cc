@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/byte_sink.h"
 #include "orrery/cli/memory/input.h"
 #include "orrery/ingest/run.h"
 
@@ -51,7 +52,9 @@ Result<std::vector<std::string>> FilesIn(const std::string& folder) {
   std::error_code failed;
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    files.push_back(entry.path().string());
+    if (!IsUnfinishedFile(entry.path().filename().string())) {
+      files.push_back(entry.path().string());
+    }
   }
   if (failed || files.empty()) {
     return NotFound("{}: {}", folder, failed ? "no such folder" : "nothing in it");

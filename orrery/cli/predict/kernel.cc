@@ -233,7 +233,8 @@ void AddPredictOverlapCommand(Verb& predict) {
   Verb verb = predict.AddVerb("overlap", "The duration of a kernel concurrent with communication");
   verb.AddOption("OPERATOR", arguments->op, "\"gemm m=4096 n=4096 k=4096 bf16\"").Required();
   verb.AddOption("--gpu NAME", arguments->gpu, "the GPU").Required();
-  verb.AddOption("--alone-us", arguments->alone_us, "its time alone, where it was measured");
+  verb.AddOption("--alone-us", arguments->alone_us, "its time alone, where it was measured")
+      .Positive();
   verb.AddOption("--blocks", arguments->communication.blocks,
                  "thread blocks (channels) of communication (16)")
       .Range(1, 1'024);

@@ -36,6 +36,7 @@ struct Prediction {
   workload::PricingSummary pricing = {};
   std::vector<OperatorError> worst = {};  // empty without a measured trace
   double measured_step_s = 0;             // 0 without one
+  bool is_partial = false;                // something of a recording is lost
   std::vector<std::string> not_modelled = {};
 };
 
@@ -52,7 +53,7 @@ struct RanksRequest {
   const hardware::Cluster* cluster = nullptr;
   std::string kernels = {};                    // where their times come from
   workload::PricingSummary pricing = {};       // of recorded kernels that were rescaled
-  std::vector<std::string> not_modelled = {};  // by the rescaling
+  std::vector<std::string> not_modelled = {};  // by the rescaling, or lost
 };
 
 /// Predicts one step of all ranks. Aligns the clocks of the set.

@@ -118,12 +118,26 @@ struct PredictArguments {
   OutputOptions delivery;
 };
 
-Result<trace::Trace> ReadRank(const PredictArguments& arguments, const std::string& path) {
+Result<ingest::Run> ReadRank(const PredictArguments& arguments, const std::string& path) {
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run, {path}));
   if (run.set.ranks.size() != 1) {
     return InvalidInput("{}: {} ranks; give the file of one", path, run.set.ranks.size());
   }
-  return std::move(run.set.ranks[0]);
+  return run;
+}
+
+// A step that is not complete is predicted too short, and the reader must know.
+void NoteLosses(const ingest::Run& run, std::vector<std::string>& remarks) {
+  const auto note = [&](const trace::ProblemLog& problems) {
+    for (const trace::Problem& problem : problems.all()) {
+      if (problem.severity == trace::Severity::kLoss) {
+        remarks.push_back(fmt::format("part of the input could not be read: {}{}", problem.what,
+                                      problem.first.empty() ? "" : " (" + problem.first + ")"));
+      }
+    }
+  };
+  note(run.set.problems);
+  std::ranges::for_each(run.set.ranks, note, &trace::Trace::problems);
 }
 
 Result<workload::HostModel> ReadHost(const std::string& path) {
@@ -333,7 +347,10 @@ Status Compare(const PredictArguments& arguments, const workload::Program& progr
   if (arguments.measured.empty()) {
     return {};
   }
-  ORRERY_TRY(const trace::Trace measured, ReadRank(arguments, arguments.measured));
+  ORRERY_TRY(const ingest::Run run, ReadRank(arguments, arguments.measured));
+  NoteLosses(run, prediction.not_modelled);
+  prediction.is_partial |= run.is_partial();
+  const trace::Trace& measured = run.set.ranks[0];
   prediction.measured_step_s = MeasuredStepSeconds(measured);
   prediction.worst = WorstOperators(program, measured, kWorstOperators);
   return {};
@@ -352,10 +369,13 @@ Status WriteTrace(const PredictArguments& arguments, const workload::Program& pr
 }
 
 Result<int> PredictOne(const PredictArguments& arguments, const workload::HostModel& host,
-                       trace::Trace& rank) {
+                       ingest::Run& run) {
+  trace::Trace& rank = run.set.ranks[0];
   Prediction prediction{.path = arguments.path,
                         .gpu = arguments.gpu.empty() ? "the recorded GPU" : arguments.gpu,
-                        .host = arguments.host.empty() ? "shared costs" : arguments.host};
+                        .host = arguments.host.empty() ? "shared costs" : arguments.host,
+                        .is_partial = run.is_partial()};
+  NoteLosses(run, prediction.not_modelled);
   ORRERY_TRY(const workload::RecordedProgram recorded,
              ProgramOf(arguments, rank, host, prediction));
   prediction.coverage = recorded.coverage;
@@ -375,7 +395,7 @@ Result<int> PredictOne(const PredictArguments& arguments, const workload::HostMo
   }
   ORRERY_TRY_STATUS(Compare(arguments, recorded.program, prediction));
   ORRERY_TRY_STATUS(WriteTrace(arguments, recorded.program, *timeline));
-  return Deliver(PredictionDocument(prediction), arguments.delivery);
+  return Deliver(PredictionDocument(prediction), arguments.delivery, prediction.is_partial);
 }
 
 // The machine on which ranks talk: the one of that name, or one that has the GPU.
@@ -404,8 +424,9 @@ Status CheckForRanks(const PredictArguments& arguments) {
 }
 
 Result<int> PredictAll(const PredictArguments& arguments, const workload::HostModel& host,
-                       trace::TraceSet& set) {
+                       ingest::Run& run) {
   ORRERY_TRY_STATUS(CheckForRanks(arguments));
+  trace::TraceSet& set = run.set;
   const bool are_recorded = std::all_of(set.ranks.begin(), set.ranks.end(), IsRecording);
   RanksRequest request{
       .path = arguments.path, .models = arguments.models, .host_path = arguments.host};
@@ -425,11 +446,12 @@ Result<int> PredictAll(const PredictArguments& arguments, const workload::HostMo
     request.pricing.Add(rescaled.pricing);
     request.not_modelled = rescaled.not_modelled;
   }
+  NoteLosses(run, request.not_modelled);
   const auto document = PredictRanks(set, request);
   if (!document) {
     return FailWithin(arguments.path, document);
   }
-  return Deliver(*document, arguments.delivery);
+  return Deliver(*document, arguments.delivery, run.is_partial());
 }
 
 Result<int> Predict(const PredictArguments& arguments) {
@@ -442,8 +464,8 @@ Result<int> Predict(const PredictArguments& arguments) {
   }
   ORRERY_TRY(const workload::HostModel host, ReadHost(arguments.host));
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run, paths));
-  return run.set.ranks.size() == 1 ? PredictOne(arguments, host, run.set.ranks[0])
-                                   : PredictAll(arguments, host, run.set);
+  return run.set.ranks.size() == 1 ? PredictOne(arguments, host, run)
+                                   : PredictAll(arguments, host, run);
 }
 
 }  // namespace

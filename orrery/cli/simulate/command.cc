@@ -105,6 +105,9 @@ void AddWhatIfs(Verb& verb, SimulateArguments& arguments) {
       .Range(0.0, 1.0);
   AddOverlapOption(verb, arguments.overlap);
   verb.AddFlag("--no-fold", arguments.no_fold, "simulate every rank, including identical ones");
+  verb.AddOption("--max-tasks", arguments.max_tasks,
+                 "refuse a job whose step has more tasks (20000000)")
+      .Positive();
 }
 
 // --gpu, --cluster and --gpu-of are settings that have a name of their own.
@@ -455,6 +458,7 @@ Result<simulate::SimulationOptions> EngineOptions(const SimulateArguments& argum
   options.folds = !arguments.no_fold;
   options.overlap = arguments.overlap;
   options.jitter = arguments.jitter;
+  options.max_tasks = arguments.max_tasks;
   for (const std::string& text : arguments.slow) {
     ORRERY_TRY(options.slow_ranks.emplace_back(), ParseSlowRank(text));
   }

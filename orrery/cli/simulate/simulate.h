@@ -37,6 +37,7 @@ struct SimulateArguments {
   std::vector<std::string> gpu_of;   // "ranks=8-15:A100-80GB"
   std::vector<std::string> fail;     // "node=3:nic=2"
   std::vector<std::string> degrade;  // "node=3:0.5"
+  std::int64_t max_tasks = simulate::SimulationOptions().max_tasks;
   std::string trace;
   OutputOptions output;
 };

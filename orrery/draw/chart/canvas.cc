@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
-#include "orrery/base/json_text.h"
+#include "orrery/base/visible_text.h"
 
 namespace orrery::draw {
 namespace {
@@ -27,7 +27,7 @@ std::string_view AnchorName(Anchor anchor) {
   return "start";
 }
 
-std::string_view EntityOf(char32_t value) {
+std::string_view EntityOf(char value) {
   switch (value) {
     case '&':
       return "&amp;";
@@ -189,17 +189,9 @@ void SvgWriter::Close(std::string_view tip) {
 
 std::string EscapeMarkup(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const CodePoint first = FirstCodePoint(text);
-    const std::string_view entity = EntityOf(first.value);
-    if (!first.is_valid || ((first.value < 0x20 && first.value != '\n' && first.value != '\t') ||
-                            (first.value >= 0x7f && first.value < 0xa0))) {
-      out += kReplacementCharacter;
-    } else {
-      out += entity.empty() ? text.substr(0, first.num_bytes) : entity;
-    }
-    text.remove_prefix(first.num_bytes);
+  for (const char c : VisibleText(text)) {
+    const std::string_view entity = EntityOf(c);
+    out += entity.empty() ? std::string_view(&c, 1) : entity;
   }
   return out;
 }

@@ -17,8 +17,9 @@ TEST(MarkupTest, WhatMeansSomethingIsEscaped) {
 }
 
 TEST(MarkupTest, BytesThatNoPageMayHoldAreReplaced) {
-  EXPECT_EQ(EscapeMarkup("a\x01z"), "a\xef\xbf\xbdz");
-  EXPECT_EQ(EscapeMarkup("a\xffz"), "a\xef\xbf\xbdz");
+  EXPECT_EQ(EscapeMarkup("a\x01z"), "a\\u0001z");
+  EXPECT_EQ(EscapeMarkup("a\xffz"), "a\\xffz");
+  EXPECT_EQ(EscapeMarkup("\u202e<b>"), "\\u202e&lt;b&gt;");
   EXPECT_EQ(EscapeMarkup("two\nlines"), "two\nlines");
 }
 

@@ -200,6 +200,21 @@ TEST_F(FolderTest, ProcessesAreRanks) {
   EXPECT_EQ(run->set.ranks[1].info.rank, 1);
 }
 
+// "908" comes first and has no rank in its name; rank 0 belongs to the file that says so.
+TEST_F(FolderTest, AProcessWithoutARankGetsANumberThatNoNameHas) {
+  Write("908_kernel_trace.csv", kKernels);
+  Write("rank0_kernel_trace.csv", kOldKernels);
+
+  const auto run = ReadRun({folder_});
+
+  ASSERT_TRUE(run) << run.error().message();
+  ASSERT_EQ(run->set.ranks.size(), 2U);
+  for (const trace::Trace& trace : run->set.ranks) {
+    EXPECT_EQ(trace.info.rank, trace.info.files.front().ends_with("rank0_kernel_trace.csv") ? 0 : 1)
+        << trace.info.files.front();
+  }
+}
+
 constexpr std::string_view kJson = R"json({"rocprofiler-sdk-tool":[{
   "metadata":{"pid":908,"node":{"hostname":"h"}},
   "agents":[{"id":{"handle":40},"type":1,"logical_node_id":0,"product_name":"EPYC"},

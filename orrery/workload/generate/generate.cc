@@ -298,6 +298,23 @@ std::uint32_t Millionths(double share) {
   return static_cast<std::uint32_t>(std::min(share, 1.0) * kMillion);
 }
 
+// A launched operation is two tasks.
+std::int64_t NumTasks(const std::vector<LayerOp>& ops) {
+  const auto launched =
+      std::ranges::count_if(ops, [](const LayerOp& op) { return op.launches > 0; });
+  return std::ssize(ops) + launched;
+}
+
+// Of one micro-batch, with the gathers of parameters and the reduction of gradients.
+std::int64_t NumTasks(const UnitOps& unit, const Job& job, bool recomputes) {
+  const bool reduces_each = job.plan.dp * job.plan.cp > 1 &&
+                            job.plan.sharding != Sharding::kReplicated &&
+                            job.plan.sharding != Sharding::kOptimizer;
+  constexpr std::int64_t kGathersAndReduction = 6;  // two gathers and a reduction with launches
+  return NumTasks(unit.forward) + NumTasks(recomputes ? unit.forward : unit.recompute) +
+         NumTasks(unit.backward) + (reduces_each ? kGathersAndReduction : 0);
+}
+
 // Writes programs for one kind of GPU.
 Status AddPrograms(const Job& job, const kernel::CostModel& costs, const PipelineShape& shape,
                    const ModelUnits& units, const std::vector<ProgramId>& stages,
@@ -328,6 +345,27 @@ Status AddPrograms(const Job& job, const kernel::CostModel& costs, const Pipelin
 }
 
 }  // namespace
+
+Result<std::int64_t> EstimateTasks(const Job& job) {
+  const PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));
+  ORRERY_TRY(const ModelUnits units, UnitsOf(job, shape));
+  std::int64_t tasks_of_microbatch = 0;
+  for (const StageUnits& stage : units.stages) {
+    for (const std::vector<StageUnit>& chunk : stage) {
+      for (const StageUnit& unit : chunk) {
+        tasks_of_microbatch += NumTasks(units.kinds[unit.kind], job, unit.recomputes);
+      }
+    }
+  }
+  // DualPipe's chunks are two copies, each of which gets half of the micro-batches.
+  const bool has_copies = shape.schedule == PipelineSchedule::kDualPipe;
+  tasks_of_microbatch /= has_copies ? 2 : 1;
+  // Messages of a pass, and the passes that schedules plan for micro-batches that do not exist.
+  const std::int64_t passes =
+      std::max<std::int64_t>(shape.microbatches, shape.stages) * shape.stages * shape.chunks;
+  constexpr std::int64_t kMessages = 8;  // received and sent, forward and backward, launched
+  return tasks_of_microbatch * shape.microbatches + (shape.stages > 1 ? kMessages * passes : 0);
+}
 
 Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs) {
   const PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));

@@ -54,6 +54,10 @@ struct GeneratedJob {
   std::vector<PriceCoverage> coverage;  // of each GPU that ranks have
 };
 
+/// Estimates the number of tasks that Generate writes, without writing them: a program for each
+/// stage of the pipeline counts once.
+[[nodiscard]] Result<std::int64_t> EstimateTasks(const Job& job);
+
 /// Writes the programs of a job, one for each stage of its pipeline and each GPU that ranks of the
 /// stage have. The job must have passed CheckJob. `costs` prices operators.
 [[nodiscard]] Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs);

@@ -1,5 +1,6 @@
 #include "orrery/workload/generate/generate.h"
 
+#include <cstddef>
 #include <cstdint>
 
 #include <gtest/gtest.h>
@@ -348,6 +349,37 @@ TEST(GenerateTest, ContextParallelRanksSumTheirGradients) {
             4 * kParameters);
   const auto group = generated.ensemble.GroupOf(0, static_cast<std::uint32_t>(GroupRole::kData));
   EXPECT_EQ(generated.ensemble.Members(group).size(), 8U);
+}
+
+// Buckets of gradients, the optimizer and the end of the step are not counted, nor are gathers that
+// a framework need not repeat: within a fifth.
+TEST(GenerateTest, TheEstimateOfTasksIsCloseToWhatIsGenerated) {
+  Plan pipeline = {.pp = 2, .dp = 2};
+  Plan sharded = {.dp = 4, .sharding = Sharding::kParameters};
+  Plan both_ways = {.pp = 2, .schedule = PipelineSchedule::kDualPipe};
+  Plan recomputed = {.tp = 2, .recompute = Recompute::kFull};
+  for (const Plan& plan : {pipeline, sharded, both_ways, recomputed}) {
+    const Job job = SmallJob(plan, 16);
+    std::size_t tasks = 0;
+    for (const Program& program : Generated(job).ensemble.programs) {
+      tasks += program.tasks.size();
+    }
+    const auto estimate = static_cast<double>(EstimateTasks(job).value());
+    EXPECT_NEAR(estimate / static_cast<double>(tasks), 1, 0.2);
+  }
+}
+
+// Both ends of a V are on the first device: no gradients are summed with another one.
+TEST(GenerateTest, TiedEndsOnOneDeviceNeedNoSum) {
+  Transformer model = SmallGpt();
+  model.is_tied = true;
+  const Plan plan = {.pp = 2, .schedule = PipelineSchedule::kZeroBubbleV};
+  model.blocks[0].count = 4;
+  const GeneratedJob v =
+      Generated(JobOf({.model = {"tied", model}, .plan = plan, .microbatches = 4}));
+  for (const Program& program : v.ensemble.programs) {
+    EXPECT_EQ(Count(program, {GroupRole::kTied}).messages, 0);
+  }
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ class UnitsBuilder {
     }
     // A tied head has parameters of its own if it is on another stage.
     head_ = AddKind(HeadOps(microbatch_, model_),
-                    HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1),
+                    HeadTensors(model_, vocabulary, model_.is_tied && HasEndsApart()),
                     HeadMemory(vocabulary));
   }
 
@@ -179,11 +179,16 @@ class UnitsBuilder {
     return {};
   }
 
+  // Whether embedding and head are on different stages. Those of ZB-V are both on the first one,
+  // those of DualPipe both on either end.
+  [[nodiscard]] bool HasEndsApart() const {
+    const ChunkPlace last = {shape_.stages - 1, shape_.chunks - 1};
+    return shape_.stages > 1 && PartOf(shape_, last) == NumParts(shape_) - 1;
+  }
+
   // Gradients of an embedding that both the first and the last stage hold.
   [[nodiscard]] std::int64_t TiedBytes() const {
-    const bool is_shared =
-        model_.is_tied && shape_.stages > 1 && !microbatch_.is_frozen() &&
-        PartOf(shape_, {0, 0}) != PartOf(shape_, {shape_.stages - 1, shape_.chunks - 1});
+    const bool is_shared = model_.is_tied && !microbatch_.is_frozen() && HasEndsApart();
     return is_shared ? PaddedVocabulary(job_, model_) * model_.hidden / microbatch_.tp *
                            job_.training.precision.gradient_bytes
                      : 0;

@@ -189,13 +189,18 @@ class StageWriter {
     return writer_.WriteCommunication(prepared.front(), after, step.microbatch);
   }
 
+  // With several chunks, a device computes between a send and the receive that its neighbour needs
+  // to get there: blocking sends would deadlock, so every implementation sends asynchronously.
+  [[nodiscard]] bool OverlapsSends() const {
+    return job_.framework.overlaps_pipeline_sends || source_.shape.chunks > 1;
+  }
+
   void Receive(const Neighbours& neighbours, const PipelineStep& step) {
     if (!neighbours.from) {
       return;
     }
-    const bool overlaps = job_.framework.overlaps_pipeline_sends;
-    const TaskId message =
-        WriteMessage(*neighbours.from, "receive", overlaps ? kNone : writer_.last_compute(), step);
+    const TaskId message = WriteMessage(*neighbours.from, "receive",
+                                        OverlapsSends() ? kNone : writer_.last_compute(), step);
     writer_.WaitFor(message);
     if (job_.framework.waits_each_pipeline_message) {
       writer_.HostWaitsFor(message);
@@ -207,7 +212,7 @@ class StageWriter {
       return;
     }
     const TaskId message = WriteMessage(*neighbours.to, "send", writer_.last_compute(), step);
-    if (!job_.framework.overlaps_pipeline_sends) {
+    if (!OverlapsSends()) {
       writer_.WaitFor(message);
     }
   }

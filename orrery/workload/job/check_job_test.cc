@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "orrery/workload/job/job.h"
@@ -133,6 +135,8 @@ TEST(CheckJob, RanksThatDealHeadsDivide) {
 TEST(CheckJob, ExpertsDivide) {
   EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.ep = 2; }),
             "plan.ep 2 needs a model with experts: set plan.ep to 1");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.expert_tp = 3; }),
+            "plan.expert_tp 3 needs a model with experts: set plan.expert_tp to 1");
   EXPECT_EQ(ErrorAfter([](Job& job) {
               job.model.body = Mixtral();
               job.plan.ep = 3;
@@ -155,6 +159,46 @@ TEST(CheckJob, ShardsDivide) {
 TEST(CheckJob, OtherModelsAreOnlyCopied) {
   EXPECT_EQ(ErrorAfter([](Job& job) { job.model.body = LayerList{}; }),
             "plan.tp 2 needs a transformer: set it to 1");
+  const auto error_of = [](const Plan& plan) {
+    return ErrorAfter([&](Job& job) {
+      job.model.body = LayerList{};
+      job.plan = plan;
+      job.gpus = plan.dp;
+    });
+  };
+  EXPECT_EQ(error_of({.dp = 8}), "");
+  EXPECT_EQ(error_of({.dp = 8, .schedule = PipelineSchedule::kGpipe}), "");
+  EXPECT_EQ(error_of({.dp = 8, .expert_tp = 2}),
+            "plan.expert_tp 2 needs a transformer: set it to 1");
+  EXPECT_EQ(error_of({.dp = 8, .schedule = PipelineSchedule::kInterleaved, .chunks = 2}),
+            "plan.chunks 2 needs a transformer: set it to 1");
+  EXPECT_EQ(error_of({.dp = 8, .schedule = PipelineSchedule::kZeroBubbleV}),
+            "plan.schedule zb-v needs a transformer: set it to 1f1b");
+  EXPECT_EQ(
+      error_of({.dp = 8, .schedule = PipelineSchedule::kInterleaved}),
+      "plan.chunks must be 2 or more for plan.schedule interleaved, not 1; one chunk is 1f1b");
+  EXPECT_EQ(error_of({.dp = 8, .layers_per_stage = {1}}),
+            "plan.layers_per_stage needs a transformer: leave it out");
+}
+
+TEST(CheckJob, NumbersArePossible) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.recompute_share = std::nan(""); }),
+            "plan.recompute_share is nan: give 0 to 1");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.token_imbalance = 0.5; }),
+            "plan.token_imbalance is 0.5: give 1 or more, up to 1000000");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.capacity_factor = 1e300; }),
+            "plan.capacity_factor is 1e+300: give 0 or more, up to 1000000");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.gpus = 2'000'000'000; }),
+            "gpus is 2000000000: give 1 or more, up to 1000000");
+}
+
+// 8 micro-batches of a replica, a sample of 10⁹ tokens, 32 layers, 128,256 words: 3.3e16 elements
+// of activations; attention scores of a layer: (10⁹)² · 32 heads = 3.2e19.
+TEST(CheckJob, ActivationsFit64Bits) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.training.sequence = 1'000'000'000; }),
+            "training.global_batch 32 of training.sequence 1000000000 makes 3e+19 elements of "
+            "activations, and 1e+17 is the limit: lower one of them");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.training.sequence = 10'000'000; }), "");
 }
 
 TEST(CheckJob, AdaptersNeedParametersThatAreWhole) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,10 @@ Result<OtherGpus> ReadRanks(std::string_view text) {
 constexpr int kLargestDegree = 1'000'000;
 constexpr std::int64_t kLargestSize = 1'000'000'000;
 constexpr std::int64_t kMostMicrobatches = 1'000'000;
+constexpr std::int64_t kMostExperts = 100'000;
+
+// Elements of activations in a step that 64-bit byte counts can still express.
+constexpr double kMostElements = 1e17;
 
 // Degrees of a plan are at least 1, whoever made it; dp follows from the others.
 Status CheckDegrees(const Plan& plan) {
@@ -57,10 +62,26 @@ Status CheckDegrees(const Plan& plan) {
   return {};
 }
 
-Status CheckGemm(const Job& job) {
+Status CheckShares(const Plan& plan) {
+  if (!(plan.recompute_share >= 0 && plan.recompute_share <= 1)) {
+    return Refuse("plan.recompute_share is {}: give 0 to 1", plan.recompute_share);
+  }
+  for (const auto& [key, least, value] :
+       {std::tuple("capacity_factor", 0.0, plan.capacity_factor),
+        {"token_imbalance", 1.0, plan.token_imbalance},
+        {"recompute_layers", 0.0, static_cast<double>(plan.recompute_layers)},
+        {"expert_nodes", 0.0, static_cast<double>(plan.expert_nodes)}}) {
+    if (!(value >= least && value <= kLargestDegree)) {
+      return Refuse("plan.{} is {}: give {} or more, up to {}", key, value, least, kLargestDegree);
+    }
+  }
+  return {};
+}
+
+Status CheckGpus(const Job& job) {
   const Plan& plan = job.plan;
-  if (job.gpus < 1) {
-    return Refuse("gpus is {}: give 1 or more", job.gpus);
+  if (job.gpus < 1 || job.gpus > kLargestDegree) {
+    return Refuse("gpus is {}: give 1 or more, up to {}", job.gpus, kLargestDegree);
   }
   const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
   if (job.gpus % model != 0) {
@@ -162,6 +183,9 @@ Status CheckAttention(const Attention& attention, const Plan& plan) {
 }
 
 Status CheckExperts(const Experts& experts, const Plan& plan) {
+  if (experts.count > kMostExperts) {
+    return Refuse("model.experts is {}: give up to {}", experts.count, kMostExperts);
+  }
   ORRERY_TRY_STATUS(CheckDivides("model.experts", experts.count, "plan.ep", plan.ep));
   ORRERY_TRY_STATUS(CheckDivides("the width of an expert", experts.expert.width, "plan.expert_tp",
                                  plan.expert_tp));
@@ -227,6 +251,40 @@ Status CheckPipeline(const Job& job, const Transformer& model) {
   return parts ? Status() : tl::unexpected(parts.error());
 }
 
+// Elements that the widest tensor of a block has for a token, but for attention scores.
+double WidthOf(const Block& block, const Transformer& model, const Plan& plan) {
+  const auto real = [](std::int64_t size) { return static_cast<double>(size); };
+  const Attention& attention = block.self;
+  const double heads =
+      real(attention.heads) * (real(attention.head_size) + real(attention.value_head_size));
+  const Experts* const experts = block.experts();
+  const double mlp = experts == nullptr ? real(block.feed_forward()->width)
+                                        : real(experts->per_token) * real(experts->expert.width) *
+                                              std::max(plan.capacity_factor, plan.token_imbalance);
+  return std::max({real(model.hidden), real(model.vocabulary), heads, mlp});
+}
+
+// Sums of bytes must fit 64 bits: all activations of a step, and the attention scores of a layer.
+Status CheckActivations(const Job& job, const Transformer& model) {
+  const auto sequence = static_cast<double>(job.training.sequence);
+  const double tokens = sequence * static_cast<double>(job.training.micro_batch);
+  const auto passes = static_cast<double>(job.microbatches() * model.num_blocks());
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    for (const BlockRun& run : *stack) {
+      const double scores = tokens * sequence * static_cast<double>(run.block.self.heads);
+      const double elements = tokens * passes * WidthOf(run.block, model, job.plan);
+      if (std::max(scores, elements) > kMostElements) {
+        return Refuse(
+            "training.global_batch {} of training.sequence {} makes {:.0e} elements of "
+            "activations, and {:.0e} is the limit: lower one of them",
+            job.training.global_batch, job.training.sequence, std::max(scores, elements),
+            kMostElements);
+      }
+    }
+  }
+  return {};
+}
+
 Status CheckTransformer(const Job& job, const Transformer& model) {
   ORRERY_TRY_STATUS(CheckSequence(job));
   bool has_experts = false;
@@ -236,21 +294,38 @@ Status CheckTransformer(const Job& job, const Transformer& model) {
       has_experts = has_experts || run.block.experts() != nullptr;
     }
   }
-  if (job.plan.ep > 1 && !has_experts) {
-    return Refuse("plan.ep {} needs a model with experts: set plan.ep to 1", job.plan.ep);
+  for (const auto& [key, degree] :
+       {std::pair("ep", job.plan.ep), {"expert_tp", job.plan.expert_tp}}) {
+    if (degree > 1 && !has_experts) {
+      return Refuse("plan.{} {} needs a model with experts: set plan.{} to 1", key, degree, key);
+    }
   }
+  ORRERY_TRY_STATUS(CheckActivations(job, model));
   return CheckPipeline(job, model);
 }
 
 // Layer lists and recommendation models support data parallelism only.
-Status CheckOtherModel(const Plan& plan) {
-  for (const auto& [key, degree] :
-       {std::pair("tp", plan.tp), {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}}) {
+Status CheckOtherModel(const Job& job) {
+  const Plan& plan = job.plan;
+  for (const auto& [key, degree] : {std::pair("tp", plan.tp),
+                                    {"pp", plan.pp},
+                                    {"cp", plan.cp},
+                                    {"ep", plan.ep},
+                                    {"expert_tp", plan.expert_tp},
+                                    {"chunks", plan.chunks}}) {
     if (degree > 1) {
       return Refuse("plan.{} {} needs a transformer: set it to 1", key, degree);
     }
   }
-  return {};
+  if (!plan.layers_per_stage.empty()) {
+    return Refuse("plan.layers_per_stage needs a transformer: leave it out");
+  }
+  const PipelineShape shape = ShapeOf(plan, static_cast<int>(job.microbatches()));
+  if (shape.chunks > 1) {
+    return Refuse("plan.schedule {} needs a transformer: set it to 1f1b",
+                  ScheduleName(plan.schedule));
+  }
+  return CheckShape(shape);
 }
 
 Status CheckSharding(const Plan& plan) {
@@ -339,7 +414,8 @@ Result<std::vector<OtherGpus>> ReadOtherGpus(const YAML::Node& node) {
 
 Status CheckJob(const Job& job) {
   ORRERY_TRY_STATUS(CheckDegrees(job.plan));
-  ORRERY_TRY_STATUS(CheckGemm(job));
+  ORRERY_TRY_STATUS(CheckShares(job.plan));
+  ORRERY_TRY_STATUS(CheckGpus(job));
   ORRERY_TRY_STATUS(CheckCluster(job));
   ORRERY_TRY_STATUS(CheckOtherGpus(job));
   ORRERY_TRY_STATUS(CheckAdapters(job));
@@ -352,7 +428,7 @@ Status CheckJob(const Job& job) {
   if (const Transformer* const transformer = job.model.transformer()) {
     return CheckTransformer(job, *transformer);
   }
-  return CheckOtherModel(job.plan);
+  return CheckOtherModel(job);
 }
 
 }  // namespace orrery::workload

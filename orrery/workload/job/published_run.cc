@@ -137,6 +137,13 @@ void ReadPlan(RunRow& row, Job& job) {
   }
 }
 
+bool HasExperts(const Model& model) {
+  const Transformer* const transformer = model.transformer();
+  return transformer != nullptr &&
+         std::ranges::any_of(transformer->blocks,
+                             [](const BlockRun& run) { return run.block.experts() != nullptr; });
+}
+
 // Stated chunks that layers do not divide into: the first ones have one layer more.
 void CutUnevenly(RunRow& row, Job& job) {
   const Transformer* const model = job.model.transformer();
@@ -208,7 +215,7 @@ void ReadSharding(RunRow& row, Plan& plan) {
       break;
     }
   }
-  static const std::regex kGroup("shard group (\\d+)");
+  static const std::regex kGroup("shard group (\\d{1,9})");
   std::smatch match;
   if (std::regex_search(text, match, kGroup)) {
     plan.shard_ranks = std::min(std::stoi(match[1]), plan.dp * plan.cp);
@@ -287,10 +294,12 @@ void ReadFramework(RunRow& row, Job& job) {
 
 std::optional<Bandwidth> NodeNetworkOf(std::string_view text, int links) {
   // The fastest of several networks carries the training: "Storage: 2x …, Compute: 8x … 400Gb/s".
-  static const std::regex kSeveral("(\\d+)\\s*x\\s[^,;]*?(\\d+)\\s*G(?:b/s|b/Sec|bps)");
-  static const std::regex kOne("(\\d+)\\s*\\(?(G|T)(?:b/s|b/Sec|bps)");
+  static const std::regex kSeveral("(\\d{1,9})\\s*x\\s[^,;]*?(\\d{1,9})\\s*G(?:b/s|b/Sec|bps)");
+  static const std::regex kOne("(\\d{1,9})\\s*\\(?(G|T)(?:b/s|b/Sec|bps)");
   static const std::regex kOfLink("per GPU|\\b[EHNX]DR\\b");
-  const std::string whole(text);
+  // std::regex recurses once a character.
+  constexpr std::size_t kMostLetters = 1'000;
+  const std::string whole(text.substr(0, kMostLetters));
   double gigabits = 0;
   for (std::sregex_iterator match(whole.begin(), whole.end(), kSeveral), end; match != end;
        ++match) {
@@ -358,6 +367,7 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   ReadPrecision(row, job.training.precision);
   ORRERY_TRY_STATUS(ReadBatch(row, job));
   ORRERY_TRY(job.model, PublishedModel(row, job));
+  plan.expert_tp = HasExperts(job.model) ? plan.expert_tp : 1;
   ORRERY_TRY(MeasuredStep measured, MeasuredStepOf(row, job));
   run.measured_s = measured.seconds;
   run.derived_from = std::move(measured.derived_from);

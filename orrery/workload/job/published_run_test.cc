@@ -116,6 +116,9 @@ TEST(PublishedRunTest, NetworksAreWhatANodeCarries) {
   EXPECT_DOUBLE_EQ(NodeNetworkOf("800 Gb/s", 8)->bytes_per_second / 1e9, 100);
   EXPECT_EQ(NodeNetworkOf("InfiniBand"), std::nullopt);
   EXPECT_EQ(NodeNetworkOf(""), std::nullopt);
+  // Cells from outside may be long: no stack and no number may overflow.
+  EXPECT_EQ(NodeNetworkOf(std::string(1'000'000, '9') + " Gb/s"), std::nullopt);
+  EXPECT_EQ(NodeNetworkOf("8x " + std::string(1'000'000, 'y')), std::nullopt);
 }
 
 TEST(PublishedRunTest, ANetworkWithoutANumberIsThatOfTheCatalogue) {

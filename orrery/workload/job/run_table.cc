@@ -175,7 +175,7 @@ Result<Pass> ReadPrecision(const RunRow& row, Precision& precision) {
 
 // "64k", "8192", "128 and 256": the first for fp32 and TF32, the second for half precision.
 std::optional<std::int64_t> NumberFor(const std::string& text, Pass pass) {
-  static const std::regex kNumber("(\\d+)(k?)");
+  static const std::regex kNumber("(\\d{1,10})(k?)");
   std::vector<std::int64_t> numbers;
   for (std::sregex_iterator match(text.begin(), text.end(), kNumber), end; match != end; ++match) {
     constexpr std::size_t kMostDigits = 9;

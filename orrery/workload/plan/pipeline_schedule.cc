@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -294,6 +295,11 @@ bool HasTwoChunks(PipelineSchedule schedule) {
 }
 
 Status CheckChunks(const PipelineShape& shape) {
+  constexpr std::int64_t kMostParts = 1'000'000;
+  if (std::int64_t{shape.stages} * shape.chunks > kMostParts) {
+    return Refuse("plan.pp {} with plan.chunks {} makes more than {} parts: lower one of the two",
+                  shape.stages, shape.chunks, kMostParts);
+  }
   if (HasTwoChunks(shape.schedule)) {
     return shape.chunks == 2
                ? Status()

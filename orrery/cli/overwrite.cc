@@ -1,0 +1,72 @@
+#include "orrery/cli/overwrite.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/verb.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
+#include "orrery/ingest/manifest.h"
+#include "orrery/ingest/registry.h"
+
+namespace orrery::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsSameFile(const fs::path& one, const fs::path& other) {
+  std::error_code ignored;
+  return fs::equivalent(one, other, ignored);
+}
+
+// A page or table of an earlier run is none, and may be written again beside the recordings.
+bool IsRecording(const std::string& path) {
+  const Result<ingest::InputFile> file = ingest::InputFile::Open(path);
+  const auto matches = [&](const ingest::Format* format) { return format->matches(*file); };
+  return file &&
+         (ingest::IsManifest(*file) || std::ranges::any_of(ingest::KnownFormats(), matches));
+}
+
+// Returns the path by which `read` reaches the file `written`; empty: it does not.
+std::string PathTo(const std::string& written, const std::string& read) {
+  if (IsSameFile(written, read)) {
+    return read;
+  }
+  std::error_code error;
+  if (!fs::is_directory(read, error) || !IsRecording(written)) {
+    return {};
+  }
+  for (fs::recursive_directory_iterator entry(read, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (IsSameFile(entry->path(), written)) {
+      return entry->path().string();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckInputsAreKept(std::span<const std::string> read, std::span<const std::string> written) {
+  for (const std::string& output : written) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(output, ignored)) {
+      continue;
+    }
+    for (const std::string& input : read) {
+      const std::string value = input.substr(input.find('=') + 1);
+      for (const std::string& candidate : {input, value}) {
+        if (const std::string path = PathTo(output, candidate); !path.empty()) {
+          return InvalidInput("{}: this would overwrite the input {}; name another file to write",
+                              output, path);
+        }
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,49 @@
+#include "orrery/cli/verb.h"
+
+#include <functional>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace orrery::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What the program says on standard error, and its exit status, when its only verb does `run`.
+std::pair<int, std::string> RunOf(const std::function<Result<int>()>& run) {
+  std::string program = "orrery";
+  std::string verb = "work";
+  char* words[] = {program.data(), verb.data(), nullptr};
+  ::testing::internal::CaptureStderr();
+  const int status = RunCommandLine(2, words, "description", "version", [&](Verb& app) {
+    app.AddVerb("work", "does the work").OnRun(run);
+  });
+  return {status, ::testing::internal::GetCapturedStderr()};
+}
+
+TEST(RunCommandLine, AnExceptionThatNobodyCaughtIsReportedAsABug) {
+  const auto [status, sentence] =
+      RunOf([]() -> Result<int> { throw std::out_of_range("column 7"); });
+  EXPECT_EQ(status, 70);
+  EXPECT_THAT(sentence, HasSubstr("orrery: this is a bug in Orrery (column 7); please report it"));
+}
+
+TEST(RunCommandLine, SoIsWhatIsNoException) {
+  const auto [status, sentence] = RunOf([]() -> Result<int> { throw 7; });
+  EXPECT_EQ(status, 70);
+  EXPECT_THAT(sentence, HasSubstr("this is a bug"));
+}
+
+TEST(RunCommandLine, TooLittleMemoryIsNone) {
+  const auto [status, sentence] = RunOf([]() -> Result<int> { throw std::bad_alloc(); });
+  EXPECT_EQ(status, kExitUnusable);
+  EXPECT_EQ(sentence, "orrery: out of memory\n");
+}
+
+}  // namespace
+}  // namespace orrery::cli
