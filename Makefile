@@ -3,6 +3,8 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SECONDS ?= 60
+MINUTES ?= 10
+SEED ?= 1
 BYTES ?= 1000000000
 RANKS ?= 64
 
@@ -15,7 +17,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build program benches demo models collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build program benches demo models collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz attack asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -81,7 +83,7 @@ bench-simulate: benches  ## speed of job simulation: 8,192 and 131,072 GPUs, 1,0
 	python3 bench/simulate.py --build build --write docs/validation/simulate-speed.md
 
 fuzz: build-fuzz/build.ninja  ## run each fuzzer for SECONDS=60
-	cmake --build build-fuzz -j $(JOBS)
+	cmake --build build-fuzz -j $(JOBS) --target fuzzers
 	python3 tools/run_fuzzers.py --build build-fuzz --seconds $(SECONDS)
 
 fuzz-packages: packages
@@ -89,6 +91,9 @@ fuzz-packages: packages
 
 build-fuzz/build.ninja: CMakePresets.json | fuzz-packages
 	cmake --preset fuzz
+
+attack: program  ## attack the program from outside for MINUTES=10: damaged files, hostile jobs and options, full disks, signals (SEED=1)
+	python3 tools/attack.py --minutes $(MINUTES) --seed $(SEED)
 
 asan: build-asan/build.ninja  ## all tests under the address and undefined-behaviour sanitizers
 	cmake --build build-asan -j $(JOBS)
@@ -116,7 +121,7 @@ lint: build-lint/build.ninja lint-packages  ## format, clang-tidy, layers, self-
 format: lint-packages  ## rewrite all C++ sources in the project format
 	git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
 
-install: program  ## install program, manual page and documentation under PREFIX=/usr/local
+install: program  ## install program, manual pages, completions and documentation under PREFIX=/usr/local
 	cmake --install build --prefix $(PREFIX)
 
 clean:  ## remove all build directories

@@ -39,6 +39,7 @@ endif()
 
 # Benchmarks are built when somebody asks for them: `make bench*`.
 add_custom_target(benches)
+add_custom_target(fuzzers)
 
 function(orrery_module)
   cmake_parse_arguments(M "" "NAME" "SOURCES;TESTS;BENCHES;FUZZERS;DEPS;LIBS;TEST_LIBS" ${ARGN})
@@ -77,6 +78,7 @@ function(orrery_module)
       target_link_libraries(${fuzzer} PRIVATE orrery_${M_NAME} -fsanitize=fuzzer)
       set_target_properties(${fuzzer} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzzers)
+      add_dependencies(fuzzers ${fuzzer})
     endforeach()
   endif()
 endfunction()

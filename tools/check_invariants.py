@@ -41,7 +41,7 @@ HFU = invariant("simulate.hfu", "`simulate`: HFU ≥ MFU, `hardware_flops` ≥ `
 BUBBLE = invariant("simulate.bubble", "`simulate`: a share in the sentence on the bottleneck is that of the table")
 SLOWEST = invariant("simulate.slowest", "`simulate`: no stage is busier than the rank that is called the slowest")
 EXPOSED = invariant("simulate.exposed", "`simulate`: exposed communication by dimension is that of the breakdown")
-RATE = invariant("simulate.rate", "`simulate`: samples a second × step time = global batch")
+RATE = invariant("simulate.rate", "`simulate`: samples per second × step time = global batch")
 MEMORY = invariant("simulate.memory", "one usable memory for a GPU, from every command; out of memory means more than it")
 ADVICE = invariant("simulate.advice", "`simulate`: advice gains at least 1 %, fits into memory and is not on already")
 PAGE = invariant("simulate.page", "`simulate`: step, slowest rank, bottleneck and advice are the same in JSON and HTML")

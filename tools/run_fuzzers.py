@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs every fuzzer for a limited time and fails if one finds an error.
 
-    tools/run_fuzzers.py --build build-fuzz [--seconds 60] [--jobs 2] [--only NAME]
+    tools/run_fuzzers.py --build build-fuzz [--seconds 60] [--jobs 2] [--only NAME] [--write docs/validation/robustness.md]
 
 A fuzzer starts from small files: those of its own directory under tests/fuzz_seeds, and pieces of the
 traces under tests/data and, if it exists, ../shared. Its corpus is kept in
-BUILD/corpus/NAME; its findings go to BUILD/findings/NAME.
+BUILD/corpus/NAME; its findings go to BUILD/findings/NAME. BUILD/fuzz_stats.json adds up all runs; --write makes a table of it.
 """
 
 import argparse
@@ -19,6 +19,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import validation
 
 MAX_SEED_BYTES = 200_000
 MAX_SEEDS = 60
@@ -163,6 +165,38 @@ def print_table(outcomes):
               f"{outcome.result}")
 
 
+def add_to_stats(stats, outcome, seconds, corpus_files, finding_files):
+    """Adds a run to the sums of its fuzzer; corpus, coverage and findings are those of now."""
+    row = stats.setdefault(outcome.name, {"seconds": 0, "executions": 0, "coverage": 0})
+    row["seconds"] += seconds
+    row["executions"] += int(outcome.executions) if outcome.executions.isdigit() else 0
+    row["coverage"] = max(row["coverage"], int(outcome.coverage) if outcome.coverage.isdigit() else 0)
+    row["corpus_files"], row["findings"] = corpus_files, finding_files
+
+
+def num_files(folder):
+    return sum(1 for path in folder.glob("*") if path.is_file())
+
+
+def update_stats(build, outcomes, seconds):
+    """Adds the outcomes to BUILD/fuzz_stats.json; returns all rows."""
+    path = build / "fuzz_stats.json"
+    stats = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for outcome in outcomes:
+        add_to_stats(stats, outcome, seconds, num_files(build / "corpus" / outcome.name), num_files(build / "findings" / outcome.name))
+    path.write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return stats
+
+
+def stats_table(stats):
+    columns = ("seconds", "executions", "corpus_files", "coverage", "findings")
+    lines = [validation.line("fuzzer", "seconds", "executions", "corpus files", "coverage", "findings"),
+             validation.line("---", *["---:"] * len(columns))]
+    for name, row in sorted(stats.items()):
+        lines.append(validation.line(name.removesuffix("_fuzz"), *(f"{row[column]:,}" for column in columns)))
+    return lines
+
+
 def is_program(path):
     return path.is_file() and os.access(path, os.X_OK)
 
@@ -173,6 +207,7 @@ def main():
     parser.add_argument("--seconds", default=60, type=int)
     parser.add_argument("--jobs", default=2, type=int)
     parser.add_argument("--only", default="", help="run only fuzzers whose name contains this")
+    parser.add_argument("--write", type=pathlib.Path, help="write the table of all runs so far into this document")
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parent.parent
     build = options.build.resolve()
@@ -190,6 +225,9 @@ def main():
     for outcome in failed:
         print(f"==== {outcome.name}\n{outcome.log[-6000:]}")
     print_table(outcomes)
+    stats = update_stats(build, outcomes, options.seconds)
+    if options.write:
+        validation.fill(options.write, {"fuzzers": stats_table(stats)})
     return 1 if failed else 0
 
 

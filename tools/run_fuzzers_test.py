@@ -67,6 +67,17 @@ class RunFuzzersTest(unittest.TestCase):
     def test_death_without_a_word_is_a_finding(self):
         self.assertEqual(run_fuzzers.outcome_of("kineto_fuzz", -9, "").result, "exit status -9")
 
+    def test_shorter_runs_add_up_in_the_table(self):
+        build = self.root / "build-fuzz"
+        self.write("build-fuzz/corpus/orr_fuzz/a", b"x")
+        self.write("build-fuzz/findings/orr_fuzz/crash-1", b"x")
+        run_fuzzers.update_stats(build, [run_fuzzers.Outcome("orr_fuzz", "1000", "31", "ok")], 60)
+        stats = run_fuzzers.update_stats(build, [run_fuzzers.Outcome("orr_fuzz", "500", "29", "crash"),
+                                                 run_fuzzers.Outcome("card_fuzz", "-", "-", "exit status 1")], 30)
+        # 60 + 30 seconds, 1000 + 500 executions; the larger coverage, since the corpus only grows.
+        self.assertEqual(run_fuzzers.stats_table(stats)[2:],
+                         ["| card | 30 | 0 | 0 | 0 | 0 |", "| orr | 90 | 1,500 | 1 | 31 | 1 |"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -15,7 +15,8 @@ A case is a text file:
 
 '$' is a command for bash (with pipefail; a line that ends in '\\' goes on in the next '$' line),
 '>' a line of standard output, '!' of standard error, '=' the exit status if it is not 0, '#' a
-comment. A last line that does not end in a newline is followed by a line '\\'. Each case runs in a
+comment. Sizes of written files are not compared
+("wrote page.html (SIZE)"), nor are lines of progress ("fitting (10 s)"). A last line that does not end in a newline is followed by a line '\\'. Each case runs in a
 folder of its own, where `data` is tests/data, `traced` is data/traced, `memory` is data/memory, `shared` is ../shared, and a
 folder NAME.files
 beside NAME.case was copied in. "needs shared" skips the case where ../shared is absent.
@@ -28,6 +29,7 @@ import dataclasses
 import difflib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -36,6 +38,8 @@ import tempfile
 SKIPPED = 77
 TIME_LIMIT_S = 300
 NO_NEWLINE = "\\"
+PROGRESS = re.compile(r"^.* \([0-9]+ s\)\n", re.M)  # a line of work that took ten seconds here
+WRITTEN = re.compile(r"^(wrote .* )\([0-9.,]+ [kMG]?B\)$", re.M)  # pages change their size with every word
 
 
 class BadCase(Exception):
@@ -104,7 +108,7 @@ def output_lines(mark, text):
     if not text:
         return []
     lines = [f"{mark} {line}" if line else mark
-             for line in text.removesuffix("\n").split("\n")]
+             for line in WRITTEN.sub(r"\1(SIZE)", text).removesuffix("\n").split("\n")]
     return lines if text.endswith("\n") else lines + [NO_NEWLINE]
 
 
@@ -119,7 +123,7 @@ def run_command(command, folder, environment):
         return [f"= no end within {TIME_LIMIT_S} s"]
     status = [f"= {done.returncode}"] if done.returncode else []
     return (output_lines(">", done.stdout.decode(errors="backslashreplace"))
-            + output_lines("!", done.stderr.decode(errors="backslashreplace")) + status)
+            + output_lines("!", PROGRESS.sub("", done.stderr.decode(errors="backslashreplace"))) + status)
 
 
 def make_folder(folder, path, root, program):
@@ -140,6 +144,8 @@ def make_folder(folder, path, root, program):
     (bin_folder / "orrery").symlink_to(program.resolve())
     # Cases run in parallel: threads that wait must not spin on the core of another case.
     environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC", "HOME": str(work), "OMP_WAIT_POLICY": "PASSIVE",
+                   "SOURCE_DATE_EPOCH": "1767225600",  # pages say 2026-01-01
+                  
                    "PATH": f"{bin_folder}:{os.environ['PATH']}"}
     for name in ("COLUMNS", "XDG_DATA_HOME"):  # otherwise an installed model would be used
         environment.pop(name, None)

@@ -56,6 +56,10 @@ class RunGoldenTest(unittest.TestCase):
         self.assertEqual(self.outcome("# Shows.\n$ orrery say hello\n> hello\n"
                                       "$ orrery grumble no\n! no\n= 2\n"), "ok")
 
+    def test_sizes_of_written_files_and_lines_of_progress_are_not_compared(self):
+        self.assertEqual(self.outcome("$ orrery grumble 'wrote a.html (52.1 kB)'\n! wrote a.html (SIZE)\n= 2\n"
+                                      "$ orrery grumble '[2/3] fitting (20 s)'\n= 2\n"), "ok")
+
     def test_empty_line_of_output_is_a_bare_mark(self):
         self.assertEqual(self.outcome("$ orrery both\n> out\n>\n! err\n"), "ok")
 

@@ -75,7 +75,7 @@ def add_options(parser):
                         help="from one size to the next (2)")
     parser.add_argument("--gpus", type=_at_least(1), metavar="N", help="GPUs (all of the node)")
     parser.add_argument("--iterations", type=_at_least(1), default=20, metavar="N",
-                        help="timed calls a size (20)")
+                        help="timed calls per size (20)")
     parser.add_argument("--warmup", type=_at_least(0), default=5, metavar="N",
                         help="calls before them (5)")
     parser.add_argument("--dtype", choices=plans.ELEMENT_BYTES, default="float",

@@ -109,9 +109,9 @@ def plan_lines(plan, gpus, sizes):
     """What would be measured, for people."""
     kind = plan.kind
     lines = [f"{plan.collective} of {plan.dtype} on {gpus} GPUs, {plan.warmup} warm-up and "
-             f"{plan.iterations} timed calls a size, "
+             f"{plan.iterations} timed calls per size, "
              + ("out of place and in place" if kind.has_in_place else "out of place")]
-    lines += [f"{message.size_bytes:14d} bytes {message.count:14d} elements a rank"
+    lines += [f"{message.size_bytes:14d} bytes {message.count:14d} elements per rank"
               for message in sizes]
     return lines
 

@@ -53,7 +53,7 @@ class Recorder:
                 self._start_directly()
                 return
             except Exception as error:
-                print(f"profiler: direct start failed ({error}); the slower way is used",
+                print(f"profiler: direct start failed ({error}); the slower method is used",
                       flush=True)
                 self._direct = False
         self._profiler = torch.profiler.profile(

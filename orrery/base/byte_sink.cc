@@ -1,15 +1,13 @@
 #include "orrery/base/byte_sink.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -27,6 +25,7 @@
 #include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
+#include "orrery/base/unfinished_file.h"
 
 namespace orrery {
 namespace {
@@ -52,47 +51,15 @@ Status WriteDescriptor(int descriptor, std::string_view bytes, const std::string
   return {};
 }
 
-// Names of temporary files that are being written; null: a free place. Global because a signal
-// handler reaches nothing else.
-using UnfinishedFile = std::atomic<const char*>;
-std::array<UnfinishedFile, 64> unfinished_files;  // a file beyond them outlives a signal
-
-UnfinishedFile* Remember(const std::string& path) {
-  for (UnfinishedFile& place : unfinished_files) {
-    const char* expected = nullptr;
-    if (place.compare_exchange_strong(expected, path.c_str())) {
-      return &place;
-    }
-  }
-  return nullptr;
-}
-
-// The name may be freed afterwards.
-void Forget(UnfinishedFile* place) {
-  if (place != nullptr && place->exchange(nullptr) == nullptr) {
-    while (true) {  // another thread's handler uses the name and is about to end the program
-      pause();
-    }
-  }
-}
-
-void RemoveUnfinishedFiles(int signal) {
-  for (UnfinishedFile& place : unfinished_files) {
-    if (const char* const path = place.exchange(nullptr)) {
-      unlink(path);
-    }
-  }
-  std::raise(signal);  // SA_RESETHAND: ends the program, and its parent sees by which signal
-}
-
 class FileSink : public ByteSink {
  public:
   // An empty `temporary` means that `path` itself is open.
   FileSink(int descriptor, std::string path, std::string temporary)
-      : descriptor_(descriptor),
-        path_(std::move(path)),
-        temporary_(std::move(temporary)),
-        unfinished_(temporary_.empty() ? nullptr : Remember(temporary_)) {}
+      : descriptor_(descriptor), path_(std::move(path)) {
+    if (!temporary.empty()) {
+      temporary_.emplace(std::move(temporary));
+    }
+  }
 
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
@@ -101,10 +68,9 @@ class FileSink : public ByteSink {
     if (descriptor_ >= 0) {
       close(descriptor_);
     }
-    if (!temporary_.empty()) {
-      unlink(temporary_.c_str());
+    if (temporary_) {
+      unlink(temporary_->path().c_str());
     }
-    Forget(unfinished_);
   }
 
   Status Write(std::string_view bytes) override {
@@ -115,19 +81,17 @@ class FileSink : public ByteSink {
     if (close(std::exchange(descriptor_, -1)) != 0) {
       return FailWithErrno("write", path_);
     }
-    if (!temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    if (temporary_ && std::rename(temporary_->path().c_str(), path_.c_str()) != 0) {
       return FailWithErrno("replace", path_);
     }
-    Forget(std::exchange(unfinished_, nullptr));
-    temporary_.clear();
+    temporary_.reset();
     return {};
   }
 
  private:
   int descriptor_;
   std::string path_;
-  std::string temporary_;
-  UnfinishedFile* unfinished_;
+  std::optional<UnfinishedFile> temporary_;
 };
 
 // The file that opening `path` for writing would create or change, also at the end of a link to
@@ -281,18 +245,6 @@ bool IsUnfinishedFile(std::string_view name) {
          (part < name.size() &&
           (rest.empty() || (rest.size() > 1 && rest[0] == '-' &&
                             rest.find_first_not_of("0123456789", 1) == std::string_view::npos)));
-}
-
-void RemoveUnfinishedFilesOnSignals() {
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
-    struct sigaction action = {};
-    // Under nohup a signal is ignored, and stays so.
-    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
-      action.sa_handler = RemoveUnfinishedFiles;
-      action.sa_flags = static_cast<int>(SA_RESETHAND);
-      sigaction(signal, &action, nullptr);
-    }
-  }
 }
 
 std::unique_ptr<ByteSink> Pack(std::unique_ptr<ByteSink> packed, Compression compression) {

@@ -45,9 +45,6 @@ class MemorySink : public ByteSink {
 /// Says whether a file of this name is a temporary one that a killed program left behind.
 [[nodiscard]] bool IsUnfinishedFile(std::string_view name);
 
-/// Removes temporary files when SIGHUP, SIGINT or SIGTERM ends the program; call it once, early.
-void RemoveUnfinishedFilesOnSignals();
-
 /// Compresses into `packed`; Close closes that too. The same input gives the same bytes
 /// on one machine type.
 [[nodiscard]] std::unique_ptr<ByteSink> Pack(std::unique_ptr<ByteSink> packed,

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/unfinished_file.h"
 
 namespace orrery {
 namespace {
@@ -149,7 +150,7 @@ TEST_F(ByteSinkTest, TheLongestNameCanBeWritten) {
   EXPECT_EQ(Content(Path(name)), "x");
 }
 
-TEST_F(ByteSinkTest, ASignalEndsTheProgramWithoutATemporaryFile) {
+TEST_F(ByteSinkTest, ASignalEndsTheProgramWithoutATemporaryFileOrFolder) {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
     const pid_t child = fork();
     if (child == 0) {
@@ -158,6 +159,9 @@ TEST_F(ByteSinkTest, ASignalEndsTheProgramWithoutATemporaryFile) {
       RemoveUnfinishedFilesOnSignals();
       const auto closed = CreateFile(Path("closed"));
       const auto open = CreateFile(Path("open"));
+      fs::create_directories(Path("folder") + "/below");
+      std::ofstream(Path("folder") + "/below/file") << "x";
+      const UnfinishedFile folder(Path("folder"));
       if ((*closed)->Write("x") && (*closed)->Close() && (*open)->Write("x")) {
         std::raise(signal);
       }

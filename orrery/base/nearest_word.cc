@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/text.h"
@@ -26,16 +28,29 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::string_view NearestWord(std::string_view word, std::span<const std::string_view> known) {
   const std::string lower = LowerCase(word);
+  const auto distance_to = [&](std::string_view candidate) {
+    const std::string other = LowerCase(candidate);
+    const std::size_t distance = EditDistance(lower, other);
+    return std::pair(distance > 1 && !other.starts_with(lower), distance);
+  };
   std::string_view nearest;
-  std::size_t least = std::numeric_limits<std::size_t>::max();
+  std::pair least(true, std::numeric_limits<std::size_t>::max());
   for (const std::string_view candidate : known) {
-    const std::size_t distance = EditDistance(lower, LowerCase(candidate));
-    if (distance < least) {
+    if (const auto distance = distance_to(candidate); distance < least) {
       least = distance;
       nearest = candidate;
     }
   }
   return nearest;
+}
+
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> known) {
+  const std::string lower = LowerCase(word);
+  const std::string_view nearest = NearestWord(word, known);
+  const std::size_t few = std::clamp<std::size_t>(word.size() / 3, 1, 3);
+  const bool is_like = !nearest.empty() && (LowerCase(nearest).starts_with(lower) ||
+                                            EditDistance(lower, LowerCase(nearest)) <= few);
+  return is_like ? "; did you mean '" + std::string(nearest) + "'?" : "";
 }
 
 }  // namespace orrery

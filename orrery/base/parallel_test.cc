@@ -2,9 +2,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
+#include <fstream>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace orrery {
 namespace {
@@ -39,6 +43,35 @@ TEST_P(ParallelForTest, WorkMayBeSplitFurther) {
               [&](std::size_t) { ParallelFor(8, GetParam(), [&](std::size_t) { ++calls; }); });
 
   EXPECT_EQ(calls, 64);
+}
+
+// Leaves less memory than the stack of a thread takes: the system refuses every thread.
+void RefuseThreads() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t limit = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (6 << 20);
+  const rlimit memory = {.rlim_cur = limit, .rlim_max = limit};
+  setrlimit(RLIMIT_AS, &memory);
+}
+
+TEST(NumThreadsTest, WhereThreadsAreRefusedOneDoesAll) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers end a program that cannot have a thread";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has had no thread yet
+  const auto work = [] {
+    RefuseThreads();
+    std::vector<int> done(100);
+    ParallelFor(done.size(), 8, [&](std::size_t index) { done[index] = 1; });
+    std::_Exit(NumThreads(0) == 1 && done == std::vector<int>(100, 1) ? 0 : 1);
+  };
+  EXPECT_EXIT(work(), ::testing::ExitedWithCode(0), "^$");
+}
+
+TEST(NumThreadsTest, NoMoreThanThereAreCores) {
+  EXPECT_EQ(NumThreads(1), 1);
+  EXPECT_GE(NumThreads(0), 1);
+  EXPECT_EQ(NumThreads(1'000'000), NumThreads(0));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(ProgressLineTest, OnATerminalTheLineOverwritesItselfAndVanishes) {
               ElementsAre("\r[1/2] rank0.json\x1b[K", "\r[2/2] rank1.json\x1b[K", "\r\x1b[K"));
 }
 
-TEST(ProgressLineTest, ElsewhereNothingIsPrinted) {
+TEST(ProgressLineTest, ElsewhereShortWorkPrintsNothing) {
   FakeTerminal terminal;
   {
     ProgressLine progress(terminal.Options(/*is_terminal=*/false));
@@ -52,6 +52,36 @@ TEST(ProgressLineTest, ElsewhereNothingIsPrinted) {
   }
 
   EXPECT_THAT(terminal.written, IsEmpty());
+}
+
+// Updates at 9, 11 and 20 s: the second is the first after ten seconds, the third too early again.
+TEST(ProgressLineTest, ElsewhereThereIsALineEveryTenSeconds) {
+  FakeTerminal terminal;
+  ProgressLine progress(terminal.Options(/*is_terminal=*/false));
+  terminal.Wait(9'000);
+  progress.Update(1, 3, "a");
+  terminal.Wait(2'000);
+  progress.Update(2, 3, "b");
+  terminal.Wait(9'000);
+  progress.Update(3, 3, "c");
+
+  EXPECT_THAT(terminal.written, ElementsAre("[2/3] b (11 s)\n"));
+}
+
+TEST(ProgressLineTest, WorkThatSaysNothingIsShownAgainWithItsTime) {
+  FakeTerminal terminal;
+  ProgressLine progress(terminal.Options(), "reading big.json");
+  progress.Tick();  // nothing yet: most work is done by then
+  terminal.Wait(1'000);
+  progress.Tick();
+  terminal.Wait(19'000);
+  progress.Tick();
+  progress.Clear();
+  terminal.Wait(1'000);
+  progress.Tick();  // other output follows
+
+  EXPECT_THAT(terminal.written, ElementsAre("\rreading big.json\x1b[K",
+                                            "\rreading big.json (20 s)\x1b[K", "\r\x1b[K"));
 }
 
 TEST(ProgressLineTest, WithoutAnUpdateThereIsNothingToTakeAway) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -15,10 +16,12 @@
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
+#include "orrery/base/nearest_word.h"
 #include "orrery/base/progress.h"
 #include "orrery/cli/verb.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/ingest/run.h"
 #include "orrery/kernel/model_set.h"
@@ -70,7 +73,7 @@ void AddRunOptions(Verb& verb, RunArguments& arguments) {
 
 Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments) {
   ORRERY_TRY_STATUS(trace::CheckStepMarker(arguments.step_marker));
-  ProgressLine line(TerminalProgress());
+  ProgressLine line(TerminalProgress(), "reading " + arguments.paths.front());
   ingest::RunOptions options;
   options.read.threads = arguments.threads;
   options.read.unpack.max_ratio = arguments.max_unpack_ratio;
@@ -187,12 +190,19 @@ Result<const hardware::Gpu*> GpuNamed(const std::string& name) {
   if (const hardware::Gpu* gpu = hardware::FindGpu(name)) {
     return gpu;
   }
-  std::vector<std::string_view> known;
-  for (const hardware::Gpu& gpu : hardware::GpuCatalogue()) {
-    known.push_back(gpu.name);
+  return NotFound("--gpu {}: no such GPU in the catalogue{} (orrery list gpus)", name,
+                  DidYouMean(name, NamesOf(hardware::GpuCatalogue())));
+}
+
+Result<const hardware::Cluster*> ClusterNamed(const std::string& name) {
+  if (const hardware::Cluster* cluster = hardware::FindCluster(name)) {
+    return cluster;
   }
-  return NotFound("--gpu {}: no such GPU in the catalogue; there are {}", name,
-                  fmt::join(known, ", "));
+  // A GPU stands for the first cluster that has it.
+  std::vector<std::string_view> known = NamesOf(hardware::ClusterCatalogue());
+  std::ranges::copy(NamesOf(hardware::GpuCatalogue()), std::back_inserter(known));
+  return NotFound("--cluster {}: no such cluster in the catalogue{} (orrery list clusters)", name,
+                  DidYouMean(name, known));
 }
 
 void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap) {

@@ -25,6 +25,7 @@ struct Measurements;
 }  // namespace orrery::collective
 
 namespace orrery::hardware {
+struct Cluster;
 struct Gpu;
 }  // namespace orrery::hardware
 
@@ -121,8 +122,11 @@ template <typename Measurements>
 /// Reads model files; without any, the models that are part of the program.
 [[nodiscard]] Result<kernel::ModelSet> LoadKernelModels(const std::vector<std::string>& paths);
 
-/// Finds the GPU that --gpu names.
+/// Finds the GPU that --gpu names; an error suggests one.
 [[nodiscard]] Result<const hardware::Gpu*> GpuNamed(const std::string& name);
+
+/// Finds the cluster that --cluster names; an error suggests one.
+[[nodiscard]] Result<const hardware::Cluster*> ClusterNamed(const std::string& name);
 
 /// Adds --overlap none|analytic|model to a verb that simulates.
 void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap);

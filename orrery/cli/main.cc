@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/mapped_file.h"
+#include "orrery/base/unfinished_file.h"
 #include "orrery/cli/verb.h"
 
 namespace orrery::cli {
@@ -61,6 +61,10 @@ void AddVerbs(Verb& program) {
   AddSimulateCommand(program);
   AddCaptureCommands(program);
   AddValidateCommand(program);
+  AddInitCommand(program);
+  AddListCommand(program);
+  AddCompletionCommand(program);
+  AddHelpCommand(program);
 }
 
 }  // namespace

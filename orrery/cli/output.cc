@@ -2,18 +2,25 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/core.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/decimal.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/units.h"
 #include "orrery/base/visible_text.h"
+#include "orrery/draw/format.h"
 
 namespace orrery::cli {
 namespace {
@@ -48,9 +55,57 @@ std::string WithShortLines(std::string_view lines) {
   return out;
 }
 
-std::size_t TerminalWidth() {
+std::size_t TerminalWidth(int terminal) {
   winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  return ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool IsSet(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+// https://no-color.org
+bool HasColor(ColorChoice choice) {
+  const char* const terminal = std::getenv("TERM");
+  const bool is_capable = isatty(STDOUT_FILENO) != 0 && !IsSet("NO_COLOR") && terminal != nullptr &&
+                          std::string_view(terminal) != "dumb";
+  return choice == ColorChoice::kAlways || (choice == ColorChoice::kAuto && is_capable);
+}
+
+// Of standard output. Wider lines than 120 columns are hard to read.
+report::TextOptions TextOptionsFor(ColorChoice choice) {
+  report::TextOptions options{.has_color = HasColor(choice)};
+  if (isatty(STDOUT_FILENO) != 0) {
+    options.width = std::clamp<std::size_t>(TerminalWidth(STDOUT_FILENO), 80, 120);
+  }
+  return options;
+}
+
+bool IsStandardOutput(const std::string& path) {
+  struct stat file{};
+  struct stat output{};
+  return stat(path.c_str(), &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+         file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+}
+
+std::filesystem::file_time_type TimeOf(const std::string& path) {
+  std::error_code error;
+  const auto time = std::filesystem::last_write_time(path, error);
+  return error ? std::filesystem::file_time_type::min() : time;
+}
+
+// "(52.1 kB)", or "(6 files)" for a folder.
+std::string SizeText(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return draw::FormatBytes({static_cast<std::int64_t>(fs::file_size(path, error))});
+  }
+  const auto files = std::ranges::count_if(
+      fs::recursive_directory_iterator(path, error),
+      [](const fs::directory_entry& entry) { return entry.is_regular_file(); });
+  return fmt::format("{} file{}", files, files == 1 ? "" : "s");
 }
 
 TimePoint Now() {
@@ -58,11 +113,32 @@ TimePoint Now() {
   return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
 }
 
+// Today in UTC, or the day that SOURCE_DATE_EPOCH names, for pages that are the same every day.
+std::string DateText() {
+  std::chrono::sys_seconds now =
+      std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (const char* const fixed = std::getenv("SOURCE_DATE_EPOCH"); fixed != nullptr) {
+    constexpr std::int64_t kLatest = 253402300799;  // the end of the year 9999
+    if (const auto seconds = ParseInteger(fixed); seconds && *seconds >= 0 && *seconds <= kLatest) {
+      now = std::chrono::sys_seconds(std::chrono::seconds(*seconds));
+    }
+  }
+  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(now));
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()),
+                     static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
+}
+
 }  // namespace
 
 void AddOutputOptions(Verb& verb, OutputOptions& options) {
+  options.made_by = {.version = verb.invocation().version, .command = verb.invocation().command};
   verb.AddFlag("--json", options.as_json, "print one JSON document");
   verb.AddOption("--html FILE", options.html_file, "write a page for a browser to this file");
+  verb.AddChoice<ColorChoice>("--color", options.color,
+                              {{"auto", ColorChoice::kAuto},
+                               {"always", ColorChoice::kAlways},
+                               {"never", ColorChoice::kNever}},
+                              "colour text (default: auto, on a terminal without NO_COLOR)");
 }
 
 void AddCsvOptions(Verb& verb, OutputOptions& options) {
@@ -80,8 +156,12 @@ Status WriteOutputFiles(const Document& document, const OutputOptions& options) 
     ORRERY_TRY(const std::string svg, report::RenderSvg(document));
     ORRERY_TRY_STATUS(WriteFile(options.svg_file, svg));
   }
-  return options.html_file.empty() ? Status()
-                                   : WriteFile(options.html_file, report::RenderHtml(document));
+  if (options.html_file.empty()) {
+    return {};
+  }
+  report::MadeBy made_by = options.made_by;
+  made_by.date = DateText();
+  return WriteFile(options.html_file, report::RenderHtml(document, made_by));
 }
 
 Result<int> Deliver(const Document& document, const OutputOptions& options, bool is_partial) {
@@ -89,7 +169,8 @@ Result<int> Deliver(const Document& document, const OutputOptions& options, bool
   if (options.as_csv) {
     ORRERY_TRY(text, report::RenderCsv(document, options.csv_table));
   } else {
-    text = options.as_json ? report::RenderJson(document) : report::RenderText(document);
+    text = options.as_json ? report::RenderJson(document)
+                           : report::RenderText(document, TextOptionsFor(options.color));
   }
   ORRERY_TRY_STATUS(WriteOutputFiles(document, options));
   Print(text);
@@ -116,6 +197,26 @@ int PrintError(const Error& error) {
   return kExitUnusable;
 }
 
+WrittenFiles::WrittenFiles(std::vector<std::string> paths) {
+  for (std::string& path : paths) {
+    const FileTime time = TimeOf(path);
+    time_of_path_.emplace_back(std::move(path), time);
+  }
+}
+
+void WrittenFiles::Say() const {
+  for (const auto& [path, time_before] : time_of_path_) {
+    std::error_code error;
+    const auto type = std::filesystem::status(path, error).type();
+    const bool is_file = type == std::filesystem::file_type::regular ||
+                         type == std::filesystem::file_type::directory;
+    if (is_file && TimeOf(path) != time_before && !IsStandardOutput(path)) {
+      const std::string line = fmt::format("wrote {} ({})\n", VisibleText(path), SizeText(path));
+      std::fwrite(line.data(), 1, line.size(), stderr);
+    }
+  }
+}
+
 ProgressLine::Options TerminalProgress() {
   return {.write =
               [](std::string_view text) {
@@ -123,8 +224,9 @@ ProgressLine::Options TerminalProgress() {
                 std::fflush(stderr);
               },
           .is_terminal = isatty(STDERR_FILENO) != 0,
-          .width = TerminalWidth(),
-          .now = Now};
+          .width = TerminalWidth(STDERR_FILENO),
+          .now = Now,
+          .ticks = true};
 }
 
 }  // namespace orrery::cli

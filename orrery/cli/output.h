@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
@@ -24,8 +27,12 @@ using report::Formatted;
 using report::NumberFormat;
 using report::Unit;
 
+/// When text on standard output has colours: kAuto, on a terminal unless NO_COLOR is set.
+enum class ColorChoice : std::uint8_t { kAuto, kAlways, kNever };
+
 /// The forms in which a verb delivers its document.
 struct OutputOptions {
+  ColorChoice color = ColorChoice::kAuto;
   bool as_json = false;
   bool as_csv = false;
   std::string csv_table = {};  // empty: the first
@@ -33,9 +40,10 @@ struct OutputOptions {
   std::string csv_file = {};
   std::string html_file = {};
   std::string svg_file = {};
+  report::MadeBy made_by = {};  // but for the date
 };
 
-/// Adds --json and --html to a verb; all verbs have them.
+/// Adds --json, --html and --color to a verb; all verbs have them.
 void AddOutputOptions(Verb& verb, OutputOptions& options);
 
 /// Adds --csv and --table, for a verb whose tables are worth printing as CSV.
@@ -66,7 +74,21 @@ int PrintError(const Error& error);
 /// Prints a sentence that is not part of the output, to standard error.
 void PrintNotice(std::string_view sentence);
 
-/// A progress line on standard error; silent when that is no terminal.
+/// The files that a command is to write. It notes how they are before, to tell which were written.
+class WrittenFiles {
+ public:
+  explicit WrittenFiles(std::vector<std::string> paths);
+
+  /// Says on standard error which have been written since: "wrote page.html (52.1 kB)".
+  void Say() const;
+
+ private:
+  using FileTime = std::filesystem::file_time_type;
+
+  std::vector<std::pair<std::string, FileTime>> time_of_path_;
+};
+
+/// A progress line on standard error.
 [[nodiscard]] ProgressLine::Options TerminalProgress();
 
 }  // namespace orrery::cli

@@ -1,9 +1,12 @@
 #include "orrery/cli/overwrite.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <system_error>
+
+#include <yaml-cpp/yaml.h>
 
 #include "orrery/base/error.h"
 #include "orrery/cli/verb.h"
@@ -30,17 +33,47 @@ bool IsRecording(const std::string& path) {
          (ingest::IsManifest(*file) || std::ranges::any_of(ingest::KnownFormats(), matches));
 }
 
+// A job names files of its own, relative to its folder: the configuration of its model, say.
+std::string PathInJob(const std::string& written, const YAML::Node& node, const fs::path& folder) {
+  if (node.IsScalar()) {
+    const fs::path path = folder / node.Scalar();
+    return IsSameFile(written, path) ? path.string() : "";
+  }
+  std::string path;
+  for (auto part = node.begin(); part != node.end() && path.empty(); ++part) {
+    path = PathInJob(written, node.IsMap() ? part->second : YAML::Node(*part), folder);
+  }
+  return path;
+}
+
+std::string PathInJob(const std::string& written, const std::string& read) {
+  constexpr std::uintmax_t kLargestJob = 1 << 18;  // traces are larger, and slow to parse as YAML
+  std::error_code error;
+  if (const std::uintmax_t size = fs::file_size(read, error); error || size > kLargestJob) {
+    return {};
+  }
+  try {
+    return PathInJob(written, YAML::LoadFile(read), fs::path(read).parent_path());
+  } catch (const YAML::Exception&) {  // no job
+    return {};
+  }
+}
+
 // Returns the path by which `read` reaches the file `written`; empty: it does not.
 std::string PathTo(const std::string& written, const std::string& read) {
   if (IsSameFile(written, read)) {
     return read;
   }
   std::error_code error;
-  if (!fs::is_directory(read, error) || !IsRecording(written)) {
+  if (!fs::is_directory(read, error)) {
+    return PathInJob(written, read);
+  }
+  if (!IsRecording(written)) {
     return {};
   }
-  for (fs::recursive_directory_iterator entry(read, error), end; !error && entry != end;
-       entry.increment(error)) {
+  constexpr auto kAllReadable = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator entry(read, kAllReadable, error), end;
+       !error && entry != end; entry.increment(error)) {
     if (IsSameFile(entry->path(), written)) {
       return entry->path().string();
     }

@@ -2,17 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <exception>
 #include <functional>
-#include <memory>
-#include <new>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,40 +13,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "orrery/cli/output.h"
 #include "orrery/cli/overwrite.h"
 
 namespace orrery::cli {
 namespace {
-
-// CLI11 reports an unknown verb as a missing one.
-bool IsUnknownVerb(const CLI::App& app, int argc, char** argv) {
-  const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
-  return argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty();
-}
-
-// Help that is the same with every version of CLI11 from 2.1 on: since 2.4 defaults are in
-// brackets, and the last line is not followed by an empty one.
-class HelpFormatter : public CLI::Formatter {
- public:
-  [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
-    std::string text = CLI::Formatter::make_option_opts(option);
-    const std::string bracketed = " [" + option->get_default_str() + "] ";
-    if (const std::size_t at = text.find(bracketed); at != std::string::npos) {
-      text.replace(at, bracketed.size(), "=" + option->get_default_str());
-    }
-    return text;
-  }
-
-  [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,
-                                      CLI::AppFormatMode mode) const override {
-    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
-    text.erase(text.find_last_not_of('\n') + 1);
-    return text + "\n";
-  }
-};
 
 // The messages of CLI11's own checks differ from version to version, too.
 template <typename T>
@@ -75,8 +40,9 @@ CLI::Validator Between(T low, T high) {
 }
 
 // The names under which verbs take a file to write; --csv is a flag of some.
-constexpr std::array<const char*, 8> kWrittenFiles = {
-    "OUT", "--output", "--html", "--csv", "--svg", "--predictions", "--trace", "--nvlink-report"};
+constexpr std::array<const char*, 9> kWrittenFiles = {
+    "OUT",   "--output",      "--out",   "--html",         "--csv",
+    "--svg", "--predictions", "--trace", "--nvlink-report"};
 
 Result<int> RunVerb(const CLI::App& app, const std::function<Result<int>()>& run) {
   std::vector<std::string> read;
@@ -87,52 +53,10 @@ Result<int> RunVerb(const CLI::App& app, const std::function<Result<int>()>& run
     words.insert(words.end(), option->results().begin(), option->results().end());
   }
   ORRERY_TRY_STATUS(CheckInputsAreKept(read, written));
-  return run();
-}
-
-int PrintMistake(std::string_view sentence) {
-  PrintNotice(sentence);
-  return kExitUnusable;
-}
-
-int PrintBug(std::string_view what) {
-  constexpr int kExitBug = 70;  // EX_SOFTWARE of sysexits.h
-  PrintNotice(fmt::format(
-      "this is a bug in Orrery ({}); please report it with this line, the command, the output of "
-      "orrery --version and, if you can, the files",
-      what));
-  return kExitBug;
-}
-
-int Parse(CLI::App& app, int argc, char** argv, const int& status) {
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    return app.exit(success);
-  } catch (const CLI::ParseError& error) {
-    return PrintMistake(fmt::format("{} (orrery --help lists what there is)", error.what()));
-  } catch (const std::bad_alloc&) {
-    return PrintMistake("out of memory");
-  } catch (const std::exception& error) {
-    return PrintBug(error.what());
-  } catch (...) {
-    return PrintBug("an exception of an unknown type");
-  }
+  const WrittenFiles files(std::move(written));
+  ORRERY_TRY(const int status, run());
+  files.Say();
   return status;
-}
-
-// A full disk shows when the buffer is written, some network file systems only when a file is
-// closed; a copy is closed, because C++ writes the streams once more at exit.
-int CloseStandardOutput(int status) {
-  const bool was_lost = std::ferror(stdout) != 0;
-  errno = 0;
-  if (std::fflush(stdout) == 0 && close(dup(STDOUT_FILENO)) == 0 && !was_lost) {
-    return status;
-  }
-  // The reason of an earlier failure is not known any more.
-  return PrintMistake(errno == 0
-                          ? "standard output: cannot write all of it; is the disk full?"
-                          : fmt::format("standard output: cannot write: {}", std::strerror(errno)));
 }
 
 }  // namespace
@@ -174,7 +98,10 @@ Option& Option::NonNegative() {
 }
 
 Option& Option::OneOf(const std::vector<std::string>& words) {
-  option_->check(CLI::IsMember(words));
+  const std::string choices = fmt::format("{}", fmt::join(words, "|"));
+  option_->type_name(choices)->check([words, choices](const std::string& word) {
+    return std::ranges::find(words, word) != words.end() ? "" : word + " is none of " + choices;
+  });
   return *this;
 }
 
@@ -204,7 +131,7 @@ Option& Option::Excludes(const Option& other) {
 }
 
 Verb Verb::AddVerb(const std::string& name, const std::string& description) {
-  return {app_->add_subcommand(name, description), status_};
+  return {app_->add_subcommand(name, description), invocation_};
 }
 
 void Verb::RequireVerb() {
@@ -278,7 +205,7 @@ void Verb::AddGroup(const std::string& title, const std::function<void(Verb&)>& 
 }
 
 void Verb::OnRun(std::function<Result<int>()> run) {
-  app_->callback([app = app_, run = std::move(run), status = status_] {
+  app_->callback([app = app_, run = std::move(run), status = &invocation_->status] {
     if (!app->get_subcommands().empty()) {
       return;
     }
@@ -289,8 +216,9 @@ void Verb::OnRun(std::function<Result<int>()> run) {
 
 void Verb::OnRunWithWords(std::function<int(const std::vector<std::string>&)> run) {
   app_->prefix_command();
-  app_->final_callback(
-      [app = app_, run = std::move(run), status = status_] { *status = run(app->remaining()); });
+  app_->final_callback([app = app_, run = std::move(run), status = &invocation_->status] {
+    *status = run(app->remaining());
+  });
 }
 
 void Verb::KeepWordsBehindDashes(const std::string& positional, const std::string& description) {
@@ -298,23 +226,6 @@ void Verb::KeepWordsBehindDashes(const std::string& positional, const std::strin
   app_->add_option_function<std::string>(
           positional, [](const std::string&) {}, description)
       ->check([](const std::string&) { return std::string("is for orrery-capture"); });
-}
-
-int RunCommandLine(int argc, char** argv, const std::string& description,
-                   const std::string& version, const std::function<void(Verb&)>& add_verbs) {
-  CLI::App app(description);
-  app.set_version_flag("--version", version);
-  app.require_subcommand(1);
-  const auto formatter = std::make_shared<HelpFormatter>();
-  formatter->column_width(30);
-  app.formatter(formatter);
-  int status = kExitOk;
-  Verb program(&app, &status);
-  add_verbs(program);
-  if (IsUnknownVerb(app, argc, argv)) {
-    return PrintMistake(fmt::format("no such verb: {} (orrery --help lists them)", argv[1]));
-  }
-  return CloseStandardOutput(Parse(app, argc, argv, status));
 }
 
 }  // namespace orrery::cli

@@ -25,6 +25,14 @@ enum ExitStatus : int {
   kExitWorse = 1,     // a comparison found a regression
   kExitUnusable = 2,  // wrong input; one sentence on standard error says which
   kExitPartial = 3,   // something was kept and something lost; the output says what
+  kExitBug = 70,      // EX_SOFTWARE of sysexits.h
+};
+
+/// How the program was started, and what it ends with.
+struct Invocation {
+  std::string version = {};  // "orrery 0.5.0"
+  std::string command = {};  // as a shell takes it
+  int status = kExitOk;
 };
 
 // Errors whose sentence is a format of fmt.
@@ -82,12 +90,16 @@ class Option {
   CLI::Option* option_;
 };
 
+struct VerbDescription;
+
 /// A verb of the command line, or the program itself, which has verbs. A handle: copies are the
 /// same verb. CLI11 does the work in verb.cc and nowhere else, because its header takes eight
 /// seconds to compile.
 class Verb {
  public:
-  Verb(CLI::App* app, int* status) : app_(app), status_(status) {}
+  Verb(CLI::App* app, Invocation* invocation) : app_(app), invocation_(invocation) {}
+
+  [[nodiscard]] const Invocation& invocation() const { return *invocation_; }
 
   /// Adds a verb below this one.
   Verb AddVerb(const std::string& name, const std::string& description);
@@ -129,6 +141,12 @@ class Verb {
   /// Hands all words behind the verb over to `run`, unread.
   void OnRunWithWords(std::function<int(const std::vector<std::string>&)> run);
 
+  /// Returns what --help prints for a verb below this one: `{"fit", "kernels"}`.
+  [[nodiscard]] Result<std::string> HelpText(const std::vector<std::string>& names) const;
+
+  /// Returns what --help knows of this verb and of all below it (cli/description.h).
+  [[nodiscard]] VerbDescription Describe() const;
+
   /// Adds a positional that takes no word, so that words behind "--" are handed over too. CLI11
   /// ends a verb at "--", and forgets it, unless the verb still expects a word.
   void KeepWordsBehindDashes(const std::string& positional, const std::string& description);
@@ -138,7 +156,7 @@ class Verb {
                   std::function<void(std::size_t)> choose, const std::string& description);
 
   CLI::App* app_;
-  int* status_;
+  Invocation* invocation_;
 };
 
 /// Parses the command line and runs the verb that it names; returns the exit status.
@@ -148,6 +166,8 @@ int RunCommandLine(int argc, char** argv, const std::string& description,
 // One function for each verb and verb below it: adds it to the program. They are listed in main.cc.
 
 void AddInfoCommand(Verb& program);
+void AddListCommand(Verb& program);
+void AddInitCommand(Verb& program);
 void AddAnalyzeCommand(Verb& program);
 /// capture, measure, doctor and trace.
 void AddCaptureCommands(Verb& program);
@@ -156,6 +176,8 @@ void AddDiffCommand(Verb& program);
 void AddMemoryCommand(Verb& program);
 void AddSimulateCommand(Verb& program);
 void AddValidateCommand(Verb& program);
+void AddHelpCommand(Verb& program);
+void AddCompletionCommand(Verb& program);
 
 void AddEvaluateKernelsCommand(Verb& evaluate);
 void AddEvaluateCollectivesCommand(Verb& evaluate);

@@ -45,5 +45,17 @@ TEST(RunCommandLine, TooLittleMemoryIsNone) {
   EXPECT_EQ(sentence, "orrery: out of memory\n");
 }
 
+TEST(RunCommandLine, TheCommandIsWhatAShellTakes) {
+  std::string words[] = {"/usr/bin/orrery", "work", "a b", "it's", "run.json", ""};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
+                  words[4].data(), words[5].data(), nullptr};
+  std::string command;
+  RunCommandLine(6, argv, "description", "version", [&](Verb& app) {
+    command = app.invocation().command;
+    app.AddVerb("work", "");
+  });
+  EXPECT_EQ(command, "orrery work 'a b' 'it'\\''s' run.json ''");
+}
+
 }  // namespace
 }  // namespace orrery::cli

@@ -13,9 +13,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/check.h"
 #include "orrery/base/json_text.h"
-#include "orrery/base/visible_text.h"
+#include "orrery/draw/text_table.h"
 
 namespace orrery::draw {
 namespace {
@@ -56,31 +55,10 @@ std::string FormatScaled(double value, const UnitScale& scale) {
 }
 
 constexpr std::string_view kEllipsis = "…";
-constexpr std::string_view kGap = "  ";
 
 std::size_t WidthOfCodePoint(char32_t value) {
   const bool combines = value >= 0x300 && value <= 0x36f;
   return combines ? 0 : 1;
-}
-
-// A line break inside a cell would tear the table.
-std::string OnOneLine(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  return text;
-}
-
-void AppendPadded(std::string_view text, std::size_t width, TextTable::Align align,
-                  std::string& line) {
-  const std::string padding(width - std::min(width, DisplayWidth(text)), ' ');
-  line += align == TextTable::Align::kRight ? padding : "";
-  line += text;
-  line += align == TextTable::Align::kLeft ? padding : "";
-}
-
-void EndLine(std::string& lines) {
-  lines.resize(lines.find_last_not_of(' ') + 1);
-  lines += '\n';
 }
 
 constexpr std::size_t kMaxCellWidth = 60;
@@ -221,57 +199,10 @@ std::string Indented(std::string_view lines, std::size_t indent) {
   std::string result;
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
-    result.append(indent, ' ').append(lines.substr(0, end));
+    result.append(lines.front() == '\n' ? 0 : indent, ' ').append(lines.substr(0, end));
     lines.remove_prefix(end);
   }
   return result;
-}
-
-TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
-
-void TextTable::AddRow(std::vector<std::string> cells) {
-  ORRERY_CHECK(cells.size() <= columns_.size(), "a row has no more cells than there are columns");
-  cells.resize(columns_.size());
-  for (std::size_t column = 0; column < columns_.size(); ++column) {
-    cells[column] = VisibleText(OnOneLine(std::move(cells[column])));
-    if (columns_[column].max_width > 0) {
-      cells[column] = Truncated(cells[column], columns_[column].max_width);
-    }
-  }
-  rows_.push_back(std::move(cells));
-}
-
-std::size_t TextTable::WidthOf(std::size_t column) const {
-  std::size_t width = DisplayWidth(columns_[column].header);
-  for (const auto& row : rows_) {
-    width = std::max(width, DisplayWidth(row[column]));
-  }
-  return width;
-}
-
-std::string TextTable::Render() const {
-  std::vector<std::size_t> widths;
-  std::vector<std::string> headers;
-  std::vector<std::string> rules;
-  for (std::size_t column = 0; column < columns_.size(); ++column) {
-    widths.push_back(WidthOf(column));
-    headers.push_back(columns_[column].header);
-    rules.emplace_back(widths.back(), '-');
-  }
-  std::string lines;
-  const auto append_line = [&](const std::vector<std::string>& cells) {
-    for (std::size_t column = 0; column < columns_.size(); ++column) {
-      lines += column == 0 ? "" : kGap;
-      AppendPadded(cells[column], widths[column], columns_[column].align, lines);
-    }
-    EndLine(lines);
-  };
-  append_line(headers);
-  append_line(rules);
-  for (const auto& row : rows_) {
-    append_line(row);
-  }
-  return lines;
 }
 
 JsonItems::JsonItems(char open, int depth, std::string& out)

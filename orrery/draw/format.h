@@ -37,32 +37,6 @@ namespace orrery::draw {
 /// Returns the lines with `indent` blanks in front of each.
 [[nodiscard]] std::string Indented(std::string_view lines, std::size_t indent);
 
-/// A table for people: columns padded with spaces, a rule under the header, no blanks at line ends.
-class TextTable {
- public:
-  enum class Align { kLeft, kRight };
-
-  struct Column {
-    std::string header;
-    Align align = Align::kLeft;
-    std::size_t max_width = 0;  // longer cells end in "…"; 0: no limit
-  };
-
-  explicit TextTable(std::vector<Column> columns);
-
-  /// Cells in the order of the columns; missing ones at the end stay empty.
-  void AddRow(std::vector<std::string> cells);
-
-  /// Returns the lines, each with its line end.
-  [[nodiscard]] std::string Render() const;
-
- private:
-  [[nodiscard]] std::size_t WidthOf(std::size_t column) const;
-
-  std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
 /// An object or a list of a JSON document, written item by item; it ends with the scope. `depth` is
 /// that of its brackets: items stand two blanks deeper, each on its line; below zero all is on one.
 class JsonItems {

@@ -1,3 +1,5 @@
+#include "orrery/draw/text_table.h"
+
 #include <gtest/gtest.h>
 
 #include "orrery/draw/format.h"
@@ -52,6 +54,65 @@ TEST(TextTableTest, ALongCellEndsInAnEllipsis) {
             "------  -\n"
             "amper…  1\n"
             "gemm42  2\n");
+}
+
+// 22 columns: the header of the number is broken. 16: it has 3 and the gap 2, which leave 11 to the
+// text, that needs 8 then.
+TEST(TextTableTest, ATableThatIsTooWideBreaksHeadersAndThenText) {
+  TextTable table({{.header = "what it does"}, {.header = "of all", .align = Align::kRight}});
+  table.AddRow({"frees it too late", "1"});
+  EXPECT_EQ(table.Render(22),
+            "                    of\n"
+            "what it does       all\n"
+            "-----------------  ---\n"
+            "frees it too late    1\n");
+  EXPECT_EQ(table.Render(16),
+            "what it    of\n"
+            "does      all\n"
+            "--------  ---\n"
+            "frees it    1\n"
+            "too late\n");
+}
+
+// Three columns of 4, 5 and 5 and two gaps take 18; 4 + 2 + 5 fit into 12.
+TEST(TextTableTest, ColumnsThatDoNotFitFollowBelow) {
+  TextTable table({{.header = "name"},
+                   {.header = "bytes", .align = Align::kRight},
+                   {.header = "calls", .align = Align::kRight}});
+  table.AddRow({"gemm", "1", "2"});
+  EXPECT_EQ(table.Render(12),
+            "name  bytes\n"
+            "----  -----\n"
+            "gemm      1\n"
+            "\n"
+            "name  calls\n"
+            "----  -----\n"
+            "gemm      2\n");
+}
+
+// No word above 20 columns is kept whole; numbers are, and names in the first column up to 48.
+TEST(TextTableTest, LongWordsOfCellsAreBroken) {
+  TextTable table(
+      {{.header = "name"}, {.header = "file"}, {.header = "n", .align = Align::kRight}});
+  table.AddRow({"a_metric_of_24_characters", "abcdefghijklmnopqrstuvwxyz", "1,234,567"});
+  EXPECT_EQ(table.Render(58),
+            "name                       file                          n\n"
+            "-------------------------  --------------------  ---------\n"
+            "a_metric_of_24_characters  abcdefghijklmnopqrst  1,234,567\n"
+            "                           uvwxyz\n");
+}
+
+TEST(WrappedTest, ANumberKeepsItsUnit) {
+  EXPECT_EQ(Wrapped("exposed 3 %.", {.width = 10}), "exposed\n3 %.\n");
+  EXPECT_EQ(Wrapped("in 1.50 µs of it", {.width = 8}), "in\n1.50 µs\nof it\n");
+  EXPECT_EQ(Wrapped("the 3 ranks", {.width = 6}), "the 3\nranks\n");
+}
+
+TEST(WrappedTest, LinesBreakAtBlanksAndLongWordsStayWhole) {
+  EXPECT_EQ(Wrapped("one two three", {.indent = 2, .width = 8}), "one two\n  three\n");
+  EXPECT_EQ(Wrapped("a /a/long/path b", {.width = 5}), "a\n/a/long/path\nb\n");
+  EXPECT_EQ(Wrapped("  in\n\nout", {.first_indent = 1, .width = 40}), "   in\n\n out\n");
+  EXPECT_EQ(Wrapped("", {}), "\n");
 }
 
 TEST(TextTableTest, MissingCellsStayEmptyAndLeaveNoBlanksBehind) {

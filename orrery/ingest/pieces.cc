@@ -1,5 +1,6 @@
 #include "orrery/ingest/pieces.h"
 
+#include "orrery/base/parallel.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/stream/reader.h"
 
@@ -28,7 +29,7 @@ bool HasPieces(const std::string& path) {
 
 Result<std::unique_ptr<Pieces>> OpenPieces(const std::string& path, const PiecesOptions& options) {
   ORRERY_TRY(orrs::PieceReader reader, orrs::PieceReader::Open(path, options));
-  return std::make_unique<Pieces>(std::move(reader), options.read.threads != 1);
+  return std::make_unique<Pieces>(std::move(reader), NumThreads(options.read.threads) > 1);
 }
 
 }  // namespace orrery::ingest

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -88,27 +89,43 @@ namespace fs = std::filesystem;
 
 struct Candidate {
   std::string path;
-  bool was_named = false;  // by the user, not found in a folder
+  bool was_named = false;           // by the user, not found in a folder
+  std::optional<Error> error = {};  // of a folder that cannot be listed
 };
 
-Status AddFolder(const std::string& folder, std::vector<Candidate>& files) {
+// Lists one folder: its files, and the folders in it.
+Status ListFolder(const std::string& folder, std::vector<Candidate>& files,
+                  std::vector<std::string>& folders) {
   std::error_code error;
-  std::vector<std::string> found;
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+  std::error_code ignored;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (entry->is_regular_file(error) && !name.starts_with('.')) {
-      found.push_back(entry->path().string());
+    if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) {
+      folders.push_back(entry->path().string());
+    } else if (entry->is_regular_file(ignored) &&
+               !entry->path().filename().string().starts_with('.')) {
+      files.push_back({.path = entry->path().string()});
     }
   }
-  if (error) {
-    return Fail(Error::Kind::kSystem,
-                fmt::format("{}: cannot read the folder: {}", folder, error.message()));
+  return error ? Fail(Error::Kind::kSystem,
+                      fmt::format("{}: cannot read the folder: {}", folder, error.message()))
+               : Status();
+}
+
+// A folder below that cannot be listed is kept with its error, as a file that cannot be read.
+Status AddFolder(const std::string& folder, std::vector<Candidate>& files) {
+  std::vector<Candidate> found;
+  std::vector<std::string> folders;
+  ORRERY_TRY_STATUS(ListFolder(folder, found, folders));
+  while (!folders.empty()) {
+    const std::string below = std::move(folders.back());
+    folders.pop_back();
+    if (const Status listed = ListFolder(below, found, folders); !listed) {
+      found.push_back({.path = below, .error = listed.error()});
+    }
   }
-  std::ranges::sort(found);
-  for (std::string& path : found) {
-    files.push_back({.path = std::move(path), .was_named = false});
-  }
+  std::ranges::sort(found, {}, &Candidate::path);
+  std::ranges::move(found, std::back_inserter(files));
   return {};
 }
 
@@ -141,6 +158,9 @@ struct ReadContent {
 
 Result<ReadContent> ReadFile(const Candidate& candidate, const ReadOptions& options) {
   const std::string& path = candidate.path;
+  if (candidate.error) {
+    return tl::unexpected(*candidate.error);
+  }
   if (!candidate.was_named && IsUnfinishedFile(fs::path(path).filename().string())) {
     return Fail(Error::Kind::kUnsupported,
                 "a program that was killed left this unfinished file; delete it");
@@ -382,7 +402,9 @@ class RunBuilder {
     }
     // A file of an unknown format is no loss; a damaged one of a known format is.
     if (error.kind() != Error::Kind::kUnsupported) {
-      run_.set.problems.Loss("file that could not be read", 1, file.path + ": " + why);
+      run_.set.problems.Loss(
+          file.error ? "folder that could not be read" : "file that could not be read", 1,
+          file.path + ": " + why);
     }
     run_.skipped.push_back({.file = file.path, .why = std::move(why)});
     return {};

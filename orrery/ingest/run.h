@@ -36,7 +36,8 @@ struct RunOptions {
 /// Reads files and folders (with all below them) as one run, files in parallel. A rank is what the
 /// content says, else what the file's name says, else 0. An execution trace joins the Kineto trace
 /// of its rank. Two files of one kind that claim one rank are an error that names both; a file of
-/// its own that nothing can be read from is an error, in a folder it is skipped.
+/// its own that nothing can be read from is an error, in a folder it is skipped, as is a folder in
+/// it that cannot be listed.
 [[nodiscard]] Result<Run> ReadRun(const std::vector<std::string>& paths,
                                   const RunOptions& options = {});
 

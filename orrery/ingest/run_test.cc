@@ -1,11 +1,16 @@
 #include "orrery/ingest/run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/database_test.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest {
 namespace {
@@ -150,6 +155,33 @@ TEST_F(RunTest, ADamagedFileOfAFolderMakesTheRunPartial) {
 
   ASSERT_TRUE(run);
   EXPECT_TRUE(run->is_partial());
+}
+
+// Whether a format reads the file, or the database that its SQL makes. What a report needs to be
+// read, nsys_report_test has.
+bool Reads(const Format& format, const fs::path& path) {
+  std::string bytes;
+  if (path.extension() == ".sql") {
+    std::stringstream statements;
+    statements << std::ifstream(path).rdbuf();
+    TestDatabase database;
+    bytes = database.Run(statements.str()).empty() ? database.Bytes() : "";
+  }
+  const auto file =
+      bytes.empty() ? InputFile::Open(path.string()) : InputFile::FromMemory("a.sqlite", bytes);
+  return file && format.matches(*file) &&
+         (&format == &nsys_report::kFormat || format.Read(*file, {}).has_value());
+}
+
+TEST(FormatTest, EveryFormatHasASampleOfOurOwn) {
+  for (const Format* const format : KnownFormats()) {
+    const fs::recursive_directory_iterator files(ORRERY_TEST_DATA);
+    EXPECT_TRUE(std::any_of(begin(files), end(files),
+                            [&](const fs::directory_entry& entry) {
+                              return entry.is_regular_file() && Reads(*format, entry.path());
+                            }))
+        << format->name << ": add a small file to tests/data and test it";
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
 #include "orrery/draw/format.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/report/run_report.h"
 #include "orrery/trace/problems.h"
 
@@ -191,6 +192,33 @@ std::vector<Document::Fact> Facts(const RunView& run) {
   return facts;
 }
 
+std::vector<CommunicationTime> CommunicationTimes(const RunView& run) {
+  std::vector<CommunicationTime> times;
+  bool has_any = false;
+  for (std::size_t i = 0; i < run.devices.size(); ++i) {
+    const DeviceView& device = run.devices[i];
+    const auto per_step = [&](std::int64_t sum_ns) {
+      return static_cast<double>(sum_ns) / static_cast<double>(device.windows.size());
+    };
+    if (!device.windows.empty()) {
+      times.push_back({.label = DeviceLabel(run, i),
+                       .time_ns = per_step(device.total.communication_ns),
+                       .hidden_ns = per_step(device.total.hidden_communication_ns())});
+      has_any = has_any || device.total.communication_ns > 0;
+    }
+  }
+  return has_any ? times : std::vector<CommunicationTime>();
+}
+
+std::string GpuOfAll(const RunView& run) {
+  const hardware::Gpu* const gpu = analyze::ChipOf(run);
+  const bool is_same = gpu != nullptr && std::ranges::all_of(run.set->ranks, [&](const auto& rank) {
+                         const hardware::Gpu* const own = hardware::FindGpu(DeviceName(rank));
+                         return own == nullptr || own == gpu;
+                       });
+  return is_same ? gpu->name : "";
+}
+
 std::int64_t MeanWindowNs(const RunView& run) {
   std::int64_t sum_ns = 0;
   std::int64_t count = 0;
@@ -264,7 +292,13 @@ RunReport CollectReport(const RunView& run, std::string title, std::vector<Metri
   RunReport report{.title = std::move(title)};
   report.facts = Facts(run);
   report.steps = StepsText(run);
+  report.has_steps = std::ranges::any_of(run.devices, [](const DeviceView& device) {
+    return !device.windows.empty() && device.windows.front().step != kNoRow;
+  });
   report.rank_times = RankTimes(run, parts);
+  report.communication = CommunicationTimes(run);
+  report.kernels = KernelRows(run);
+  report.gpu = GpuOfAll(run);
   report.timeline = FirstStep(run, parts);
   report.collectives = CollectivePoints(run);
   report.roofs = Roofs(run);

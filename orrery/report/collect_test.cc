@@ -239,8 +239,8 @@ TEST(FindingsTest, TheCriticalPathNamesItsLargestClass) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(
       findings[0].text,
-      HasSubstr("70 % of the critical path, which decides how long the step takes, is host"));
-  EXPECT_EQ(findings[0].more, "The largest single item is data (host): 40 ns in 1 hop.");
+      HasSubstr("70 % of the critical path, which decides how long the step takes, is CPU"));
+  EXPECT_EQ(findings[0].more, "The largest single item is data (CPU): 40 ns in 1 hop.");
 }
 
 TEST(FindingsTest, NothingIsSaidOfNothing) {

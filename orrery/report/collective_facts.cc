@@ -106,7 +106,7 @@ std::vector<PlacedInstance> Place(const RunView& run, Arrivals& arrivals) {
 std::string_view WordsFor(analyze::SegmentUse use) {
   switch (use) {
     case analyze::SegmentUse::kHostWait:
-      return "its host launches late";
+      return "its CPU launches late";
     case analyze::SegmentUse::kCompute:
       return "its kernels take longer";
     case analyze::SegmentUse::kMemory:

@@ -263,8 +263,12 @@ std::vector<HopSum> LargestSums(const CriticalPath& path, std::size_t max_sums) 
   return sums;
 }
 
+// JSON has "host" and "host_gap".
 std::string ClassName(std::string_view path_class) {
   std::string name(path_class);
+  if (name.starts_with("host")) {
+    name.replace(0, 4, "CPU");
+  }
   std::ranges::replace(name, '_', ' ');
   return name;
 }
@@ -279,8 +283,8 @@ void AddCriticalPath(const RunReport& report, Document& document) {
   const CriticalPath& path = *report.critical_path;
   const std::vector<ClassTime> classes = TimeByClass(path);
   section.Say(fmt::format(
-      "{}: from its first event on a host to its last on a device the path takes {} and {}.",
-      path.step, draw::FormatDuration({path.length_ns}), ChangesText(path.num_rank_changes)));
+      "{}: from its first event on a CPU to its last on a GPU the path takes {} and {}.", path.step,
+      draw::FormatDuration({path.length_ns}), ChangesText(path.num_rank_changes)));
   section.Say(ClassesText(path, classes));
   section.Add(Document::Picture{
       .svg = ClassBar(path, classes),

@@ -13,6 +13,7 @@
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/chart/canvas.h"
+#include "orrery/draw/text_table.h"
 
 namespace orrery::report {
 
@@ -75,6 +76,7 @@ struct Document {
     std::string key = {};
     std::string heading = {};
     std::vector<std::string> items = {};
+    bool is_warning = false;  // of what the result leaves out
   };
 
   /// A result that the reader should know, the most important one first.
@@ -101,6 +103,7 @@ struct Document {
     std::string caption = {};
     std::size_t max_shown = 40;  // rows for people (0: only its name); JSON and CSV have all
     bool has_filter = false;     // on a page
+    std::string fold = {};       // on a page: hidden behind this line until it is clicked
   };
 
   /// A picture that `draw` made; only on pages and in SVG.
@@ -109,6 +112,8 @@ struct Document {
     std::string svg = {};
     std::string caption = {};
     std::vector<draw::Series> legend = {};
+    std::string fold = {};      // as of a table
+    std::string perfetto = {};  // how to get a file that Perfetto opens: "orrery convert …"
   };
 
   /// A field of the JSON object that people do not see.
@@ -188,14 +193,27 @@ ORRERY_COLUMN(AsRatio, Unit::kRatio)
 /// Returns how many rows of a table are not shown; empty if all are.
 [[nodiscard]] std::string HiddenRowsText(const Document::Table& table);
 
-[[nodiscard]] std::string RenderText(const Document& document);
+/// How text is laid out for the terminal or file that it goes to.
+struct TextOptions {
+  std::size_t width = draw::kPageWidth;  // of lines; numbers and long words may exceed it
+  bool has_color = false;
+};
+
+[[nodiscard]] std::string RenderText(const Document& document, const TextOptions& options = {});
 [[nodiscard]] std::string RenderJson(const Document& document);
 
 /// Returns one table with all its rows; without a name the first. Fails for an unknown name.
 [[nodiscard]] Result<std::string> RenderCsv(const Document& document, std::string_view table = {});
 
+/// By what a page was made; its footer.
+struct MadeBy {
+  std::string version = {};
+  std::string date = {};
+  std::string command = {};
+};
+
 /// Returns one HTML file that fetches nothing.
-[[nodiscard]] std::string RenderHtml(const Document& document);
+[[nodiscard]] std::string RenderHtml(const Document& document, const MadeBy& made_by = {});
 
 /// Returns all pictures below each other, as one SVG file. Fails if there is none.
 [[nodiscard]] Result<std::string> RenderSvg(const Document& document);

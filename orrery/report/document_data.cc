@@ -152,11 +152,16 @@ std::string RenderJson(const Document& document) {
   std::string out;
   {
     draw::JsonItems fields('{', 0, out);
+    std::optional<draw::JsonItems> object;
+    std::string_view open_key;
     for (const Document::Section& section : document.sections) {
-      std::optional<draw::JsonItems> object;
-      if (!section.key.empty()) {
-        fields.Key(section.key);
-        object.emplace('{', fields.depth(), out);
+      if (section.key != open_key) {  // sections in a row with one key are one object
+        object.reset();
+        open_key = section.key;
+        if (!section.key.empty()) {
+          fields.Key(section.key);
+          object.emplace('{', fields.depth(), out);
+        }
       }
       for (const Document::Block& block : section.blocks) {
         AppendBlock(block, object ? *object : fields, out);

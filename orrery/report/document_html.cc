@@ -24,6 +24,15 @@ constexpr std::size_t kLongWord = 24;
 // Of headings on a page that needs links to its parts.
 constexpr std::size_t kManyHeadings = 5;
 
+// Of a text that stays on one line, and of one that may not be squeezed into a narrow column.
+constexpr std::size_t kShortText = 26;
+
+// Of a command that names hundreds of files.
+constexpr std::size_t kMostOfCommand = 1000;
+
+// Of columns of a table that needs smaller letters.
+constexpr std::size_t kManyColumns = 12;
+
 // A column without values (times of a recording that has none) is left out of pages.
 std::vector<std::size_t> KnownColumns(const Document::Table& table) {
   std::vector<std::size_t> known;
@@ -57,21 +66,31 @@ std::string CellContent(const std::string& text, bool is_number) {
                      EscapeMarkup(draw::Truncated(text, kMostLetters)));
 }
 
+std::string_view StyleOf(const std::vector<std::string>& cells, bool is_number) {
+  std::size_t widest = 0;
+  std::size_t longest_word = 0;
+  for (const std::string& cell : cells) {
+    widest = std::max(widest, draw::DisplayWidth(cell));
+    longest_word = std::max(longest_word, LongestWord(cell));
+  }
+  return is_number                  ? " class=\"number\""
+         : longest_word > kLongWord ? " class=\"names\""
+         : widest <= kShortText     ? " class=\"short\""
+                                    : " class=\"words\"";
+}
+
 std::string RenderTable(const Document::Table& table) {
   const std::vector<std::vector<Value>> shown = ShownRows(table);
   std::vector<std::string> lines(shown.size() + 1, "<tr>");
-  for (const std::size_t column : KnownColumns(table)) {
+  const std::vector<std::size_t> columns = KnownColumns(table);
+  for (const std::size_t column : columns) {
     const Document::Column& about = table.columns[column];
     const bool is_number = about.format.unit != Unit::kText;
     std::vector<std::string> cells;
     for (const std::vector<Value>& row : shown) {
       cells.push_back(column < row.size() ? CellText(row[column], about.format) : "");
     }
-    const bool has_long_words = std::ranges::any_of(
-        cells, [](const std::string& cell) { return LongestWord(cell) > kLongWord; });
-    const std::string_view style = is_number        ? " class=\"number\""
-                                   : has_long_words ? " class=\"names\""
-                                                    : "";
+    const std::string_view style = StyleOf(cells, is_number);
     lines[0] += fmt::format("<th{}>{}</th>", style, CellContent(about.header, is_number));
     for (std::size_t row = 0; row < cells.size(); ++row) {
       lines[row + 1] += fmt::format("<td{}>{}</td>", style, CellContent(cells[row], is_number));
@@ -82,9 +101,10 @@ std::string RenderTable(const Document::Table& table) {
     body += line + "</tr>\n";
   }
   return fmt::format(
-      "<div class=\"scroll\"><table class=\"{}\"><thead>{}</tr>\n</thead><tbody>\n{}"
+      "<div class=\"scroll\"><table class=\"{}{}\"><thead>{}</tr>\n</thead><tbody>\n{}"
       "</tbody></table></div>\n",
-      table.has_filter ? "generic filtered" : "generic", lines[0], body);
+      columns.size() > kManyColumns ? "wide" : "", table.has_filter ? " filtered" : "", lines[0],
+      body);
 }
 
 std::string Caption(std::string_view text) {
@@ -131,6 +151,14 @@ std::string Sentence(std::string_view text) {
   return out;
 }
 
+std::string PerfettoHint(const std::string& command) {
+  return command.empty() ? ""
+                         : fmt::format(
+                               "<p class=\"caption\">The same in Perfetto: <code>{}</code> "
+                               "writes a file for ui.perfetto.dev.</p>\n",
+                               EscapeMarkup(command));
+}
+
 std::string Paragraph(const Document::Text& text) {
   switch (text.style) {
     case Document::Text::Style::kAlarm:
@@ -141,6 +169,19 @@ std::string Paragraph(const Document::Text& text) {
       break;
   }
   return Caption(text.text);
+}
+
+std::string Footer(const Document& document, const MadeBy& made_by) {
+  std::string lines;
+  if (const std::string hidden = HiddenTablesText(document); !hidden.empty()) {
+    lines += fmt::format("<p>{}</p>\n", EscapeMarkup(hidden));
+  }
+  if (!made_by.version.empty()) {
+    lines += fmt::format("<p id=\"made-by\">{} · {} · <code>{}</code></p>\n",
+                         EscapeMarkup(made_by.version), EscapeMarkup(made_by.date),
+                         EscapeMarkup(draw::Truncated(made_by.command, kMostOfCommand)));
+  }
+  return lines.empty() ? "" : fmt::format("<footer>\n{}</footer>\n", lines);
 }
 
 /// Writes the blocks of a page. Tiles, minor facts and findings in a row share a frame.
@@ -157,13 +198,14 @@ class HtmlPage {
       std::visit([&](const auto& held) { Add(held); }, block);
     }
     CloseRow();
+    SetFold("");
     if (is_inside_) {
       body_ += "</section>\n";
       is_inside_ = false;
     }
   }
 
-  [[nodiscard]] std::string Finish(const Document& document) {
+  [[nodiscard]] std::string Finish(const Document& document, const MadeBy& made_by) {
     EndLead();
     const std::string kind = document.kind.empty() ? "Orrery" : document.kind;
     const std::string& title = document.title.empty() ? kind : document.title;
@@ -174,11 +216,7 @@ class HtmlPage {
         EscapeMarkup(kind), EscapeMarkup(title), lead_);
     const std::string navigation =
         anchors_.size() < kManyHeadings ? "" : fmt::format("<nav>{}</nav>\n", links_);
-    const std::string hidden = HiddenTablesText(document);
-    return Page(
-        title,
-        header + navigation + body_ +
-            (hidden.empty() ? "" : fmt::format("<footer>{}</footer>\n", EscapeMarkup(hidden))));
+    return Page(title, header + navigation + body_ + Footer(document, made_by));
   }
 
  private:
@@ -201,6 +239,7 @@ class HtmlPage {
 
   void Add(const Document::Text& text) {
     CloseRow();
+    SetFold("");
     body_ += Paragraph(text);
   }
 
@@ -215,6 +254,7 @@ class HtmlPage {
     }
     if (list.heading.empty()) {
       CloseRow();
+      SetFold("");
       body_ += fmt::format("<p class=\"caption\">{}</p>\n", lines);
     } else {
       AddPart(list.heading, fmt::format("<ul>{}</ul>\n", lines));
@@ -236,7 +276,7 @@ class HtmlPage {
       body +=
           "<input id=\"filter\" type=\"search\" placeholder=\"filter\" aria-label=\"filter\">\n";
     }
-    AddPart(table.heading, body + RenderTable(table) + Caption(HiddenRowsText(table)));
+    AddPart(table.heading, body + RenderTable(table) + Caption(HiddenRowsText(table)), table.fold);
   }
 
   void Add(const Document::Picture& picture) {
@@ -245,15 +285,18 @@ class HtmlPage {
         Caption(picture.caption) +
             (picture.legend.empty() ? "" : draw::RenderLegend(picture.legend)) +
             (picture.svg.empty() ? Caption("Nothing to draw.")
-                                 : fmt::format("<div class=\"figure\">{}</div>\n", picture.svg)));
+                                 : fmt::format("<div class=\"figure\">{}</div>\n", picture.svg)) +
+            PerfettoHint(picture.perfetto),
+        picture.fold);
   }
 
   void Add(const Document::Field& /*unused*/) {}
 
   // In a section with a heading a part has a smaller one; else it is a section.
-  void AddPart(const std::string& heading, const std::string& body) {
+  void AddPart(const std::string& heading, const std::string& body, const std::string& fold = {}) {
     CloseRow();
     if (is_inside_) {
+      SetFold(fold);
       body_ += heading.empty()
                    ? body
                    : fmt::format("<h3>{}</h3>\n{}", EscapeMarkup(WithCapital(heading)), body);
@@ -261,7 +304,22 @@ class HtmlPage {
     }
     EndLead();
     OpenSection(heading);
-    body_ += body + "</section>\n";
+    SetFold(fold);
+    body_ += body;
+    SetFold("");
+    body_ += "</section>\n";
+  }
+
+  // Neighbours with the same line are hidden behind it together.
+  void SetFold(const std::string& line) {
+    if (line == fold_) {
+      return;
+    }
+    body_ += fold_.empty() ? "" : "</details>\n";
+    if (!line.empty()) {
+      body_ += fmt::format("<details><summary>{}</summary>\n", EscapeMarkup(line));
+    }
+    fold_ = line;
   }
 
   void OpenSection(const std::string& heading) {
@@ -284,6 +342,9 @@ class HtmlPage {
     for (const auto& [frame, items] : {std::pair("<dl class=\"facts\">{}</dl>\n", &minor_),
                                        {"<div class=\"figures\">{}</div>\n", &tiles_},
                                        {"<ol class=\"findings\">\n{}</ol>\n", &findings_}}) {
+      if (!items->empty()) {
+        SetFold("");
+      }
       body_ += items->empty() ? "" : fmt::format(fmt::runtime(frame), *items);
       items->clear();
     }
@@ -300,6 +361,7 @@ class HtmlPage {
   }
 
   std::string lead_;
+  std::string fold_;
   std::string body_;
   std::string links_;
   std::string findings_;
@@ -312,14 +374,14 @@ class HtmlPage {
 
 }  // namespace
 
-std::string RenderHtml(const Document& document) {
+std::string RenderHtml(const Document& document, const MadeBy& made_by) {
   HtmlPage page;
   for (const Document::Section& section : document.sections) {
     if (IsIn(Shown::kInHtml, section.shown)) {
       page.AddSection(section);
     }
   }
-  return page.Finish(document);
+  return page.Finish(document, made_by);
 }
 
 }  // namespace orrery::report

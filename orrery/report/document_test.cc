@@ -82,6 +82,44 @@ TEST(Document, ListsWithAHeadingAreItemizedAndWrapped) {
             "Not modelled\n  - " + std::string(60, 'a') + "\n    " + std::string(60, 'b') + "\n");
 }
 
+// A terminal shows headings in bold, alarms and what is worse in red, what is left out in yellow.
+// An escape in a name is shown, not obeyed.
+TEST(Document, ColoursAreForTerminalsOnly) {
+  Document document{.title = "run\x1b[2J"};
+  document.AddSection().Say("OUT OF MEMORY", Document::Text::Style::kAlarm);
+  document.AddSection().Add(
+      Document::Table{.columns = {AsText("verdict")}, .rows = {{"worse"}, {"better"}, {"–"}}});
+  document.AddSection().Add(Document::List{"", "Not modelled", {"faults"}, true});
+  EXPECT_EQ(RenderText(document, {.has_color = true}),
+            "\x1b[1mrun\\u001b[2J\x1b[0m\n"
+            "\x1b[1;31mOUT OF MEMORY\x1b[0m\n"
+            "\n"
+            "verdict\n"
+            "-------\n"
+            "\x1b[1;31mworse\x1b[0m\n"
+            "\x1b[32mbetter\x1b[0m\n"
+            "–\n"
+            "\n"
+            "\x1b[1;33mNot modelled\x1b[0m\n"
+            "  - faults\n");
+  EXPECT_THAT(RenderText(document), Not(HasSubstr("\x1b")));
+}
+
+TEST(Document, TextFitsThePage) {
+  Document document{.title = "llama on H100: tp 8"};
+  document.AddSection().Show("memory", "1 GiB", "of 8 GiB").Say("bottleneck: compute, most of it");
+  EXPECT_EQ(RenderText(document, {.width = 18}),
+            "llama on H100: tp\n"
+            "  8\n"
+            "  memory  1 GiB\n"
+            "          (of 8\n"
+            "          GiB)\n"
+            "\n"
+            "bottleneck:\n"
+            "  compute, most of\n"
+            "  it\n");
+}
+
 TEST(Document, FindingsHaveABarOfTheirShare) {
   Document document;
   document.AddSection().Add(Document::Finding{.text = "Ranks wait.", .more = "", .share = 0.38});
@@ -200,6 +238,40 @@ TEST(Document, SvgHasAllPicturesBelowEachOther) {
   EXPECT_THAT(rendered, HasSubstr("translate(24 24)"));
   EXPECT_THAT(rendered, HasSubstr("translate(24 92)"));
   EXPECT_THAT(rendered, HasSubstr("translate(24 192)"));
+}
+
+TEST(HtmlTest, TheFooterSaysByWhatThePageWasMadeWithoutMarkup) {
+  const std::string html = RenderHtml(
+      SmallDocument(),
+      {.version = "orrery 1.2", .date = "2026-01-01", .command = "orrery info '<script>&'"});
+
+  EXPECT_THAT(html, HasSubstr("<p id=\"made-by\">orrery 1.2 · 2026-01-01 · <code>orrery info "
+                              "&#39;&lt;script&gt;&amp;&#39;</code></p>"));
+}
+
+TEST(HtmlTest, NeighboursWithOneLineAreFoldedTogether) {
+  Document document;
+  document.AddSection("Pictures")
+      .Add(Document::Picture{.heading = "one", .svg = "<svg/>", .fold = "All of them"})
+      .Add(Document::Picture{.heading = "two", .svg = "<svg/>", .fold = "All of them"})
+      .Say("Behind them.");
+  const std::string html = RenderHtml(document);
+
+  const std::size_t fold = html.find("<details><summary>All of them</summary>");
+  ASSERT_NE(fold, std::string::npos);
+  EXPECT_EQ(html.find("<details>", fold + 1), std::string::npos);
+  EXPECT_LT(html.find("<h3>Two</h3>"), html.find("</details>"));
+  EXPECT_LT(html.find("</details>"), html.find("Behind them."));
+}
+
+TEST(JsonTest, SectionsInARowWithOneKeyAreOneObject) {
+  Document document;
+  document.AddSection("First", "tables").Set("one", 1);
+  document.AddSection("Second", "tables").Set("two", 2);
+  document.AddSection("").Set("three", 3);
+
+  EXPECT_EQ(RenderJson(document),
+            "{\n  \"tables\": {\n    \"one\": 1,\n    \"two\": 2\n  },\n  \"three\": 3\n}\n");
 }
 
 }  // namespace

@@ -252,7 +252,7 @@ std::vector<Document::Finding> FindingsOf(const RunReport& report) {
   const bool is_matched = std::ranges::any_of(report.collectives, &CollectivePoint::is_matched);
   AddPart(report, Part::kTransfer,
           is_matched
-              ? "Moving data takes {:.1f} % of the time, and no compute hides it."
+              ? "Transfer takes {:.1f} % of the time, and no compute hides it."
               : "Communication takes {:.1f} % of the time, and no compute hides it; how much "
                 "of it is waiting is not known, since nothing was matched over ranks.",
           is_matched ? WithGain(TransferText(report), report, "a network", &ReplayedGains::network)
@@ -265,7 +265,7 @@ std::vector<Document::Finding> FindingsOf(const RunReport& report) {
       has_device_time ? "Devices do nothing for {:.1f} % of the time."
                       : "{:.0f} % of the time is not accounted for: no device work with a time "
                         "was recorded.",
-      WithGain(RangeOver(report.rank_times, Part::kIdle), report, "the host", &ReplayedGains::host),
+      WithGain(RangeOver(report.rank_times, Part::kIdle), report, "the CPU", &ReplayedGains::host),
       findings);
   AddPart(report, Part::kMemory,
           "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.",

@@ -19,7 +19,7 @@ constexpr std::string_view kThemeFromAddress =
 // The hatching that all pictures share.
 constexpr std::string_view kPatterns =
     R"html(<svg width="0" height="0" style="position:absolute" aria-hidden="true">
-<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+<defs><pattern id="hatch" class="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
 <rect width="6" height="6"/><path d="M3 0V6"/></pattern></defs></svg>
 )html";
 

@@ -167,10 +167,12 @@ void AddMetrics(const RunReport& report, Document& document) {
   Document::Table known{
       .columns = {AsText("metric"), AsNumber("value"), AsText("unit"), AsText("", "meaning", 0)},
       .max_shown = SIZE_MAX,
-      .has_filter = true};
+      .has_filter = true,
+      .fold = "All metrics"};
   Document::Table missing{.heading = "metrics that do not apply",
                           .columns = {AsText("metric"), AsText("", "reason", 0)},
-                          .max_shown = SIZE_MAX};
+                          .max_shown = SIZE_MAX,
+                          .fold = "Which, and why"};
   for (const MetricRow& metric : report.metrics) {
     if (metric.value) {
       known.rows.push_back({metric.name, *metric.value, metric.unit, metric.meaning});
@@ -213,11 +215,14 @@ void AddBreakdown(const RunReport& report, Document& document) {
       report.rank_times.size() > kMaxBars ? ManyRanks(report) : std::vector{FewRanks(report)};
   pictures.front().caption =
       "Device time. Communication counts where no compute hides it, split into waiting for the "
-      "last rank to arrive and moving data.";
+      "last rank to arrive and transfer.";
   for (Document::Picture& picture : pictures) {
     section.Add(std::move(picture));
   }
   section.Add(RankTable(report));
+  if (!report.communication.empty()) {
+    section.Say(OverlapText(report));
+  }
 }
 
 void AddTimeline(const RunReport& report, Document& document) {
@@ -240,10 +245,18 @@ void AddTimeline(const RunReport& report, Document& document) {
       .svg = draw::RenderTimeline(chart),
       .caption = fmt::format(
           "{}, {}. {}", timeline.step, draw::FormatDuration({timeline.length_ns}),
-          per_row == 1 ? "One row a rank."
+          per_row == 1 ? "One row per rank."
                        : fmt::format("Each row stands for {} ranks and shows what most of them do.",
                                      per_row)),
-      .legend = PartSeries()});
+      .legend = PartSeries(),
+      .perfetto = "orrery convert PATH run.pftrace"});
+}
+
+Document FindingsDocument(const RunReport& report) {
+  Document document{.title = report.title, .kind = "Orrery run report"};
+  std::ranges::copy(report.facts, std::back_inserter(document.AddSection().blocks));
+  AddFindings(report, document);
+  return document;
 }
 
 Document RunDocument(const RunReport& report) {
@@ -254,6 +267,7 @@ Document RunDocument(const RunReport& report) {
   std::ranges::copy(report.figures, std::back_inserter(tiles.blocks));
   AddFindings(report, document);
   AddBreakdown(report, document);
+  AddKernels(report, document);
   AddTimeline(report, document);
   AddCollectives(report, document);
   AddCriticalPath(report, document);

@@ -92,6 +92,31 @@ struct Straggler {
   std::string cause = {};
 };
 
+/// All calls of one kernel in the selected steps; means are over steps and devices.
+struct KernelRow {
+  std::string name;
+  std::string short_name = {};
+  std::string kernel_class = {};
+  double calls = 0;    // mean
+  double time_ns = 0;  // mean
+  double share = 0;    // of the time of all kernels
+  std::int64_t total_ns = 0;
+  std::int64_t wait_ns = 0;  // of communication: the part of total_ns that waits for other ranks
+  // Of the calls whose operator's shapes and type are known, which are `known_share` of total_ns.
+  double known_share = 0;
+  std::optional<double> flops_per_second = {};
+  std::optional<double> bytes_per_second = {};
+  std::optional<double> roof_share = {};  // of the roof that limits it
+  bool is_compute_bound = false;          // else the memory's bandwidth is that roof
+};
+
+/// The communication of one device: means over its steps.
+struct CommunicationTime {
+  std::string label;  // "rank 3"
+  double time_ns = 0;
+  double hidden_ns = 0;  // compute runs at the same time
+};
+
 /// What a replay of a step saves, as a share of it, where one thing is twice as fast.
 struct ReplayedGains {
   double network = 0;
@@ -115,7 +140,11 @@ struct RunReport {
   std::vector<Document::Fact> figures = {};      // numbers that stand large at the top
   std::vector<Document::Finding> findings = {};  // most important first
   std::vector<RankTime> rank_times = {};
-  std::string steps = {};  // which steps the parts sum over: "3 steps"
+  std::string steps = {};                             // which steps the parts sum over: "3 steps"
+  bool has_steps = false;                             // else the whole recording stands for one
+  std::vector<CommunicationTime> communication = {};  // of every device; empty: there is none
+  std::vector<KernelRow> kernels = {};                // longest first
+  std::string gpu = {};  // of the catalogue, whose peaks are the kernels' roofs; empty: several
   std::optional<StepTimeline> timeline = {};
   std::vector<CollectivePoint> collectives = {};
   std::vector<Roof> roofs = {};
@@ -130,6 +159,15 @@ struct RunReport {
 /// Returns the report as a document. The same report gives the same bytes.
 [[nodiscard]] Document RunDocument(const RunReport& report);
 
+/// Returns the findings alone, for the terminal of whoever writes a page.
+[[nodiscard]] Document FindingsDocument(const RunReport& report);
+
+/// Returns how much of the communication compute hides; there must be some.
+[[nodiscard]] std::string OverlapText(const RunReport& report);
+
+/// Sets findings, communication and kernels: docs/formats/analyze-json.md.
+void SetReportFields(const RunReport& report, Value& data);
+
 /// Gathers what the page shows of a run. Linear in its events, devices in parallel.
 [[nodiscard]] RunReport CollectReport(const analyze::RunView& run, std::string title,
                                       std::vector<MetricRow> metrics = {});
@@ -137,6 +175,13 @@ struct RunReport {
 /// Returns the collectives of the selected steps that were matched without doubt; where none is,
 /// those of each rank as they are.
 [[nodiscard]] std::vector<CollectivePoint> CollectivePoints(const analyze::RunView& run);
+
+/// Returns the kernels of the selected steps with what they achieve of the GPU's peaks: from the
+/// shapes of the operators that launched them, or XLA's cost model.
+[[nodiscard]] std::vector<KernelRow> KernelRows(const analyze::RunView& run);
+
+/// Returns "compute" or "memory": which roof limits a kernel.
+[[nodiscard]] std::string_view BoundName(const KernelRow& row);
 
 /// Returns link bandwidths: those of the card, else of the device's data sheet.
 [[nodiscard]] std::vector<Roof> Roofs(const analyze::RunView& run);
@@ -195,9 +240,10 @@ struct HopSum {
 /// when the run has no counters.
 [[nodiscard]] Result<Document> NvlinkDocument(const analyze::RunView& run, std::string_view title);
 
-// One function for each section of a run's document that has pictures, in their order.
+// One function for each section of a run's document that has pictures or a file, in their order.
 
 void AddBreakdown(const RunReport& report, Document& document);
+void AddKernels(const RunReport& report, Document& document);
 void AddTimeline(const RunReport& report, Document& document);
 void AddCollectives(const RunReport& report, Document& document);
 void AddCriticalPath(const RunReport& report, Document& document);

@@ -384,7 +384,7 @@ TEST(RunReportTest, TextFromOutsideCannotBecomeMarkup) {
 TEST(RunReportTest, AMetricHasItsValueWithTheUnitOrTheReason) {
   const std::string page = RenderHtml(RunDocument(SampleReport(2)));
 
-  EXPECT_THAT(page, HasSubstr("<td class=\"number\">194.76</td><td>GB/s</td>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"number\">194.76</td><td class=\"short\">GB/s</td>"));
   EXPECT_THAT(page, HasSubstr("n/a: the workload card has no num_params"));
 }
 

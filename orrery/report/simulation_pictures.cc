@@ -29,11 +29,6 @@ using simulate::TimeShare;
 
 constexpr std::size_t kMostBars = 32;
 constexpr std::size_t kMemoryColumns = 482;  // two pixels each
-constexpr double kGibibyte = 1 << 30;
-
-constexpr std::array<std::string_view, 10> kPalette = {
-    "compute", "memory", "transfer",    "host", "sky",
-    "launch",  "other",  "device-wait", "sync", "launch-overhead"};
 
 std::string Size(std::int64_t bytes) {
   return draw::FormatBinaryBytes({bytes});
@@ -55,7 +50,7 @@ constexpr std::array<BarPart, 11> kBarParts = {{
     {"dp exposed", "launch", TimeKind::kTransfer, "dp"},
     {"other communication exposed", "device-wait", TimeKind::kTransfer, ""},
     {"waiting for others", "waiting", TimeKind::kWait, ""},
-    {"host", "host-gap", TimeKind::kHost, ""},
+    {"CPU", "host-gap", TimeKind::kHost, ""},
     {"bubble", "idle", TimeKind::kBubble, ""},
     {"between kernels", "launch-overhead", TimeKind::kIdle, ""},
 }};
@@ -117,23 +112,17 @@ draw::StackedBars MemoryChart(const simulate::SimulatedStep& simulated, const St
                               const StageSummary& stage) {
   const simulate::MemoryColumns columns = simulate::MemoryColumnsOf(
       *simulated.rank_classes, *simulated.timeline, stage.rank_class, kMemoryColumns);
-  draw::StackedBars chart{.description = "Memory over the step",
-                          .title_along = "time",
+  draw::StackedBars chart{.series = draw::CategorySeries(columns.categories),
+                          .quantity = draw::Quantity::kBinaryBytes,
+                          .description = "Memory over the step",
+                          .title_along = "time since the step began",
                           .along_end = static_cast<double>(summary.step_ps) / 1000,
                           .along_quantity = draw::Quantity::kNanoseconds};
-  for (std::size_t i = 0; i < columns.categories.size(); ++i) {
-    chart.series.push_back(
-        {.name = columns.categories[i], .style = std::string(kPalette[i % kPalette.size()])});
-  }
   for (const std::vector<std::int64_t>& bytes : columns.bytes) {
-    draw::StackedBar& bar =
-        chart.bars.emplace_back(draw::StackedBar{.label = stage.Label() + ", GiB"});
-    for (const std::int64_t part : bytes) {
-      bar.values.push_back(static_cast<double>(part) / kGibibyte);
-    }
+    chart.bars.push_back({.label = stage.Label(), .values = {bytes.begin(), bytes.end()}});
   }
   if (summary.memory_size_bytes) {
-    chart.roof = static_cast<double>(stage.memory.usable_bytes) / kGibibyte;
+    chart.roof = static_cast<double>(stage.memory.usable_bytes);
     chart.roof_label = fmt::format("a program can use {}", Size(stage.memory.usable_bytes));
   }
   return chart;
@@ -284,10 +273,10 @@ std::vector<Document::Picture> CloseUps(const draw::TimelineChart& chart, bool h
            .svg = draw::RenderTimeline(CutOut(chart, chart.end_ns - last_ns, chart.end_ns))}};
 }
 
-// "One row a stage of the pipeline …", or whom rows stand for.
+// "One row per stage of the pipeline …", or whom rows stand for.
 std::string RowsText(const simulate::StepSummary& summary) {
   if (summary.stages.size() > 1 && summary.stages.front().stage) {
-    return "One row a stage of the pipeline, its slowest rank. ";
+    return "One row per stage of the pipeline, its slowest rank. ";
   }
   if (summary.stages.size() > kFewRows) {
     return "One row for each kind of rank, its slowest. ";
@@ -311,7 +300,7 @@ Document::Picture BreakdownPicture(const simulate::SimulatedStep& simulated,
                                                : draw::RenderStackedBars(chart),
           .caption =
               "Every bar is as long as the step. Communication counts where no kernel hides "
-              "it, split into moving data and waiting for other members of the group.",
+              "it, split into transfer and waiting for other members of the group.",
           .legend = chart.series};
 }
 
@@ -320,7 +309,7 @@ Document::Picture MemoryPicture(const simulate::SimulatedStep& simulated,
   const StageSummary& fullest = *summary.Fullest();
   const draw::StackedBars chart = MemoryChart(simulated, summary, fullest);
   return {.svg = draw::RenderStackedColumns(chart),
-          .caption = fmt::format("Memory of {} over the step in GiB, the largest of all: {} after "
+          .caption = fmt::format("Memory of {} over the step, the largest of all: {} after "
                                  "{}, gaps between blocks included.",
                                  fullest.name, Size(fullest.memory.needed_bytes),
                                  draw::FormatDuration({fullest.memory.peak_ps / 1000})),
@@ -335,9 +324,10 @@ std::vector<Document::Picture> TimelinePictures(const simulate::SimulatedStep& s
       "One step of {}. {}Numbers are micro-batches. A block is a pass with all that lies between "
       "its kernels; the thin line at its foot is time in which communication, and no kernel, runs.",
       draw::FormatDuration({summary.step_ps / 1000}), RowsText(summary));
-  pictures.insert(
-      pictures.begin(),
-      {.svg = draw::RenderTimeline(chart), .caption = caption, .legend = LegendOf(chart)});
+  pictures.insert(pictures.begin(), {.svg = draw::RenderTimeline(chart),
+                                     .caption = caption,
+                                     .legend = LegendOf(chart),
+                                     .perfetto = "orrery simulate … --trace step.pftrace"});
   return pictures;
 }
 

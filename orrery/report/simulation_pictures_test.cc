@@ -87,7 +87,7 @@ TEST(SimulationPicturesTest, ShowPassesWithTheirMicroBatches) {
 TEST(SimulationPicturesTest, StagesAndABubbleAreOfAPipeline) {
   const std::string page = PageOf(PipelineOf(3));
   EXPECT_THAT(page, HasSubstr(">stage 2<"));
-  EXPECT_THAT(page, HasSubstr("One row a stage of the pipeline"));
+  EXPECT_THAT(page, HasSubstr("One row per stage of the pipeline"));
 
   const std::string without = PageOf(Stages(2, 3));
   EXPECT_THAT(without, Not(HasSubstr("stage")));

@@ -248,7 +248,7 @@ class Changes {
     const bool is_interleaved = job_.plan.schedule == kInterleaved;
     const int chunks = is_interleaved ? 2 * job_.plan.chunks : 2;
     TryIf(is_interleaved || job_.plan.schedule == k1f1b,
-          fmt::format("an interleaved schedule with {} chunks a GPU", chunks),
+          fmt::format("an interleaved schedule with {} virtual stages per GPU", chunks),
           fmt::format("plan.schedule=interleaved plan.chunks={}", chunks), [&](Job& job) {
             job.plan.schedule = kInterleaved;
             job.plan.chunks = chunks;
@@ -402,9 +402,9 @@ std::string CauseSentence(const Advice& advice) {
     return tried.gain >= std::max(kLeastGain, kNearlyAll * advice.causes.front().gain);
   };
   const auto cause = std::ranges::find_if(advice.causes.rbegin(), advice.causes.rend(), explains);
-  return cause == advice.causes.rend() ? ""
-                                       : fmt::format("{}, which binds the step: without that {}. ",
-                                                     Capitalised(cause->what), GainText(*cause));
+  return cause == advice.causes.rend()
+             ? ""
+             : fmt::format("{}: without that {}. ", Capitalised(cause->what), GainText(*cause));
 }
 
 }  // namespace orrery::simulate

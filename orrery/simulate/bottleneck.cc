@@ -43,7 +43,7 @@ std::string BindingSentence(const BindingStage& binding, std::int64_t step_ps) {
   std::string label = binding.label;
   label.front() = 'S';
   return fmt::format(
-      "{} binds: it is busy for {:.0f} % of the step, the other stages for {:.0f} % on average.",
+      "{}, busy for {:.0f} % of the step; the other stages are busy for {:.0f} % on average.",
       label, Percent(binding.busy_ps, step_ps), Percent(binding.others_ps, step_ps));
 }
 
@@ -53,13 +53,13 @@ std::string NameOf(const Loss& loss) {
     case TimeKind::kBubble:
       return "the pipeline's bubble";
     case TimeKind::kHost:
-      return "the host, which launches too slowly";
+      return "the CPU, which launches too slowly";
     case TimeKind::kIdle:
       return "pauses between kernels";
     case TimeKind::kOptimizer:
       return "the optimizer";
     case TimeKind::kTransfer:
-      return fmt::format("exposed {} communication", loss.what);
+      return "exposed " + CommunicationText(loss.what);
     default:
       return ShareText(loss);
   }

@@ -25,24 +25,21 @@ using workload::TaskId;
 using workload::TaskKind;
 
 constexpr std::string_view kPipeline = "pp";
-constexpr std::string_view kAllRanks = "all";  // the group that sums up the norm of gradients
 
 struct KindText {
   std::string_view key;
-  std::string_view before;  // the category or dimension in the text for people
-  std::string_view after = "";
-  std::string_view of_all = "";  // the whole text for the group of all ranks
+  std::string_view before = "";  // the category or dimension in the text for people
 };
 
 // In the order of TimeKind.
 constexpr std::array<KindText, 8> kKindTexts = {{
-    {"compute", ""},
+    {"compute"},
     {"optimizer", "optimizer"},
-    {"exposed", "", " communication, exposed", "norm of gradients, exposed"},
+    {"exposed"},
     {"bubble", "pipeline bubble"},
-    {"wait", "waiting for others in ", "", "waiting for all ranks at the end"},
+    {"wait", "waiting for others in "},
     {"memory", "memcpy and memset"},
-    {"host", "waiting for the host"},
+    {"host", "waiting for the CPU"},
     {"idle", "between kernels"},
 }};
 
@@ -243,10 +240,18 @@ std::string ShareText(const TimeShare& share) {
   if (share.what == "products" || share.what == "copies") {  // the keys of these categories
     return share.what == "products" ? "GEMMs" : "memcpy";
   }
-  const KindText& text = kKindTexts[static_cast<std::size_t>(share.kind)];
-  return share.what == kAllRanks && !text.of_all.empty()
-             ? std::string(text.of_all)
-             : fmt::format("{}{}{}", text.before, share.what, text.after);
+  if (share.kind == TimeKind::kTransfer) {
+    return CommunicationText(share.what) + ", exposed";
+  }
+  if (share.kind == TimeKind::kWait && share.what == kAllRanks) {
+    return "waiting in " + CommunicationText(share.what);
+  }
+  return fmt::format("{}{}", kKindTexts[static_cast<std::size_t>(share.kind)].before, share.what);
+}
+
+std::string CommunicationText(std::string_view dimension) {
+  return dimension == kAllRanks ? "global synchronisation"
+                                : fmt::format("{} communication", dimension);
 }
 
 std::int64_t Breakdown::TotalPs(TimeKind kind) const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/analyze/time_parts.h"
@@ -24,8 +25,14 @@ struct TimeShare {
 /// "optimizer".
 [[nodiscard]] std::string ShareKey(const TimeShare& share);
 
-/// A share for people: "products", "tp communication", "waiting in dp", "bubble", …
+/// The group of all ranks as a dimension: of a job, that of the grad-norm all-reduce.
+inline constexpr std::string_view kAllRanks = "all";
+
+/// A share for people: "GEMMs", "tp communication, exposed", "pipeline bubble", …
 [[nodiscard]] std::string ShareText(const TimeShare& share);
+
+/// "tp communication", "global synchronisation".
+[[nodiscard]] std::string CommunicationText(std::string_view dimension);
 
 /// Where the time of a step goes on one rank class; the shares add up to the step.
 struct Breakdown {

@@ -19,13 +19,6 @@ using workload::Job;
 
 using Sentences = std::vector<std::string>;
 
-bool HasExperts(const Job& job) {
-  const workload::Transformer* const model = job.model.transformer();
-  return model != nullptr && std::ranges::any_of(model->blocks, [](const workload::BlockRun& run) {
-           return run.block.experts() != nullptr;
-         });
-}
-
 bool HoldsAnyOf(const workload::Ensemble& ensemble, std::string_view category) {
   return std::ranges::any_of(ensemble.programs, [&](const workload::Program& program) {
     return std::ranges::any_of(program.held_memory.category, [&](StringId id) {
@@ -38,12 +31,12 @@ void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
   if (coverage.by_roofline > 0) {
     sentences.push_back(
         fmt::format("{} of {} operators have no measured kernels of their kind on any GPU and are "
-                    "priced by the roofline.",
+                    "estimated by the roofline.",
                     coverage.by_roofline, coverage.operators));
   }
   if (coverage.by_other_gpus > 0) {
     sentences.push_back(fmt::format(
-        "{} of {} operators were never measured on {} and are priced by what other GPUs reach.",
+        "{} of {} operators were never measured on {} and are estimated from other GPUs.",
         coverage.by_other_gpus, coverage.operators, coverage.gpu));
   }
   if (coverage.extrapolated > 0) {
@@ -53,7 +46,7 @@ void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
   }
   if (coverage.unaligned > 0) {
     sentences.push_back(fmt::format(
-        "{} of {} operators are products of unaligned sizes, which were not measured on {}: they "
+        "{} of {} operators are GEMMs of unaligned sizes, which were not measured on {}: they "
         "lose what they lose on {}.",
         coverage.unaligned, coverage.operators, coverage.gpu, coverage.alignment_gpu));
   }
@@ -116,13 +109,14 @@ void AddDifferences(const Job& job, const SimulationOptions& options, Sentences&
 }
 
 void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sentences) {
-  if (HasExperts(job) && job.plan.token_imbalance == 1) {
+  if (workload::HasExperts(job.model) && job.plan.token_imbalance == 1) {
     sentences.emplace_back(
         "Experts get equal numbers of tokens; plan.token_imbalance says how uneven they are.");
   }
   if (job.training.adapter_rank > 0) {
     sentences.emplace_back(
-        "Adapters stand at the projections of attention only; their small communications between "
+        "LoRA adapters are applied to the attention projections only; their small collectives "
+        "between "
         "tensor-parallel ranks are left out, and utilisation counts the work of training all "
         "parameters.");
   }

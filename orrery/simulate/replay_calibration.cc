@@ -227,7 +227,7 @@ Result<std::vector<double>> ProfilerCosts(std::span<const trace::Trace* const> r
   }
   if (found.empty()) {
     return Fail(Error::Kind::kInvalidInput,
-                "no recording has a measured step that its host limits, so the overhead of the "
+                "no recording has a measured step that its CPU limits, so the overhead of the "
                 "profiler cannot be found; give --profiler-cost");
   }
   std::ranges::replace(costs_ns, -1.0, Median(found));

@@ -83,7 +83,8 @@ std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine,
 // Why a step has so many tasks, most likely.
 std::string LikelyMistake(const workload::Job& job, const SimulationOptions& options) {
   const workload::Training& training = job.training;
-  if (training.sequence > 1 && training.global_batch >= training.sequence) {
+  constexpr std::int64_t kPlausibleBatch = 65'536;  // published runs have at most 15,360 samples
+  if (training.sequence > 1 && training.global_batch >= kPlausibleBatch) {
     return fmt::format("training.global_batch {} counts samples, not tokens: did you mean {}?",
                        training.global_batch, training.global_batch / training.sequence);
   }

@@ -76,7 +76,7 @@ TEST(StageBalanceTest, WithoutStagesNoneBinds) {
 TEST(StageBalanceTest, TheStageThatBindsIsNamed) {
   EXPECT_EQ(BottleneckSentence(
                 Pipeline(840, {Stage(0, 420), Stage(1, 420), Stage(2, 420), Stage(3, 840)})),
-            "Stage 3 binds: it is busy for 84 % of the step, the other stages for 42 % on "
+            "Stage 3, busy for 84 % of the step; the other stages are busy for 42 % on "
             "average.");
 }
 

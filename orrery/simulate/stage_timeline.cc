@@ -141,7 +141,7 @@ class Interleaving {
 std::string_view Name(PassKind kind) {
   constexpr std::array<std::string_view, kNumPassKinds> kNames = {
       "forward",    "backward",      "weight gradients",   "optimizer",
-      "other work", "communication", "waiting for others", "host"};
+      "other work", "communication", "waiting for others", "CPU"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

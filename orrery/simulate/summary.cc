@@ -176,19 +176,18 @@ DelayTotals DelayTotalsOf(const Timeline& timeline, RankClassId rank_class) {
 
 Utilisation ModelUtilisation(const Job& job, std::int64_t step_ps) {
   const bool is_transformer = job.model.transformer() != nullptr;
-  return UtilisationOf(job, step_ps, workload::ModelFlops(job.model, BatchOf(job)),
-                       is_transformer
-                           ? "products of one forward and one backward pass, the whole square of "
-                             "attention, nothing recomputed (Korthikanti et al., equation 7)"
-                           : "products of one forward and one backward pass");
+  return UtilisationOf(
+      job, step_ps, workload::ModelFlops(job.model, BatchOf(job)),
+      is_transformer ? "GEMMs of one forward and one backward pass, causal mask not discounted, "
+                       "no recomputation (Korthikanti et al., equation 7)"
+                     : "GEMMs and convolutions of one forward and one backward pass");
 }
 
 Utilisation HardwareUtilisation(const Job& job, std::int64_t step_ps) {
   const bool is_transformer = job.model.transformer() != nullptr;
   return UtilisationOf(job, step_ps, ExecutedFlopsOf(job),
-                       is_transformer
-                           ? "the products of MFU, routers of experts, and what is recomputed"
-                           : "products that kernels execute");
+                       is_transformer ? "the GEMMs of MFU, MoE routers and recomputation"
+                                      : "GEMMs and convolutions that kernels execute");
 }
 
 std::string StageSummary::Label() const {

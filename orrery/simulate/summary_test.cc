@@ -41,13 +41,13 @@ TEST(BottleneckTest, WhatIsLongerThanComputeComesFirst) {
             "Mostly exposed ep communication, 50 % of the step.");
 }
 
-// The norm of gradients moves 4 bytes: 30 of the 31 are waiting for ranks that come late.
+// The grad-norm all-reduce transfers 4 bytes: 30 of the 31 are waiting for ranks that come late.
 TEST(BottleneckTest, WaitingForLateRanksIsNotCommunication) {
   EXPECT_EQ(BottleneckSentence(SummaryOf({{TimeKind::kCompute, "products", 69},
                                           {TimeKind::kTransfer, "all", 1},
                                           {TimeKind::kWait, "all", 30}})),
-            "Compute, 69 % of the step (GEMMs 69 %); the largest loss is waiting for all ranks at "
-            "the end, 30 %.");
+            "Compute, 69 % of the step (GEMMs 69 %); the largest loss is waiting in global "
+            "synchronisation, 30 %.");
 }
 
 TEST(BottleneckTest, MemoryBeforeAll) {

@@ -53,17 +53,10 @@ Status ChooseTensor(const Engine& engine, EvaluatedRun& evaluated) {
   return {};
 }
 
-// Experts get as many tokens as choose them, so that nobody can tell how many samples fit.
-bool HasExperts(const workload::Job& job) {
-  const workload::Transformer* const model = job.model.transformer();
-  return model != nullptr && std::ranges::any_of(model->blocks, [](const workload::BlockRun& run) {
-           return run.block.experts() != nullptr;
-         });
-}
-
 // Larger ones only as long as they help: work grows more efficient, bubbles grow longer.
 Status ChooseMicroBatch(const Engine& engine, EvaluatedRun& evaluated) {
-  const std::int64_t most = HasExperts(evaluated.run.job) ? 1 : kLargestMicroBatch;
+  // Experts get as many tokens as choose them, so that nobody can tell how many samples fit.
+  const std::int64_t most = workload::HasExperts(evaluated.run.job.model) ? 1 : kLargestMicroBatch;
   for (std::int64_t samples = 2; samples <= most && evaluated.fits; samples *= 2) {
     EvaluatedRun larger = evaluated;
     larger.run.job.training.micro_batch = samples;

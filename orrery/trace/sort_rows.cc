@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include <tbb/task_group.h>
-
+#include "orrery/base/parallel.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/trace.h"
 
@@ -94,14 +95,14 @@ void SortTable(Table& table) {
 }  // namespace
 
 void SortRows(Trace& trace) {
-  tbb::task_group tables;
+  std::vector<std::function<void()>> sorts;
   ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
     // Graph nodes have times only sometimes; their order is the order of their ids.
     if constexpr (requires { table.begin_ns; } && !std::is_same_v<Table, GraphNodes>) {
-      tables.run([&table] { SortTable(table); });
+      sorts.emplace_back([&table] { SortTable(table); });
     }
   });
-  tables.wait();
+  ParallelFor(sorts.size(), 0, [&](std::size_t table) { sorts[table](); });
 }
 
 }  // namespace orrery::trace

@@ -31,11 +31,7 @@ template <typename... Arguments>
 /// The name of the catalogue entry that is spelled most like `name`.
 template <typename Entry>
 [[nodiscard]] std::string NearestName(std::string_view name, const std::vector<Entry>& catalogue) {
-  std::vector<std::string_view> names;
-  for (const Entry& entry : catalogue) {
-    names.emplace_back(entry.name);
-  }
-  return std::string(NearestWord(name, names));
+  return std::string(NearestWord(name, NamesOf(catalogue)));
 }
 
 /// Calls `read(root)` for a YAML text; errors of the parser begin with `place` and name the line.

@@ -4,9 +4,9 @@
     tests/counts/check_counts.py --program build/orrery --shared ../shared FORMAT
 
 FORMAT is kineto, execution_trace, nsys, nccl_tests, xplane, rocprofv3, torch_memory_timeline,
-torch_snapshot or orrs; files of the last two are those of tests/data. Nothing of Orrery is used to
-count: only json, gzip, pickle, sqlite3 and regular expressions, so that a mistake of a reader shows. Exit status: 0
-all equal, 1 some differ, 77 the sample files are not there.
+torch_snapshot or orrs. Files are samples of our own (tests/data) and, where ../shared is, those of other tools
+there. Nothing of Orrery is used to count: only json, gzip, pickle, sqlite3 and regular expressions, so that a
+mistake of a reader shows. Exit status: 0 all equal, 1 some differ.
 """
 
 import argparse
@@ -22,8 +22,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-
-SKIPPED = 77
 
 KINETO_COUNTS = {
     "kernel": "kernels", "Kernel": "kernels",
@@ -246,7 +244,9 @@ def count_xplane_plane(plane):
         for event in events:
             kind = kinds.get(protobuf_first(event, 1, 0), b"")
             counts[xplane_row_kind(is_device, name, event, kind, stat_names)] += 1
-            counts["collectives"] += is_device and b" all-reduce(" in protobuf_first(kind, 2)
+            name_of_kind = protobuf_first(kind, 2).decode(errors="replace")
+            counts["collectives"] += is_device and (
+                " all-reduce(" in name_of_kind or ("Stream" in name and is_communication_kernel(name_of_kind)))
     # A copy has two halves on the core; where the profiler did not join them, the reader does.
     counts["copies"] += 0 if has_async_line else counts["copy-start"]
     counts["other_device_work"] += counts["copy-start"] + counts["copy-done"]
@@ -318,8 +318,15 @@ COUNT = {
     "orrs": count_orrs,
 }
 
-# Files of our own making, under tests/data.
+# Files of our own making, under tests/data; databases are kept as the SQL that makes them.
 OWN_FILES = {
+    "kineto": ("kineto/two_ranks/*.json", "analyze/*/rank*.json", "h200/*.kineto.json.gz"),
+    "execution_trace": ("execution_trace/*.json", "h200/*.et.json.gz"),
+    "nsys": ("nsys/*.sql",),
+    "nccl_tests": ("nccl_tests/all_reduce.log",),
+    "xplane": ("xplane/*.pb",),
+    "rocprofv3": ("rocprofv3/*.json",),
+    "torch_memory_timeline": ("torch_memory_timeline/*.raw.json",),
     "torch_snapshot": ("torch_snapshot/whole.*.pickle", "torch_snapshot/ring.pickle"),
     "orrs": ("orrs/whole.orrs", "orrs/killed.orrs", "orrs/two_ranks/*.orrs"),
 }
@@ -334,13 +341,26 @@ INDEX_FORMATS = {
 }
 
 
-def sample_files(kind, shared):
-    if kind in OWN_FILES:
-        data = pathlib.Path(__file__).resolve().parent.parent / "data"
-        return [path for pattern in OWN_FILES[kind] for path in sorted(data.glob(pattern))]
+def own_files(kind, folder):
+    """Yields the samples of our own; databases are made in `folder`."""
+    data = pathlib.Path(__file__).resolve().parent.parent / "data"
+    for pattern in OWN_FILES[kind]:
+        for path in sorted(data.glob(pattern)):
+            if path.suffix != ".sql":
+                yield path
+                continue
+            database = folder / f"{path.stem}.sqlite"
+            sqlite3.connect(database).executescript(path.read_text())
+            yield database
+
+
+def shared_files(kind, shared):
     if kind == "nccl_tests":
         return sorted((shared / "comm").rglob("*.log"))
-    with open(shared / "traces" / "INDEX.csv", newline="") as index:
+    listed = shared / "traces" / "INDEX.csv"
+    if kind not in INDEX_FORMATS or not listed.is_file():
+        return []
+    with open(listed, newline="") as index:
         return [shared / "traces" / row["path"] for row in csv.DictReader(index)
                 if row["format"] in INDEX_FORMATS[kind]]
 
@@ -387,15 +407,12 @@ def main():
     parser.add_argument("--shared", required=True, type=pathlib.Path)
     parser.add_argument("format", choices=sorted(COUNT))
     options = parser.parse_args()
-    if not options.shared.is_dir() and options.format not in OWN_FILES:
-        print(f"SKIPPED counts of {options.format}: {options.shared} is not there")
-        return SKIPPED
-
-    files = sample_files(options.format, options.shared)
     rows = []
-    for path in files:
-        rows += mismatches(shown_path(path, options.shared), COUNT[options.format](path),
-                           reported_counts(options.program, path))
+    with tempfile.TemporaryDirectory() as folder:
+        files = [*own_files(options.format, pathlib.Path(folder)), *shared_files(options.format, options.shared)]
+        for path in files:
+            rows += mismatches(shown_path(path, options.shared), COUNT[options.format](path),
+                               reported_counts(options.program, path))
     if rows:
         print_table(rows)
     print(f"{options.format}: {len(files)} files, {len(rows)} counts differ")

@@ -223,8 +223,8 @@ class CommandLineTest(unittest.TestCase):
         status, out, _ = self.run_main("--dry-run", "--gpus", "2", "--max-bytes", "16")
         self.assertEqual(status, 0)
         self.assertEqual(out.splitlines()[1:], [
-            "             8 bytes              2 elements a rank",
-            "            16 bytes              4 elements a rank", "by our own loop over NCCL"])
+            "             8 bytes              2 elements per rank",
+            "            16 bytes              4 elements per rank", "by our own loop over NCCL"])
 
     def test_a_launcher_says_how_many_ranks_there_are(self):
         _, out, _ = self.run_main("--list", "--max-bytes", "8", RANK="0", WORLD_SIZE="32")

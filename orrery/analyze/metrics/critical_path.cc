@@ -324,9 +324,8 @@ MetricResult ScaleUpBwUtility(const RunView& run) {
 std::vector<Metric> Describe() {
   return {
       {"critical_path", "Critical path of a step over all ranks", "s", &PathLength, Better::kLower},
-      {"launch_bound_time",
-       "Share of the step in which the device waited for the host to launch work", "%",
-       &LaunchBoundTime, Better::kLowerTime},
+      {"launch_bound_time", "Share of the step in which the GPU waited for the CPU to launch work",
+       "%", &LaunchBoundTime, Better::kLowerTime},
       {"what_if",
        "How much shorter the step gets by the change that helps most (--what-if: by that)", "%",
        &WhatIfQuestions},

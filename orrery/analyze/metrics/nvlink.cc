@@ -117,9 +117,9 @@ MetricResult PeakKernels(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{"max_throughput", "Highest NVLink throughput of a GPU in one direction", "GB/s",
+  return {{"max_throughput", "Highest NVLink throughput per GPU in one direction", "GB/s",
            &MaxThroughput, Better::kNeither, "link counters"},
-          {"avg_throughput", "Mean NVLink throughput of a GPU in one direction", "GB/s",
+          {"avg_throughput", "Mean NVLink throughput per GPU in one direction", "GB/s",
            &AvgThroughput, Better::kNeither, "link counters"},
           {"total_communication", "Bytes over NVLink", "bytes", &TotalCommunication,
            Better::kNeither, "link counters"},

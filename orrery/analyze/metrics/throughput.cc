@@ -347,10 +347,14 @@ MetricResult Tpot(const RunView& run) {
 }
 
 MetricResult Compute(const RunView& run) {
-  const Table* const parameters = FindTable(run, "step score");
+  // The reference and the number of GPUs are files of their own.
   const auto get = [&](std::string_view column) {
-    return parameters == nullptr || parameters->num_rows() == 0 ? std::nullopt
-                                                                : parameters->Number(0, column);
+    std::optional<double> found;
+    for (const Measurement& table : run.measurements) {
+      const bool has_parameters = table.format == "step score" && table.rows->num_rows() > 0;
+      found = found || !has_parameters ? found : table.rows->Number(0, column);
+    }
+    return found;
   };
   const auto gpus = get("g0");
   const auto seconds = get("t0_s");
@@ -362,8 +366,10 @@ MetricResult Compute(const RunView& run) {
   if (!step.seconds) {
     return NotAvailable(kNoStepsReason);
   }
-  const double used =
-      CardNumber(*run.set, "total_count").value_or(static_cast<double>(run.set->ranks.size()));
+  const std::optional<double> counted = get("gpus");
+  const double used = counted ? *counted
+                              : CardNumber(*run.set, "total_count")
+                                    .value_or(static_cast<double>(run.set->ranks.size()));
   MetricResult result{.value = *weight * *gpus / used + (1 - *weight) * *seconds / *step.seconds};
   result.detail.Set("gpus", used).Set("step_s", *step.seconds);
   return result;

@@ -177,16 +177,16 @@ std::string TitleOf(const std::vector<std::string>& paths) {
   return name.empty() || name == "." || name == ".." ? "A run" : name.string();
 }
 
-Document RunDocumentOf(const AnalyzeArguments& arguments, const analyze::RunView& view,
-                       const std::vector<MetricRow>& results) {
-  return report::RunDocument(report::CollectReport(view, TitleOf(arguments.run.paths), results));
-}
-
 // What is printed takes no files: the page is of the whole run, whatever is printed.
-Result<int> PrintMetrics(const AnalyzeArguments& arguments, const std::vector<MetricRow>& results) {
+Result<int> PrintMetrics(const AnalyzeArguments& arguments, const std::vector<MetricRow>& results,
+                         const report::RunReport* report = nullptr) {
   OutputOptions printed = arguments.output;
   printed.html_file.clear();
-  return Deliver(arguments.lists ? StatusDocument(results) : MetricsDocument(results), printed);
+  Document document = arguments.lists ? StatusDocument(results) : MetricsDocument(results);
+  if (report != nullptr) {
+    report::SetReportFields(*report, document.data);
+  }
+  return Deliver(document, printed);
 }
 
 Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
@@ -196,21 +196,29 @@ Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
   const std::string& html_file = arguments.output.html_file;
   if (!arguments.nvlink_file.empty()) {
     ORRERY_TRY(const Document page, report::NvlinkDocument(view, TitleOf(arguments.run.paths)));
-    ORRERY_TRY_STATUS(WriteOutputFiles(page, {.html_file = arguments.nvlink_file}));
+    ORRERY_TRY_STATUS(WriteOutputFiles(
+        page, {.html_file = arguments.nvlink_file, .made_by = arguments.output.made_by}));
     if (!WantsMetrics(arguments) && html_file.empty()) {
       return kExitOk;
     }
   }
   const std::vector<MetricRow> results = EvaluateAll(metrics, view);
-  if (!html_file.empty()) {
-    ORRERY_TRY_STATUS(
-        WriteOutputFiles(RunDocumentOf(arguments, view, results), {.html_file = html_file}));
-  }
-  if (arguments.output.as_json || arguments.output.as_csv || arguments.lists ||
-      (html_file.empty() && WantsMetrics(arguments))) {
+  const bool prints_metrics = arguments.output.as_json || arguments.output.as_csv ||
+                              arguments.lists || (html_file.empty() && WantsMetrics(arguments));
+  const bool is_json_of_all = arguments.output.as_json && arguments.metrics.empty();
+  if (prints_metrics && html_file.empty() && !is_json_of_all) {
     return PrintMetrics(arguments, results);
   }
-  return html_file.empty() ? Deliver(RunDocumentOf(arguments, view, results), {}) : kExitOk;
+  const report::RunReport report =
+      report::CollectReport(view, TitleOf(arguments.run.paths), results);
+  if (!html_file.empty()) {
+    ORRERY_TRY_STATUS(
+        WriteOutputFiles(report::RunDocument(report),
+                         {.html_file = html_file, .made_by = arguments.output.made_by}));
+  }
+  return prints_metrics
+             ? PrintMetrics(arguments, results, is_json_of_all ? &report : nullptr)
+             : Deliver(html_file.empty() ? RunDocument(report) : FindingsDocument(report), {});
 }
 
 Result<int> Analyze(AnalyzeArguments arguments) {
@@ -248,7 +256,7 @@ void AddMetricOptions(Verb& verb, AnalyzeArguments& arguments) {
       .OneOf({"ccl-bench"});
   AddOutputOptions(verb, arguments.output);
   verb.FindOption("--html").Excludes("--compat");
-  verb.AddFlag("--csv", arguments.output.as_csv, "print one line a metric");
+  verb.AddFlag("--csv", arguments.output.as_csv, "print one line per metric");
   verb.AddOption("--nvlink-report", arguments.nvlink_file,
                  "write a page about NVLink throughput over time to this file")
       .Excludes("--compat");
@@ -281,12 +289,14 @@ void AddAnalyzeCommand(Verb& app) {
   auto arguments = std::make_shared<AnalyzeArguments>();
   Verb verb = app.AddVerb("analyze", "Metrics of a run: all, or --metric NAME");
   verb.Footer(
-      "Without --metric: a summary of the run, most important finding first. A metric that does "
-      "not\napply says why. Waiting in collectives is separated from the transfer of data.\n\nExit "
-      "status: 0 whole, 2 unusable, 3 partial (the notes say what is lost).\n\nExamples:\n  orrery "
-      "analyze run/\n  orrery analyze run/ --html run.html\n  orrery analyze run/ --metric "
-      "straggler --metric mfu --json\n  orrery analyze run/ --metric what_if --what-if network=4 "
-      "--what-if rank:3\n  orrery analyze run/ --compat ccl-bench --csv");
+      "Without --metric: a summary of the run, most important finding first, then where the time\n"
+      "goes, communication that compute hides, and the kernels against the GPU's roofline; with\n"
+      "--html a page of it, and the findings in the terminal. A metric that does not apply says\n"
+      "why. Waiting in collectives is separated from the transfer of data.\n\nExamples:\n  orrery "
+      "analyze "
+      "run/\n  orrery analyze run/ --html run.html\n  orrery analyze run/ --metric straggler "
+      "--metric mfu --json\n  orrery analyze run/ --metric what_if --what-if network=4 --what-if "
+      "rank:3\n  orrery analyze run/ --compat ccl-bench --csv");
   verb.AddOption("PATH", arguments->run.paths, "files and folders of one run");
   AddMetricOptions(verb, *arguments);
   AddSelectionOptions(verb, arguments->selection);

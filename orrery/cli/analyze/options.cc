@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/nearest_word.h"
 #include "orrery/base/text.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/verb.h"
@@ -172,6 +173,17 @@ Status CheckWhatIf(const WhatIfQuestion& question, const trace::TraceSet& set) {
                         question.subject == kKernel ? "kernel" : "operator", question.name);
 }
 
+// With the names that other tools have for them.
+std::vector<std::string_view> MetricNames() {
+  std::vector<std::string_view> names = NamesOf(analyze::AllMetrics());
+  for (const analyze::Metric& metric : analyze::AllMetrics()) {
+    for (const analyze::MetricAlias& alias : metric.aliases) {
+      names.push_back(alias.name);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 Status CheckSelection(const Selection& selection, const ingest::Run& run) {
@@ -236,7 +248,8 @@ Result<std::vector<analyze::NamedMetric>> ChosenMetrics(const std::vector<std::s
   for (const std::string& name : names) {
     const auto found = analyze::FindMetric(name);
     if (!found) {
-      return NotFound("no metric is called {} (orrery analyze --list names them)", name);
+      return NotFound("no metric is called {}{} (orrery list metrics)", name,
+                      DidYouMean(name, MetricNames()));
     }
     chosen.push_back(*found);
   }

@@ -68,7 +68,7 @@ bool PrintStreamLosses(const stream::StreamLosses& losses) {
 Result<int> Recompress(const std::string& input, const std::string& output) {
   ORRERY_TRY(const stream::Recompressed done, RecompressFile(input, output));
   const bool has_loss = PrintStreamLosses(done.losses);
-  Print(fmt::format("{}: {} chunks, {} instead of {}\n", output, draw::FormatCount(done.num_chunks),
+  Print(fmt::format("{} chunks, {} instead of {}\n", draw::FormatCount(done.num_chunks),
                     draw::FormatBytes({done.bytes_after}), draw::FormatBytes({done.bytes_before})));
   return has_loss ? kExitPartial : kExitOk;
 }
@@ -156,9 +156,11 @@ Result<int> Convert(ConvertArguments arguments) {
   if (run.set.ranks.empty()) {
     return InvalidInput("{}: holds no trace to convert", arguments.input);
   }
+  ProgressLine progress(TerminalProgress(), "writing " + arguments.output);
   ORRERY_TRY(const TraceOutput written,
              WriteTraceFile(run.set, arguments.output,
                             {.threads = arguments.run.threads, .align = arguments.align}));
+  progress.Clear();
   PrintOutput(run.set, written);
   if (written.is_for_viewer) {
     PrintLeftOut(run.set);
@@ -167,7 +169,7 @@ Result<int> Convert(ConvertArguments arguments) {
     PrintLeftOut(*written.left_out_of_snapshot);
   }
   PrintLosses(run);
-  Print(fmt::format("{}: {} rank{} written\n", arguments.output, run.set.ranks.size(),
+  Print(fmt::format("{} rank{} converted\n", run.set.ranks.size(),
                     run.set.ranks.size() == 1 ? "" : "s"));
   return run.is_partial() ? kExitPartial : kExitOk;
 }
@@ -193,7 +195,6 @@ void AddConvertCommand(Verb& app) {
       "Viewers show ranks as processes, streams as threads, launches as arrows, and each "
       "collective\n"
       "that was matched over the ranks on a track of its group.\n\n"
-      "Exit status: 0 whole, 2 unusable, 3 partial.\n\n"
       "Examples:\n"
       "  orrery convert run/ run.pftrace\n"
       "  orrery convert trace.json.gz trace.orr\n"

@@ -10,6 +10,7 @@
 #include "orrery/analyze/diff/diff.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
+#include "orrery/report/document.h"
 
 namespace orrery::cli {
 
@@ -29,6 +30,9 @@ struct DiffPage {
   std::optional<double> limit_percent = {};  // --fail-over
   std::vector<MetricChange> worse;           // over the limit, the worst first
 };
+
+/// The text, and the page of --html.
+[[nodiscard]] report::Document DiffDocument(const DiffPage& page);
 
 /// The JSON: docs/formats/diff-json.md.
 [[nodiscard]] Value DiffData(const DiffPage& page);
@@ -51,7 +55,7 @@ inline constexpr std::array<StepPart, 5> kStepParts{
      {"exposed_communication_ns", "exposed communication", &StepParts::exposed_communication_ns},
      {"exposed_memory_ns", "copies alone", &StepParts::exposed_memory_ns, "memcpy alone"},
      {"idle_ns", "idle", &StepParts::idle_ns},
-     {"window_ns", "all", &StepParts::window_ns, "all, on the device"}}};
+     {"window_ns", "all", &StepParts::window_ns, "all, on the GPU"}}};
 
 /// A quantity of a cost; `title` is that of the column with its difference.
 struct CostField {
@@ -64,7 +68,7 @@ inline constexpr CostField kCostFields[] = {{"count", "", &Cost::count},
                                             {"device_ns", "", &Cost::device_ns}};
 inline constexpr CostField kWaitAndBytes[] = {{"wait_ns", "waiting", &Cost::wait_ns},
                                               {"bytes", "bytes", &Cost::bytes}};
-inline constexpr CostField kHostTime[] = {{"host_ns", "on the host", &Cost::host_ns}};
+inline constexpr CostField kHostTime[] = {{"host_ns", "CPU time", &Cost::host_ns}};
 
 /// A list of named costs, and the quantities that they have in addition to kCostFields.
 struct Section {
@@ -75,10 +79,10 @@ struct Section {
 };
 
 inline constexpr std::array<Section, 5> kSections{
-    {{"collectives", "collectives", &RunDiff::collectives, kWaitAndBytes},
-     {"kernel_classes", "classes of kernels", &RunDiff::kernel_classes, {kWaitAndBytes, 1}},
-     {"kernels", "kernels", &RunDiff::kernels, {kWaitAndBytes, 1}},
-     {"operators", "operators", &RunDiff::operators, kHostTime},
-     {"copies", "memcpy and memset", &RunDiff::copies, {kWaitAndBytes + 1, 1}}}};
+    {{"collectives", "Collectives", &RunDiff::collectives, kWaitAndBytes},
+     {"kernel_classes", "Kernel classes", &RunDiff::kernel_classes, {kWaitAndBytes, 1}},
+     {"kernels", "Kernels", &RunDiff::kernels, {kWaitAndBytes, 1}},
+     {"operators", "Operators", &RunDiff::operators, kHostTime},
+     {"copies", "Memcpys and memsets", &RunDiff::copies, {kWaitAndBytes + 1, 1}}}};
 
 }  // namespace orrery::cli

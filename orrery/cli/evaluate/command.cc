@@ -67,6 +67,7 @@ Document DocumentOf(const collective::EvaluationResult& evaluation, const std::s
 Result<int> EvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
   ORRERY_TRY(const collective::Measurements data,
              ReadCollectives(arguments.paths, arguments.cluster));
+  ProgressLine progress(TerminalProgress(), "evaluating");
   collective::EvaluationResult evaluation;
   std::string what = arguments.model.empty() ? "all rows, by the shipped constants"
                                              : "all rows, by " + arguments.model;
@@ -78,6 +79,7 @@ Result<int> EvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
     ORRERY_TRY(evaluation, collective::EvaluateHeldOut(data.rows, arguments.min_bytes, rule));
     what = "rows that were not fitted, split " + arguments.split;
   }
+  progress.Clear();
   ORRERY_TRY_STATUS(Deliver(DocumentOf(evaluation, what), arguments.output));
   return NoticeRejected(data);
 }
@@ -101,7 +103,7 @@ Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, Progr
 Result<std::vector<kernel::EvaluatedRow>> EvaluateSplit(
     const std::vector<kernel::Measurement>& rows, const kernel::SplitRule& rule) {
   ORRERY_TRY(const std::vector<kernel::RowSplit> rounds, kernel::SplitRows(rows, rule));
-  ProgressLine progress(TerminalProgress());
+  ProgressLine progress(TerminalProgress(), "fitting");
   std::vector<kernel::EvaluatedRow> evaluated;
   for (const kernel::RowSplit& round : rounds) {
     ORRERY_TRY(const kernel::ModelSet models, Fit(round.train, progress));

@@ -285,10 +285,12 @@ Document DocumentOf(const EchoEvaluation& evaluation) {
 }
 
 Result<int> EvaluateEchoFolder(const EvaluateEchoArguments& arguments) {
+  ProgressLine progress(TerminalProgress(), "fitting and evaluating");
   ORRERY_TRY(const EchoEvaluation evaluation,
              compat::echo::EvaluateFolder(
                  arguments.folder, {.repeats = static_cast<std::size_t>(arguments.repeats)}));
   const bool differs = evaluation.differences && !evaluation.differences->empty();
+  progress.Clear();
   return Deliver(DocumentOf(evaluation), arguments.output, differs);
 }
 

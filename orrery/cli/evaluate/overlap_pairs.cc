@@ -227,8 +227,10 @@ Result<Evaluated> EvaluatePairs(const EvaluateOverlapPairsArguments& arguments,
         "rows, or another --held-out",
         arguments.held_out);
   }
+  ProgressLine progress(TerminalProgress(), "fitting");
   ORRERY_TRY(const overlap::LearnedModel model,
-             overlap::FitOverlap(split.train, {.seed = arguments.seed}));
+             overlap::FitOverlap(split.train, {.seed = arguments.seed},
+                                 [&](std::string_view part) { progress.Update(0, 0, part); }));
   return Evaluated{fmt::format("{} rows that were not learned from, held out by {}",
                                split.test.size(), arguments.held_out),
                    overlap::Evaluate(model, split.train, split.test)};

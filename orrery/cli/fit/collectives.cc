@@ -79,14 +79,17 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
              ReadCollectives(arguments.paths, arguments.cluster));
   collective::MachineModels models;
   std::string skipped;
+  ProgressLine progress(TerminalProgress(), "fitting");
   for (const std::vector<const collective::Measurement*>& group :
        collective::GroupByMachine(data.rows)) {
+    progress.Update(static_cast<std::int64_t>(models.all().size()), 0, group.front()->machine());
     const Result<collective::Calibration> calibration = collective::Calibrate(group);
     if (!calibration) {
       skipped += fmt::format("{} by {}: {}\n", group.front()->machine(), group.front()->source,
                              calibration.error().message());
       continue;
     }
+    progress.Clear();
     Print(VisibleText(CalibrationText(data, *calibration)));
     models.Add(calibration->model);
   }
@@ -136,10 +139,11 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
   if (arguments.most_rows > 0) {
     options.most_rows_of_source = arguments.most_rows;
   }
-  options.progress = [write = TerminalProgress().write](const std::string& text) {
-    write(text + "\n");
-  };
+  ProgressLine progress(TerminalProgress(), "fitting");
+  std::int64_t done = 0;
+  options.progress = [&](const std::string& text) { progress.Update(++done, 0, text); };
   const std::vector<simulate::FrameworkFit> fits = simulate::FitFrameworks(tables, models, options);
+  progress.Clear();
   if (fits.empty()) {
     return InvalidInput(
         "{}: no row of grade A or A- that can be simulated names a framework of "

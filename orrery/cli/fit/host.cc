@@ -128,6 +128,7 @@ Result<int> FitHost(const FitHostArguments& arguments) {
     }
   }
   ORRERY_TRY(const std::vector<double> costs_ns, ProfilerCostsNs(arguments, recordings));
+  const ProgressLine progress(TerminalProgress(), "fitting");
   workload::HostModel model = fit.Fit({.profiler_costs_ns = costs_ns, .without = without});
   ORRERY_TRY_STATUS(AddLaunches(arguments.measured_kernels, model));
   ORRERY_TRY_STATUS(WriteCsvFile(workload::HostTable(model), arguments.output));

@@ -33,7 +33,7 @@ struct FitKernelsArguments {
 
 Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, std::uint64_t seed,
                              std::string_view what) {
-  ProgressLine progress(TerminalProgress());
+  ProgressLine progress(TerminalProgress(), what);
   return kernel::FitModels(rows, {.seed = seed}, [&](std::size_t done, std::size_t total) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), what);
   });

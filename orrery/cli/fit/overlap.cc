@@ -322,7 +322,7 @@ constexpr std::int64_t kLearned = 4;  // models of a fit, for the progress line
 
 Result<overlap::LearnedModel> Fit(std::span<const overlap::MeasuredPair* const> rows,
                                   std::uint64_t seed) {
-  ProgressLine progress(TerminalProgress());
+  ProgressLine progress(TerminalProgress(), "fitting");
   std::int64_t done = 0;
   return overlap::FitOverlap(rows, {.seed = seed}, [&](std::string_view what) {
     progress.Update(done++, kLearned, what);

@@ -225,9 +225,12 @@ std::vector<Document::Column> CountColumns(const Ranks& ranks) {
   return columns;
 }
 
-// The names of rows are keys of the JSON output; memcpys and memsets have older keys.
+// The names of rows are keys of the JSON output; some of them are older than the words here.
 std::string Readable(std::string_view name) {
-  std::string text(name == "copies" ? "memcpys" : name == "sets" ? "memsets" : name);
+  std::string text(name == "copies"     ? "memcpys"
+                   : name == "sets"     ? "memsets"
+                   : name == "host_ops" ? "CPU ops"
+                                        : name);
   std::ranges::replace(text, '_', ' ');
   return text;
 }
@@ -451,7 +454,6 @@ void AddInfoCommand(Verb& app) {
       "Reads files and folders as one run. Formats are found from content: Kineto JSON, PyTorch\n"
       "execution traces, Nsight Systems SQLite exports, nccl-tests logs, workload cards, .orr;\n"
       "plain, gzip or zstd.\n\n"
-      "Exit status: 0 whole, 2 unusable, 3 partial (the problems say what is lost).\n\n"
       "Examples:\n"
       "  orrery info trace.json.gz\n"
       "  orrery info run/ --json | python3 -m json.tool");

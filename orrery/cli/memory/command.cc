@@ -92,7 +92,7 @@ Result<PieceResult> RunInPieces(const MemoryTool& tool, const RunArguments& run,
              ingest::OpenPieces(path, OptionsOf(tool, run, arguments)));
   const MemoryAnalysis analysis = tool.begin({.top = top, .threads = run.threads});
   CoverageAndNeeds seen;
-  ProgressLine line(TerminalProgress());
+  ProgressLine line(TerminalProgress(), path);
   std::int64_t done = 0;
   while (true) {
     ORRERY_TRY(const trace::Trace* const piece, pieces->Next());
@@ -122,25 +122,14 @@ struct MemoryArguments {
   OutputOptions output;
 };
 
-std::vector<std::string_view> ToolNames(const MemoryTools& tools) {
-  std::vector<std::string_view> names;
-  for (const MemoryTool& tool : tools) {
-    names.push_back(tool.name);
-  }
-  return names;
-}
-
 Result<const MemoryTool*> FindTool(const MemoryArguments& arguments) {
   for (const MemoryTool& tool : arguments.tools) {
     if (tool.name == arguments.tool) {
       return &tool;
     }
   }
-  const std::vector<std::string_view> names = ToolNames(arguments.tools);
-  return NotFound(
-      "no such memory tool: {} (did you mean {}? orrery memory --help lists "
-      "them)",
-      arguments.tool, NearestWord(arguments.tool, names));
+  return NotFound("no such memory tool: {}{} (orrery memory --help lists them)", arguments.tool,
+                  DidYouMean(arguments.tool, NamesOf(arguments.tools)));
 }
 
 std::string TitleOf(const MemoryInput& input) {
@@ -216,8 +205,7 @@ std::string Footer(const MemoryTools& tools) {
   return text +
          "\nWithout --tool: what was recorded, and which tools can run on it. Each result says how "
          "completely\nlaunches were observed; accesses known only from arguments are never "
-         "counted.\n\nExit status: 0 whole, 2 unusable, 3 partial (orrery info says what is "
-         "lost).\n\nExamples:\n  orrery memory run.orrs\n  orrery memory run.orrs --tool "
+         "counted.\n\nExamples:\n  orrery memory run.orrs\n  orrery memory run.orrs --tool "
          "kernel-frequency --top 10\n  orrery memory run.orrs --tool working-set --html "
          "page.html\n  orrery memory accesses.orrs --times coarse.orrs --tool kernel-frequency";
 }

@@ -66,12 +66,12 @@ Document::Table RunTable(const std::vector<RunOverhead>& runs, double tolerance_
                   AsRatio("overhead_over_first", "overhead over the first's"),
                   AsRatio("over_first", "total over the first's"),
                   AsTime("parts_ns", "sum of parts"), AsTime("rest_ns", "not explained"),
-                  AsText("agrees", "parts and total"), AsTime("step_ns", "a step"),
-                  AsRatio("step_over_first", "a step over the first's")},
+                  AsText("agrees", "parts and total"), AsTime("step_ns", "per step"),
+                  AsRatio("step_over_first", "per step over the first's")},
       .caption =
           fmt::format("Total and parts are measured on their own; they agree when they are at "
                       "most {} % of the total apart. A recorder measures what it does on the "
-                      "host, and adds up threads that work side by side; what patched kernels "
+                      "CPU, and adds up threads that work side by side; what patched kernels "
                       "take longer shows in the step alone: the "
                       "median of all but the first.",
                       tolerance_percent)};
@@ -187,7 +187,7 @@ Document::Picture PictureOf(const std::vector<RunOverhead>& runs) {
   return {
       .heading = "What recorders measured of themselves",
       .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
-      .caption = "On the host, threads that work side by side added up; and what no part explains.",
+      .caption = "On the CPU, threads that work side by side added up; and what no part explains.",
       .legend = bars.series};
 }
 

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -12,6 +14,9 @@
 #include <fmt/core.h>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/check.h"
+#include "orrery/base/csv.h"
+#include "orrery/cli/memory/embedded_pasta.h"
 #include "orrery/cli/memory/input.h"
 #include "orrery/ingest/run.h"
 
@@ -22,14 +27,32 @@ namespace {
 struct PaperItem {
   std::string_view tool;
   std::string_view item;
+  std::string_view shows;
+  std::string_view published;  // what the paper has, in words
 };
 
-constexpr std::array<PaperItem, 6> kItems{{{"kernel-frequency", "Figure 7"},
-                                           {"working-set", "Table V"},
-                                           {"overhead", "Figures 9 and 10"},
-                                           {"uvm", "Figures 11 and 12"},
-                                           {"heat", "Figure 13"},
-                                           {"timeline", "Figure 14"}}};
+constexpr std::array<PaperItem, 6> kItems{{
+    {"kernel-frequency", "Figure 7", "Which kernels are launched most",
+     "PASTA shows its counts as a chart without numbers: there is nothing to compare with."},
+    {"working-set", "Table V", "Footprint and working set",
+     "PASTA's values are of an A100 and one iteration, on other kernels (its convolutions do not "
+     "use cuDNN): compare their relation, not their size. Footprint is a mean over kernels, "
+     "working "
+     "set the largest. A recording that is named MODEL-inference or MODEL-training is compared "
+     "with "
+     "that model."},
+    {"overhead", "Figures 9 and 10", "What recording costs",
+     "PASTA compares its analysis on the GPU with others on the CPU; Orrery's recorder has no such "
+     "variant, so there is no value of ours beside them."},
+    {"uvm", "Figures 11 and 12", "What prefetch of managed memory would gain or cost",
+     "PASTA measured with a modified driver; ours is simulated. Means over models."},
+    {"heat", "Figure 13", "Accesses over addresses and time",
+     "PASTA shows BERT inference as a heat map without numbers: there is nothing to compare with."},
+    {"timeline", "Figure 14", "Memory over time",
+     "PASTA shows GPT-2 on two GPUs as curves without numbers: there is nothing to compare with."},
+}};
+
+constexpr std::string_view kSource = "PASTA: arXiv 2602.22103";
 
 // A recording in one of the two forms that tools take.
 struct Looked {
@@ -121,7 +144,9 @@ void AppendFacts(const std::string& recording, const std::vector<Document::Fact>
   if (table.columns.empty()) {
     table.columns = {AsText("recording", "recording")};
     for (const Document::Fact& fact : facts) {
-      table.columns.push_back({fact.key, fact.label, fact.format});
+      // Facts of memory tools without a unit are counts.
+      table.columns.push_back(
+          {fact.key, fact.label, fact.format.unit == Unit::kText ? Unit::kCount : fact.format});
     }
   }
   std::vector<Value> row{recording};
@@ -148,34 +173,156 @@ Result<MemoryResult> PageOf(const MemoryTool& tool, const MemoryInput& input) {
   return tool.Run(input);
 }
 
+orrery::Table Published(const char* csv) {
+  Result<orrery::Table> table = ParseCsv(csv);
+  ORRERY_CHECK(table.has_value(), "the published values are part of the program");
+  return *std::move(table);
+}
+
+std::size_t ColumnOf(const Document::Table& table, std::string_view key) {
+  const auto found = std::ranges::find(table.columns, key, &Document::Column::key);
+  ORRERY_CHECK(found != table.columns.end(), "the tool has this column");
+  return static_cast<std::size_t>(found - table.columns.begin());
+}
+
+/// A column of Table V, and that of the tool that is its counterpart.
+struct Compared {
+  std::string_view published;
+  std::string_view ours;
+  const char* header;
+};
+
+constexpr std::array<Compared, 6> kCompared{{{"kernels", "kernels", "kernels"},
+                                             {"footprint_mb", "mean_footprint_bytes", "footprint"},
+                                             {"working_set_mb", "working_set_bytes", "working set"},
+                                             {"mean_mb", "mean_bytes", "mean"},
+                                             {"median_mb", "median_bytes", "median"},
+                                             {"p90_mb", "p90_bytes", "p90"}}};
+
+std::optional<std::size_t> RowOfTable5(const orrery::Table& published, const std::string& name) {
+  for (std::size_t row = 0; row < published.num_rows(); ++row) {
+    if (name == fmt::format("{}-{}", *published.Text(row, "model"), *published.Text(row, "pass"))) {
+      return row;
+    }
+  }
+  return std::nullopt;
+}
+
+// Its "MB" are powers of 1,024: its smallest tensors have 512 bytes, 0.000488 of them.
+Value PublishedCell(const orrery::Table& published, std::size_t row, std::string_view column) {
+  constexpr double kMebibyte = 1 << 20;
+  const double value = published.Number(row, column).value_or(0);
+  return column == "kernels" ? Value(static_cast<std::int64_t>(value)) : Value(value * kMebibyte);
+}
+
+// Our values of models that the paper has, its values behind them.
+Document::Table WithTable5(const Document::Table& facts) {
+  const orrery::Table published = Published(kPastaTable5);
+  Document::Table table{.key = "working_set_published",
+                        .heading = fmt::format("beside the published values ({})", kSource),
+                        .columns = {AsText("recording", "recording")}};
+  for (const Compared& one : kCompared) {
+    const Unit unit = one.published == "kernels" ? Unit::kCount : Unit::kBytes;
+    table.columns.push_back({std::string(one.ours), one.header, unit});
+    table.columns.push_back({fmt::format("pasta_{}", one.ours), "PASTA", unit});
+  }
+  for (const std::vector<Value>& facts_row : facts.rows) {
+    const std::string name = std::get<std::string>(facts_row.front().variant());
+    const std::optional<std::size_t> found = RowOfTable5(published, name);
+    if (!found) {
+      continue;
+    }
+    std::vector<Value> row{name};
+    for (const Compared& one : kCompared) {
+      row.push_back(facts_row[ColumnOf(facts, one.ours)]);
+      row.push_back(PublishedCell(published, *found, one.published));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// The mean over recordings of the time relative to no prefetch.
+Value MeanRelativeTime(const Document::Table& rows, std::string_view memory,
+                       std::string_view policy) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (const std::vector<Value>& row : rows.rows) {
+    if (row[ColumnOf(rows, "memory")] == Value(memory) &&
+        row[ColumnOf(rows, "policy")] == Value(policy)) {
+      sum += std::get<double>(row[ColumnOf(rows, "relative_time")].variant());
+      ++count;
+    }
+  }
+  return count == 0 ? Value() : Value(sum / static_cast<double>(count));
+}
+
+Document::Table WithFigures(const PaperItem& item, const Document::Table& rows) {
+  const orrery::Table published = Published(kPastaFigures);
+  Document::Table table{.key = KeyOf(item.tool, "published"),
+                        .heading = fmt::format("beside the published values ({})", kSource),
+                        .columns = {AsText("what", "what"), AsText("pasta_a100", "PASTA, A100"),
+                                    AsText("pasta_rtx3060", "PASTA, RTX 3060"),
+                                    AsRatio("relative_time", "ours, time relative to none")}};
+  for (std::size_t row = 0; row < published.num_rows(); ++row) {
+    if (published.Text(row, "item") == item.item) {
+      const std::string_view memory = published.Text(row, "memory").value_or("");
+      table.rows.push_back({*published.Text(row, "what"), *published.Text(row, "a100"),
+                            *published.Text(row, "rtx3060"),
+                            memory.empty() || rows.rows.empty()
+                                ? Value()
+                                : MeanRelativeTime(rows, memory, *published.Text(row, "policy"))});
+    }
+  }
+  if (item.tool != "uvm") {  // of the others there is no value of ours
+    table.columns.pop_back();
+    std::ranges::for_each(table.rows, [](std::vector<Value>& row) { row.pop_back(); });
+  }
+  return table;
+}
+
 // One item of the paper over all recordings.
-void AddItem(const PaperItem& item, const MemoryTool& tool,
-             const std::vector<Recording>& recordings, MemoryResult& page) {
-  Document::Table facts{.key = KeyOf(item.tool, "numbers"),
-                        .heading = fmt::format("{}: {}", item.item, tool.line)};
-  Document::Table rows{.key = KeyOf(item.tool, "rows"),
-                       .heading = fmt::format("{}, in detail", item.item)};
+Document::Section SectionOf(const PaperItem& item, const MemoryTool& tool,
+                            const std::vector<Recording>& recordings,
+                            std::vector<std::string>& sentences) {
+  Document::Section section{.key = "tables",
+                            .heading = fmt::format("{} (PASTA, {})", item.shows, item.item)};
+  section.Say(std::string(item.published));
+  Document::Table facts{.key = KeyOf(item.tool, "numbers"), .heading = "each recording"};
+  Document::Table rows{
+      .key = KeyOf(item.tool, "rows"), .heading = "in detail", .fold = "In detail"};
+  std::vector<Document::Picture> pictures;
   for (const Recording& recording : recordings) {
     const std::string& title = recording.title();
     Result<MemoryResult> one = PageOf(tool, recording.For(tool).input);
     if (!one) {
-      page.sentences.push_back(fmt::format("{}: {}.", item.item, one.error().message()));
+      sentences.push_back(fmt::format("{}: {}.", item.item, one.error().message()));
       continue;
     }
     AppendFacts(title, one->facts, facts);
-    if (!one->tables.empty()) {
-      AppendRows(title, one->tables.front(), rows);
+    const auto shown = std::ranges::find_if(
+        one->tables, [](const Document::Table& table) { return table.max_shown > 0; });
+    if (shown != one->tables.end()) {
+      AppendRows(title, *shown, rows);
     }
     for (Document::Picture& picture : one->pictures) {
-      picture.heading = fmt::format("{}, {}: {}", item.item, title, picture.heading);
-      page.pictures.push_back(std::move(picture));
+      picture.heading = fmt::format("{}: {}", title, picture.heading);
+      picture.fold = "Pictures of each recording";
+      pictures.push_back(std::move(picture));
     }
   }
-  for (Document::Table* const table : {&facts, &rows}) {
+  Document::Table published =
+      item.tool == "working-set" ? WithTable5(facts) : WithFigures(item, rows);
+  for (Document::Table* const table : {&published, &facts}) {
     if (!table->rows.empty()) {
-      page.tables.push_back(std::move(*table));
+      section.Add(std::move(*table));
     }
   }
+  std::ranges::move(pictures, std::back_inserter(section.blocks));
+  if (!rows.rows.empty()) {
+    section.Add(std::move(rows));
+  }
+  return section;
 }
 
 }  // namespace
@@ -201,18 +348,24 @@ Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const MemorySourc
                                              recordings[i].title(), sources.times.front()));
     }
   }
+  std::vector<Document::Section> items;
   for (const PaperItem& item : kItems) {
     const MemoryTool* const tool = FindTool(tools, item.tool);
     if (tool != nullptr) {
-      AddItem(item, *tool, recordings, result);
+      items.push_back(SectionOf(item, *tool, recordings, result.sentences));
     }
   }
   if (!sources.times.empty()) {
     AddTimes(joins, result);
   }
-  paper.document =
-      MemoryDocument("paper", std::filesystem::path(folder).lexically_normal().filename().string(),
-                     std::move(result));
+  const std::string name = std::filesystem::path(folder).lexically_normal().filename().string();
+  paper.document = MemoryDocument("paper", name, std::move(result));
+  paper.document.title = fmt::format("Memory of {} recording{} in {}: what PASTA's paper shows",
+                                     files.size(), files.size() == 1 ? "" : "s", name);
+  std::vector<Document::Section>& sections = paper.document.sections;
+  const auto tables = std::ranges::find(sections, "tables", &Document::Section::key);
+  sections.insert(sections.erase(tables), std::make_move_iterator(items.begin()),
+                  std::make_move_iterator(items.end()));
   return paper;
 }
 

@@ -4,8 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -53,8 +56,7 @@ std::vector<Value> RowOf(const trace::Trace& trace, const Finding& finding) {
           SiteOfObject(trace, finding.object)};
 }
 
-Document::Table FindingTable(const trace::Trace& trace, const PatternReport& found,
-                             std::size_t top) {
+Document::Table FindingTable(const trace::Trace& trace, const PatternReport& found) {
   Document::Table table{
       .key = "findings",
       .heading = "findings by effect",
@@ -65,7 +67,7 @@ Document::Table FindingTable(const trace::Trace& trace, const PatternReport& fou
                   AsBytes("traffic_saved_bytes", "traffic"), AsText("suggestion", "suggestion"),
                   AsText("why", "because"), AsCount("other_object", "other object"),
                   AsText("site", "allocated in")},
-      .max_shown = top};
+      .max_shown = 0};
   for (const Finding& finding : found.findings) {
     table.rows.push_back(RowOf(trace, finding));
   }
@@ -101,25 +103,88 @@ Document::Table TotalTable(const PatternReport& found) {
   return table;
 }
 
-Document::Picture PictureOf(const trace::Trace& trace, const PatternReport& found,
-                            std::size_t top) {
-  draw::StackedBars bars{
-      .series = {{.name = "certain", .style = "compute"}, {.name = "possible", .style = "other"}},
-      .quantity = draw::Quantity::kBinaryBytes,
-      .description = "Bytes that findings take off the peak"};
+/// Findings of one pattern on objects of one size from one site.
+struct FindingGroup {
+  const Finding* first = nullptr;  // the one with most effect
+  std::string site;
+  std::int64_t num_objects = 0;
+};
+
+// In the order of the findings, which is by effect.
+std::vector<FindingGroup> GroupsOf(const trace::Trace& trace, const PatternReport& found) {
+  std::vector<FindingGroup> groups;
+  std::map<std::tuple<Pattern, bool, std::int64_t, std::string>, std::size_t> place_of;
   for (const Finding& finding : found.findings) {
-    if (bars.bars.size() == top || finding.peak_saved_bytes == 0) {
+    const std::string site = SiteOfObject(trace, finding.object);
+    const auto [place, is_new] = place_of.try_emplace(
+        {finding.pattern, finding.is_fact, finding.bytes, site}, groups.size());
+    if (is_new) {
+      groups.push_back({.first = &finding, .site = site});
+    }
+    ++groups[place->second].num_objects;
+  }
+  return groups;
+}
+
+Document::Table GroupTable(const trace::Trace& trace, const std::vector<FindingGroup>& groups,
+                           std::size_t top) {
+  Document::Table table{
+      .key = "finding_groups",
+      .heading = "findings by effect, grouped by allocation site",
+      .columns = {AsText("pattern", "pattern"), AsText("certain", "certain"),
+                  AsCount("objects", "objects"), AsBytes("bytes", "bytes each"),
+                  AsBytes("peak_saved_bytes", "off the peak by one"),
+                  AsText("site", "allocated in"), AsText("suggestion", "suggestion")},
+      .max_shown = top};
+  for (const FindingGroup& group : groups) {
+    const std::vector<Value> first = RowOf(trace, *group.first);
+    table.rows.push_back(
+        {first[0], first[1], group.num_objects, first[3], first[4], group.site, first[7]});
+  }
+  return table;
+}
+
+std::string GroupLabel(const FindingGroup& group) {
+  const std::string size = draw::FormatBinaryBytes({group.first->bytes});
+  return group.num_objects == 1 ? fmt::format("{} at {}", size, group.site)
+                                : fmt::format("{} × {} at {}", group.num_objects, size, group.site);
+}
+
+std::string SeriesName(const Finding& finding) {
+  return fmt::format("{}, {}", PatternName(finding.pattern),
+                     finding.is_fact ? "certain" : "possible");
+}
+
+Document::Picture PictureOf(const std::vector<FindingGroup>& groups, std::size_t top) {
+  std::vector<std::string> names;
+  std::vector<const FindingGroup*> drawn;
+  for (const FindingGroup& group : groups) {
+    if (drawn.size() == top || group.first->peak_saved_bytes == 0) {
       break;
     }
-    const auto bytes = static_cast<double>(finding.peak_saved_bytes);
-    bars.bars.push_back({.label = fmt::format("{}, object {}", PatternName(finding.pattern),
-                                              trace.memory_objects.id[finding.object]),
-                         .values = {finding.is_fact ? bytes : 0, finding.is_fact ? 0 : bytes},
-                         .note = draw::FormatBinaryBytes({finding.peak_saved_bytes})});
+    drawn.push_back(&group);
+    if (const std::string name = SeriesName(*group.first);
+        std::ranges::find(names, name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  draw::StackedBars bars{.series = draw::CategorySeries(names),
+                         .quantity = draw::Quantity::kBinaryBytes,
+                         .description = "Bytes that findings take off the peak"};
+  for (const FindingGroup* const group : drawn) {
+    draw::StackedBar bar{.label = GroupLabel(*group),
+                         .values = std::vector<double>(names.size()),
+                         .note = draw::FormatBinaryBytes({group->first->peak_saved_bytes})};
+    const auto series = std::ranges::find(names, SeriesName(*group->first)) - names.begin();
+    bar.values[static_cast<std::size_t>(series)] =
+        static_cast<double>(group->first->peak_saved_bytes);
+    bars.bars.push_back(std::move(bar));
   }
   return {.heading = "What would lower the peak",
           .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
-          .caption = "Bytes off the peak if only this object had another lifetime.",
+          .caption =
+              "Bytes off the peak if one of these objects, and no other, had another lifetime. "
+              "Objects of one size from one allocation site share a bar.",
           .legend = bars.series};
 }
 
@@ -136,8 +201,10 @@ MemoryResult PageOf(const MemoryInput& input, const memory::patterns::PatternOpt
                 {"facts", "certain findings", num_facts},
                 {"possible", "possible findings",
                  static_cast<std::int64_t>(found.findings.size()) - num_facts}};
-  page.tables = {FindingTable(trace, found, input.top), TotalTable(found)};
-  page.pictures = {PictureOf(trace, found, input.top)};
+  const std::vector<FindingGroup> groups = GroupsOf(trace, found);
+  page.tables = {FindingTable(trace, found), GroupTable(trace, groups, input.top),
+                 TotalTable(found)};
+  page.pictures = {PictureOf(groups, input.top)};
   page.sentences = {
       "A finding is possible, not certain, where launches in the life of its object were not "
       "fully seen, or where its life goes beyond the recording: no access seen is not no access.",

@@ -127,6 +127,7 @@ std::string PictureTitle(const std::vector<RankMemory>& ranks, const RankMemory&
 
 void AddPictures(const std::vector<RankMemory>& ranks, Axis axis, bool is_aligned,
                  MemoryResult& page) {
+  const std::vector<draw::Series> categories = CategoriesOf(ranks);
   for (const RankMemory& rank : ranks) {
     for (const Timeline& timeline : rank.timelines) {
       if (page.pictures.size() >= 2 * kMostPictures) {
@@ -137,7 +138,7 @@ void AddPictures(const std::vector<RankMemory>& ranks, Axis axis, bool is_aligne
       }
       const std::string title = PictureTitle(ranks, rank, timeline, is_aligned);
       page.pictures.push_back(LayerPicture(timeline, axis, title));
-      page.pictures.push_back(CategoryPicture(timeline, axis, title));
+      page.pictures.push_back(CategoryPicture(timeline, axis, title, categories));
     }
   }
 }
@@ -189,7 +190,7 @@ Status CheckComparable(const Timeline& first, const Timeline& second, const Memo
   }
   const std::size_t of_host = IsOfHost(first) ? 0 : 1;
   return NotFound(
-      "--align: {} has memory events of the host alone, which are not compared "
+      "--align: {} has memory events of the CPU alone, which are not compared "
       "with those of {}",
       input.runs[of_host].title, PlaceName((of_host == 0 ? second : first).place));
 }

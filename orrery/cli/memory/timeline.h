@@ -34,9 +34,13 @@ struct RankMemory {
 [[nodiscard]] Document::Picture LayerPicture(const memory::timeline::Timeline& timeline,
                                              memory::timeline::Axis axis, const std::string& title);
 
-/// What categories hold, as columns over the axis.
+/// Returns the categories of all ranks that have a colour of their own, and "other" for the rest.
+[[nodiscard]] std::vector<draw::Series> CategoriesOf(const std::vector<RankMemory>& ranks);
+
+/// What categories hold, as columns over the axis, each in its colour of `categories`.
 [[nodiscard]] Document::Picture CategoryPicture(const memory::timeline::Timeline& timeline,
                                                 memory::timeline::Axis axis,
-                                                const std::string& title);
+                                                const std::string& title,
+                                                const std::vector<draw::Series>& categories);
 
 }  // namespace orrery::cli

@@ -2,6 +2,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -84,9 +87,9 @@ std::vector<Value> PointCells(const Timeline& timeline, std::size_t number) {
   return cells;
 }
 
-constexpr std::size_t kMostCategories = 7;
-constexpr std::array<std::string_view, kMostCategories + 1> kStyles = {
-    "compute", "transfer", "memory", "optimizer", "launch", "sky", "device-wait", "other"};
+constexpr std::size_t kMostCategories = 8;
+constexpr std::array<std::string_view, memory::timeline::kNumLayers> kLayerStyles = {
+    "compute", "transfer", "memory", "optimizer", "launch"};
 
 std::string AxisTitle(Axis axis) {
   switch (axis) {
@@ -106,8 +109,9 @@ draw::Quantity AxisQuantity(Axis axis) {
 
 // Neighbours of equal value are one segment.
 draw::ChartLine LineOf(const Timeline& timeline, Axis axis, Layer layer) {
-  draw::ChartLine line{.series = {.name = std::string(LayerName(layer)),
-                                  .style = std::string(kStyles[static_cast<std::size_t>(layer)])}};
+  draw::ChartLine line{
+      .series = {.name = std::string(LayerName(layer)),
+                 .style = std::string(kLayerStyles[static_cast<std::size_t>(layer)])}};
   std::size_t before = timeline.points.size();
   for (const std::size_t point : timeline.columns.points) {
     if (point == before) {
@@ -127,17 +131,9 @@ draw::ChartLine LineOf(const Timeline& timeline, Axis axis, Layer layer) {
   return line;
 }
 
-/// The categories that have a colour of their own; the last one stands for all others.
-std::vector<draw::Series> CategorySeries(const Timeline& timeline) {
-  std::vector<draw::Series> series;
-  for (const std::string& category : timeline.columns.names) {
-    if (series.size() == kMostCategories) {
-      series.push_back({.name = "other", .style = std::string(kStyles.back())});
-      break;
-    }
-    series.push_back({.name = category, .style = std::string(kStyles[series.size()])});
-  }
-  return series;
+std::size_t IndexOf(const std::vector<draw::Series>& categories, const std::string& name) {
+  const auto found = std::ranges::find(categories, name, &draw::Series::name);
+  return static_cast<std::size_t>(found - categories.begin()) - (found == categories.end() ? 1 : 0);
 }
 
 // What the pointer shows over a column.
@@ -308,8 +304,32 @@ Document::Picture LayerPicture(const Timeline& timeline, Axis axis, const std::s
           .legend = draw::LineLegend(chart)};
 }
 
-Document::Picture CategoryPicture(const Timeline& timeline, Axis axis, const std::string& title) {
-  draw::StackedBars chart{.series = CategorySeries(timeline),
+std::vector<draw::Series> CategoriesOf(const std::vector<RankMemory>& ranks) {
+  std::map<std::string, std::int64_t> largest_of_name;
+  ForEachTimeline(ranks, [&](const RankMemory&, const Timeline& timeline) {
+    for (const std::vector<std::int64_t>& column : timeline.columns.bytes) {
+      for (std::size_t i = 0; i < column.size(); ++i) {
+        std::int64_t& largest = largest_of_name[timeline.columns.names[i]];
+        largest = std::max(largest, column[i]);
+      }
+    }
+  });
+  std::vector<std::string> names;
+  for (const auto& [name, largest] : largest_of_name) {
+    names.push_back(name);
+  }
+  std::ranges::stable_sort(names, std::greater{},
+                           [&](const std::string& name) { return largest_of_name[name]; });
+  if (names.size() > kMostCategories) {
+    names.resize(kMostCategories);
+    names.emplace_back("other");
+  }
+  return draw::CategorySeries(names);
+}
+
+Document::Picture CategoryPicture(const Timeline& timeline, Axis axis, const std::string& title,
+                                  const std::vector<draw::Series>& categories) {
+  draw::StackedBars chart{.series = categories,
                           .quantity = draw::Quantity::kBinaryBytes,
                           .description = fmt::format("Parts of the memory of {}", title),
                           .title_along = AxisTitle(axis),
@@ -321,9 +341,9 @@ Document::Picture CategoryPicture(const Timeline& timeline, Axis axis, const std
     const std::vector<std::int64_t>& column = timeline.columns.bytes[i];
     draw::StackedBar bar{.label = MomentText(timeline, timeline.columns.points[i], axis)};
     bar.values.resize(chart.series.size(), 0);
-    for (std::size_t category = 0; category < column.size(); ++category) {
-      bar.values[std::min(category, kMostCategories)] +=
-          static_cast<double>(std::max<std::int64_t>(column[category], 0));
+    for (std::size_t name = 0; name < column.size(); ++name) {
+      bar.values[IndexOf(categories, timeline.columns.names[name])] +=
+          static_cast<double>(std::max<std::int64_t>(column[name], 0));
     }
     chart.bars.push_back(std::move(bar));
   }

@@ -19,7 +19,8 @@ namespace {
 
 using trace::Trace;
 
-constexpr std::array<std::string_view, 4> kActivityNames{"kernels", "copies", "sets", "other"};
+constexpr std::array<std::string_view, 4> kActivityKeys{"kernels", "copies", "sets", "other"};
+constexpr std::array<std::string_view, 4> kActivityNames{"kernels", "memcpys", "memsets", "other"};
 constexpr std::size_t kNumClasses = static_cast<std::size_t>(trace::MemoryClass::kStatic) + 1;
 
 struct Counted {
@@ -27,10 +28,15 @@ struct Counted {
   std::int64_t bytes = 0;
 };
 
-void AddRow(Document::Table& table, std::string kind, const Counted& counted) {
+void AddRow(Document::Table& table, std::string_view key, std::string_view kind,
+            const Counted& counted) {
   if (counted.count > 0) {
-    table.rows.push_back({std::move(kind), counted.count, counted.bytes});
+    table.rows.push_back({std::string(key), std::string(kind), counted.count, counted.bytes});
   }
+}
+
+void AddRow(Document::Table& table, const std::string& kind, const Counted& counted) {
+  AddRow(table, kind, kind, counted);
 }
 
 // Bytes of kernels are not known here.
@@ -42,7 +48,7 @@ void AddActivities(const Trace& trace, Document::Table& table) {
     kind.bytes += std::max<std::int64_t>(0, trace.activities.bytes[row]);
   }
   for (std::size_t kind = 0; kind < counted.size(); ++kind) {
-    AddRow(table, std::string(kActivityNames[kind]), counted[kind]);
+    AddRow(table, kActivityKeys[kind], kActivityNames[kind], counted[kind]);
   }
 }
 
@@ -91,10 +97,12 @@ void AddTouches(const Trace& trace, Document::Table& table) {
 }
 
 Document::Table RecordedTable(const Trace& trace) {
-  Document::Table table{
-      .key = "recorded",
-      .heading = "what was recorded",
-      .columns = {AsText("kind", "kind"), AsCount("count", "count"), AsBytes("bytes", "bytes")}};
+  Document::Table table{.key = "recorded",
+                        .heading = "what was recorded",
+                        .columns = {{"kind", "kind", Unit::kText, 60, report::Shown::kNowhere},
+                                    AsText("kind"),
+                                    AsCount("count", "count"),
+                                    AsBytes("bytes", "bytes")}};
   AddActivities(trace, table);
   AddObjects(trace, table);
   AddAllocatorEvents(trace, table);
@@ -105,7 +113,7 @@ Document::Table RecordedTable(const Trace& trace) {
 Document::Table CoverageTable(const Trace& trace) {
   Document::Table table{
       .key = "recorder",
-      .heading = "coverage according to the recorder",
+      .heading = "instrumentation coverage",
       .columns = {AsText("kind", "kind"), AsCount("count", "count"), AsText("name", "name")}};
   const trace::CoverageCounts& counts = trace.coverage_counts;
   for (RowId row = 0; row < counts.size(); ++row) {

@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/memory/uvm_page.h"
 #include "orrery/cli/verb.h"
@@ -176,7 +177,7 @@ void AddOptions(Verb& verb, UvmOptions& options) {
                  "measured: on an H200 in a virtual machine (default); published: from papers");
   verb.AddFlag("--prefetch-stream", options.has_prefetch_stream,
                "prefetch calls come from a stream of their own, which is idle");
-  verb.AddOption("--gpu", options.gpu, "whose memory and link, as orrery's catalogue calls it");
+  verb.AddOption("--gpu NAME", options.gpu, "whose memory and link (orrery list gpus)");
 }
 
 Parameters ParametersOf(const UvmOptions& options) {
@@ -193,9 +194,9 @@ Result<UvmRun> Prepare(const MemoryRun& run, const trace::Trace& rank, const Uvm
                        const Parameters& parameters) {
   const std::string_view recorded =
       rank.devices.empty() ? std::string_view() : rank.Text(rank.devices.name.front());
-  const hardware::Gpu* gpu = hardware::FindGpu(options.gpu.empty() ? recorded : options.gpu);
-  if (gpu == nullptr && !options.gpu.empty()) {
-    return NotFound("--gpu: not in the catalogue: {}", options.gpu);
+  const hardware::Gpu* gpu = hardware::FindGpu(recorded);
+  if (!options.gpu.empty()) {
+    ORRERY_TRY(gpu, GpuNamed(options.gpu));
   }
   const bool is_assumed = gpu == nullptr;
   gpu = is_assumed ? hardware::FindGpu(parameters.gpu) : gpu;

@@ -119,17 +119,6 @@ struct PredictedCollective {
   collective::MachineModels::Found model;
 };
 
-Result<const hardware::Cluster*> ClusterNamed(const std::string& name) {
-  if (const hardware::Cluster* cluster = hardware::FindCluster(name)) {
-    return cluster;
-  }
-  std::vector<std::string> names;
-  for (const hardware::Cluster& cluster : hardware::ClusterCatalogue()) {
-    names.push_back(cluster.name);
-  }
-  return InvalidInput("no cluster is called '{}'; there are {}", name, fmt::join(names, ", "));
-}
-
 Document DocumentOf(const PredictedCollective& predicted) {
   const collective::Prediction& prediction = predicted.prediction;
   const collective::MachineModel& model = *predicted.model.model;
@@ -306,7 +295,7 @@ void AddPredictCollectiveCommand(Verb& predict) {
   auto arguments = std::make_shared<PredictCollectiveArguments>();
   Verb verb = predict.AddVerb("collective", "The time of a collective on a cluster");
   verb.AddOption("COLLECTIVE", arguments->request, "such as 'allreduce 64MiB bf16'").Required();
-  verb.AddOption("--cluster NAME", arguments->cluster, "machine of data/hardware/clusters.yaml");
+  verb.AddOption("--cluster NAME", arguments->cluster, "machine (orrery list clusters)");
   verb.AddOption("--gpus", arguments->gpus, "number of GPUs, filled node by node");
   verb.AddOption("--gpus-per-node", arguments->gpus_per_node, "GPUs used per node (all)");
   verb.AddOption("--env TEXT", arguments->environment,

@@ -60,12 +60,12 @@ std::string PricingText(const workload::PricingSummary& pricing) {
 }
 
 Document::Table StepTable(const simulate::StepFigures& figures) {
-  Document::Table table{.columns = {AsText("of a step"),
+  Document::Table table{.columns = {AsText("per step"),
                                     Formatted("time", NumberFormat("{:.3f} ms", 1e3)),
                                     AsShare("share")}};
   for (const auto& [name, time_ps] :
        {std::pair("step", figures.step_ps), std::pair("GPU active", figures.active_ps),
-        std::pair("GPU waits for the host", figures.host_bound_ps),
+        std::pair("GPU waits for the CPU", figures.host_bound_ps),
         std::pair("GPU idle otherwise", figures.other_idle_ps)}) {
     table.rows.push_back(
         {name, Seconds(time_ps),
@@ -121,7 +121,7 @@ std::string HostText(const Prediction& prediction) {
   const workload::HostCoverage& coverage = prediction.coverage;
   const std::int64_t all = AllLookups(coverage);
   const std::int64_t recorded = Lookups(coverage, HostCostSource::kRecorded);
-  return fmt::format("host: {}; {} of its costs by name, {}{} by kind, {} by neither",
+  return fmt::format("CPU: {}; {} of its costs by name, {}{} by kind, {} by neither",
                      prediction.host, Share(Lookups(coverage, HostCostSource::kName), all),
                      recorded == 0 ? "" : Share(recorded, all) + " as recorded, ",
                      Share(Lookups(coverage, HostCostSource::kKind), all),
@@ -185,7 +185,7 @@ std::vector<std::string> NotModelled(const RecordedJob& job, const RanksRequest&
   std::vector<std::string> sentences = request.not_modelled;
   if (job.pricing.unknown_calls > 0) {
     sentences.push_back(fmt::format(
-        "{} calls are unknown to the models and priced by the bytes of their tensors: {}",
+        "{} calls are unknown to the models and estimated from the bytes of their tensors: {}",
         job.pricing.unknown_calls, fmt::join(job.unknown_names, ", ")));
   }
   for (const trace::Problem& problem : job.problems.all()) {
@@ -248,13 +248,13 @@ Document DocumentOf(const RecordedJob& job, const RanksRequest& request) {
       .Set("unmodelled_share", pricing.UnmodelledShare())
       .Set("host", Value::Object().Set("source", host))
       .Say("kernels: " + request.kernels)
-      .Say("host: " + host);
+      .Say("CPU: " + host);
   if (pricing.unmodelled_s > 0) {
     head.Say(UnmodelledText(pricing));
   }
   document.AddSection().Set("ranks", Value::ListOf(job.ranks, DataOf)).Add(RankTable(job));
   document.AddSection().Add(
-      Document::List{"not_modelled", "Not modelled", NotModelled(job, request)});
+      Document::List{"not_modelled", "Not modelled", NotModelled(job, request), true});
   return document;
 }
 
@@ -290,7 +290,7 @@ Document PredictionDocument(const Prediction& prediction) {
     AddComparison(prediction, document);
   }
   document.AddSection().Add(
-      Document::List{"not_modelled", "Not modelled", prediction.not_modelled});
+      Document::List{"not_modelled", "Not modelled", prediction.not_modelled, true});
   return document;
 }
 

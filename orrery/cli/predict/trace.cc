@@ -33,7 +33,6 @@
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
-#include "orrery/workload/recorded/recorded_waits.h"
 
 namespace orrery::cli {
 namespace {
@@ -208,7 +207,7 @@ Result<workload::RecordedProgram> ProgramOfKernels(const PredictArguments& argum
 void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
   if (prices.summary.unknown_calls > 0) {
     prediction.not_modelled.push_back(fmt::format(
-        "{} calls are unknown to the models and priced by the bytes of their tensors: {}",
+        "{} calls are unknown to the models and estimated from the bytes of their tensors: {}",
         prices.summary.unknown_calls, fmt::join(prices.unknown_names, ", ")));
   }
 }
@@ -291,15 +290,15 @@ void NoteKernelsWithoutLaunch(const trace::Trace& rank, Prediction& prediction) 
   }
   if (lost_ns > 0) {
     prediction.not_modelled.push_back(fmt::format(
-        "{} kernels and copies without a recorded launch, {:.1f} % of the recorded GPU time, are "
+        "{} kernels and memcpys without a recorded launch, {:.1f} % of the recorded GPU time, are "
         "left out",
         kernels, 100 * static_cast<double>(lost_ns) / static_cast<double>(all_ns)));
   }
 }
 
 // What is assumed of streams beside each other.
-void NoteStreams(const trace::Trace& rank, const workload::Program& program,
-                 Prediction& prediction) {
+void NoteStreams(const workload::RecordedProgram& recorded, Prediction& prediction) {
+  const workload::Program& program = recorded.program;
   const auto num_streams =
       std::count(program.lanes.kind.begin(), program.lanes.kind.end(), workload::LaneKind::kStream);
   if (num_streams < 2 || prediction.is_priced) {
@@ -311,7 +310,7 @@ void NoteStreams(const trace::Trace& rank, const workload::Program& program,
         "take from each other of memory bandwidth and caches is left out",
         num_streams));
   }
-  if (workload::WaitsOf(rank).are_inferred) {
+  if (recorded.has_inferred_waits) {
     prediction.not_modelled.emplace_back(
         "the recording does not say for which events streams wait: each waits for all that was "
         "launched before, unless it ran beside it; profile with enable_cuda_sync_events to know");
@@ -325,13 +324,14 @@ void NoteRecomputation(const workload::HostModel& host, Prediction& prediction) 
   if (prediction.coverage.recomputed > 0) {
     prediction.not_modelled.push_back(fmt::format(
         "{} operators are recomputed in the backward pass (activation checkpointing): the hooks "
-        "around each are taken as {:.0f} µs of the host, as in other programs",
+        "around each are taken as {:.0f} µs of CPU time, as in other programs",
         prediction.coverage.recomputed, cost == nullptr ? 0.0 : cost->typical / 1000));
   }
 }
 
 // What a program of one rank leaves out.
-void NoteGaps(const trace::Trace& rank, const workload::Program& program, Prediction& prediction) {
+void NoteGaps(const trace::Trace& rank, const workload::RecordedProgram& recorded,
+              Prediction& prediction) {
   if (!prediction.is_priced) {
     NoteKernelsWithoutLaunch(rank, prediction);
   }
@@ -339,7 +339,7 @@ void NoteGaps(const trace::Trace& rank, const workload::Program& program, Predic
     prediction.not_modelled.push_back(
         fmt::format("{} collectives take no time", rank.collectives.size()));
   }
-  NoteStreams(rank, program, prediction);
+  NoteStreams(recorded, prediction);
 }
 
 Status Compare(const PredictArguments& arguments, const workload::Program& program,
@@ -379,7 +379,7 @@ Result<int> PredictOne(const PredictArguments& arguments, const workload::HostMo
   ORRERY_TRY(const workload::RecordedProgram recorded,
              ProgramOf(arguments, rank, host, prediction));
   prediction.coverage = recorded.coverage;
-  NoteGaps(rank, recorded.program, prediction);
+  NoteGaps(rank, recorded, prediction);
   NoteRecomputation(host, prediction);
   const auto timeline = simulate::SimulateRecording(recorded.program, arguments.repetitions);
   if (!timeline) {
@@ -400,16 +400,16 @@ Result<int> PredictOne(const PredictArguments& arguments, const workload::HostMo
 
 // The machine on which ranks talk: the one of that name, or one that has the GPU.
 Result<const hardware::Cluster*> WantedCluster(const PredictArguments& arguments) {
-  const std::string& name = arguments.cluster.empty() ? arguments.gpu : arguments.cluster;
-  const hardware::Cluster* const cluster = name.empty() ? nullptr : hardware::FindCluster(name);
-  if (cluster == nullptr) {
-    return Fail(Error::Kind::kInvalidInput,
-                name.empty() ? "--cluster NAME says on which machine the ranks communicate"
-                             : fmt::format("no cluster is called '{}'; --cluster NAME says on "
-                                           "which machine the ranks communicate",
-                                           name));
+  if (!arguments.cluster.empty()) {
+    return ClusterNamed(arguments.cluster);
   }
-  return cluster;
+  if (!arguments.gpu.empty()) {
+    ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(arguments.gpu));
+    if (const hardware::Cluster* const cluster = hardware::FindCluster(gpu->name)) {
+      return cluster;
+    }
+  }
+  return InvalidInput("--cluster NAME says on which machine the ranks communicate");
 }
 
 // Options that only make sense for one rank.
@@ -483,7 +483,7 @@ void AddPredictTraceCommand(Verb& predict) {
           "repeated")
       .OneValueEach();
   predict.AddOption("--host FILE", arguments->host,
-                    "costs of the host, from `orrery fit host`; of a recording, none counts more "
+                    "CPU costs, from `orrery fit host`; of a recording, none counts more "
                     "than it took there");
   predict.AddOption("--cluster NAME", arguments->cluster,
                     "machine on which several ranks communicate (default: one with the GPU)");

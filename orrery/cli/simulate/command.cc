@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -38,8 +37,6 @@
 namespace orrery::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 template <typename Number>
 bool ReadNumber(std::string_view text, Number& number) {
   const char* const end = text.data() + text.size();
@@ -72,7 +69,6 @@ constexpr const char* kFooter =
     "Advice was simulated: each change is given with its gain, and none below 1 %. A job that does "
     "not fit\n"
     "into memory is an answer, not an error: the first line says so, with what takes most.\n\n"
-    "Exit status: 0 answered, 2 unusable (one sentence names the key and the fix).\n\n"
     "Examples:\n"
     "  orrery simulate examples/llama3-70b-512-h100.yaml --html step.html\n"
     "  orrery simulate job.yaml --set plan.tp=4 --set training.micro_batch=2\n"
@@ -86,9 +82,8 @@ void AddWhatIfs(Verb& verb, SimulateArguments& arguments) {
   verb.AddOption("--set KEY=VALUE", arguments.settings,
                  "change a key of the job: plan.tp=4; may be repeated")
       .OneValueEach();
-  verb.AddOption("--gpu NAME", arguments.gpu, "another GPU of data/hardware/gpus.yaml");
-  verb.AddOption("--cluster NAME", arguments.cluster,
-                 "another machine of data/hardware/clusters.yaml");
+  verb.AddOption("--gpu NAME", arguments.gpu, "another GPU (orrery list gpus)");
+  verb.AddOption("--cluster NAME", arguments.cluster, "another machine (orrery list clusters)");
   verb.AddOption("--slow rank=N:FACTOR", arguments.slow,
                  "a rank whose kernels take longer: rank=7:1.3; may be repeated")
       .OneValueEach();
@@ -131,15 +126,11 @@ Result<std::vector<std::string>> OverridesOf(const SimulateArguments& arguments)
 Result<workload::Job> MachineOf(const SimulateArguments& arguments,
                                 const ImportedProgram& imported) {
   const std::string& name = arguments.cluster.empty() ? imported.gpu : arguments.cluster;
-  if (name.empty()) {
+  if (arguments.cluster.empty() && hardware::FindCluster(name) == nullptr) {
     return InvalidInput(
-        "--cluster NAME says on which machine this program runs (data/hardware/clusters.yaml "
-        "lists them)");
+        "--cluster NAME says on which machine this program runs (orrery list clusters)");
   }
-  const hardware::Cluster* const cluster = hardware::FindCluster(name);
-  if (cluster == nullptr) {
-    return InvalidInput("--cluster {}: not in the catalogue (data/hardware/clusters.yaml)", name);
-  }
+  ORRERY_TRY(const hardware::Cluster* const cluster, ClusterNamed(name));
   workload::Job machine;
   machine.cluster = *cluster;
   machine.gpus = static_cast<int>(imported.ensemble.num_ranks());
@@ -224,8 +215,7 @@ simulate::Advice AdviceForProgram(const workload::Job& machine,
 
 class SimulateRun {
  public:
-  explicit SimulateRun(const SimulateArguments& arguments)
-      : arguments_(arguments), begin_(Clock::now()) {}
+  explicit SimulateRun(const SimulateArguments& arguments) : arguments_(arguments) {}
 
   Result<int> Run() {
     if (!arguments_.trace.empty()) {
@@ -251,6 +241,7 @@ class SimulateRun {
     ORRERY_TRY(const workload::JobFile file,
                workload::ReadJobFile(arguments_.inputs.front(), overrides));
     ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
+    ProgressLine progress(TerminalProgress(), "simulating");
     ORRERY_TRY(const simulate::Simulation simulation,
                simulate::Simulate(file.job, models, options_));
     SimulationAnswer answer;
@@ -268,6 +259,7 @@ class SimulateRun {
         [&](const workload::Job& job, const simulate::SimulationOptions& options) {
           return SimulateJobVariant(job, models, options);
         });
+    progress.Clear();
     return Finish(simulated, std::move(answer));
   }
 
@@ -280,6 +272,7 @@ class SimulateRun {
     ORRERY_TRY(ImportedProgram imported, ImportProgram(kind, arguments_));
     ORRERY_TRY(const workload::Job machine, MachineOf(arguments_, imported));
     options_.steps_before = imported.steps_before;
+    ProgressLine progress(TerminalProgress(), "simulating");
     ORRERY_TRY(const simulate::Simulation simulated,
                simulate::SimulateEnsemble(machine, imported.ensemble, options_));
     SimulationAnswer answer;
@@ -307,21 +300,18 @@ class SimulateRun {
     answer.not_modelled.insert(answer.not_modelled.end(), of_faults.begin(), of_faults.end());
     answer.advice = AdviceForProgram(machine, options_, answer.summary, imported.ensemble);
     gpu_ = machine.gpu.name;
+    progress.Clear();
     return Finish(step, std::move(answer));
   }
 
   Result<int> Finish(const simulate::SimulatedStep& simulated, SimulationAnswer answer) {
     answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
-    answer.wall_s = std::chrono::duration<double>(Clock::now() - begin_).count();
     if (arguments_.output.as_json) {
       answer.exposed_ps = simulate::MeanExposedPs(*simulated.rank_classes, *simulated.timeline);
     }
     ORRERY_TRY_STATUS(Deliver(
         SimulationDocument(answer, arguments_.output.html_file.empty() ? nullptr : &simulated),
         arguments_.output));
-    if (!arguments_.output.html_file.empty() && !arguments_.output.as_json) {
-      Print(fmt::format("{}: the report, for a browser\n", arguments_.output.html_file));
-    }
     return WriteTrace(simulated);
   }
 
@@ -334,15 +324,10 @@ class SimulateRun {
                                 {.gpu = simulated.job != nullptr ? simulated.job->gpu.name : gpu_,
                                  .gpu_of_program = GpuOfProgram(simulated)});
     ORRERY_TRY_STATUS(WriteTraceFile(set, arguments_.trace).map([](const TraceOutput&) {}));
-    if (!arguments_.output.as_json) {
-      Print(fmt::format("{}: traces of {} rank{} written\n", arguments_.trace, set.ranks.size(),
-                        set.ranks.size() == 1 ? "" : "s"));
-    }
     return kExitOk;
   }
 
   const SimulateArguments& arguments_;
-  Clock::time_point begin_;
   simulate::SimulationOptions options_;
   std::shared_ptr<const overlap::Model> overlap_model_;
   std::string gpu_;

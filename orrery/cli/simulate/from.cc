@@ -23,6 +23,7 @@
 #include "orrery/simulate/replay_calibration.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
+#include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/repeated_layers.h"
@@ -207,7 +208,7 @@ class TracedImport {
          .profiler_cost_us = calibration.profiler_cost_ns * 1e-3,
          .cost_source = std::string(simulate::ProfilerCostSourceName(calibration.source))});
     imported_.remarks.push_back(fmt::format(
-        "Rank {} alone took {} a step without the profiler; {:.2f} us of the host's time for each "
+        "Rank {} alone took {} per step without the profiler; {:.2f} us of CPU time for each "
         "recorded event are the profiler's (from {}).",
         rank.rank,
         draw::FormatDuration({static_cast<std::int64_t>((Mean(rank.steps.step_ms)) * 1e6)}),
@@ -252,11 +253,14 @@ class TracedImport {
 
   [[nodiscard]] std::string TitleOf(const hardware::Gpu& from, const hardware::Gpu& to) const {
     const std::uint32_t ranks = imported_.ensemble.num_ranks();
-    return fmt::format("{}: traced on {}{}, {}{} rank{}{}", job_.name, from.name,
-                       &from == &to ? "" : ", simulated on " + to.name,
-                       job_.plan_kind.empty() ? "" : job_.plan_kind + ", ", ranks,
-                       ranks == 1 ? "" : "s",
-                       ranks == job_.world ? "" : fmt::format(" (of {} traced)", job_.world));
+    return fmt::format(
+        "{}{}: traced on {}{}, {}{} rank{}{}", job_.name,
+        job_.parameters == 0
+            ? ""
+            : fmt::format(" ({} parameters)", workload::ParametersText(job_.parameters)),
+        from.name, &from == &to ? "" : ", simulated on " + to.name,
+        job_.plan_kind.empty() ? "" : job_.plan_kind + ", ", ranks, ranks == 1 ? "" : "s",
+        ranks == job_.world ? "" : fmt::format(" (of {} traced)", job_.world));
   }
 
   const SimulateArguments& arguments_;

@@ -65,6 +65,16 @@ std::vector<fs::path> ChakraFiles(const std::vector<std::string>& inputs) {
   return files;
 }
 
+// Of a folder, or of a file without the endings of its format and packing.
+std::string NameOf(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    const bool is_packed = path.extension() == ".gz" || path.extension() == ".zst";
+    return (is_packed ? path.stem() : path).stem().string();
+  }
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
 std::vector<std::string> NotesOf(const trace::ProblemLog& problems) {
   std::vector<std::string> notes;
   for (const trace::Problem& problem : problems.all()) {
@@ -85,7 +95,7 @@ Result<ImportedProgram> ImportChakra(const SimulateArguments& arguments) {
   ORRERY_TRY(workload::ChakraEnsemble chakra, workload::EnsembleOfChakra(traces));
   problems.Merge(chakra.problems);
   return ImportedProgram{.title = fmt::format("{}: Chakra traces of {} ranks",
-                                              arguments.inputs.front(), traces.size()),
+                                              NameOf(arguments.inputs.front()), traces.size()),
                          .ensemble = std::move(chakra.ensemble),
                          .notes = NotesOf(problems)};
 }
@@ -96,7 +106,7 @@ Result<ImportedProgram> ImportSimai(const SimulateArguments& arguments) {
   ORRERY_TRY(compat::simai::WorkloadEnsemble simai, compat::simai::MakeEnsemble(workload));
   ImportedProgram imported{
       .title = fmt::format("{}: SimAI workload, tp {}, ep {}, pp {}, {} ranks, {} micro-batches",
-                           arguments.inputs.front(), workload.tensor, workload.expert,
+                           NameOf(arguments.inputs.front()), workload.tensor, workload.expert,
                            workload.pipeline, simai.ensemble.num_ranks(), simai.microbatches),
       .ensemble = {},
       .notes = NotesOf(simai.problems)};
@@ -130,8 +140,8 @@ Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
   ImportedProgram imported;
   const int gpus = std::max({arguments.gpus, arguments.world, 1});
   imported.title = fmt::format("{}: graph of Echo, {} nodes, {} buckets of gradients, {} rank{}",
-                               arguments.inputs.front(), echo.num_nodes, echo.num_buckets, gpus,
-                               gpus == 1 ? "" : "s");
+                               NameOf(arguments.inputs.front()), echo.num_nodes, echo.num_buckets,
+                               gpus, gpus == 1 ? "" : "s");
   const auto note = [&](const std::vector<std::string>& names, std::string_view what) {
     if (!names.empty()) {
       imported.notes.push_back(

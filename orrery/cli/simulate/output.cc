@@ -71,7 +71,7 @@ void AddThroughput(const StepSummary& summary, Document::Section& section) {
   const simulate::JobFigures& figures = *summary.figures;
   if (figures.tokens_per_s) {
     section.Show("throughput", Count(*figures.tokens_per_s) + " tokens/s",
-                 Count(*figures.tokens_per_s / summary.ranks) + " a GPU");
+                 Count(*figures.tokens_per_s / summary.ranks) + " per GPU");
   } else {
     section.Show("throughput", Count(figures.samples_per_s) + " samples/s");
   }
@@ -79,7 +79,7 @@ void AddThroughput(const StepSummary& summary, Document::Section& section) {
     section.Show(
         "utilisation", fmt::format("MFU {:.1f} %", 100 * figures.model->share),
         fmt::format(
-            "{:.0f} TFLOP/s a GPU{}", figures.model->flops_per_s_of_gpu / kTera,
+            "{:.0f} TFLOP/s per GPU{}", figures.model->flops_per_s_of_gpu / kTera,
             figures.hardware ? fmt::format(", HFU {:.1f} %", 100 * figures.hardware->share) : ""));
   }
 }
@@ -161,17 +161,21 @@ void AddDimensions(const StepSummary& summary, Document& document) {
   if (summary.dimensions.empty()) {
     return;
   }
+  const bool has_global = std::ranges::find(summary.dimensions, simulate::kAllRanks,
+                                            &DimensionTotal::dimension) != summary.dimensions.end();
   Document::Table table{
-      .columns = {AsText("dimension"), AsCount("calls"), AsDecimalBytes("bytes"), AsTime("moving"),
-                  AsTime("waiting"), AsTime("exposed"), AsShare("of the step")},
-      .caption = fmt::format("Exposed is what no kernel hides{}.",
-                             summary.has_pipeline
-                                 ? "; waiting for another stage of the pipeline counts as bubble"
-                                 : "")};
+      .columns = {AsText("dimension"), AsCount("calls"), AsDecimalBytes("bytes"),
+                  AsTime("transfer"), AsTime("waiting"), AsTime("exposed"), AsShare("of the step")},
+      .caption = fmt::format(
+          "Exposed is what no kernel hides{}.{}",
+          summary.has_pipeline ? "; waiting for another stage of the pipeline counts as bubble"
+                               : "",
+          has_global && summary.figures ? " Global synchronisation is the grad-norm all-reduce."
+                                        : "")};
   for (const DimensionTotal& total : summary.dimensions) {
-    table.rows.push_back({total.dimension, total.calls, total.bytes, total.transfer_ps / 1000,
-                          total.wait_ps / 1000, total.exposed_ps / 1000,
-                          KnownShare(total.exposed_ps, summary.step_ps)});
+    table.rows.push_back({total.dimension == simulate::kAllRanks ? "global" : total.dimension,
+                          total.calls, total.bytes, total.transfer_ps / 1000, total.wait_ps / 1000,
+                          total.exposed_ps / 1000, KnownShare(total.exposed_ps, summary.step_ps)});
   }
   document.AddSection(fmt::format("Communication: rank {}", summary.slowest_rank))
       .Add(std::move(table));
@@ -387,7 +391,6 @@ Value DataOf(const SimulationAnswer& answer) {
       .Set("ranks", summary.ranks)
       .Set("rank_classes", summary.rank_classes)
       .Set("events", summary.events)
-      .Set("wall_s", answer.wall_s)
       .Set("job", JobData(answer));
 }
 
@@ -410,11 +413,11 @@ Document SimulationDocument(const SimulationAnswer& answer,
   AddDefinitions(summary, document);
   AddSettings(answer, document);
   document.AddSection().Add(Document::List{"", "Remarks", answer.remarks});
-  document.AddSection().Add(Document::List{"", "Not modelled", answer.not_modelled});
-  document.AddSection().Say(fmt::format(
-      "{} events of {} rank class{} ({} ranks) in {:.2f} s", draw::FormatCount(summary.events),
-      draw::FormatCount(summary.rank_classes), summary.rank_classes == 1 ? "" : "es",
-      draw::FormatCount(summary.ranks), answer.wall_s));
+  document.AddSection().Add(Document::List{"", "Not modelled", answer.not_modelled, true});
+  document.AddSection().Say(
+      fmt::format("{} events of {} rank class{} ({} ranks)", draw::FormatCount(summary.events),
+                  draw::FormatCount(summary.rank_classes), summary.rank_classes == 1 ? "" : "es",
+                  draw::FormatCount(summary.ranks)));
   document.data = DataOf(answer);
   return document;
 }

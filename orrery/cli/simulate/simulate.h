@@ -112,7 +112,6 @@ struct SimulationAnswer {
   std::vector<std::string> remarks = {};
   std::vector<std::string> left_out = {};  // of the job as it is written
   std::vector<std::string> not_modelled = {};
-  double wall_s = 0;
 };
 
 /// JSON: docs/formats/simulate-json.md. Pictures are drawn where `simulated` is given.

@@ -383,7 +383,7 @@ Result<int> Validate(const ValidateArguments& arguments) {
   ORRERY_TRY(const std::unique_ptr<workload::RunTable> table,
              workload::OpenRunTable(arguments.path));
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
-  ProgressLine progress(TerminalProgress());
+  ProgressLine progress(TerminalProgress(), "simulating");
   simulate::ValidateOptions options;
   options.filter = [&](const workload::RunLabel& label) { return IsRequested(label, arguments); };
   ORRERY_TRY(options.change, FrameworkChange(arguments.frameworks));

@@ -88,6 +88,7 @@ std::vector<std::string> LabelsOf(const StackedBars& chart) {
 
 constexpr double kPlotHeight = 220;
 constexpr double kRoomAbove = 6;
+constexpr double kRoomForRoof = 20;
 constexpr double kOverlap = 0.7;
 
 // The mean of neighbours, named after the first and the last of them.
@@ -136,7 +137,7 @@ void DrawBar(const RankedBars& chart, const RankedBar& bar, const Scale& scale, 
   svg.Text({scale.first - 8, middle}, Truncated(bar.label, kNameLetters),
            {.style = "label", .anchor = Anchor::kEnd});
   svg.Rect({.x = scale.first, .y = top, .width = end - scale.first, .height = kRankedBarHeight},
-           {.style = chart.series.style, .tip = bar.tip});
+           {.style = bar.style.empty() ? chart.series.style : bar.style, .tip = bar.tip});
   svg.Text({end + 8, middle}, bar.note);
 }
 
@@ -202,7 +203,7 @@ std::string RenderStackedColumns(const StackedBars& chart, std::size_t max_colum
     columns.push_back(MeanOf(chart, first, std::min(first + bin, chart.bars.size())));
   }
   const Box plot{.x = kLabelWidth,
-                 .y = kRoomAbove,
+                 .y = chart.roof_label.empty() ? kRoomAbove : kRoomForRoof,
                  .width = kChartWidth - kLabelWidth - kRightMargin,
                  .height = kPlotHeight};
   const Scale along{.low = 0,
@@ -234,7 +235,7 @@ std::string RenderStackedColumns(const StackedBars& chart, std::size_t max_colum
   if (!chart.roof_label.empty()) {
     const double y = up(chart.roof);
     svg.Line({plot.x, y}, {plot.right(), y}, "roof");
-    svg.Text({plot.right() - 6, y + 15}, chart.roof_label,
+    svg.Text({plot.right() - 6, y - 6}, chart.roof_label,
              {.style = "roof-label", .anchor = Anchor::kEnd});
   }
   return svg.Finish();

@@ -1,8 +1,12 @@
 #include "orrery/draw/chart/canvas.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <iterator>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -69,6 +73,52 @@ constexpr std::array<Point, 12> kCross{{{-kArm, -1.1},
 constexpr std::array<std::span<const Point>, 5> kPolygons{kSquare, kTriangle, kDiamond, kUpsideDown,
                                                           kCross};
 
+/// What memory is for, in the words of recordings and of the simulator, without plurals.
+struct Category {
+  std::string_view name;
+  std::string_view style;
+};
+
+constexpr std::array<Category, 19> kCategories{{
+    {"parameter", "compute"},
+    {"gradient", "memory"},
+    {"optimizer state", "optimizer"},
+    {"activation", "launch"},
+    {"temporary", "device-wait"},
+    {"unknown", "other"},
+    {"other", "other"},
+    {"held before the recording", "sync"},
+    {"input", "sky"},
+    {"autograd detail", "host-gap"},
+    {"gathered parameter", "sky"},
+    {"embedding table", "sky"},
+    {"whole gradient", "weights"},
+    {"recomputed activation", "launch-overhead"},
+    {"activations of embedding and head", "other"},
+    {"gradients of activation", "device-wait"},
+    {"logit", "host-gap"},
+    {"communication buffer", "transfer"},
+    {"CUDA context", "sync"},
+}};
+
+constexpr std::array<std::string_view, 11> kCategoryStyles = {
+    "compute", "launch",   "memory", "optimizer",   "transfer",       "sky",
+    "weights", "host-gap", "sync",   "device-wait", "launch-overhead"};
+
+std::string WithoutPlural(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name.ends_with('s') ? name.substr(0, name.size() - 1) : name;
+}
+
+// FNV-1a: the same on all machines.
+std::uint64_t HashOf(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  }
+  return hash;
+}
+
 void AppendArc(double radius, double distance, std::string& path) {
   AppendPoint('a', {radius, radius}, path);
   path += " 0 1 0 ";
@@ -86,13 +136,16 @@ std::string CirclePath(Point centre, double radius) {
 
 }  // namespace
 
-void AppendCoordinate(double value, std::string& out) {
-  const long long tenths = std::llround(value * 10);
-  if (tenths % 10 == 0) {
-    fmt::format_to(std::back_inserter(out), "{}", tenths / 10);
-  } else {
-    fmt::format_to(std::back_inserter(out), "{}{}.{}", tenths < 0 ? "-" : "",
-                   std::llabs(tenths) / 10, std::llabs(tenths) % 10);
+void AppendCoordinate(double value, std::string& out, int decimals) {
+  long long scale = 1;
+  for (int i = 0; i < decimals; ++i) {
+    scale *= 10;
+  }
+  const long long parts = std::llround(value * static_cast<double>(scale));
+  fmt::format_to(std::back_inserter(out), "{}{}", parts < 0 ? "-" : "", std::llabs(parts) / scale);
+  if (const long long rest = std::llabs(parts) % scale; rest != 0) {
+    fmt::format_to(std::back_inserter(out), ".{:0{}}", rest, decimals);
+    out.erase(out.find_last_not_of('0') + 1);
   }
 }
 
@@ -119,11 +172,12 @@ SvgWriter& SvgWriter::Attribute(std::string_view name, std::string_view value) {
 
 SvgWriter& SvgWriter::Rect(const Box& box, const Mark& mark) {
   body_ += "<rect";
-  Number("x", box.x);
+  Number("x", box.x, decimals_);
   Number("y", box.y);
-  Number("width", box.width);
+  Number("width", box.width, decimals_);
   Number("height", box.height);
   Style(mark.style);
+  body_ += mark.data;
   Close(mark.tip);
   return *this;
 }
@@ -144,6 +198,7 @@ SvgWriter& SvgWriter::Path(std::string_view data, const Mark& mark) {
   body_ += data;
   body_ += '"';
   Style(mark.style);
+  body_ += mark.data;
   Close(mark.tip);
   return *this;
 }
@@ -160,6 +215,32 @@ SvgWriter& SvgWriter::Text(Point at, std::string_view text, const TextLook& look
   return *this;
 }
 
+SvgWriter& SvgWriter::BeginView(const Box& box) {
+  body_ += "<svg";
+  Number("x", box.x);
+  Number("y", box.y);
+  Number("width", box.width);
+  Number("height", box.height);
+  body_ += " viewBox=\"";
+  for (const double part : {box.x, box.y, box.width, box.height}) {
+    AppendCoordinate(part, body_);
+    body_ += ' ';
+  }
+  body_.back() = '"';
+  body_ += " preserveAspectRatio=\"none\">\n";
+  return *this;
+}
+
+SvgWriter& SvgWriter::EndView() {
+  body_ += "</svg>\n";
+  return *this;
+}
+
+SvgWriter& SvgWriter::Decimals(int decimals) {
+  decimals_ = decimals;
+  return *this;
+}
+
 std::string SvgWriter::Finish() {
   std::string out =
       fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\"{}>\n{}</svg>\n", attributes_, body_);
@@ -168,9 +249,9 @@ std::string SvgWriter::Finish() {
   return out;
 }
 
-void SvgWriter::Number(std::string_view name, double value) {
+void SvgWriter::Number(std::string_view name, double value, int decimals) {
   fmt::format_to(std::back_inserter(body_), " {}=\"", name);
-  AppendCoordinate(value, body_);
+  AppendCoordinate(value, body_, decimals);
   body_ += '"';
 }
 
@@ -194,6 +275,25 @@ std::string EscapeMarkup(std::string_view text) {
     out += entity.empty() ? std::string_view(&c, 1) : entity;
   }
   return out;
+}
+
+std::vector<Series> CategorySeries(const std::vector<std::string>& names) {
+  std::vector<Series> series;
+  std::set<std::string_view> taken;
+  for (const std::string& name : names) {
+    const auto known = std::ranges::find(kCategories, WithoutPlural(name), &Category::name);
+    const bool is_free = known != kCategories.end() && taken.insert(known->style).second;
+    series.push_back({.name = name, .style = std::string(is_free ? known->style : "")});
+  }
+  for (Series& one : series) {
+    std::size_t chosen = HashOf(one.name) % kCategoryStyles.size();
+    for (std::size_t tried = 0; one.style.empty() && tried < kCategoryStyles.size(); ++tried) {
+      const std::string_view style = kCategoryStyles[chosen++ % kCategoryStyles.size()];
+      one.style = taken.insert(style).second ? style : "";
+    }
+    one.style = one.style.empty() ? "other" : one.style;
+  }
+  return series;
 }
 
 std::string RenderSwatch(const Series& series) {

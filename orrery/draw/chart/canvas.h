@@ -28,6 +28,7 @@ struct Box {
 struct Mark {
   std::string_view style = {};
   std::string_view tip = {};
+  std::string_view data = {};  // further attributes, written as they are
 };
 
 enum class Anchor { kStart, kMiddle, kEnd };
@@ -37,8 +38,8 @@ struct TextLook {
   Anchor anchor = Anchor::kStart;
 };
 
-/// Appends a coordinate with at most one decimal, as short as it goes.
-void AppendCoordinate(double value, std::string& out);
+/// Appends a coordinate with at most so many decimals, as short as it goes.
+void AppendCoordinate(double value, std::string& out, int decimals = 1);
 
 /// Appends a command of a path and its point.
 void AppendPoint(char command, Point at, std::string& path);
@@ -57,16 +58,24 @@ class SvgWriter {
   SvgWriter& Path(std::string_view data, const Mark& mark);
   SvgWriter& Text(Point at, std::string_view text, const TextLook& look = {});
 
+  /// What follows is cut off at `box` until EndView. A page can show a part of it larger.
+  SvgWriter& BeginView(const Box& box);
+  SvgWriter& EndView();
+
+  /// Decimals of the x and widths of rectangles from here on: more where a page may enlarge them.
+  SvgWriter& Decimals(int decimals);
+
   /// Returns the picture and leaves the writer empty.
   [[nodiscard]] std::string Finish();
 
  private:
-  void Number(std::string_view name, double value);
+  void Number(std::string_view name, double value, int decimals = 1);
   void Style(std::string_view style);
   void Close(std::string_view tip);
 
   std::string attributes_;
   std::string body_;
+  int decimals_ = 1;
 };
 
 /// Returns `text` for HTML and SVG, in content and in quoted attributes: the five characters that
@@ -79,6 +88,10 @@ struct Series {
   std::string style;
   std::string swatch = {};  // a path in 14 × 14 for the legend; empty: a square
 };
+
+/// Returns a series for each category of a page. Its name decides on the colour, so a category has
+/// one colour on all ranks, and that of other pages where colours suffice; else it is grey.
+[[nodiscard]] std::vector<Series> CategorySeries(const std::vector<std::string>& names);
 
 /// Returns a small picture of the colour or shape of a series.
 [[nodiscard]] std::string RenderSwatch(const Series& series);

@@ -43,8 +43,9 @@ struct StackedBars {
 struct RankedBar {
   std::string label;
   double value = 0;
-  std::string note = {};  // behind the bar
-  std::string tip = {};   // for the pointer
+  std::string note = {};   // behind the bar
+  std::string tip = {};    // for the pointer
+  std::string style = {};  // instead of the series'
 };
 
 struct RankedBars {
@@ -217,6 +218,7 @@ struct TimelineChart {
   /// background, for slices that must not vanish.
   bool slices_first = false;
   double row_height = 0;  // at least so many pixels from row to row, where rows are not shared
+  std::string axis_title = "time since the step began";
 };
 
 /// Adds up, for each of the pixel columns of one row of a timeline, how long each series lasts in
@@ -247,7 +249,8 @@ class PixelRow {
 inline constexpr std::size_t kMaxSingleSlices = 3'000;
 
 /// Draws what happened in each row over time. Above kMaxSingleSlices the picture is made of pixels,
-/// and beyond a few hundred rows one row stands for several (what most of them do).
+/// and beyond a few hundred rows one row stands for several (what most of them do). The script of a
+/// page can zoom it: "data-zoom" says how far it has detail, and "fine" are pixels to show then.
 [[nodiscard]] std::string RenderTimeline(const TimelineChart& chart);
 
 }  // namespace orrery::draw

@@ -87,7 +87,7 @@ constexpr double kLabelHeight = 16.5;
 constexpr double kLetterWidth = 7;
 constexpr double kLabelGap = 14;
 constexpr double kWidestLabels = 280;
-constexpr double kHighestBaseline = 10;  // of a text that is not cut by the border
+constexpr double kHighestBaseline = 12;  // of a text that is not cut by the border
 
 // Letters, not bytes: those that continue a letter of UTF-8 do not count.
 double NumLetters(const std::string& text) {

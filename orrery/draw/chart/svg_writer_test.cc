@@ -1,3 +1,7 @@
+#include <map>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "orrery/draw/chart/canvas.h"
@@ -43,6 +47,41 @@ TEST(SvgWriterTest, ElementsCarryStyleAndEscapedText) {
             "data-tip=\"x &lt; y\"/>\n"
             "<text x=\"5\" y=\"6\" class=\"label\" text-anchor=\"end\">&lt;script&gt;</text>\n"
             "</svg>\n");
+}
+
+std::string StyleOf(const std::vector<Series>& series, const std::string& name) {
+  for (const Series& one : series) {
+    if (one.name == name) {
+      return one.style;
+    }
+  }
+  return "";
+}
+
+// One rank holds most for activations, the other for parameters: the colours are those of names.
+TEST(CategorySeriesTest, ACategoryHasOneColourWhateverTheOrder) {
+  const auto first = CategorySeries({"activation", "parameter", "made up"});
+  const auto second = CategorySeries({"parameter", "made up", "activation"});
+
+  for (const std::string name : {"activation", "parameter", "made up"}) {
+    EXPECT_EQ(StyleOf(first, name), StyleOf(second, name)) << name;
+  }
+  EXPECT_EQ(StyleOf(first, "activation"), StyleOf(CategorySeries({"activations"}), "activations"));
+}
+
+// Eleven colours and grey: of thirteen names without a colour of their own two are grey.
+TEST(CategorySeriesTest, CategoriesOfOneChartDifferWhileThereAreColours) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 13; ++i) {
+    names.push_back("operator " + std::to_string(i));
+  }
+  std::map<std::string, int> count_of_style;
+  for (const Series& series : CategorySeries(names)) {
+    ++count_of_style[series.style];
+  }
+
+  EXPECT_EQ(count_of_style.size(), 12U);
+  EXPECT_EQ(count_of_style["other"], 2);
 }
 
 }  // namespace

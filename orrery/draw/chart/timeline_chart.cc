@@ -8,10 +8,12 @@
 namespace orrery::draw {
 namespace {
 
-constexpr double kNarrowest = 0.6;    // of a slice, so that short ones can be seen
-constexpr double kStripShare = 0.24;  // of a row's height
-constexpr double kTallForText = 13;   // of a row
-constexpr double kDigitWidth = 7.2;   // of a label, with some room
+constexpr double kNarrowest = 0.6;          // of a slice, so that short ones can be seen
+constexpr double kStripShare = 0.24;        // of a row's height
+constexpr double kTallForText = 13;         // of a row
+constexpr double kDigitWidth = 7.2;         // of a label, with some room
+constexpr std::size_t kSingleZoom = 1'000;  // slices drawn one by one have three decimals
+constexpr double kFineColumns = 80'000;     // of all rows, for pages of less than a megabyte
 
 struct Frame {
   RowLayout layout;
@@ -60,6 +62,17 @@ void DrawBackground(const TimelineChart& chart, const Frame& frame, SvgWriter& s
   layer.Draw({chart.background}, svg);
 }
 
+// How many columns a pixel has when a page is zoomed in. Coordinates have one decimal: at most ten.
+std::size_t FinePerPixel(const Frame& frame) {
+  const double columns = frame.plot.width * static_cast<double>(frame.layout.num_rows());
+  for (const std::size_t per_pixel : {10, 5, 2}) {
+    if (columns * static_cast<double>(per_pixel) <= kFineColumns) {
+      return per_pixel;
+    }
+  }
+  return 1;
+}
+
 bool DrawsSingly(const TimelineChart& chart, const Frame& frame) {
   std::size_t num_slices = 0;
   for (const TimelineRow& row : chart.rows) {
@@ -75,13 +88,29 @@ std::string TipOf(const TimelineChart& chart, const TimelineSlice& slice) {
                      QuantityText(length_ns, Quantity::kNanoseconds));
 }
 
+bool HasRoom(const std::string& label, const Box& box) {
+  const double room = kDigitWidth * (static_cast<double>(label.size()) + 0.4);
+  return box.width >= room && box.height >= kTallForText;
+}
+
 void DrawLabel(const TimelineChart& chart, const TimelineSlice& slice, const Box& box,
                SvgWriter& svg) {
-  const double room = kDigitWidth * (static_cast<double>(slice.label.size()) + 0.4);
-  if (!slice.label.empty() && box.width >= room && box.height >= kTallForText) {
+  if (!slice.label.empty() && HasRoom(slice.label, box)) {
     svg.Text({box.x + box.width / 2, box.y + box.height / 2 + 4}, slice.label,
              {.style = "on-" + chart.series[slice.series].style, .anchor = Anchor::kMiddle});
   }
+}
+
+// What a page needs when it is zoomed in: the width of a slice that is drawn wider than it is, and
+// a label that has no room yet.
+std::string DataOf(const TimelineSlice& slice, const Box& box) {
+  if (box.width < kNarrowest) {
+    return fmt::format(" data-width=\"{:.3f}\"", box.width);
+  }
+  const bool waits = !slice.label.empty() && box.height >= kTallForText;
+  return waits && !HasRoom(slice.label, box)
+             ? fmt::format(" data-label=\"{}\"", EscapeMarkup(slice.label))
+             : "";
 }
 
 void DrawSlices(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
@@ -94,59 +123,119 @@ void DrawSlices(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) 
       }
       Box box = RowBox(frame, row);
       box.x = frame.time(begin);
-      box.width = std::max(kNarrowest, frame.time(end) - box.x);
-      svg.Rect(box, {.style = chart.series[slice.series].style, .tip = TipOf(chart, slice)});
+      box.width = frame.time(end) - box.x;
+      const std::string data = DataOf(slice, box);
+      box.width = std::max(kNarrowest, box.width);
+      svg.Rect(
+          box,
+          {.style = chart.series[slice.series].style, .tip = TipOf(chart, slice), .data = data});
       DrawLabel(chart, slice, box, svg);
     }
   }
 }
 
-// Adds the runs of equal pixels of one row.
-void AddRuns(const std::vector<std::size_t>& winners, const Box& row, std::size_t background,
-             TileLayer& layer) {
-  for (std::size_t first = 0; first < winners.size();) {
+// One row of pixels, and where it is.
+struct DrawnPixels {
+  std::vector<std::size_t> winners;
+  Box box;
+};
+
+// Calls `add` with the box and the series of each run of equal pixels.
+template <typename Add>
+void ForEachRun(const DrawnPixels& row, std::size_t background, Add&& add) {
+  const double width = row.box.width / static_cast<double>(row.winners.size());
+  for (std::size_t first = 0; first < row.winners.size();) {
     std::size_t end = first + 1;
-    while (end < winners.size() && winners[end] == winners[first]) {
+    while (end < row.winners.size() && row.winners[end] == row.winners[first]) {
       ++end;
     }
-    if (winners[first] != background) {
-      Box box = row;
-      box.x += static_cast<double>(first);
-      box.width = static_cast<double>(end - first);
-      layer.Add(box, winners[first]);
+    if (row.winners[first] != background) {
+      Box box = row.box;
+      box.x += width * static_cast<double>(first);
+      box.width = width * static_cast<double>(end - first);
+      add(box, row.winners[first]);
     }
     first = end;
   }
 }
 
-void DrawPixels(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
+void DrawCoarse(const TimelineChart& chart, const std::vector<DrawnPixels>& rows, bool has_fine,
+                SvgWriter& svg) {
   TileLayer layer(chart.series.size());
-  const std::size_t per_row = frame.layout.items_per_row;
-  for (std::size_t row = 0; row < frame.layout.num_rows(); ++row) {
-    PixelRow pixels(chart, static_cast<std::size_t>(frame.plot.width));
-    const std::size_t end = std::min((row + 1) * per_row, chart.rows.size());
-    for (std::size_t item = row * per_row; item < end; ++item) {
-      pixels.Add(chart.rows[item].slices);
-    }
-    AddRuns(pixels.Winners(), RowBox(frame, row), chart.series.size(), layer);
+  for (const DrawnPixels& row : rows) {
+    ForEachRun(row, chart.series.size(),
+               [&](const Box& box, std::size_t series) { layer.Add(box, series); });
   }
-  layer.Draw(chart.series, svg);
+  std::vector<Series> styled = chart.series;
+  for (Series& one : styled) {
+    one.style = (has_fine ? "coarse " : "") + one.style;
+  }
+  layer.Draw(styled, svg);
 }
 
-void DrawStrips(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
-  TileLayer layer(chart.series.size());
-  for (std::size_t item = 0; item < chart.rows.size(); ++item) {
-    if (chart.rows[item].strip.empty() || item % frame.layout.items_per_row != 0) {
-      continue;
-    }
-    PixelRow pixels(chart, static_cast<std::size_t>(frame.plot.width));
-    pixels.Add(chart.rows[item].strip);
-    Box box = RowBox(frame, item / frame.layout.items_per_row);
-    box.y += box.height * (1 - kStripShare);
-    box.height *= kStripShare;
-    AddRuns(pixels.Winners(), box, chart.series.size(), layer);
+// A line as thick as the row takes a third of the letters of tiles.
+void DrawFine(const TimelineChart& chart, const std::vector<DrawnPixels>& rows, SvgWriter& svg) {
+  std::vector<std::string> paths(chart.series.size());
+  for (const DrawnPixels& row : rows) {
+    std::vector<double> ends(paths.size(), -1);
+    ForEachRun(row, paths.size(), [&](const Box& box, std::size_t series) {
+      if (ends[series] < 0) {
+        AppendPoint('M', {box.x, box.y + box.height / 2}, paths[series]);
+      } else {
+        AppendPoint('m', {box.x - ends[series], 0}, paths[series]);
+      }
+      paths[series] += 'h';
+      AppendCoordinate(box.width, paths[series]);
+      ends[series] = box.right();
+    });
   }
-  layer.Draw(chart.series, svg);
+  for (std::size_t series = 0; series < paths.size(); ++series) {
+    if (!paths[series].empty()) {
+      svg.Path(paths[series],
+               {.style = "fine " + chart.series[series].style,
+                .tip = chart.series[series].name,
+                .data = fmt::format(" stroke-width=\"{:.1f}\"", rows.front().box.height)});
+    }
+  }
+}
+
+enum class Shown { kSlices, kStrips };
+
+void AddItems(const TimelineChart& chart, std::size_t first, std::size_t end, Shown shown,
+              PixelRow& pixels) {
+  for (std::size_t item = first; item < end; ++item) {
+    if (shown == Shown::kSlices) {
+      pixels.Add(chart.rows[item].slices);
+    } else if (item == first) {  // of the first only: strips of several would hide each other
+      pixels.Add(chart.rows[item].strip);
+    }
+  }
+}
+
+std::vector<DrawnPixels> PixelsOf(const TimelineChart& chart, const Frame& frame, Shown shown,
+                                  std::size_t per_pixel) {
+  std::vector<DrawnPixels> rows;
+  const std::size_t per_row = frame.layout.items_per_row;
+  for (std::size_t row = 0; row < frame.layout.num_rows(); ++row) {
+    PixelRow pixels(chart, static_cast<std::size_t>(frame.plot.width) * per_pixel);
+    AddItems(chart, row * per_row, std::min((row + 1) * per_row, chart.rows.size()), shown, pixels);
+    Box box = RowBox(frame, row);
+    if (shown == Shown::kStrips) {
+      box.y += box.height * (1 - kStripShare);
+      box.height *= kStripShare;
+    }
+    rows.push_back({.winners = pixels.Winners(), .box = box});
+  }
+  return rows;
+}
+
+// Draws pixels, and finer ones, hidden, for a page that is zoomed in.
+void DrawPixels(const TimelineChart& chart, const Frame& frame, Shown shown, SvgWriter& svg) {
+  const std::size_t fine = FinePerPixel(frame);
+  DrawCoarse(chart, PixelsOf(chart, frame, shown, 1), fine > 1, svg);
+  if (fine > 1) {
+    DrawFine(chart, PixelsOf(chart, frame, shown, fine), svg);
+  }
 }
 
 void DrawJumps(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
@@ -234,19 +323,26 @@ std::size_t PixelRow::WinnerOf(std::size_t column) const {
 
 std::string RenderTimeline(const TimelineChart& chart) {
   const Frame frame = FrameOf(chart);
-  SvgWriter svg(kChartWidth, frame.plot.bottom() + kAxisHeight, chart.description);
+  SvgWriter svg(kChartWidth, frame.plot.bottom() + kAxisHeight + kTitleHeight, chart.description);
+  const bool draws_singly = DrawsSingly(chart, frame);
+  svg.Attribute("data-zoom", std::to_string(draws_singly ? kSingleZoom : 4 * FinePerPixel(frame)));
   AddHoverAlongX(frame.time, Quantity::kNanoseconds, svg);
   AddHoverAlongRows(frame.layout, LabelsOf(chart), frame.plot, svg);
-  DrawHorizontalAxis({.scale = frame.time, .quantity = Quantity::kNanoseconds, .max_ticks = 10},
+  DrawHorizontalAxis({.scale = frame.time,
+                      .quantity = Quantity::kNanoseconds,
+                      .title = chart.axis_title,
+                      .max_ticks = 10},
                      frame.plot, svg);
+  svg.BeginView(frame.plot).Decimals(3);
   DrawBackground(chart, frame, svg);
-  if (DrawsSingly(chart, frame)) {
+  if (draws_singly) {
     DrawSlices(chart, frame, svg);
   } else {
-    DrawPixels(chart, frame, svg);
+    DrawPixels(chart, frame, Shown::kSlices, svg);
   }
-  DrawStrips(chart, frame, svg);
+  DrawPixels(chart, frame, Shown::kStrips, svg);
   DrawJumps(chart, frame, svg);
+  svg.EndView();
   DrawRowLabels(frame.layout, LabelsOf(chart), frame.plot, svg);
   return svg.Finish();
 }

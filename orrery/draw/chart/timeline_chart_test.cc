@@ -160,7 +160,40 @@ TEST(TimelineTest, StripsAreOnePathOfASeries) {
                  {.begin_ns = 100, .end_ns = 130, .series = 1}};
   }
 
-  EXPECT_EQ(CountElements(RenderTimeline(chart)), elements + 1);
+  // The pixels, and the finer ones for a page that is zoomed in.
+  EXPECT_EQ(CountElements(RenderTimeline(chart)), elements + 2);
+}
+
+// The plot of 964 pixels and 8 rows can have 10 columns a pixel: 77,120 are less than 80,000. With
+// 16 rows only 5 (77,120), with 90 none: 2 a pixel would be 173,520.
+TEST(TimelineTest, PixelsAreFinerForAPageThatIsZoomedInWhileThereAreFewRows) {
+  EXPECT_THAT(RenderTimeline(ChartOf(8, 2'000)), HasSubstr("data-zoom=\"40\""));
+  EXPECT_THAT(RenderTimeline(ChartOf(8, 2'000)), HasSubstr("class=\"fine compute\""));
+  EXPECT_THAT(RenderTimeline(ChartOf(16, 2'000)), HasSubstr("data-zoom=\"20\""));
+  EXPECT_THAT(RenderTimeline(ChartOf(90, 2'000)), HasSubstr("data-zoom=\"4\""));
+  EXPECT_THAT(RenderTimeline(ChartOf(90, 2'000)), ::testing::Not(HasSubstr("fine")));
+}
+
+// 1 of 100,000 ns is 0.00964 pixels: drawn with 0.6, and the page knows how wide it is. The label
+// of 200 ns, 1.9 pixels, has room when the page is zoomed in.
+TEST(TimelineTest, APageKnowsTheWidthAndTheLabelOfANarrowSlice) {
+  TimelineChart chart = EmptyChart(100'000);
+  chart.rows = {{.label = "stage 0",
+                 .slices = {{.begin_ns = 0, .end_ns = 1, .series = 0},
+                            {.begin_ns = 50'000, .end_ns = 50'200, .series = 0, .label = "7"}}}};
+
+  const std::string svg = RenderTimeline(chart);
+
+  EXPECT_THAT(svg, HasSubstr("width=\"0.6\" height=\"22\" class=\"compute\" data-width=\"0.010\""));
+  EXPECT_THAT(svg, HasSubstr("x=\"574\" y=\"4\" width=\"1.928\" height=\"22\" class=\"compute\" "
+                             "data-label=\"7\""));
+}
+
+// The plot is a view of its own, cut off at its border, so that a part of it can be shown larger.
+TEST(TimelineTest, ThePlotIsAView) {
+  EXPECT_THAT(RenderTimeline(ChartOf(2, 2)),
+              HasSubstr("<svg x=\"92\" y=\"4\" width=\"964\" height=\"52\" "
+                        "viewBox=\"92 4 964 52\" preserveAspectRatio=\"none\">"));
 }
 
 }  // namespace

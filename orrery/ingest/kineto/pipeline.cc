@@ -12,6 +12,7 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include "orrery/base/parallel.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/kineto/event_stream.h"
@@ -257,7 +258,7 @@ Status RunPipeline(EventStream& stream, const PipelineOptions& options, bool has
     pool.Return(std::move(work->window));
   };
   using Ptr = std::shared_ptr<Work>;
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  tbb::task_arena arena(NumThreads(options.threads));
   arena.execute([&] {
     using enum tbb::filter_mode;
     tbb::parallel_pipeline(static_cast<std::size_t>(arena.max_concurrency()) + 1,

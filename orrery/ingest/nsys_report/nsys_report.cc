@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "orrery/base/unfinished_file.h"
 #include "orrery/ingest/registry.h"
 
 extern char** environ;
@@ -111,7 +113,7 @@ Result<std::string> ExportReport(const InputFile& report, const std::string& fol
   return exported;
 }
 
-// A temporary folder that is removed with the object.
+// A temporary folder that is removed with the object, or by a signal that ends the program.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -119,7 +121,7 @@ class TemporaryFolder {
     std::string pattern =
         (std::filesystem::temp_directory_path(failed) / "orrery-nsys-XXXXXX").string();
     if (!failed && mkdtemp(pattern.data()) != nullptr) {
-      path_ = pattern;
+      folder_.emplace(pattern);
     }
   }
 
@@ -128,23 +130,25 @@ class TemporaryFolder {
 
   ~TemporaryFolder() {
     std::error_code ignored;
-    if (!path_.empty()) {
-      std::filesystem::remove_all(path_, ignored);
+    if (folder_) {
+      std::filesystem::remove_all(folder_->path(), ignored);
     }
   }
 
-  [[nodiscard]] const std::string& path() const { return path_; }  // empty: could not be created
+  // None where it could not be created.
+  [[nodiscard]] const UnfinishedFile* Find() const { return folder_ ? &*folder_ : nullptr; }
 
  private:
-  std::string path_;
+  std::optional<UnfinishedFile> folder_;
 };
 
 Result<FileContent> Read(const InputFile& report, const ReadOptions& options) {
-  const TemporaryFolder folder;
-  if (folder.path().empty()) {
+  const TemporaryFolder temporary;
+  const UnfinishedFile* const folder = temporary.Find();
+  if (folder == nullptr) {
     return Fail(Error::Kind::kSystem, "cannot make a temporary folder for its export; set TMPDIR");
   }
-  ORRERY_TRY(const std::string exported, ExportReport(report, folder.path()));
+  ORRERY_TRY(const std::string exported, ExportReport(report, folder->path()));
   ORRERY_TRY(const InputFile file, InputFile::Open(exported, options.unpack));
   ORRERY_TRY(FileContent content, nsys::kFormat.Read(file, options));
   for (trace::Trace& trace : content.traces) {

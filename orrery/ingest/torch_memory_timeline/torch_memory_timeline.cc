@@ -52,10 +52,8 @@ constexpr std::int64_t kLeastEpochUs = 100'000'000'000'000;
 
 std::optional<std::int64_t> Nanoseconds(std::int64_t time, bool is_micro_unless_epoch) {
   const bool is_micro = time < kLeastEpochNs && (is_micro_unless_epoch || time >= kLeastEpochUs);
-  if (time > kLatestNs) {
-    return std::nullopt;
-  }
-  return is_micro ? time * 1000 : time;
+  const std::int64_t unit_ns = is_micro ? 1000 : 1;
+  return time <= kLatestNs / unit_ns ? std::optional(time * unit_ns) : std::nullopt;
 }
 
 // [time, action, bytes, category]; time -1: before the recording. Actions add nothing: frees have

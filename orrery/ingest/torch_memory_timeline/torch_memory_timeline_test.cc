@@ -74,6 +74,15 @@ TEST(TorchMemoryTimelineTest, DamageIsCounted) {
   EXPECT_THAT(cut.problems.all()[1].what, HasSubstr("ends early"));
 }
 
+// 17 digits are microseconds of after the year 2500: as nanoseconds they exceed 64 bits.
+TEST(TorchMemoryTimelineTest, TimesBeyondTheRangeAreCounted) {
+  const trace::Trace trace = ReadText("[[5, 2, 512, 3], [16969660479058040, 2, 64, 3]]");
+
+  EXPECT_THAT(trace.memory_events.bytes, ElementsAre(512));
+  ASSERT_EQ(trace.problems.all().size(), 1U);
+  EXPECT_EQ(trace.problems.all()[0].what, "invalid entry");
+}
+
 TEST(TorchMemoryTimelineTest, RowsOfOtherLengthsAreCounted) {
   const trace::Trace trace =
       ReadText("[[1, 2, 3], [[0, 1, 0, 0, 0, 0, 0, 0, 0], [1, 2], [0, 0, 0, 0, 0, 0, 0, 5]]]");

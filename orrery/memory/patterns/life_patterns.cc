@@ -70,7 +70,7 @@ class LifeSearch {
     interval.end = first.order;
     interval.end_ns = uses_.BeginNs(first);
     search_.Add(Pattern::kEarlyAllocation, use, bytes, interval).detail =
-        fmt::format("launches, copies and sets before its first access: {}",
+        fmt::format("launches, memcpys and memsets before its first access: {}",
                     first.position - PositionOf(use.birth));
   }
 
@@ -87,7 +87,7 @@ class LifeSearch {
     search_
         .Add(Pattern::kLateDeallocation, use, bytes, interval,
              use.is_freed() ? "" : kOutlivesRecording)
-        .detail = fmt::format("launches, copies and sets after its last access: {}",
+        .detail = fmt::format("launches, memcpys and memsets after its last access: {}",
                               PositionOf(use.death) - last.position - 1);
   }
 
@@ -112,7 +112,8 @@ class LifeSearch {
               .end = to.order,
               .begin_ns = uses_.EndNs(from),
               .end_ns = uses_.BeginNs(to)})
-        .detail = fmt::format("launches, copies and sets from one access to the next: {}", longest);
+        .detail =
+        fmt::format("launches, memcpys and memsets from one access to the next: {}", longest);
   }
 
   // Of the first work item at an order or after it.

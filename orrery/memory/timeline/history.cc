@@ -209,13 +209,15 @@ class EventReplay {
     for (RowId row = 0; row < events_.size(); ++row) {
       ReplayEvent(row);
     }
+    AddFreedFromBefore();
     return std::move(history_);
   }
 
  private:
   struct Totals {
     bool is_known = false;
-    std::int64_t sum = 0;  // of all changes, whatever their layer
+    std::int64_t sum = 0;     // of all changes, whatever their layer
+    std::int64_t lowest = 0;  // below 0: more was freed than was ever allocated
     std::int64_t reserved = 0;
   };
 
@@ -249,14 +251,18 @@ class EventReplay {
     }
   }
 
+  // Where events are missing, more can be freed than was allocated: then again the allocator knows.
   void NoteBefore(RowId row, std::uint32_t place) {
     Totals& totals = totals_[place];
-    if (totals.is_known || events_.total_allocated_bytes[row] < 0) {
+    const bool is_plausible = totals.is_known && totals.sum + events_.bytes[row] >= 0;
+    if (is_plausible || events_.total_allocated_bytes[row] < 0) {
       return;
     }
-    totals.is_known = true;
     const std::int64_t before =
         events_.total_allocated_bytes[row] - events_.bytes[row] - totals.sum;
+    if (std::exchange(totals.is_known, true)) {
+      history_.largest_difference = std::max(history_.largest_difference, std::abs(before));
+    }
     totals.sum += before;
     Add({.time_ns = events_.begin_ns[row], .bytes = before, .place = place});
   }
@@ -264,6 +270,7 @@ class EventReplay {
   void NoteTotals(RowId row, std::uint32_t place) {
     Totals& totals = totals_[place];
     totals.sum += events_.bytes[row];
+    totals.lowest = std::min(totals.lowest, totals.sum);
     if (const std::int64_t total = events_.total_allocated_bytes[row]; total >= 0) {
       history_.largest_difference =
           std::max(history_.largest_difference, std::abs(total - totals.sum));
@@ -273,6 +280,18 @@ class EventReplay {
            .bytes = reserved - std::exchange(totals.reserved, reserved),
            .layer = Layer::kReserved,
            .place = place});
+    }
+  }
+
+  // Without totals: what was freed and never allocated was there when the recording began.
+  void AddFreedFromBefore() {
+    for (std::uint32_t place = 0; place < totals_.size(); ++place) {
+      if (!totals_[place].is_known && totals_[place].lowest < 0) {
+        history_.changes.insert(history_.changes.begin(),
+                                {.time_ns = history_.changes.front().time_ns,
+                                 .bytes = -totals_[place].lowest,
+                                 .place = place});
+      }
     }
   }
 

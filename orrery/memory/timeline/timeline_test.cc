@@ -113,6 +113,26 @@ TEST(TimelineTest, EventsThatAreMissingShowInTheTotals) {
   EXPECT_EQ(HistoryOf(test.trace).largest_difference, 400);
 }
 
+// Before the first event 200 bytes are there (300 - 100). The free leaves 100, so 500 were there
+// before it: the events of 200 more are missing, and the sum of events alone would be -100.
+TEST(TimelineTest, MissingEventsCannotMakeMemoryNegative) {
+  TestTrace test;
+  test.Event(10, 100, 0x1, 300);
+  test.Event(20, -400, 0x9, 100);
+
+  EXPECT_THAT(Curve(test.First(), Layer::kAllocated), ElementsAre(200, 300, 500, 100));
+  EXPECT_EQ(HistoryOf(test.trace).largest_difference, 200);
+}
+
+// Of the 400 bytes that are freed only 100 were allocated: at least 300 were there before.
+TEST(TimelineTest, FreesOfUnknownMemorySayWhatWasThereBefore) {
+  TestTrace test;
+  test.Event(10, 100, 0x1);
+  test.Event(20, -400, 0x9);
+
+  EXPECT_THAT(Curve(test.First(), Layer::kAllocated), ElementsAre(300, 400, 0));
+}
+
 // A prediction: a context beside the allocator, weights, activations that come and go.
 TEST(TimelineTest, NamedChangesAreCategoriesAndContextsAreOutside) {
   TestTrace test;

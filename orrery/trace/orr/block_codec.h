@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <zstd.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/parallel.h"
 #include "orrery/trace/orr/layout.h"
 
 namespace orrery::trace::orr {
@@ -86,9 +85,7 @@ class BlockDecoder {
 /// context with `make_context()` when it gets its first index.
 template <typename MakeContext, typename Work>
 void ForEachIndex(std::size_t count, int threads, MakeContext&& make_context, Work&& work) {
-  // More threads than cores do not help, and TBB would complain on standard error.
-  const int num_cores = tbb::info::default_concurrency();
-  const int num_threads = threads > 0 ? std::min(threads, num_cores) : num_cores;
+  const int num_threads = NumThreads(threads);
   std::atomic<std::size_t> next = 0;
   const auto drain = [&](int) {
     std::optional<decltype(make_context())> context;

@@ -287,16 +287,14 @@ Status CheckActivations(const Job& job, const Transformer& model) {
 
 Status CheckTransformer(const Job& job, const Transformer& model) {
   ORRERY_TRY_STATUS(CheckSequence(job));
-  bool has_experts = false;
   for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
     for (const BlockRun& run : *stack) {
       ORRERY_TRY_STATUS(CheckBlock(run.block, job.plan));
-      has_experts = has_experts || run.block.experts() != nullptr;
     }
   }
   for (const auto& [key, degree] :
        {std::pair("ep", job.plan.ep), {"expert_tp", job.plan.expert_tp}}) {
-    if (degree > 1 && !has_experts) {
+    if (degree > 1 && !HasExperts(job.model)) {
       return Refuse("plan.{} {} needs a model with experts: set plan.{} to 1", key, degree, key);
     }
   }
@@ -339,6 +337,13 @@ Status CheckSharding(const Plan& plan) {
 }
 
 }  // namespace
+
+bool HasExperts(const Model& model) {
+  const Transformer* const transformer = model.transformer();
+  const auto has_experts = [](const BlockRun& run) { return run.block.experts() != nullptr; };
+  return transformer != nullptr && (std::ranges::any_of(transformer->encoder, has_experts) ||
+                                    std::ranges::any_of(transformer->blocks, has_experts));
+}
 
 std::vector<GpuCount> GpusOf(const Job& job) {
   std::vector<GpuCount> counts = {{.gpu = &job.gpu, .ranks = job.gpus}};

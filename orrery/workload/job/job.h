@@ -78,6 +78,9 @@ struct Job {
 /// batch divides, the schedule can run. One sentence that names the key and the fix.
 [[nodiscard]] Status CheckJob(const Job& job);
 
+/// Whether any block of the model has a mixture of experts for its MLP.
+[[nodiscard]] bool HasExperts(const Model& model);
+
 /// How many ranks of a job have a GPU.
 struct GpuCount {
   const hardware::Gpu* gpu = nullptr;

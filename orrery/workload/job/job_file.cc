@@ -131,11 +131,19 @@ class JobReader {
     return is_map ? top_.Map(key).Text("name", fallback) : top_.Text(key, fallback);
   }
 
+  Status NoSuchGpu(const std::string& name) const {
+    return Refuse("gpu '{}' is not in the catalogue; the nearest is {}", name,
+                  NearestName(name, hardware::GpuCatalogue()));
+  }
+
   Status ReadMachine() {
     const std::string gpu = top_.Text("gpu", "");
     file_.job.gpus = top_.Count("gpus", 1, 0);
     const std::string name = NameOf("cluster", gpu.empty() ? std::nullopt : std::optional(gpu));
     ORRERY_TRY_STATUS(FirstError());
+    if (!gpu.empty() && hardware::FindGpu(gpu) == nullptr) {
+      return NoSuchGpu(gpu);
+    }
     const hardware::Cluster* const cluster = hardware::FindCluster(name);
     if (cluster == nullptr) {
       return Refuse("cluster '{}' is not in the catalogue; the nearest is {}", name,
@@ -151,8 +159,7 @@ class JobReader {
     const std::string& gpu_name = gpu.empty() ? file_.job.cluster.gpu : gpu;
     const hardware::Gpu* const found = hardware::FindGpu(gpu_name);
     if (found == nullptr) {
-      return Refuse("gpu '{}' is not in the catalogue; the nearest is {}", gpu_name,
-                    NearestName(gpu_name, hardware::GpuCatalogue()));
+      return NoSuchGpu(gpu_name);
     }
     file_.job.gpu = *found;
     file_.job.cluster.gpu = found->name;
@@ -207,6 +214,9 @@ class JobReader {
                               .folder = text_.folder,
                               .type = file_.job.training.precision.compute};
     ORRERY_TRY(file_.job.model, ReadModel(model, place, file_.not_modelled));
+    if (file_.job.model.name.empty()) {
+      file_.job.model.name = file_.job.name;
+    }
     ORRERY_TRY_STATUS(ReadFramework(UsualFramework(file_.job)));
     OverrideFramework();
     return {};
@@ -237,7 +247,7 @@ class JobReader {
     if (!model) {
       return FailWithin(text_.place + ": megatron", model);
     }
-    file_.job.model = {.name = "megatron", .body = *model};
+    file_.job.model = {.name = file_.job.name, .body = *model};
     TakeMegatron(*read);
     return {};
   }

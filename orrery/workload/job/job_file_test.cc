@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/model/dlrm.h"
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
@@ -205,6 +206,7 @@ TEST(JobFile, AModelMayBeAConfiguration) {
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->job.model.transformer()->num_blocks(), 4);
   EXPECT_EQ(read->job.model.transformer()->hidden, 64);
+  EXPECT_EQ(read->job.model.name, "job");  // nothing else has a name
 }
 
 TEST(JobFile, MegatronArgumentsTakeThePlaceOfThreeSections) {
@@ -220,6 +222,7 @@ gpus: 16
   EXPECT_EQ(read->job.plan.dp, 8);
   EXPECT_EQ(read->job.plan.shard_ranks, 4);
   EXPECT_EQ(read->job.microbatches(), 4);
+  EXPECT_EQ(read->job.model.name, "llama");  // that of the job's file
   EXPECT_EQ(read->not_modelled, (std::vector<std::string>{"--magic is not understood"}));
 }
 
@@ -304,6 +307,8 @@ TEST(Examples, SayWhatTheirNamesSay) {
   const Job gpt = Example("gpt-175b-8192");
   EXPECT_EQ(gpt.gpus, gpt.plan.tp * gpt.plan.pp * gpt.plan.dp);
   EXPECT_EQ(gpt.microbatches(), 24);
+  EXPECT_EQ(JobLine(Example("mixtral-8x7b-64-h100")).substr(0, 72),
+            "mixtral-8x7b (46.7 B parameters, 12.9 B active) on 64 H100 (DGX H100), m");
   const Job megatron = Example("gpt-22b-megatron");
   EXPECT_EQ(megatron.plan.recompute, Recompute::kSelective);
   EXPECT_EQ(megatron.framework.name, "megatron-2021");

@@ -105,6 +105,12 @@ constexpr std::array<Word<TokenDispatch>, 4> kDispatchers{
      {"alltoall", TokenDispatch::kAllToAll},
      {"alltoall_seq", TokenDispatch::kAllToAll},
      {"flex", TokenDispatch::kFlex}}};
+constexpr std::array<Word<AttentionKernel>, 5> kBackends{
+    {{"auto", AttentionKernel::kFlash},
+     {"flash", AttentionKernel::kFlash},
+     {"fused", AttentionKernel::kFlash},
+     {"unfused", AttentionKernel::kMaterialised},
+     {"local", AttentionKernel::kMaterialised}}};
 constexpr std::array<Word<OptimizerKind>, 2> kOptimizers{
     {{"adam", OptimizerKind::kAdam}, {"sgd", OptimizerKind::kSgd}}};
 
@@ -249,6 +255,7 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
        return Take(value, state.job.framework.least_bucket_elements);
      }},
     {"make-vocab-size-divisible-by", true, Read<&Framework::vocabulary_multiple>},
+    {"attention-backend", true, Choose<&Framework::attention, kBackends>},
     {"use-flash-attn", false, Set<&Framework::attention, AttentionKernel::kFlash>},
     {"cross-entropy-loss-fusion", false, Set<&Framework::fuses_cross_entropy>},
     {"no-gradient-accumulation-fusion", false, Set<&Framework::fuses_gradient_accumulation, false>},
@@ -264,14 +271,19 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
 // between blanks.
 constexpr std::string_view kIgnoredFlags =
     " "
-    "apply-layernorm-1p attention-softmax-in-fp32 log-throughput manual-gc mock-data "
+    "apply-layernorm-1p attention-softmax-in-fp32 calculate-per-token-loss log-throughput "
+    "manual-gc "
+    "mock-data "
     "moe-grouped-gemm moe-router-enable-expert-bias moe-router-pre-softmax no-load-optim "
-    "no-load-rng no-masked-softmax-fusion "
+    "no-create-attention-mask-in-dataloader no-load-rng no-masked-softmax-fusion "
+    "no-mmap-bin-files no-query-key-layer-scaling profile "
     "no-position-embedding no-save-optim use-mcore-models ";
 
 constexpr std::string_view kIgnoredValues =
     " "
-    "adam-beta1 adam-beta2 adam-eps ckpt-format clip-grad data-cache-path dataloader-type "
+    "adam-beta1 adam-beta2 adam-eps ckpt-format clip-grad data-cache-path data-impl "
+    "dataloader-type "
+    "decoupled-lr decoupled-min-lr "
     "distributed-backend distributed-timeout-minutes eval-interval eval-iters "
     "exit-duration-in-mins exit-interval fp8-amax-compute-algo fp8-amax-history-len "
     "fp8-margin fp8-recipe init-method-std initial-loss-scale load log-interval lr "
@@ -281,7 +293,8 @@ constexpr std::string_view kIgnoredValues =
     "moe-router-load-balancing-type moe-router-num-groups moe-router-score-function "
     "moe-router-topk-scaling-factor moe-z-loss-coeff node-rank norm-epsilon num-workers "
     "rotary-base "
-    "rotary-percent save save-interval seed split tensorboard-dir tokenizer-model "
+    "profile-step-end profile-step-start rotary-percent save save-interval seed split "
+    "tensorboard-dir tiktoken-pattern tokenizer-model "
     "tokenizer-type train-iters train-samples transformer-impl vocab-file wandb-exp-name "
     "wandb-project weight-decay ";
 

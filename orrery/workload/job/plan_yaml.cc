@@ -265,6 +265,37 @@ std::string GpusText(const Job& job) {
   return text;
 }
 
+// "46.7 B parameters, 12.9 B active".
+std::string SizeText(const Model& model) {
+  const std::int64_t total = TotalParameters(model);
+  const std::int64_t active = ActiveParameters(model);
+  return fmt::format("{} parameters{}", ParametersText(total),
+                     active < total ? fmt::format(", {} active", ParametersText(active)) : "");
+}
+
+std::string ScheduleText(const Plan& plan) {
+  return plan.chunks > 1 ? fmt::format("{} with {} virtual stages per GPU",
+                                       ScheduleName(plan.schedule), plan.chunks)
+                         : fmt::format("{}", ScheduleName(plan.schedule));
+}
+
+std::string ShardingText(const Plan& plan) {
+  if (plan.sharding == Sharding::kReplicated) {
+    return "no sharding";
+  }
+  return fmt::format("sharding {}{}", NameOf(kShardings, plan.sharding),
+                     plan.shard_ranks > 1 ? fmt::format(" over {} ranks", plan.shard_ranks) : "");
+}
+
+std::string RecomputeText(const Plan& plan) {
+  if (const std::string parts = PartsText(plan.recompute_parts); !parts.empty()) {
+    return "recomputation of " + parts;
+  }
+  return plan.recompute == Recompute::kNothing
+             ? "no recomputation"
+             : NameOf(kRecomputes, plan.recompute) + " recomputation";
+}
+
 }  // namespace
 
 void ReadTraining(YamlFields& fields, Training& training) {
@@ -305,9 +336,7 @@ void ReadPlan(YamlFields& fields, Plan& plan) {
 std::vector<JobFact> JobFacts(const Job& job) {
   FactList facts{.section = "model", .facts = {}};
   facts.Add("name", job.model.name);
-  const auto parameters = static_cast<double>(TotalParameters(job.model));
-  facts.Add("parameters", parameters >= 1e9 ? fmt::format("{:.3g} B", parameters / 1e9)
-                                            : fmt::format("{:.3g} M", parameters / 1e6));
+  facts.Add("parameters", ParametersText(TotalParameters(job.model)));
   AddTraining(job, facts);
   AddPlan(job, facts);
   facts.section = "machine";
@@ -321,26 +350,36 @@ std::vector<JobFact> JobFacts(const Job& job) {
   return std::move(facts.facts);
 }
 
+std::string ParametersText(std::int64_t parameters) {
+  const auto count = static_cast<double>(parameters);
+  return count >= 1e9 ? fmt::format("{:.3g} B", count / 1e9) : fmt::format("{:.3g} M", count / 1e6);
+}
+
 std::string JobLine(const Job& job) {
   const Plan& plan = job.plan;
-  std::string line =
-      fmt::format("{} on {} ({}):", job.model.name.empty() ? job.name : job.model.name,
-                  GpusText(job), job.cluster.name);
-  const std::array<std::pair<std::string_view, int>, 5> degrees = {
-      {{"tp", plan.tp}, {"cp", plan.cp}, {"pp", plan.pp}, {"dp", plan.dp}, {"ep", plan.ep}}};
-  std::string_view separator = " ";
-  for (const auto& [name, degree] : degrees) {
+  std::vector<std::string> settings;
+  for (const auto& [name, degree] : {std::pair("tp", plan.tp),
+                                     {"cp", plan.cp},
+                                     {"pp", plan.pp},
+                                     {"dp", plan.dp},
+                                     {"ep", plan.ep}}) {
     if (degree > 1) {
-      line += fmt::format("{}{} {}", separator, name, degree);
-      separator = ", ";
+      settings.push_back(fmt::format("{} {}", name, degree));
     }
   }
   if (plan.pp > 1) {
-    line += fmt::format(", {}", ScheduleName(plan.schedule));
+    settings.push_back(ScheduleText(plan));
   }
-  return line + fmt::format("{}{} micro-batch{} of {}", separator == " " ? " " : ", ",
-                            job.microbatches(), job.microbatches() == 1 ? "" : "es",
-                            job.training.micro_batch);
+  if (plan.dp > 1) {
+    settings.push_back(ShardingText(plan));
+  }
+  settings.push_back(RecomputeText(plan));
+  settings.emplace_back(DataTypeName(job.training.precision.gemm_type));
+  settings.push_back(fmt::format("{} micro-batch{} of {}", job.microbatches(),
+                                 job.microbatches() == 1 ? "" : "es", job.training.micro_batch));
+  return fmt::format("{} ({}) on {} ({}), {}: {}", job.model.name, SizeText(job.model),
+                     GpusText(job), job.cluster.name, job.framework.name,
+                     fmt::join(settings, ", "));
 }
 
 }  // namespace orrery::workload

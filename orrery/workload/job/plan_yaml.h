@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,11 @@ struct JobFact {
 /// The settings of a job that say what it is; those that change nothing are left out.
 [[nodiscard]] std::vector<JobFact> JobFacts(const Job& job);
 
-/// One line: "llama3-70b on 512 H100 (DGX H100): tp 8, pp 4, dp 16, 1f1b".
+/// "8.03 B", "345 M".
+[[nodiscard]] std::string ParametersText(std::int64_t parameters);
+
+/// One line: "llama3-70b (70.6 B parameters) on 512 H100 (DGX H100), megatron-lm: tp 8, pp 4, dp
+/// 16, 1f1b, sharding zero1, no recomputation, bf16, 8 micro-batches of 1".
 [[nodiscard]] std::string JobLine(const Job& job);
 
 }  // namespace orrery::workload

@@ -134,7 +134,7 @@ struct CountedFlops {
 CountedFlops HardwareFlops(std::string_view kind, const Transformer& model, const Job& job,
                            const TokenBatch& batch) {
   if (Mentions(kind, "2*N")) {
-    return {SixNFlops(model, batch) * 4 / 3, "8 N a token"};
+    return {SixNFlops(model, batch) * 4 / 3, "8 N per token"};
   }
   switch (job.plan.recompute) {
     case Recompute::kFull:
@@ -155,7 +155,7 @@ CountedFlops FlopsOf(std::string_view kind, const Transformer& model, const Job&
     return HardwareFlops(kind, model, job, batch);
   }
   if (Mentions(kind, "6*N*s")) {
-    return {LlmFoundryFlops(model, batch), "6 N a token and scores, not causal"};
+    return {LlmFoundryFlops(model, batch), "6 N per token and scores, not causal"};
   }
   // Whether the first mention of causality is not a denial: "model, causal (432 non-causal)".
   const std::string_view before = kind.substr(0, kind.find("causal"));
@@ -178,9 +178,9 @@ std::optional<MeasuredStep> FromThroughput(const RunRow& row, const Job& job) {
   const auto samples = static_cast<double>(job.training.global_batch);
   const double tokens = samples * static_cast<double>(job.training.sequence);
   for (const Rate& rate :
-       {Rate{"tokens_per_s", "tokens a second", tokens, 1},
-        Rate{"tokens_per_s_per_gpu", "tokens a second of a GPU", tokens, job.gpus},
-        Rate{"samples_per_s", "samples a second", samples, 1}}) {
+       {Rate{"tokens_per_s", "tokens per second", tokens, 1},
+        Rate{"tokens_per_s_per_gpu", "tokens per second and GPU", tokens, job.gpus},
+        Rate{"samples_per_s", "samples per second", samples, 1}}) {
     if (const auto number = PositiveNumber(row, rate.column)) {
       return MeasuredStep{rate.amount / (*number * rate.gpus), std::string(rate.name)};
     }
@@ -258,7 +258,7 @@ Result<MeasuredStep> MeasuredStepOf(const RunRow& row, const Job& job) {
   return MeasuredStep{
       counted.flops / (*rate * job.gpus),
       fmt::format("{} over {}", counted.convention,
-                  PositiveNumber(row, "tflops_per_gpu") ? "TFLOP/s of a GPU" : "utilisation")};
+                  PositiveNumber(row, "tflops_per_gpu") ? "TFLOP/s per GPU" : "utilisation")};
 }
 
 bool Mentions(std::string_view text, std::string_view word) {

@@ -63,7 +63,7 @@ Status ReadMachine(RunRow& row, Job& job) {
     SetNode(static_cast<int>(*per_node), job);
   }
   if (job.gpus > job.cluster.gpus_per_node && AddNetwork(job)) {
-    row.Assume("one NIC of 200 Gb/s a node");
+    row.Assume("one NIC of 200 Gb/s per node");
   }
   FillIsland(job);
   if (const auto stated = NodeNetworkOf(network, job.cluster.nics.per_node);
@@ -85,7 +85,7 @@ void AssumeChunks(RunRow& row, Job& job) {
     if (of_stage % chunks == 0) {
       job.plan.schedule = PipelineSchedule::kInterleaved;
       job.plan.chunks = chunks;
-      row.Assume(fmt::format("{} chunks of a device", chunks));
+      row.Assume(fmt::format("{} virtual stages per GPU", chunks));
       return;
     }
   }
@@ -135,13 +135,6 @@ void ReadPlan(RunRow& row, Job& job) {
       AssumeChunks(row, job);
     }
   }
-}
-
-bool HasExperts(const Model& model) {
-  const Transformer* const transformer = model.transformer();
-  return transformer != nullptr &&
-         std::ranges::any_of(transformer->blocks,
-                             [](const BlockRun& run) { return run.block.experts() != nullptr; });
 }
 
 // Stated chunks that layers do not divide into: the first ones have one layer more.
@@ -248,11 +241,11 @@ Status ReadBatch(RunRow& row, Job& job) {
   const auto tokens_per_s = row.Number("tokens_per_s");
   if (!global && sequence && tokens_per_s && seconds > 0) {
     global = std::llround(*tokens_per_s * seconds / static_cast<double>(*sequence));
-    row.Assume(fmt::format("global batch {} from tokens a second", *global));
+    row.Assume(fmt::format("global batch {} from tokens per second", *global));
   }
   if (!sequence && global && tokens_per_s && seconds > 0) {
     sequence = std::llround(*tokens_per_s * seconds / static_cast<double>(*global));
-    row.Assume(fmt::format("sequence {} from tokens a second", *sequence));
+    row.Assume(fmt::format("sequence {} from tokens per second", *sequence));
   }
   if (!global && seconds == 0) {
     // Rates do not depend on it much.

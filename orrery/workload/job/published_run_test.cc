@@ -190,7 +190,7 @@ TEST(PublishedRunTest, ChunksOfARecipeAreTheMostThatDivideAStage) {
       Described({{"framework", "NeMo"}, {"missing_or_inferred", "VPP in recipe"}});
   EXPECT_EQ(run.job.plan.schedule, PipelineSchedule::kInterleaved);
   EXPECT_EQ(run.job.plan.chunks, 8);
-  EXPECT_THAT(run.assumptions, Contains("8 chunks of a device"));
+  EXPECT_THAT(run.assumptions, Contains("8 virtual stages per GPU"));
   EXPECT_EQ(Described({{"framework", "NeMo"}}).job.plan.chunks, 1);
   EXPECT_EQ(Described({{"vpp", "4"}}).job.plan.chunks, 4);
 }
@@ -199,7 +199,7 @@ TEST(PublishedRunTest, TheBatchMayFollowFromTokensASecond) {
   // 104857.6 tokens/s · 2.5 s / 4096 = 64.
   const PublishedRun run = Described({{"gbs", ""}, {"tokens_per_s", "104857.6"}});
   EXPECT_EQ(run.job.training.global_batch, 64);
-  EXPECT_THAT(run.assumptions, Contains("global batch 64 from tokens a second"));
+  EXPECT_THAT(run.assumptions, Contains("global batch 64 from tokens per second"));
 }
 
 TEST(PublishedRunTest, TheActivationTellsTheFamily) {

@@ -432,8 +432,10 @@ Result<HuggingFaceModel> ReadHuggingFace(std::string_view json) {
                        fmt::join(types, ", "));
   }
   ORRERY_TRY(const Family* const family, FindFamily(reader->family));
-  HuggingFaceModel model = {.name = config.Text({"_name_or_path", "model_type"}, ""),
-                            .shape = family->shape};
+  HuggingFaceModel model = {
+      .name = config.Text({"_name_or_path"}, ""),
+      .shape = family->shape,
+      .max_positions = config.Size({"max_position_embeddings", "n_positions", "n_ctx"}, 0)};
   ReadSizes(config, model.shape);
   reader->read(config, model.shape, model.not_modelled);
   ReadLayerTypes(config, model.shape);

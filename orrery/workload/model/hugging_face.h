@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,9 @@ namespace orrery::workload {
 
 /// What a configuration says about a model.
 struct HuggingFaceModel {
-  std::string name;  // `_name_or_path`, else `model_type`
+  std::string name;  // `_name_or_path`; empty: it has none
   TransformerShape shape = {};
+  std::int64_t max_positions = 0;              // of a sequence; 0: not said
   std::vector<std::string> not_modelled = {};  // a sentence for each thing that is left out
 };
 

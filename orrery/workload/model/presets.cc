@@ -1,6 +1,7 @@
 #include "orrery/workload/model/presets.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -112,6 +113,11 @@ std::vector<std::string_view> NamesOf(const Preset& preset) {
 
 constexpr double kMostBytes = 1e16;
 
+// "config.json" is called like its folder, if that is known; else the job has a name.
+std::string NameOfConfig(const std::filesystem::path& file) {
+  return file.stem() == "config" ? file.parent_path().filename().string() : file.stem().string();
+}
+
 class ModelReader {
  public:
   ModelReader(const YAML::Node& node, const ModelPlace& place,
@@ -181,12 +187,12 @@ class ModelReader {
       return FailWithin(file, read);
     }
     not_modelled_.insert(not_modelled_.end(), read->not_modelled.begin(), read->not_modelled.end());
-    return FromShape(read->name, read->shape);
+    return FromShape(read->name.empty() ? NameOfConfig(file) : read->name, read->shape);
   }
 
   Result<Model> FromFamily() {
     if (!fields_.Has("family")) {
-      return FromShape("transformer", {});
+      return FromShape("", {});
     }
     ORRERY_TRY(const Family* const family, FindFamily(fields_.Text("family")));
     return FromShape(family->name, family->shape);
@@ -202,7 +208,7 @@ class ModelReader {
       fields_.Wrong("layers", "must have a layer", "an empty list");
     }
     fields_.RefuseOthers();
-    return Model{.name = "layers", .body = std::move(list)};
+    return Model{.name = "", .body = std::move(list)};
   }
 
   Result<ListedLayer> ReadLayer(const YAML::Node& node, std::size_t index) {

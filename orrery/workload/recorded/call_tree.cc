@@ -18,8 +18,6 @@ using trace::Trace;
 struct Window {
   std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
-
-  [[nodiscard]] bool Holds(std::int64_t at_ns) const { return begin_ns <= at_ns && at_ns < end_ns; }
 };
 
 /// Calls with their thread, before they are nested.
@@ -99,14 +97,16 @@ CallTree TreeOf(const Trace& trace, std::vector<ThreadCalls> threads) {
 }
 
 // Adds the rows of a table that begin in the window, as the kind that `kind_of` gives; nothing
-// leaves a row out.
+// leaves a row out. Rows are in order of begin, so that many steps need not look at all of them.
 template <typename Table, typename KindOf>
 void Collect(const Table& table, const Window& window, const KindOf& kind_of,
              CallsOfThread& calls) {
-  for (RowId row = 0; row < table.size(); ++row) {
-    if (!window.Holds(table.begin_ns[row])) {
-      continue;
-    }
+  const auto row_at = [&](std::int64_t at_ns) {
+    return static_cast<RowId>(std::ranges::lower_bound(table.begin_ns, at_ns) -
+                              table.begin_ns.begin());
+  };
+  const RowId end = row_at(window.end_ns);
+  for (RowId row = row_at(window.begin_ns); row < end; ++row) {
     if (const std::optional<CallKind> kind = kind_of(row)) {
       calls[table.track[row]].push_back({.kind = *kind,
                                          .name = table.name[row],
@@ -244,16 +244,30 @@ Status CheckIsOneStep(const Trace& graph) {
   return {};
 }
 
-/// The calls whose ids, which count in order of begin over all threads, lie in the window.
-CallTree GraphStep(const Trace& graph, const Window& window) {
-  const auto children = ChildrenOf(graph);
-  std::map<std::int32_t, ThreadCalls> threads;
+/// The nodes that no other calls, by the marker before them: ids count in order of begin over all
+/// threads. Without markers, all are of one step.
+std::vector<std::vector<RowId>> RootsOfSteps(const Trace& graph,
+                                             const std::vector<std::int64_t>& markers) {
+  std::vector<std::vector<RowId>> roots(std::max<std::size_t>(1, markers.size()));
   for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
     const RowId parent = graph.graph_nodes.parent[node];
-    if (!IsHostNode(graph, node) || (parent != kNoRow && IsHostNode(graph, parent)) ||
-        !window.Holds(graph.graph_nodes.id[node])) {
+    if (!IsHostNode(graph, node) || (parent != kNoRow && IsHostNode(graph, parent))) {
       continue;
     }
+    const auto next = std::ranges::upper_bound(markers, graph.graph_nodes.id[node]);
+    if (markers.empty()) {
+      roots[0].push_back(node);
+    } else if (next != markers.begin()) {
+      roots[static_cast<std::size_t>(next - markers.begin()) - 1].push_back(node);
+    }
+  }
+  return roots;
+}
+
+CallTree GraphStep(const Trace& graph, const std::vector<std::vector<RowId>>& children,
+                   const std::vector<RowId>& roots) {
+  std::map<std::int32_t, ThreadCalls> threads;
+  for (const RowId node : roots) {
     ThreadCalls& thread = threads[graph.graph_nodes.thread[node]];
     thread.thread = graph.graph_nodes.thread[node];
     if (thread.calls.empty()) {
@@ -304,13 +318,11 @@ Result<std::vector<CallTree>> GraphSteps(const Trace& graph) {
   const std::vector<std::int64_t> markers = StepMarkers(graph);
   if (markers.empty()) {
     ORRERY_TRY_STATUS(CheckIsOneStep(graph));
-    return std::vector<CallTree>{GraphStep(graph, {})};
   }
+  const auto children = ChildrenOf(graph);
   std::vector<CallTree> steps;
-  for (std::size_t i = 0; i < markers.size(); ++i) {
-    Window window{.begin_ns = markers[i]};
-    window.end_ns = i + 1 < markers.size() ? markers[i + 1] : window.end_ns;
-    steps.push_back(GraphStep(graph, window));
+  for (const std::vector<RowId>& roots : RootsOfSteps(graph, markers)) {
+    steps.push_back(GraphStep(graph, children, roots));
   }
   return steps;
 }

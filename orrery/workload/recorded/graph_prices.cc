@@ -470,7 +470,7 @@ std::string RemarkOn(const ScalingSummary& summary) {
   const auto said_end = summary.unknown_names.begin() + static_cast<std::ptrdiff_t>(num_said);
   const std::vector<std::string> said(summary.unknown_names.begin(), said_end);
   return fmt::format(
-      "{} kernels and copies, {:.1f} % of the recorded GPU time, are scaled by memory bandwidth, "
+      "{} kernels and memcpys, {:.1f} % of the recorded GPU time, are scaled by memory bandwidth, "
       "because their calls are unknown to the models{}{}{}",
       memory.activities, 100 * static_cast<double>(memory.from_ns) / static_cast<double>(total_ns),
       said.empty() ? "" : ": ", fmt::join(said, ", "),

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "orrery/base/statistics.h"
@@ -421,19 +422,23 @@ double TypicalOf(HostPart part, const Cells& cells, const HostFit::Options& opti
 
 }  // namespace
 
-std::size_t HostFit::Add(const trace::Trace& recording) {
+std::size_t HostFit::Add(const trace::Trace& recording, std::span<const CallTree> steps) {
   const std::size_t number = num_recordings_++;
+  std::map<std::tuple<HostPart, StringId, bool>, Cell*> known;  // names repeat, and are long
   const auto add = [&](const HostSample& sample) {
-    const std::string_view text = recording.Text(sample.name);
-    std::string name(text.empty() ? HostModel::kAll : BaseName(text));
-    Cell& cell =
-        cells_[{sample.part, std::move(name)}][2 * number + (sample.on_backward_thread ? 1 : 0)];
-    cell.values.push_back(sample.value);
-    cell.events = cell.events + sample.events;
+    Cell*& cell = known[{sample.part, sample.name, sample.on_backward_thread}];
+    if (cell == nullptr) {
+      const std::string_view text = recording.Text(sample.name);
+      std::string name(text.empty() ? HostModel::kAll : BaseName(text));
+      cell =
+          &cells_[{sample.part, std::move(name)}][2 * number + (sample.on_backward_thread ? 1 : 0)];
+    }
+    cell->values.push_back(sample.value);
+    cell->events = cell->events + sample.events;
   };
   std::vector<HostSample> samples;
   const DeviceQueue queue(recording);
-  for (const CallTree& step : RecordedSteps(recording)) {
+  for (const CallTree& step : steps) {
     StepSampler sampler(recording, step, queue, samples);
     std::ranges::for_each(step.threads,
                           [&](const ThreadCalls& thread) { sampler.AddThread(thread); });
@@ -505,9 +510,10 @@ HostModel HostFit::Fit(const Options& options) const {
   return model;
 }
 
-HostModel ModelFor(const trace::Trace& recording, const HostModel& model) {
+HostModel ModelFor(const trace::Trace& recording, std::span<const CallTree> steps,
+                   const HostModel& model) {
   HostFit fit;
-  fit.Add(recording);
+  fit.Add(recording, steps);
   const HostModel recorded = fit.Fit({.with_spread = false});
   const HostModel without_profiler = fit.Fit({.profiler_costs_ns = {fit.ProfilerCostBy(model)},
                                               .most_of_launch_ns = model.profiler_cost_ns,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/trace/trace.h"
+#include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
 
 namespace orrery::workload {
@@ -32,8 +33,12 @@ struct ProfiledEvents {
 /// that of the median pace.
 class HostFit {
  public:
-  /// Adds the steps of a recording. Returns its number.
-  std::size_t Add(const trace::Trace& recording);
+  /// Adds a recording with its steps (RecordedSteps). Returns its number.
+  std::size_t Add(const trace::Trace& recording, std::span<const CallTree> steps);
+
+  std::size_t Add(const trace::Trace& recording) {
+    return Add(recording, RecordedSteps(recording));
+  }
 
   struct Options {
     std::vector<double> profiler_costs_ns = {};  // of an event in each recording; empty: 0
@@ -72,6 +77,7 @@ class HostFit {
 /// not have take what the recording has, less the profiler's share, which the other names tell;
 /// PyTorch's own, like others of their kind. So does the launch of a graph: a profiler takes time
 /// for each kernel in it.
-[[nodiscard]] HostModel ModelFor(const trace::Trace& recording, const HostModel& model);
+[[nodiscard]] HostModel ModelFor(const trace::Trace& recording, std::span<const CallTree> steps,
+                                 const HostModel& model);
 
 }  // namespace orrery::workload

@@ -126,6 +126,12 @@ TEST(HostFitTest, ModelReadsBackFromItsTable) {
   EXPECT_EQ(read->profiler_cost_ns, 500);
 }
 
+TEST(HostModelTest, NamesAreComparedWithoutWhatCounts) {
+  EXPECT_EQ(BaseName("ProfilerStep#3"), "ProfilerStep");
+  EXPECT_EQ(BaseName("Optimizer.step#AdamW.step"), "Optimizer.step");
+  EXPECT_EQ(BaseName("## Call CompiledFxGraph f3hx ##"), "## Call CompiledFxGraph f3hx ##");
+}
+
 TEST(HostModelTest, BadRowIsNamedByItsLine) {
   const Result<Table> negative = ParseCsv("part,name,typical\nwhole,a,1\nwhole,b,-1\n");
   const Result<Table> unknown = ParseCsv("part,name,typical\nhole,a,1\n");
@@ -234,7 +240,7 @@ TEST(HostFitTest, ARecordingIsReplayedWithKnownCostsAndItsOwnForOtherNames) {
   HostFit fit;
   fit.Add(recording);
 
-  const HostModel adapted = ModelFor(recording, model);
+  const HostModel adapted = ModelFor(recording, RecordedSteps(recording), model);
 
   EXPECT_EQ(Typical(adapted, HostPart::kEnd, "aten::relu"), 20'000);
   EXPECT_NEAR(Typical(adapted, HostPart::kGap, "aten::relu"), 60'000, 1e-6);

@@ -106,7 +106,7 @@ bool IsOfProgram(std::string_view name) {
 }
 
 std::string_view BaseName(std::string_view name) {
-  return name.substr(0, name.find('#'));
+  return name.starts_with('#') ? name : name.substr(0, name.find('#'));
 }
 
 bool IsListWalk(std::string_view annotation, std::int64_t num_calls, std::int64_t num_parameters) {

@@ -102,7 +102,8 @@ class HostModel {
 [[nodiscard]] bool IsOfProgram(std::string_view name);
 
 /// A name without the part that counts: "ProfilerStep#3" is "ProfilerStep",
-/// "Optimizer.step#AdamW.step" is "Optimizer.step".
+/// "Optimizer.step#AdamW.step" is "Optimizer.step". Names that begin with "#", as those of compiled
+/// graphs ("## Call CompiledFxGraph f3… ##"), count nothing.
 [[nodiscard]] std::string_view BaseName(std::string_view name);
 
 /// Whether a program walks its parameters between the calls of a range of that name, so that a gap

@@ -98,7 +98,7 @@ TEST(OtherGpuTest, WorkIsScaledByWhatIsKnownOfIt) {
   EXPECT_EQ(summary.shares[static_cast<std::size_t>(ScaledBy::kMemory)].to_ns, 4000);
   EXPECT_EQ(summary.shares[static_cast<std::size_t>(ScaledBy::kLinks)].activities, 1);
   EXPECT_THAT(summary.unknown_names, ElementsAre("mine::mystery"));
-  EXPECT_THAT(RemarkOn(summary), HasSubstr("1 kernels and copies, 25.0 %"));
+  EXPECT_THAT(RemarkOn(summary), HasSubstr("1 kernels and memcpys, 25.0 %"));
   EXPECT_THAT(RemarkOn(summary), HasSubstr("mine::mystery"));
 }
 

@@ -50,11 +50,10 @@ struct Threads {
 void LinkPause(const HostWalk::Pause& pause, const std::vector<TopCall>& calls, Program& program) {
   TaskId first = kNone;
   TaskId last = kNone;
-  for (const TopCall& call : calls) {
-    if (call.order >= pause.order_begin && call.order <= pause.order_end) {
-      first = std::min(first, call.first);
-      last = last == kNone ? call.last : std::max(last, call.last);
-    }
+  const auto begin = std::ranges::lower_bound(calls, pause.order_begin, {}, &TopCall::order);
+  for (auto call = begin; call != calls.end() && call->order <= pause.order_end; ++call) {
+    first = std::min(first, call->first);
+    last = last == kNone ? call->last : std::max(last, call->last);
   }
   if (first == kNone) {
     return;
@@ -153,8 +152,11 @@ RecordedProgram Replay(const Trace& recording, const CallTree& step, const HostP
     }
     return found;
   };
-  return Build(recording, step, host, work, CommunicationStreams::kAsRecorded,
-               WaitsOfStep(recording, step));
+  const RecordedWaits waits = WaitsOfStep(recording, step);
+  RecordedProgram recorded =
+      Build(recording, step, host, work, CommunicationStreams::kAsRecorded, waits);
+  recorded.has_inferred_waits = waits.are_inferred;
+  return recorded;
 }
 
 bool IsOnGpu(const kernel::AtenTensor* tensor) {
@@ -256,7 +258,7 @@ RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
 
 RecordedProgram ProgramOfMiddleStep(const Trace& recording, const HostModel& host) {
   const std::vector<CallTree> steps = RecordedSteps(recording);
-  const HostModel model = ModelFor(recording, host);
+  const HostModel model = ModelFor(recording, steps, host);
   return Replay(recording, MiddleStep(steps), {.model = model}, {});
 }
 

@@ -71,6 +71,7 @@ struct HostCoverage {
 struct RecordedProgram {
   Program program;
   HostCoverage coverage;
+  bool has_inferred_waits = false;  // see WaitsOf
 };
 
 /// Completes a task with its communication and purpose, which the profiler does not know.

@@ -92,27 +92,24 @@ class WaitInference {
   };
 
   // When the host recorded the last event before the wait behind which all work of the stream had
-  // ended when `next` began; nothing where the stream had none. Events before the last one are only
-  // asked within the step of `next`.
+  // ended when `next` began; nothing where the stream had none. Events before the last one count
+  // only within the step of `next`.
   [[nodiscard]] std::optional<std::int64_t> EventOf(const std::vector<Launched>& works,
                                                     std::int64_t wait_ns,
                                                     const Launched& next) const {
-    const std::int64_t step_ns = StepBegin(next.launch_ns);
     const auto last = std::ranges::lower_bound(records_ns_, wait_ns);
-    for (auto record = last; record != records_ns_.begin();) {
-      --record;
-      if (record + 1 != last && *record < step_ns) {
-        break;
-      }
-      const auto behind = std::ranges::lower_bound(works, *record, {}, &Launched::launch_ns);
-      if (behind == works.begin()) {
-        break;
-      }
-      if ((behind - 1)->end_ns <= next.begin_ns) {
-        return *record;
-      }
+    const auto running = std::ranges::upper_bound(works, next.begin_ns, {}, &Launched::end_ns);
+    const auto end =
+        running == works.end()
+            ? last
+            : std::min(last, std::ranges::upper_bound(records_ns_, running->launch_ns));
+    if (end == records_ns_.begin()) {
+      return std::nullopt;
     }
-    return std::nullopt;
+    const std::int64_t record_ns = *(end - 1);
+    const bool is_asked = end == last || record_ns >= StepBegin(next.launch_ns);
+    return is_asked && works.front().launch_ns < record_ns ? std::optional(record_ns)
+                                                           : std::nullopt;
   }
 
   [[nodiscard]] std::int64_t StepBegin(std::int64_t at_ns) const {

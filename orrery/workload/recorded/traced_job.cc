@@ -221,6 +221,19 @@ Status CheckMesh(const TracedJob& job) {
                       job.world);
 }
 
+// A file from elsewhere must not make the program read other folders than its own.
+Status CheckFolder(const fs::path& job_folder, const TracedRank& rank) {
+  std::error_code failed;
+  const fs::path whole = fs::canonical(job_folder / ".", failed);
+  const fs::path part = fs::weakly_canonical(job_folder / rank.folder, failed);
+  const bool is_inside = std::ranges::mismatch(whole, part).in1 == whole.end();
+  return failed || is_inside ? Status()
+                             : Refuse(
+                                   "rank {}: its folder '{}' is not below the folder of this "
+                                   "file: copy it there and name that",
+                                   rank.rank, rank.folder);
+}
+
 Status ReadRank(Rank world, TracedRank& rank, std::vector<std::string>& remarks) {
   ORRERY_TRY(rank.steps, ParseFile(rank.Path("steps.json"), ParseTracedSteps));
   ORRERY_TRY(rank.collectives,
@@ -344,6 +357,9 @@ Result<TracedJob> ReadTracedJob(const std::string& folder) {
     }
   }
   for (TracedRank& rank : job.ranks) {
+    if (const Status status = CheckFolder(folder, rank); !status) {
+      return FailWithin(path, status);
+    }
     rank.folder = (fs::path(folder) / rank.folder).string();
     ORRERY_TRY_STATUS(ReadRank(job.world, rank, job.remarks));
   }

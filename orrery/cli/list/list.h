@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::cli {
+
+/// What `orrery list` can list.
+[[nodiscard]] std::vector<std::string> ListedThings();
+
+/// The names in one of the lists, for completions; empty for an unknown list.
+[[nodiscard]] std::vector<std::string> ListedNames(std::string_view what);
+
+}  // namespace orrery::cli

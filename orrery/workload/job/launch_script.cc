@@ -1,0 +1,442 @@
+#include "orrery/workload/job/launch_script.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/decimal.h"
+#include "orrery/base/text.h"
+#include "orrery/workload/job/shell_branches.h"
+
+namespace orrery::workload {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n";
+
+// Words that may stand before a command or an assignment.
+const std::set<std::string_view> kPrefixes{"then",    "else",  "do",       "export", "eval",
+                                           "declare", "local", "readonly", "{",      "}"};
+
+bool IsNameLetter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+std::size_t NameLength(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, IsNameLetter) - text.begin());
+}
+
+bool IsBlank(char c) {
+  return kBlanks.find(c) != std::string_view::npos;
+}
+
+// The value of an option of `#SBATCH --nodes=4 --gpus-per-node 8`.
+std::optional<std::string> BatchOption(std::string_view line, std::string_view name) {
+  const std::size_t at = line.find(name);
+  if (at == std::string_view::npos || at + name.size() >= line.size()) {
+    return std::nullopt;
+  }
+  std::string_view value = Trimmed(line.substr(at + name.size()), " \t\r=");
+  value = value.substr(0, value.find_first_of(" \t\r"));
+  value.remove_prefix(value.rfind(':') + 1);  // "gpu:h100:8"
+  return ParseInteger(value) ? std::optional(std::string(value)) : std::nullopt;
+}
+
+class ScriptReader {
+ public:
+  ScriptReader(std::string_view script, const ShellVariables& given)
+      : text_(script), given_(given) {}
+
+  LaunchCommand Read() && {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '#' && !in_word_) {
+        TakeComment();
+      } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
+        ++at_;
+        EndStatement(c);
+      } else if (array_ && c == ')') {
+        ++at_;
+        EndArray();
+      } else if (c == '<' && text_.substr(at_, 3) != "<<<" && text_.substr(at_, 2) == "<<") {
+        SkipHereDocument();
+      } else if (c == '(' || c == ')') {
+        TakeBracket();
+      } else {
+        TakeLetter();
+      }
+    }
+    EndStatement();
+    best_.variables = std::move(variables_);
+    return std::move(best_);
+  }
+
+  // The words of one statement, with nothing done.
+  std::vector<std::string> Words() && {
+    while (at_ < text_.size()) {
+      TakeLetter();
+    }
+    EndWord();
+    return std::move(words_);
+  }
+
+ private:
+  void TakeComment() {
+    static const std::map<std::string_view, std::vector<std::string>> kVariables{
+        {"--nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}},
+        {" -N", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}},
+        {"--gpus-per-node", {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}},
+        {"--gres", {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}},
+        {"--ntasks-per-node", {"SLURM_NTASKS_PER_NODE"}}};
+    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+    const std::string_view line = text_.substr(at_, end - at_);
+    at_ = end;
+    for (const auto& [option, names] : kVariables) {
+      const auto value = line.starts_with("#SBATCH") ? BatchOption(line, option) : std::nullopt;
+      for (const std::string& name : value ? names : std::vector<std::string>()) {
+        variables_[name] = {*value};
+      }
+    }
+  }
+
+  // One letter outside of quotes, or what it begins.
+  void TakeLetter() {
+    const char c = text_[at_++];
+    if (c == '\'') {
+      const std::size_t end = std::min(text_.find('\'', at_), text_.size());
+      Add(text_.substr(at_, end - at_));
+      at_ = std::min(end + 1, text_.size());
+    } else if (c == '"') {
+      TakeQuoted();
+    } else if (c == '\\') {
+      TakeEscaped();
+    } else if (c == '$' || c == '`') {
+      TakeExpansion(c, false);
+    } else if (IsBlank(c)) {
+      EndWord();
+    } else {
+      Add({&c, 1});
+    }
+  }
+
+  void TakeEscaped() {
+    at_ += at_ < text_.size() && text_[at_] == '\r' ? 1 : 0;
+    if (at_ < text_.size() && text_[at_] != '\n') {
+      Add(text_.substr(at_, 1));
+    }
+    ++at_;
+  }
+
+  void TakeQuoted() {
+    in_word_ = true;
+    while (at_ < text_.size() && text_[at_] != '"') {
+      const char c = text_[at_++];
+      if (c == '\\') {
+        TakeEscaped();
+      } else if (c == '$' || c == '`') {
+        TakeExpansion(c, true);
+      } else {
+        Add({&c, 1});
+      }
+    }
+    at_ = std::min(at_ + 1, text_.size());
+  }
+
+  // Behind "NAME=" an array begins, elsewhere a group, a function or a branch of `case`.
+  void TakeBracket() {
+    if (text_[at_++] == '(' && in_word_ && word_.ends_with('=')) {
+      TakePrefixes('\n');
+      array_ = word_;
+      word_.clear();
+      in_word_ = false;
+    } else if (!array_) {
+      EndStatement();
+    }
+  }
+
+  void SkipHereDocument() {
+    at_ = text_.find_first_not_of("<- \t'\"", at_);
+    const std::size_t begin = std::min(at_, text_.size());
+    const std::size_t end = begin + NameLength(text_.substr(begin));
+    const std::string terminator = fmt::format("\n{}\n", text_.substr(begin, end - begin));
+    const std::size_t close = text_.find(terminator, end);
+    at_ = close == std::string_view::npos ? text_.size() : close + terminator.size() - 1;
+  }
+
+  // The text inside of brackets that begin at `at_`; nothing where they are not closed.
+  std::optional<std::string_view> TakeInside(char open, char close) {
+    int depth = 0;
+    for (std::size_t end = at_; end < text_.size(); ++end) {
+      depth += text_[end] == open ? 1 : text_[end] == close ? -1 : 0;
+      if (depth == 0) {
+        const std::string_view inside = text_.substr(at_ + 1, end - at_ - 1);
+        at_ = end + 1;
+        return inside;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void TakeExpansion(char first, bool is_quoted) {
+    const std::size_t start = at_ - 1;
+    if (first == '`') {
+      const std::size_t end = text_.find('`', at_);
+      at_ = end == std::string_view::npos ? text_.size() : end + 1;
+      Add(Unknown(start));
+    } else if (text_.substr(at_, 2) == "((") {
+      const auto inside = TakeInside('(', ')');
+      const auto value =
+          inside ? Formula(std::string(inside->substr(1, inside->size() - 2))) : std::nullopt;
+      Add(value ? fmt::format("{}", *value) : Unknown(start));
+    } else if (at_ < text_.size() && text_[at_] == '(') {
+      TakeInside('(', ')');
+      Add(Unknown(start));
+    } else if (at_ < text_.size() && text_[at_] == '{') {
+      const auto inside = TakeInside('{', '}');
+      AddValue(inside ? Parameter(*inside) : std::nullopt, start, is_quoted);
+    } else {
+      const std::size_t length = std::max<std::size_t>(NameLength(text_.substr(at_)), 1);  // "$@"
+      const std::string_view name = text_.substr(at_, length);
+      at_ = std::min(at_ + length, text_.size());
+      AddValue(ValueOf(name), start, is_quoted);
+    }
+  }
+
+  // Text of the script whose value is not known; blanks would make several words of it.
+  [[nodiscard]] std::string Unknown(std::size_t start) const {
+    std::string text(text_.substr(start, std::min(at_, text_.size()) - start));
+    std::erase_if(text, IsBlank);
+    return text.starts_with('$') ? text : "$" + text;
+  }
+
+  std::optional<std::vector<std::string>> ValueOf(std::string_view name) {
+    if (conditional_.contains(name)) {
+      used_conditional_.emplace(name);
+    }
+    const auto given = given_.find(name);
+    const auto found = given != given_.end() ? given : variables_.find(name);
+    if (given == given_.end() && found == variables_.end()) {
+      return std::nullopt;
+    }
+    return found->second;
+  }
+
+  // What "${...}" holds.
+  std::optional<std::vector<std::string>> Parameter(std::string_view inside) {
+    const std::size_t end = NameLength(inside);
+    const std::string name(inside.substr(0, end));
+    const std::string_view rest = inside.substr(end);
+    const auto value = ValueOf(name);
+    if (rest.empty() || rest == "[@]" || rest == "[*]") {
+      return value;
+    }
+    const std::size_t skipped = rest.starts_with(':') ? 2 : 1;
+    const char kind = rest.size() >= skipped ? rest[skipped - 1] : ' ';
+    if (kind != '-' && kind != '=') {
+      return std::nullopt;
+    }
+    if (value && !(value->size() == 1 && value->front().empty())) {
+      return value;
+    }
+    ScriptReader fallback(rest.substr(skipped), given_);
+    fallback.variables_ = variables_;
+    const std::string text = fmt::format("{}", fmt::join(std::move(fallback).Words(), " "));
+    if (kind == '=') {
+      variables_[name] = {text};
+    }
+    return std::vector<std::string>{text};
+  }
+
+  // "2 * $NODES": numbers and variables, multiplied and divided from left to right.
+  std::optional<std::int64_t> Formula(std::string text) {
+    std::erase_if(text, [](char c) { return IsBlank(c) || c == '$' || c == '{' || c == '}'; });
+    std::int64_t result = 1;
+    char sign = '*';
+    for (std::size_t i = 0, end = 0; i <= text.size(); i = end + 1) {
+      end = i + NameLength(std::string_view(text).substr(i));
+      const std::string_view word = std::string_view(text).substr(i, end - i);
+      const auto value = ParseInteger(word) ? std::vector<std::string>{std::string(word)}
+                                            : ValueOf(word).value_or(std::vector<std::string>{});
+      const auto number = value.size() == 1 ? ParseInteger(value.front()) : std::nullopt;
+      if (!number ||
+          (sign == '/' ? *number <= 0
+                       : sign != '*' || __builtin_mul_overflow(result, *number, &result))) {
+        return std::nullopt;
+      }
+      result = sign == '/' ? result / *number : result;
+      sign = end < text.size() ? text[end] : '*';
+    }
+    return result;
+  }
+
+  void Add(std::string_view letters) {
+    word_ += letters;
+    in_word_ = true;
+  }
+
+  // Outside of quotes a value is split at blanks; in them the elements of an array stay apart.
+  void AddValue(const std::optional<std::vector<std::string>>& value, std::size_t start,
+                bool is_quoted) {
+    if (!value) {
+      Add(Unknown(start));
+      return;
+    }
+    for (std::size_t i = 0; i < value->size(); ++i) {
+      if (i > 0) {
+        EndWord();
+      }
+      for (const char c : (*value)[i]) {
+        if (!is_quoted && !IsAssignment() && IsBlank(c)) {
+          EndWord();
+        } else {
+          Add({&c, 1});
+        }
+      }
+    }
+  }
+
+  // Whether the word so far is "NAME=…" at the beginning of a statement: it is not split.
+  [[nodiscard]] bool IsAssignment() const {
+    const std::size_t name = NameEnd(word_);
+    return !array_ && name > 0 && name < word_.size() &&
+           std::ranges::all_of(
+               words_,
+               [](const std::string& word) {
+                 return kPrefixes.contains(word) || NameEnd(word) > 0;
+               });
+  }
+
+  // The length of NAME in "NAME=…" and "NAME+=…"; 0 when it is neither.
+  static std::size_t NameEnd(std::string_view word) {
+    const std::size_t end = NameLength(word);
+    return word.substr(end).starts_with('=') || word.substr(end).starts_with("+=") ? end : 0;
+  }
+
+  void EndWord() {
+    if (in_word_) {
+      (array_ ? elements_ : words_).push_back(std::exchange(word_, {}));
+    }
+    in_word_ = false;
+  }
+
+  void EndArray() {
+    EndWord();
+    const std::string assignment = *std::exchange(array_, std::nullopt);
+    Assign(assignment, std::exchange(elements_, {}), true);
+  }
+
+  // `assignment` is "NAME=" or "NAME+=".
+  void Assign(std::string_view assignment, std::vector<std::string> value, bool is_array) {
+    const std::string name(assignment.substr(0, NameEnd(assignment)));
+    if (branches_.runs() == Runs::kNo) {
+      return;
+    }
+    if (branches_.runs() == Runs::kUnknown) {
+      conditional_.insert(name);
+    } else if (!assignment.ends_with("+=")) {
+      conditional_.erase(name);
+    }
+    std::vector<std::string>& variable = variables_[name];
+    if (!assignment.substr(name.size()).starts_with('+')) {
+      variable = std::move(value);
+    } else if (variable.size() == 1 && !is_array) {
+      variable.front() += value.front();
+    } else {
+      variable.insert(variable.end(), value.begin(), value.end());
+    }
+  }
+
+  // `separator` ends it; "if a || b" is more than its first part.
+  void EndStatement(char separator = '\n') {
+    EndWord();
+    if (array_) {  // lines of an array
+      return;
+    }
+    TakePrefixes(separator);
+    std::vector<std::string> words = std::exchange(words_, {});
+    if (branches_.runs() != Runs::kNo) {
+      Consider(std::move(words));
+    }
+  }
+
+  // Assignments and keywords before the command of a statement.
+  void TakePrefixes(char separator) {
+    while (!words_.empty() && TakePrefix(separator)) {
+      words_.erase(words_.begin());
+    }
+  }
+
+  // Whether the first word is no command; a condition goes with its keyword.
+  bool TakePrefix(char separator) {
+    const std::string word = words_.front();
+    if (const std::size_t name = NameEnd(word); name > 0) {
+      const std::size_t value = word.find('=') + 1;
+      Assign(std::string_view(word).substr(0, value), {word.substr(value)}, false);
+      return true;
+    }
+    const bool is_whole = separator != '|' && separator != '&';
+    if (branches_.Take(word,
+                       is_whole ? ConditionValue(std::span(words_).subspan(1)) : Runs::kUnknown)) {
+      words_.resize(word == "else" ? words_.size() : 1);
+      return true;
+    }
+    return kPrefixes.contains(word);
+  }
+
+  // Keeps the command with most options. "bash -c '…'" has them in one word.
+  void Consider(std::vector<std::string> words) {
+    std::vector<std::string> single;
+    for (const std::string& word : words) {
+      if (!Contains(word, " --")) {
+        single.push_back(word);
+        continue;
+      }
+      std::ranges::copy(ScriptReader(word, given_).Words(), std::back_inserter(single));
+    }
+    const auto num_options = [](const std::vector<std::string>& command) {
+      return std::ranges::count_if(command, [](const std::string& word) {
+        return word.starts_with("--") || Contains(word, "model.");
+      });
+    };
+    if (num_options(single) > num_options(best_.words)) {
+      best_ = {.words = std::move(single)};
+      if (!used_conditional_.empty()) {
+        best_.assumed.push_back(
+            fmt::format("the script sets {} under a condition that is not known: "
+                        "of several values the last is taken",
+                        fmt::join(used_conditional_, ", ")));
+      }
+    }
+  }
+
+  std::string_view text_;
+  const ShellVariables& given_;
+  std::size_t at_ = 0;
+  std::string word_;
+  bool in_word_ = false;
+  std::vector<std::string> words_;     // of the statement
+  std::optional<std::string> array_;   // "NAME=" of the array that is read
+  std::vector<std::string> elements_;  // of it
+  ShellVariables variables_;
+  ShellBranches branches_;
+  std::set<std::string, std::less<>> conditional_;       // variables whose value depends on one
+  std::set<std::string, std::less<>> used_conditional_;  // of these, those that were read
+  LaunchCommand best_;
+};
+
+}  // namespace
+
+LaunchCommand ReadLaunchScript(std::string_view script, const ShellVariables& given) {
+  return ScriptReader(script, given).Read();
+}
+
+}  // namespace orrery::workload
