@@ -4,13 +4,14 @@
     bench/analyze.py --build build [--shared ../shared] [--ranks 64] [--bytes 200000000]
                      [--hta CHECKOUT] [--rounds 3] [--folder KEEP]
 
-Three parts, each in separate processes, files in the page cache, medians of the rounds:
+Four parts, each in separate processes, files in the page cache, medians of the rounds:
  1. all metrics of the real 8-rank Megatron run, from its JSON (needs ../shared);
  2. all metrics of a generated run, from .orr, at a quarter, a half and all of its ranks: time,
     memory, and whether the cost grows in proportion;
  3. with --hta, the path of a checkout of HolisticTraceAnalysis (and the packages it needs): its
     load, temporal breakdown, overlap and kernel breakdown against ours, on the same JSON files of
     the generated run (--hta-ranks of them).
+ 4. `predict` of one generated recording against `analyze` of it: both read the same JSON.
 --folder keeps the generated run for the next time.
 """
 
@@ -69,6 +70,16 @@ def generate(build, folder, ranks, size):
         source.unlink()
 
 
+def measure_predict(build, folder, size, rounds):
+    source = folder / "one.json"
+    subprocess.run([*GENERATOR, "--bytes", str(size), source], check=True, stdout=subprocess.DEVNULL)
+    analyze, _ = median_run([build / "orrery", "analyze", source, "--json"], rounds)
+    predict, _ = median_run([build / "orrery", "predict", source, "--gpu", "H100", "--json"], rounds)
+    source.unlink()
+    print(f"one recording of {size / 1e6:.0f} MB: analyze {analyze:.2f} s, predict {predict:.2f} s")
+    print_target("predict / analyze, times", predict / analyze, "<=", 3)
+
+
 def measure_generated(build, folder, ranks, rounds):
     seconds_by_ranks = {}
     for part in (ranks // 4, ranks // 2, ranks):
@@ -116,6 +127,7 @@ def main():
         folder = options.folder or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         measure_real_run(options.build, options.shared, options.rounds)
+        measure_predict(options.build, folder, options.bytes, options.rounds)
         generate(options.build, folder, options.ranks, options.bytes)
         measure_generated(options.build, folder, options.ranks, options.rounds)
         if options.hta:

@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include "orrery/stream/codes.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/writer.h"
 
 namespace orrery::bench {

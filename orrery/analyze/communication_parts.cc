@@ -3,14 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "orrery/analyze/fields.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/analyze/time_parts.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/number_list.h"
 #include "orrery/base/text.h"
 #include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/kernel_class.h"
 #include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

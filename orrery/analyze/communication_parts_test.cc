@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/interval_set.h"
+
 namespace orrery::analyze {
 namespace {
 

@@ -1,10 +1,16 @@
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

@@ -3,12 +3,18 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/run_view.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

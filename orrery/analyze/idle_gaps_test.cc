@@ -1,8 +1,15 @@
+#include <cstdint>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/analyze/stragglers.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

@@ -1,3 +1,6 @@
+#include <optional>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/fields.h"

@@ -3,18 +3,28 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <tsl/robin_map.h>
 
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/operator_work.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/string_table.h"
+#include "orrery/base/value.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {

@@ -1,3 +1,5 @@
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -5,6 +7,10 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/value.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 // Metrics that follow work from the host to the device, and what it is for.
 

@@ -3,18 +3,29 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/table.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

@@ -2,17 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/table.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {

@@ -1,12 +1,24 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/analyze/link_counters.h"
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/value.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/kernel_class.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,10 +17,14 @@
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
 #include "orrery/trace/collective_lanes.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

@@ -4,11 +4,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/data_type.h"
 #include "orrery/trace/shape_text.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {

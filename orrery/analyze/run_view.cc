@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -12,10 +13,16 @@
 
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/time_parts.h"
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/kernel_class.h"
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

@@ -1,8 +1,12 @@
 #include "orrery/analyze/run_view.h"
 
+#include <cstdint>
+
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

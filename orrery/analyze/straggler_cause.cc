@@ -2,8 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -13,12 +15,16 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/run_view.h"
 #include "orrery/analyze/stragglers.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/common_subsequence.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
+#include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

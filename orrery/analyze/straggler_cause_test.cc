@@ -1,3 +1,5 @@
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -5,6 +7,10 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/analyze/stragglers.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

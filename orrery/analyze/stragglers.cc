@@ -8,16 +8,21 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

@@ -10,6 +10,10 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/analyze/stragglers.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

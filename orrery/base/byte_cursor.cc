@@ -1,7 +1,11 @@
 #include "orrery/base/byte_cursor.h"
 
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "orrery/base/check.h"
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -71,19 +70,20 @@ class MemorySource : public ByteSource {
 class PackedInput {
  public:
   explicit PackedInput(std::unique_ptr<ByteSource> source)
-      : source_(std::move(source)), buffer_(kPackedBufferBytes) {}
+      : source_(std::move(source)),
+        buffer_(std::make_unique_for_overwrite<char[]>(kPackedBufferBytes)) {}
 
   // Makes sure that at least `wanted` bytes are visible, unless the source ends before.
   Status Refill(std::size_t wanted) {
     if (size() >= wanted) {
       return {};
     }
-    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
-              buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
+    std::copy_n(buffer_.get() + begin_, size(), buffer_.get());
     end_ -= begin_;
     begin_ = 0;
     while (end_ < wanted) {
-      ORRERY_TRY(const std::size_t count, source_->Read(std::span(buffer_).subspan(end_)));
+      ORRERY_TRY(const std::size_t count,
+                 source_->Read({buffer_.get() + end_, kPackedBufferBytes - end_}));
       if (count == 0) {
         break;
       }
@@ -92,7 +92,7 @@ class PackedInput {
     return {};
   }
 
-  std::string_view view() const { return {buffer_.data() + begin_, size()}; }
+  std::string_view view() const { return {buffer_.get() + begin_, size()}; }
 
   std::size_t size() const { return end_ - begin_; }
 
@@ -105,7 +105,7 @@ class PackedInput {
 
  private:
   std::unique_ptr<ByteSource> source_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;  // not cleared: most files are much smaller
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::int64_t consumed_ = 0;
@@ -128,7 +128,7 @@ class Decoder {
   virtual const char* name() const = 0;
 };
 
-class GzipDecoder : public Decoder {
+class GzipDecoder final : public Decoder {
  public:
   GzipDecoder() { Restart(); }
 
@@ -164,7 +164,7 @@ class GzipDecoder : public Decoder {
   inflate_state state_;
 };
 
-class ZstdDecoder : public Decoder {
+class ZstdDecoder final : public Decoder {
  public:
   ZstdDecoder() : stream_(ZSTD_createDStream(), &ZSTD_freeDStream) { Restart(); }
 
@@ -293,6 +293,17 @@ class UnpackingSource : public ByteSource {
   std::string damage_;
 };
 
+// Most devices have no end: a link to /dev/zero in a folder of traces would fill the memory.
+bool IsDeviceWithoutEnd(int descriptor, const struct stat& status) {
+  if (S_ISBLK(status.st_mode)) {
+    return true;
+  }
+  struct stat null_device{};
+  const bool is_null =
+      stat("/dev/null", &null_device) == 0 && null_device.st_rdev == status.st_rdev;
+  return S_ISCHR(status.st_mode) && !is_null && isatty(descriptor) == 0;
+}
+
 }  // namespace
 
 Compression SniffCompression(std::string_view head) {
@@ -315,6 +326,9 @@ Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
   struct stat status{};
   if (fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
     return Invalid("{}: is a directory", path);
+  }
+  if (IsDeviceWithoutEnd(descriptor, status)) {
+    return Invalid("{}: is a device; name a file", path);
   }
   posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
   return source;

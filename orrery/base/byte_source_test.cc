@@ -194,6 +194,20 @@ TEST(ByteSourceTest, ADirectoryIsNotAFile) {
   EXPECT_THAT(source.error().message(), HasSubstr("is a directory"));
 }
 
+TEST(ByteSourceTest, ADeviceWithoutEndIsNotAFile) {
+  const auto source = OpenFile("/dev/zero");
+
+  ASSERT_FALSE(source.has_value());
+  EXPECT_THAT(source.error().message(), HasSubstr("/dev/zero: is a device"));
+}
+
+TEST(ByteSourceTest, TheNullDeviceIsEmpty) {
+  const auto source = OpenFile("/dev/null");
+
+  ASSERT_TRUE(source.has_value());
+  EXPECT_EQ(ReadAll(**source, 1).value(), "");
+}
+
 TEST(PackingTest, FilesArePackedAsTheirNamesAsk) {
   for (const auto& [name, compression] : {std::pair("packing_test.txt", Compression::kNone),
                                           std::pair("packing_test.txt.gz", Compression::kGzip),

@@ -1,6 +1,10 @@
 #include "orrery/base/interval_set.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace orrery {
 namespace {

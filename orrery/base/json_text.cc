@@ -1,7 +1,10 @@
 #include "orrery/base/json_text.h"
 
 #include <array>
+#include <cstddef>
 #include <iterator>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>

@@ -1,6 +1,10 @@
 #include "orrery/base/json_value.h"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include <fmt/core.h>
 

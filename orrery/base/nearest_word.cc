@@ -1,9 +1,12 @@
 #include "orrery/base/nearest_word.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "orrery/base/nearest_word.h"
 
 #include <array>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

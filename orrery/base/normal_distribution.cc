@@ -1,6 +1,7 @@
 #include "orrery/base/normal_distribution.h"
 
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 #include "orrery/base/check.h"

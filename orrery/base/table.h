@@ -31,7 +31,7 @@ class Table {
   Table() = default;
 
   /// An empty table with these columns.
-  explicit Table(std::initializer_list<std::pair<std::string_view, Type>> columns);
+  Table(std::initializer_list<std::pair<std::string_view, Type>> columns);
 
   /// Adds a column; all rows so far get a missing value. Returns its index.
   std::size_t AddColumn(std::string name, Type type);

@@ -1,6 +1,9 @@
 #include "orrery/base/text.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
 
 namespace orrery {
 

@@ -1,11 +1,14 @@
 #include "orrery/base/unfinished_file.h"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <string>
 #include <utility>
 
-#include <sys/types.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

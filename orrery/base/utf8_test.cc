@@ -1,3 +1,6 @@
+#include <cstddef>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "orrery/base/json_text.h"

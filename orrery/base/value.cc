@@ -1,6 +1,10 @@
 #include "orrery/base/value.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 namespace orrery {
 

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <iterator>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
 #include "orrery/base/visible_text.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace orrery {

@@ -1,13 +1,14 @@
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/cli/description.h"
 #include "orrery/cli/output.h"

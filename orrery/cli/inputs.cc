@@ -6,8 +6,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,11 +23,14 @@
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/base/progress.h"
+#include "orrery/base/table.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/learn/data_set.h"

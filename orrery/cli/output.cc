@@ -6,8 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <sys/ioctl.h>
@@ -20,7 +23,9 @@
 #include "orrery/base/progress.h"
 #include "orrery/base/units.h"
 #include "orrery/base/visible_text.h"
+#include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
+#include "orrery/report/document.h"
 
 namespace orrery::cli {
 namespace {

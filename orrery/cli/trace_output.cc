@@ -1,14 +1,18 @@
 #include "orrery/cli/trace_output.h"
 
+#include <string>
 #include <string_view>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
 #include "orrery/cli/verb.h"
 #include "orrery/export/chrome_json.h"
 #include "orrery/export/collective_spans.h"
 #include "orrery/export/perfetto.h"
+#include "orrery/export/torch_snapshot/torch_snapshot.h"
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/orr/orr.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::cli {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/error.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/overwrite.h"
 

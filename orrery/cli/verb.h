@@ -12,7 +12,7 @@
 
 #include "orrery/base/error.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the name of CLI11
 class App;
 class Option;
 }  // namespace CLI

@@ -1,17 +1,33 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/error.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/closed_form.h"
+#include "orrery/collective/fabric.h"
 #include "orrery/collective/machine_models.h"
+#include "orrery/collective/measurement.h"
+#include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/tuner.h"
+#include "orrery/collective/tuner_tables.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/least_squares.h"
+#include "orrery/learn/metrics.h"
 
 namespace orrery::collective {
 namespace {

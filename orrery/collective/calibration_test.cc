@@ -1,9 +1,20 @@
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/closed_form.h"
+#include "orrery/collective/fabric.h"
 #include "orrery/collective/machine_models.h"
+#include "orrery/collective/measurement.h"
+#include "orrery/collective/tuner_tables.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/learn/data_set.h"
 
 namespace orrery::collective {

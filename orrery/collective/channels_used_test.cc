@@ -1,6 +1,13 @@
+#include <cstdint>
+
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/hardware/cluster.h"
 
 namespace orrery::collective {
 namespace {

@@ -1,18 +1,29 @@
 #include "orrery/collective/closed_form.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/embedded_closed_form.h"
 #include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
 #include "orrery/collective/tuner.h"
+#include "orrery/collective/tuner_tables.h"
 
 namespace orrery::collective {
 namespace {

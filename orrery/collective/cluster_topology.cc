@@ -8,7 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/network/presets.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::collective {
 namespace {

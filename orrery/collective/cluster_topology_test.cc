@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/hardware/cluster.h"
 #include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::collective {
 namespace {

@@ -2,10 +2,19 @@
 
 #include <benchmark/benchmark.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/cost_model.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/flow_plan.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
+#include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/network/presets.h"
+#include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::collective {
 namespace {

@@ -2,11 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/closed_form.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/flow_plan.h"
+#include "orrery/collective/request.h"
 #include "orrery/collective/tuner.h"
+#include "orrery/network/flow_simulation.h"
+#include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::collective {
 namespace {

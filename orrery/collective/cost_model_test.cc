@@ -1,11 +1,19 @@
 #include "orrery/collective/cost_model.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/collective/closed_form.h"
 #include "orrery/collective/cluster_topology.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::collective {
 namespace {

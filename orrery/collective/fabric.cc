@@ -3,12 +3,22 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/error.h"
 #include "orrery/base/round_up.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
 #include "orrery/collective/tuner_tables.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 
 namespace orrery::collective {

@@ -1,6 +1,11 @@
 #include "orrery/collective/fabric.h"
 
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
+
+#include "orrery/hardware/cluster.h"
 
 namespace orrery::collective {
 namespace {

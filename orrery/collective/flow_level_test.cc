@@ -3,9 +3,17 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/clusters_test.h"
 #include "orrery/collective/cost_model.h"
+#include "orrery/collective/flow_plan.h"
+#include "orrery/collective/request.h"
+#include "orrery/network/congestion.h"
 #include "orrery/network/presets.h"
+#include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::collective {
 namespace {

@@ -1,10 +1,23 @@
 #include "orrery/collective/flow_plan.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/fabric.h"
+#include "orrery/collective/request.h"
+#include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::collective {
 namespace {

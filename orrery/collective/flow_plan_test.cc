@@ -1,10 +1,15 @@
 #include "orrery/collective/flow_plan.h"
 
+#include <cstdint>
 #include <map>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/network/presets.h"
+#include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::collective {
 namespace {

@@ -3,19 +3,34 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_text.h"
 #include "orrery/base/mix_bits.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/collective/closed_form.h"
 #include "orrery/collective/embedded_machine_models.h"
+#include "orrery/collective/measurement.h"
+#include "orrery/collective/tuner_tables.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/learn/metrics.h"
 
 namespace orrery::collective {
 namespace {

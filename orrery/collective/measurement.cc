@@ -1,14 +1,26 @@
 #include "orrery/collective/measurement.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 
 namespace orrery::collective {

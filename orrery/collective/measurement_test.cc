@@ -1,9 +1,15 @@
 #include "orrery/collective/measurement.h"
 
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 
 namespace orrery::collective {

@@ -1,16 +1,25 @@
 #include "orrery/collective/nccl_settings.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/error.h"
 #include "orrery/base/text.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/request.h"
 
 namespace orrery::collective {
 namespace {

@@ -1,6 +1,13 @@
 #include "orrery/collective/nccl_settings.h"
 
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
 
 namespace orrery::collective {
 namespace {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -8,9 +9,18 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/cost_model.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/flow_plan.h"
+#include "orrery/collective/request.h"
+#include "orrery/collective/tuner_tables.h"
+#include "orrery/network/flow_simulation.h"
 #include "orrery/network/presets.h"
+#include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 /// What holds for any collective on any machine, whatever its constants.
 namespace orrery::collective {

@@ -1,10 +1,13 @@
 #include "orrery/collective/request.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -12,7 +15,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/base/text.h"
+#include "orrery/base/units.h"
 
 namespace orrery::collective {
 namespace {

@@ -1,6 +1,13 @@
 #include "orrery/collective/request.h"
 
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/units.h"
 
 namespace orrery::collective {
 namespace {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/fabric.h"
+#include "orrery/collective/request.h"
 
 namespace orrery::collective {
 namespace {

@@ -1,4 +1,5 @@
-#include <vector>
+#include <cstdint>
+#include <optional>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

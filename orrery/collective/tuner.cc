@@ -2,16 +2,23 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
 #include <fmt/core.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/request.h"
 #include "orrery/collective/tuner_tables.h"
+#include "orrery/hardware/cluster.h"
 
 namespace orrery::collective {
 namespace {

@@ -1,17 +1,27 @@
 #include "orrery/collective/tuner_tables.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
-#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/embedded_nccl.h"
 
 namespace orrery::collective {

@@ -1,6 +1,11 @@
 #include "orrery/collective/tuner_tables.h"
 
+#include <cstddef>
+#include <string_view>
+
 #include <gtest/gtest.h>
+
+#include "orrery/collective/algorithm.h"
 
 namespace orrery::collective {
 namespace {

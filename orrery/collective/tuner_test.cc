@@ -1,7 +1,22 @@
 #include "orrery/collective/tuner.h"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
+#include "orrery/collective/tuner_tables.h"
+#include "orrery/hardware/cluster.h"
 
 namespace orrery::collective {
 namespace {

@@ -1,8 +1,20 @@
 
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/request.h"
+#include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 
 namespace orrery::collective {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -14,6 +16,8 @@
 #include <fmt/core.h>
 
 #include "orrery/base/json_text.h"
+#include "orrery/base/units.h"
+#include "orrery/base/value.h"
 #include "orrery/draw/text_table.h"
 
 namespace orrery::draw {

@@ -1,8 +1,11 @@
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <string>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 
 namespace orrery::draw {

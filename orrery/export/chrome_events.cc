@@ -1,8 +1,19 @@
 #include "orrery/export/chrome_events.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <fmt/format.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/export/event_args.h"
+#include "orrery/export/json_writer.h"
+#include "orrery/export/rank_layout.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::exporting {
 namespace {

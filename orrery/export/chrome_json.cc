@@ -2,14 +2,29 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/export/chrome_events.h"
+#include "orrery/export/collective_spans.h"
 #include "orrery/export/event_args.h"
 #include "orrery/export/json_writer.h"
 #include "orrery/export/rank_layout.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {
 namespace {

@@ -1,13 +1,16 @@
 #include "orrery/export/chrome_json.h"
 
 #include <cmath>
+#include <cstdint>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,7 +18,12 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/string_table.h"
+#include "orrery/export/collective_spans.h"
 #include "orrery/export/traces_test.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {
 namespace {

@@ -1,13 +1,22 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/json_text.h"
 #include "orrery/export/chrome_events.h"
+#include "orrery/export/collective_spans.h"
 #include "orrery/export/rank_layout.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::exporting {
 namespace {

@@ -1,6 +1,11 @@
 
+#include <cstdint>
+#include <string_view>
+
 #include <benchmark/benchmark.h>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
 #include "orrery/export/chrome_json.h"
 #include "orrery/export/perfetto.h"
 #include "orrery/trace/trace_set.h"

@@ -1,9 +1,19 @@
 #include "orrery/export/json_writer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_text.h"
 #include "orrery/base/json_value.h"
+#include "orrery/base/string_table.h"
 
 namespace orrery::exporting {
 namespace {

@@ -3,8 +3,13 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
+
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
 
 namespace orrery::exporting {
 namespace {

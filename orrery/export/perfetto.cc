@@ -1,13 +1,24 @@
 #include "orrery/export/perfetto.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <protozero/pbf_writer.hpp>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
+#include "orrery/export/collective_spans.h"
 #include "orrery/export/perfetto_sequence.h"
 #include "orrery/export/rank_layout.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {
 namespace {

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/export/event_args.h"
 #include "orrery/export/perfetto_sequence.h"
 #include "orrery/export/rank_layout.h"

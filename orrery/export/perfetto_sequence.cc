@@ -1,9 +1,22 @@
 #include "orrery/export/perfetto_sequence.h"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <xxhash.h>
+
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
+#include "orrery/export/collective_spans.h"
+#include "orrery/export/rank_layout.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::exporting::perfetto {
 namespace {

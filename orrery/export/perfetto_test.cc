@@ -1,18 +1,27 @@
 #include "orrery/export/perfetto.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <protozero/data_view.hpp>
 #include <protozero/pbf_reader.hpp>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/string_table.h"
+#include "orrery/export/collective_spans.h"
 #include "orrery/export/perfetto_sequence.h"
 #include "orrery/export/traces_test.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {
 namespace {

@@ -1,13 +1,24 @@
 #include "orrery/export/rank_layout.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "orrery/base/check.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
+#include "orrery/export/collective_spans.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::exporting {
 namespace {

@@ -1,4 +1,14 @@
+#include <cstdint>
+#include <string_view>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
+#include "orrery/export/collective_spans.h"
 #include "orrery/export/traces_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {
 namespace {

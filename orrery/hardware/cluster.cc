@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/text.h"
+#include "orrery/base/units.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/embedded_catalogue.h"
 #include "orrery/hardware/gpu.h"

@@ -1,10 +1,13 @@
 #include "orrery/hardware/cluster.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
 
 namespace orrery::hardware {

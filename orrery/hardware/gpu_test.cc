@@ -1,5 +1,7 @@
 #include "orrery/hardware/gpu.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 namespace orrery::hardware {

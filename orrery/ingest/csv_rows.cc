@@ -2,9 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/core.h>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 
 namespace orrery::ingest {
 namespace {

@@ -1,9 +1,11 @@
 #include "orrery/ingest/csv_rows.h"
 
 #include <memory>
-#include <string>
+#include <optional>
 
 #include <gtest/gtest.h>
+
+#include "orrery/base/byte_source.h"
 
 namespace orrery::ingest {
 namespace {

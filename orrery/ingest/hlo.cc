@@ -3,11 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest {
 namespace {

@@ -1,6 +1,12 @@
 #include "orrery/ingest/hlo.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest {
 namespace {

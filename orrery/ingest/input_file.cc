@@ -1,9 +1,17 @@
 #include "orrery/ingest/input_file.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest {
 namespace {

@@ -3,16 +3,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_stream.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest {
 namespace {

@@ -2,12 +2,16 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/input_file.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest {
 namespace {

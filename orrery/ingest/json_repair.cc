@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "orrery/base/json_text.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest {
 namespace {

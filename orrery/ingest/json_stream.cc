@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include <fmt/core.h>
 
+#include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 
 namespace orrery::ingest {
 namespace {

@@ -1,8 +1,15 @@
 #include "orrery/ingest/json_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
+
+#include "orrery/base/json_text.h"
 
 namespace orrery::ingest {
 namespace {

@@ -1,13 +1,19 @@
 #include "orrery/ingest/manifest.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/text.h"
+#include "orrery/ingest/input_file.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest {
 namespace {

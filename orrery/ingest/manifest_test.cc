@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
+#include "orrery/ingest/input_file.h"
+
 namespace orrery::ingest {
 namespace {
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <vector>
 
 #include "orrery/base/check.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::ingest {
 

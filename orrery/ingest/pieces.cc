@@ -1,8 +1,16 @@
 #include "orrery/ingest/pieces.h"
 
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/ingest/input_file.h"
+#include "orrery/ingest/orrs/recording.h"
 #include "orrery/stream/reader.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest {
 Result<const trace::Trace*> Pieces::Next() {

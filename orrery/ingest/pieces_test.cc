@@ -1,6 +1,8 @@
 #include "orrery/ingest/pieces.h"
 
+#include <cstdint>
 #include <fstream>
+#include <ios>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/orrs/stream_test.h"
+#include "orrery/stream/schema.h"
 
 namespace orrery::ingest {
 namespace {

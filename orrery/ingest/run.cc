@@ -11,20 +11,31 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/row_numbers.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/manifest.h"
 #include "orrery/ingest/rank_names.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/graph_link.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest {
 namespace {

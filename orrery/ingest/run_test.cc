@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/database_test.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
 
 namespace orrery::ingest {

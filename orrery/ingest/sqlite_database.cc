@@ -2,12 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/ingest/input_file.h"
 
 namespace orrery::ingest {
 namespace {

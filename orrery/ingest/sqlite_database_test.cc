@@ -1,13 +1,20 @@
 #include "orrery/ingest/sqlite_database.h"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
 #include "orrery/ingest/database_test.h"
+#include "orrery/ingest/input_file.h"
 
 namespace orrery::ingest {
 namespace {

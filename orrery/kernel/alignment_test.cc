@@ -1,16 +1,25 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/any_operator_test.h"
+#include "orrery/kernel/data_type.h"
 #include "orrery/kernel/efficiency.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/features.h"
 #include "orrery/kernel/model_set.h"
-#include "orrery/kernel/work.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/learn/forest.h"
 
 namespace orrery::kernel {
 namespace {

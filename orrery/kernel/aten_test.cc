@@ -1,9 +1,17 @@
 #include "orrery/kernel/aten.h"
 
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,5 +1,10 @@
+#include <string_view>
+
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 
 namespace orrery::kernel {

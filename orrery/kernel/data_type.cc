@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "orrery/base/data_type.h"
 
 namespace orrery::kernel {
 namespace {

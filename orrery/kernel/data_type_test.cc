@@ -1,6 +1,11 @@
 #include "orrery/kernel/data_type.h"
 
+#include <cstddef>
+#include <optional>
+
 #include <gtest/gtest.h>
+
+#include "orrery/base/data_type.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,12 +1,18 @@
 // What happens to a time when a size is doubled.
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/operators_test.h"
+#include "orrery/learn/data_set.h"
+#include "orrery/learn/model_file.h"
 
 namespace orrery::kernel {
 namespace {

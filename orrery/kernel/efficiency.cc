@@ -1,16 +1,25 @@
 #include "orrery/kernel/efficiency.h"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "orrery/base/byte_cursor.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/kernel/data_type.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/learn/forest.h"
 
 namespace orrery::kernel {

@@ -1,10 +1,20 @@
 #include "orrery/kernel/efficiency.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/data_type.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/learn/forest.h"
 
 namespace orrery::kernel {
 namespace {

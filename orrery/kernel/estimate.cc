@@ -2,6 +2,16 @@
 
 #include <array>
 #include <climits>
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 

@@ -1,16 +1,29 @@
 #include "orrery/kernel/evaluation.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <ranges>
 #include <set>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/data_type.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/learn/data_set.h"
+#include "orrery/learn/metrics.h"
 
 namespace orrery::kernel {
 namespace {

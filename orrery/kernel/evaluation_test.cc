@@ -1,7 +1,16 @@
 #include "orrery/kernel/evaluation.h"
 
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -3,12 +3,20 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/data_type.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/data_type.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 
 namespace orrery::kernel {

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string_view>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/any_operator_test.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,19 +1,34 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <ranges>
+#include <span>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
 #include "orrery/base/yaml_fields.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/data_type.h"
+#include "orrery/kernel/efficiency.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/data_set.h"

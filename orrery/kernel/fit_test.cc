@@ -1,7 +1,16 @@
+#include <cstddef>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/generated_rows_test.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -3,10 +3,14 @@
 
 #include <benchmark/benchmark.h>
 
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/operators_test.h"
+#include "orrery/learn/data_set.h"
 
 namespace orrery::kernel {
 namespace {

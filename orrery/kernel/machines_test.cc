@@ -6,7 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/learn/model_file.h"
 
 namespace orrery::kernel {
 namespace {

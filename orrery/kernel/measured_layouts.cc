@@ -2,16 +2,26 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/kernel/data_type.h"
 #include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,9 +1,16 @@
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
 #include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,11 +1,20 @@
 #include "orrery/kernel/measurement.h"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 
 namespace orrery::kernel {

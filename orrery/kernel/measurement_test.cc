@@ -1,6 +1,10 @@
 #include "orrery/kernel/measurement.h"
 
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,6 +12,8 @@
 
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
 
 namespace orrery::kernel {
 namespace {

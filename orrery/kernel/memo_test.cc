@@ -1,11 +1,16 @@
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
 #include "orrery/base/parallel.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -5,17 +5,26 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/data_type.h"
 #include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/embedded_sibling_levels.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/learn/model_file.h"
 

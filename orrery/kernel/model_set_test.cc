@@ -1,14 +1,25 @@
 #include "orrery/kernel/model_set.h"
 
 #include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/any_operator_test.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/generated_rows_test.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/learn/model_file.h"
 
 namespace orrery::kernel {
 namespace {

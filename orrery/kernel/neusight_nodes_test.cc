@@ -7,7 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
 #include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
@@ -15,7 +16,10 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/kernel/data_type.h"
 
 namespace orrery::kernel {
 namespace {

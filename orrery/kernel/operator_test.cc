@@ -1,5 +1,7 @@
 #include "orrery/kernel/operator.h"
 
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

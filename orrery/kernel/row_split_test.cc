@@ -1,11 +1,19 @@
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/evaluation.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

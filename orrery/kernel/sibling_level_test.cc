@@ -1,12 +1,19 @@
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/generated_rows_test.h"
+#include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

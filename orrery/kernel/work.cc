@@ -3,8 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string_view>
+
+#include "orrery/base/data_type.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/data_type.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,11 +1,17 @@
 #include "orrery/kernel/work.h"
 
 #include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/kernel/any_operator_test.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,4 +1,6 @@
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "orrery/learn/perceptron_gradient.h"

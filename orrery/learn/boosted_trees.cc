@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <span>
@@ -14,8 +17,11 @@
 #include <simdjson.h>
 #include <xgboost/c_api.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/statistics.h"
+#include "orrery/learn/data_set.h"
+#include "orrery/learn/forest.h"
 
 namespace orrery::learn {
 namespace {

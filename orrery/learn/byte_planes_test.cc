@@ -1,8 +1,11 @@
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/byte_cursor.h"
 #include "orrery/learn/forest.h"
 
 namespace orrery::learn {

@@ -1,5 +1,9 @@
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "orrery/learn/metrics.h"
 #include "orrery/learn/model_file.h"
 
 namespace orrery::learn {

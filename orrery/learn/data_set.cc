@@ -1,8 +1,13 @@
 #include "orrery/learn/data_set.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <xxhash.h>
 

@@ -1,5 +1,7 @@
 #include "orrery/learn/data_set.h"
 
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -4,9 +4,15 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 
 namespace orrery::learn {

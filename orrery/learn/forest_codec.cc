@@ -1,11 +1,16 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/byte_cursor.h"
+#include "orrery/base/error.h"
 #include "orrery/learn/forest.h"
 
 namespace orrery::learn {

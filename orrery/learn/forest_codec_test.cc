@@ -1,9 +1,13 @@
 #include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <zstd.h>
 
 #include "orrery/learn/boosted_trees.h"
+#include "orrery/learn/data_set.h"
 #include "orrery/learn/data_test.h"
 #include "orrery/learn/forest.h"
 

@@ -1,5 +1,10 @@
+#include <cstddef>
+#include <span>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "orrery/learn/data_set.h"
 #include "orrery/learn/data_test.h"
 #include "orrery/learn/metrics.h"
 

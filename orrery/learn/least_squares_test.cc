@@ -1,6 +1,8 @@
 #include "orrery/learn/least_squares.h"
 
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>

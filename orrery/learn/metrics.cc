@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include "orrery/base/check.h"
 #include "orrery/base/statistics.h"

@@ -1,6 +1,7 @@
 #include "orrery/learn/metrics.h"
 
 #include <cmath>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

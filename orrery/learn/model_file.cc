@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,8 +20,10 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/learn/metrics.h"
 
 namespace orrery::learn {
 namespace {

@@ -1,6 +1,9 @@
 #include "orrery/learn/model_file.h"
 
+#include <cstddef>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

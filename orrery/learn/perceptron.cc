@@ -2,15 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include <Eigen/Core>
+#include <Eigen/src/Core/Matrix.h>
+#include <Eigen/src/Core/util/Meta.h>
 
 #include "orrery/base/byte_cursor.h"
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
+#include "orrery/learn/data_set.h"
 #include "orrery/learn/forest.h"
 #include "orrery/learn/perceptron_gradient.h"
 

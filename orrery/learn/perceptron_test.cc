@@ -1,11 +1,15 @@
 #include "orrery/learn/perceptron.h"
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/learn/data_set.h"
 #include "orrery/learn/data_test.h"
 
 namespace orrery::learn {

@@ -1,12 +1,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include <Eigen/src/Core/Array.h>
+#include <Eigen/src/Core/Map.h>
+#include <Eigen/src/Core/Matrix.h>
+#include <Eigen/src/Core/util/Meta.h>
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/perceptron.h"

@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
+#include <Eigen/src/Core/Matrix.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

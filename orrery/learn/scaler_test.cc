@@ -1,8 +1,11 @@
 #include <limits>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/byte_cursor.h"
+#include "orrery/learn/data_set.h"
 #include "orrery/learn/perceptron.h"
 
 namespace orrery::learn {

@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <map>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

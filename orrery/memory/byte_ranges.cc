@@ -1,8 +1,10 @@
 #include "orrery/memory/byte_ranges.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <limits>
+#include <vector>
 
 namespace orrery::memory {
 

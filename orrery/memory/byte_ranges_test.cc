@@ -1,5 +1,7 @@
 #include "orrery/memory/byte_ranges.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <vector>
 

@@ -1,10 +1,24 @@
 #include "orrery/memory/coverage.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
+
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

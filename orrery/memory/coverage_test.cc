@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::memory {
 namespace {

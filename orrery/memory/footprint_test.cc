@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/live_objects.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::memory {
 namespace {

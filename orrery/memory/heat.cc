@@ -1,11 +1,20 @@
 #include "orrery/memory/heat.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/memory/byte_ranges.h"
 #include "orrery/memory/heat_counts.h"
 #include "orrery/memory/live_objects.h"

@@ -1,11 +1,19 @@
 #include "orrery/memory/heat_counts.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/byte_ranges.h"
+#include "orrery/memory/heat.h"
 #include "orrery/memory/names.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

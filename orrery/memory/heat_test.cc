@@ -1,5 +1,6 @@
 #include "orrery/memory/heat.h"
 
+#include <array>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -7,9 +8,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/memory/pieces_test.h"
 #include "orrery/memory/random_recording_test.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

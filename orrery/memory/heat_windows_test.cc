@@ -1,8 +1,11 @@
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/heat.h"
 #include "orrery/memory/recording_test.h"
 

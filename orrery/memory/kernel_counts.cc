@@ -1,11 +1,22 @@
 #include "orrery/memory/kernel_counts.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/memory/names.h"
 #include "orrery/memory/recorded_work.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "orrery/memory/kernel_counts.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,11 +1,15 @@
+#include <cstdint>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/live_objects.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,9 +1,19 @@
 #include "orrery/memory/live_objects.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/columns.h"
+#include "orrery/memory/byte_ranges.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::memory {
 namespace {

@@ -5,11 +5,14 @@
 
 #include <benchmark/benchmark.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/heat.h"
 #include "orrery/memory/kernel_counts.h"
 #include "orrery/memory/recording_test.h"
 #include "orrery/memory/working_set.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 // How fast the memory tools go through a trace on one core: launches that touch twenty of a
 // thousand tensors each, as in a training step. Items are touches, or launches for

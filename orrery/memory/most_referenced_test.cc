@@ -1,8 +1,14 @@
+#include <optional>
+#include <string_view>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/kernel_counts.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

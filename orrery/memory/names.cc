@@ -3,8 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <fmt/core.h>
+
+#include "orrery/base/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,9 +1,14 @@
 #include <array>
+#include <optional>
+#include <string>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,10 +1,20 @@
 #include "orrery/memory/overhead.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/statistics.h"
 #include "orrery/memory/join/launch_match.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,6 +1,12 @@
 #include "orrery/memory/overhead.h"
 
+#include <cstdint>
+#include <optional>
+
 #include <gtest/gtest.h>
+
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

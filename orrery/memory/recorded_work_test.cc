@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,6 +1,16 @@
 #include "orrery/memory/used_memory.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "orrery/base/columns.h"
+#include "orrery/memory/byte_ranges.h"
+#include "orrery/memory/live_objects.h"
+#include "orrery/memory/recorded_work.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::memory {
 namespace {

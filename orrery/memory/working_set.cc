@@ -1,11 +1,23 @@
 #include "orrery/memory/working_set.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/string_table.h"
+#include "orrery/memory/live_objects.h"
 #include "orrery/memory/names.h"
 #include "orrery/memory/recorded_work.h"
+#include "orrery/memory/used_memory.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

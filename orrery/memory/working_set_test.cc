@@ -1,12 +1,19 @@
 #include "orrery/memory/working_set.h"
 
-#include <string>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/memory/live_objects.h"
+#include "orrery/memory/recorded_work.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/memory/used_memory.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

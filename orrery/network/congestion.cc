@@ -2,11 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/error.h"
 #include "orrery/network/embedded_congestion.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

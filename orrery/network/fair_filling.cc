@@ -1,11 +1,17 @@
 #include "orrery/network/fair_filling.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "orrery/base/check.h"
 #include "orrery/network/congestion.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include "orrery/network/fair_sharing_test.h"

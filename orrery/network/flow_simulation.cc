@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <ranges>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/check.h"
 #include "orrery/network/fair_filling.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

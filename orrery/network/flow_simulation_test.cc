@@ -2,19 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include "orrery/network/congestion.h"
 #include "orrery/network/fair_sharing_test.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 #include "orrery/network/traffic_test.h"
 
 namespace orrery::network {

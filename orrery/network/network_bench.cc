@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "orrery/network/presets.h"
 #include "orrery/network/routing.h"
 #include "orrery/network/simgrid/simgrid_test.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

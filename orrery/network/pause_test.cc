@@ -1,9 +1,11 @@
 #include <array>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/network/congestion.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "orrery/network/presets.h"
 #include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -7,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/error.h"
 #include "orrery/network/presets.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

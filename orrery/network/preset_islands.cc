@@ -1,12 +1,17 @@
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/error.h"
 #include "orrery/network/presets.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

@@ -1,9 +1,14 @@
 #include "orrery/network/presets.h"
 
+#include <cstdint>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

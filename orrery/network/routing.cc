@@ -1,10 +1,12 @@
 #include "orrery/network/routing.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -13,8 +15,10 @@
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/mix_bits.h"
 #include "orrery/network/switch_graph.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

@@ -1,15 +1,20 @@
 #include "orrery/network/routing.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include "orrery/network/presets.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

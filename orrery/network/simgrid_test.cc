@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/mix_bits.h"
 #include "orrery/network/flow_simulation.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

@@ -1,5 +1,13 @@
 #include "orrery/network/switch_graph.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "orrery/network/topology.h"
+
 namespace orrery::network {
 namespace {
 

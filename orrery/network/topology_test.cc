@@ -1,5 +1,8 @@
 #include "orrery/network/topology.h"
 
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

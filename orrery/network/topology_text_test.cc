@@ -1,9 +1,13 @@
 #include "orrery/network/topology_text.h"
 
+#include <string>
+#include <string_view>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/network/routing.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network {
 namespace {

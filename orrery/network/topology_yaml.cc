@@ -1,11 +1,13 @@
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -13,8 +15,10 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/network/presets.h"
+#include "orrery/network/topology.h"
 #include "orrery/network/topology_text.h"
 
 namespace orrery::network {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "orrery/base/check.h"
 #include "orrery/base/round_up.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 namespace {

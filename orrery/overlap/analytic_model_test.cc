@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/hardware/gpu.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "orrery/hardware/gpu.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 namespace {

@@ -1,15 +1,20 @@
 #include "orrery/overlap/concurrent_kernels.h"
 
 #include <array>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/text.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/overlap/embedded_multiprocessors.h"
 
 namespace orrery::overlap {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 namespace {

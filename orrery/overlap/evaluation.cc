@@ -3,17 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/mix_bits.h"
 #include "orrery/base/statistics.h"
+#include "orrery/learn/data_set.h"
+#include "orrery/learn/metrics.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/features.h"
+#include "orrery/overlap/learned_model.h"
+#include "orrery/overlap/pair_table.h"
 
 namespace orrery::overlap {
 namespace {

@@ -1,15 +1,25 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/learn/boosted_trees.h"
+#include "orrery/learn/data_set.h"
 #include "orrery/learn/forest.h"
 #include "orrery/learn/perceptron.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/features.h"
+#include "orrery/overlap/learned_model.h"
+#include "orrery/overlap/pair_table.h"
 
 namespace orrery::overlap {
 namespace {

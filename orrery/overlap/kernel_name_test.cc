@@ -1,3 +1,6 @@
+#include <optional>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "orrery/overlap/pair_table.h"

@@ -1,9 +1,14 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "orrery/hardware/gpu.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/features.h"
 
 namespace orrery::overlap {

@@ -3,18 +3,29 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <span>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/learn/forest.h"
+#include "orrery/learn/model_file.h"
+#include "orrery/learn/perceptron.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/features.h"
 
 namespace orrery::overlap {

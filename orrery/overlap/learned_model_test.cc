@@ -1,13 +1,21 @@
 #include "orrery/overlap/learned_model.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <random>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/learn/model_file.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/features.h"
+#include "orrery/overlap/pair_table.h"
 
 namespace orrery::overlap {
 namespace {

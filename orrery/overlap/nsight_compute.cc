@@ -1,9 +1,11 @@
 #include "orrery/overlap/nsight_compute.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
@@ -11,14 +13,19 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 namespace {

@@ -1,7 +1,11 @@
 #include "orrery/overlap/nsight_compute.h"
 
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,10 @@
+#include <cstdint>
+
 #include <gtest/gtest.h>
 
 #include "orrery/hardware/gpu.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 namespace {

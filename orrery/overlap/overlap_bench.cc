@@ -1,12 +1,15 @@
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/learned_model.h"
 
 namespace orrery::overlap {

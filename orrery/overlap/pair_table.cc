@@ -4,22 +4,29 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <ranges>
 #include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/round_up.h"
 #include "orrery/base/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 namespace {

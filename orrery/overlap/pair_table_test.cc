@@ -2,8 +2,13 @@
 
 #include <cmath>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "orrery/base/error.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 namespace {

@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,12 +17,21 @@
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/analyze/time_parts.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
+#include "orrery/base/string_table.h"
+#include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::report {
 namespace {

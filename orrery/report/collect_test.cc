@@ -1,9 +1,19 @@
+#include <array>
+#include <cstdint>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/columns.h"
+#include "orrery/draw/chart/charts.h"
+#include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::report {
 namespace {

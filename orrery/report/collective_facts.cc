@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -10,10 +13,13 @@
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/stragglers.h"
+#include "orrery/base/collective_kind.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/report/run_report.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::report {
 namespace {

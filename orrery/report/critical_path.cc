@@ -1,10 +1,12 @@
 #include "orrery/analyze/graph/critical_path.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,9 +16,13 @@
 
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
+#include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::report {
 namespace {

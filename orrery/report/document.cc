@@ -2,9 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 
 namespace orrery::report {

@@ -1,11 +1,20 @@
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <variant>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"

@@ -1,10 +1,17 @@
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/text.h"
+#include "orrery/base/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"

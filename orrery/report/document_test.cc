@@ -1,6 +1,7 @@
 #include "orrery/report/document.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>

@@ -1,7 +1,15 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/value.h"
 #include "orrery/base/visible_text.h"
 #include "orrery/draw/format.h"
 #include "orrery/draw/text_table.h"

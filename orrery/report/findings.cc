@@ -1,14 +1,20 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/statistics.h"
 #include "orrery/draw/format.h"
+#include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
 
 namespace orrery::report {

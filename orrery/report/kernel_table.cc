@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
@@ -16,14 +17,21 @@
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/parallel.h"
+#include "orrery/base/string_table.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/aten.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
+#include "orrery/report/document.h"
 #include "orrery/report/kernel_name.h"
 #include "orrery/report/run_report.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/priced_calls.h"
 
 namespace orrery::report {

@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -6,8 +7,12 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/value.h"
+#include "orrery/report/document.h"
 #include "orrery/report/kernel_name.h"
 #include "orrery/report/run_report.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::report {
 namespace {

@@ -2,15 +2,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/analyze/link_counters.h"
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/error.h"
+#include "orrery/base/value.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
+#include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::report {
 namespace {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
+#include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
 
 namespace orrery::report {

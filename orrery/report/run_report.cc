@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -10,8 +11,11 @@
 #include <fmt/core.h>
 
 #include "orrery/base/statistics.h"
+#include "orrery/base/value.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
+#include "orrery/report/document.h"
 
 namespace orrery::report {
 namespace {

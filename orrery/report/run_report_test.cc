@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/draw/chart/charts.h"
 #include "orrery/draw/chart/count_elements_test.h"
+#include "orrery/report/document.h"
 
 namespace orrery::report {
 namespace {

@@ -5,15 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/time_parts.h"
 #include "orrery/base/parallel.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
+#include "orrery/report/document.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/stage_timeline.h"
+#include "orrery/simulate/summary.h"
 
 namespace orrery::report {
 namespace {

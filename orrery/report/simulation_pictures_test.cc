@@ -1,12 +1,20 @@
 #include "orrery/report/simulation_pictures.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/report/document.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/summary.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::report {
 namespace {

@@ -3,15 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/group_limits.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/simulate/summary.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::simulate {
 namespace {

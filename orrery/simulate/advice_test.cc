@@ -1,13 +1,21 @@
 #include "orrery/simulate/advice.h"
 
+#include <cstdint>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/simulate/summary.h"
 #include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::simulate {
 namespace {

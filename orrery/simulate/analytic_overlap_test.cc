@@ -1,12 +1,16 @@
-#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/overlap_rates.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,17 +1,27 @@
 #include "orrery/simulate/breakdown.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <ranges>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/time_parts.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

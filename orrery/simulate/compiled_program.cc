@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 

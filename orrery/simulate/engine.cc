@@ -1,9 +1,17 @@
 #include "orrery/simulate/engine.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
+#include "orrery/network/topology.h"
+#include "orrery/simulate/pending_collectives.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/task_scheduler.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

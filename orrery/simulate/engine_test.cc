@@ -1,13 +1,18 @@
 #include "orrery/simulate/engine.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/error.h"
 #include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -3,18 +3,33 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/compiled_program.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,5 +1,6 @@
 #include "orrery/simulate/ensemble_trace.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -10,11 +11,18 @@
 
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/collective_kind.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/pair_models_test.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/error.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/jitter.h"
@@ -13,6 +17,8 @@
 #include "orrery/simulate/pair_models_test.h"
 #include "orrery/simulate/random_ensembles_test.h"
 #include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

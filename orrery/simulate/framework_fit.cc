@@ -2,17 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/json_text.h"
 #include "orrery/base/parallel.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/learn/least_squares.h"
+#include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/model/model.h"
 
 namespace orrery::simulate {
 namespace {

@@ -2,14 +2,23 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/mix_bits.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/cost_model.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/network/topology.h"
+#include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
 namespace {

@@ -7,9 +7,17 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/cost_model.h"
+#include "orrery/collective/nccl_settings.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/network/topology.h"
 #include "orrery/simulate/group_times.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -2,10 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <utility>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/closed_form.h"
+#include "orrery/collective/cost_model.h"
 #include "orrery/collective/machine_models.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
 #include "orrery/collective/tuner_tables.h"
+#include "orrery/network/topology.h"
+#include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/group_limits.h"
+#include "orrery/simulate/kernel_code.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,11 +1,20 @@
 #include "orrery/simulate/group_times.h"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/network/topology.h"
+#include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/kernel_code.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

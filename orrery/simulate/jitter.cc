@@ -1,11 +1,15 @@
 #include "orrery/simulate/jitter.h"
 
 #include <cmath>
-#include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <vector>
 
 #include "orrery/base/mix_bits.h"
 #include "orrery/base/normal_distribution.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -5,7 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
+
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::simulate {
 namespace {

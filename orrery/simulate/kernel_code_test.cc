@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/overlap/concurrent_kernels.h"
+
 namespace orrery::simulate {
 namespace {
 

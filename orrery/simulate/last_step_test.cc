@@ -1,7 +1,12 @@
 
+#include <cstdint>
+#include <span>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
+#include "orrery/network/topology.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/program.h"

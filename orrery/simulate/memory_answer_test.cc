@@ -1,17 +1,23 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
+#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -2,13 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/activation_memory.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -5,7 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/string_table.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

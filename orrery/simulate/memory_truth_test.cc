@@ -10,8 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/rank_classes.h"
@@ -20,6 +23,8 @@
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/published_run.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 // Which published runs fit. Memory hardly depends on times, so every operator takes a microsecond.
 

@@ -2,16 +2,26 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/error.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
+#include "orrery/workload/plan/plan.h"
 
 // Jobs whose ranks are not alike: other GPUs, faults of the network.
 

@@ -6,10 +6,15 @@
 #include <gtest/gtest.h>
 
 #include "orrery/kernel/operator.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/kernel_code.h"
 #include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/pair_models_test.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -2,15 +2,23 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
 #include "orrery/collective/machine_models.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/generate.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,4 +1,3 @@
-#include <cstdint>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -6,6 +5,9 @@
 
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/generate/small_jobs_test.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/plan/plan.h"
 
 // Every operator takes a microsecond, however large: the fewer micro-batches, the faster.
 

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "orrery/base/mix_bits.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/kernel_code.h"
 
 namespace orrery::simulate {
 namespace {

@@ -2,11 +2,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/base/mix_bits.h"
+#include "orrery/network/topology.h"
+#include "orrery/simulate/kernel_code.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,14 +1,21 @@
 #include "orrery/simulate/rank_classes.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <tsl/robin_map.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/mix_bits.h"
+#include "orrery/network/topology.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,12 +1,15 @@
 #include "orrery/simulate/rank_classes.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/network/topology.h"
 #include "orrery/simulate/ensembles_test.h"
+#include "orrery/workload/ensemble.h"
 
 namespace orrery::simulate {
 namespace {

@@ -2,11 +2,25 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_fit.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {

@@ -1,6 +1,5 @@
 #include "orrery/simulate/recorded_job.h"
 
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -9,10 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/ingest/run.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/simulate/group_times.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/recorded/host_model.h"
 
 namespace orrery::simulate {

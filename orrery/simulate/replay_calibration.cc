@@ -3,12 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/overlap_rates.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_fit.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
+#include "orrery/workload/recorded/recorded_costs.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::simulate {
 namespace {

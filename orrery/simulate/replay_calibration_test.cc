@@ -1,5 +1,6 @@
 #include "orrery/simulate/replay_calibration.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -8,8 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/run.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
+#include "orrery/workload/recorded/recorded_costs.h"
 #include "orrery/workload/recorded/recordings_test.h"
 
 namespace orrery::simulate {

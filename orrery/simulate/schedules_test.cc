@@ -6,15 +6,19 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/generate/jobs_test.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/presets.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/plan.h"
 
 // No generated schedule deadlocks.
 

@@ -3,14 +3,24 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/group_times.h"
 #include "orrery/simulate/overlap_rates.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {

@@ -1,20 +1,32 @@
 #include "orrery/simulate/simulation.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/network/topology.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/pair_models_test.h"
 #include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/generate/generate.h"
 #include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
+#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/program.h"
 
 // Properties of whole jobs: what must hold whatever the model, the plan and the schedule.
 

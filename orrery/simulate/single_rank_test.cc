@@ -1,13 +1,18 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/replay_calibration.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

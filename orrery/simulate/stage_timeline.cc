@@ -3,9 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
-#include <tuple>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

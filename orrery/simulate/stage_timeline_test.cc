@@ -1,15 +1,20 @@
 #include "orrery/simulate/stage_timeline.h"
 
 #include <cstdint>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/random_ensembles_test.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

@@ -2,15 +2,26 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/parallel.h"
 #include "orrery/kernel/data_type.h"
+#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/model/flops.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,11 +1,15 @@
 #include "orrery/simulate/summary.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/kernel/operator.h"
 #include "orrery/simulate/advice.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::simulate {

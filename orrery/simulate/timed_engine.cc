@@ -2,11 +2,18 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <queue>
 #include <vector>
 
+#include "orrery/base/error.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/kernel_code.h"
+#include "orrery/simulate/pending_collectives.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/task_scheduler.h"
 #include "orrery/simulate/timed_state.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 namespace {

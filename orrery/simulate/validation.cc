@@ -4,15 +4,30 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::simulate {
 namespace {

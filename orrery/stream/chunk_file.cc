@@ -1,17 +1,26 @@
 #include "orrery/stream/chunk_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/types.h>
 #include <unistd.h>
 #include <zstd.h>
 
+#include "orrery/base/error.h"
+#include "orrery/stream/field.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/reader.h"
 #include "orrery/stream/record_codec.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"
 
 namespace orrery::stream {

@@ -1,9 +1,13 @@
 #include "orrery/stream/chunk_file.h"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/stream/format.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/writer.h"
 
 namespace orrery::stream {

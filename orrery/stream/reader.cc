@@ -3,12 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 #include <zstd.h>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
+#include "orrery/stream/format.h"
 
 namespace orrery::stream {
 namespace {

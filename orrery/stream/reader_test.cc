@@ -1,13 +1,19 @@
 #include "orrery/stream/reader.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"
 #include "orrery/stream/writer.h"
 

@@ -5,7 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/byte_source.h"
+#include "orrery/stream/format.h"
 #include "orrery/stream/reader.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/writer.h"
 
 namespace orrery::stream {

@@ -1,5 +1,5 @@
-#include "orrery/stream/record_codec.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -9,6 +9,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/stream/field.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/reader.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"
 #include "orrery/stream/writer.h"
 

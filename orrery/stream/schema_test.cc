@@ -13,6 +13,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "orrery/stream/field.h"
+#include "orrery/stream/format.h"
 #include "orrery/stream/record_codec.h"
 
 namespace orrery::stream {

@@ -6,6 +6,7 @@
 #include "orrery/base/byte_source.h"
 #include "orrery/stream/format.h"
 #include "orrery/stream/reader.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"
 #include "orrery/stream/writer.h"
 

@@ -1,14 +1,19 @@
 #include "orrery/stream/writer.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/stream/format.h"
 #include "orrery/stream/reader.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"
 
 namespace orrery::stream {

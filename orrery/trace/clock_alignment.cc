@@ -2,16 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/clock_fit.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/offset_graph.h"
 #include "orrery/base/statistics.h"
+#include "orrery/trace/matched_collectives.h"
 
 namespace orrery::trace {
 namespace {

@@ -2,12 +2,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,15 +1,22 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,10 +1,14 @@
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/runs_test.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

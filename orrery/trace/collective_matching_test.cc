@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/runs_test.h"

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <ranges>
 #include <string>
+#include <string_view>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/text.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
-#include "orrery/trace/enums.h"
 
 namespace orrery::trace {
 namespace {

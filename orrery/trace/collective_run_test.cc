@@ -15,8 +15,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/runs_test.h"
 #include "orrery/trace/trace.h"

@@ -1,10 +1,20 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/position_alignment.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

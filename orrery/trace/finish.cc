@@ -2,13 +2,19 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <ranges>
 #include <span>
+#include <vector>
 
 #include <tsl/robin_map.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/text.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

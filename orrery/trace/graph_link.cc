@@ -2,14 +2,24 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/string_table.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

@@ -9,7 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <ranges>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/text.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

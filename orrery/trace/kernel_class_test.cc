@@ -1,6 +1,12 @@
 #include "orrery/trace/kernel_class.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
+
+#include "orrery/base/string_table.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,17 +1,25 @@
 #include "orrery/trace/matched_collectives.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/number_list.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

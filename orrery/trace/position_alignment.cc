@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "orrery/base/common_subsequence.h"
 #include "orrery/base/statistics.h"

@@ -1,6 +1,11 @@
 #include "orrery/trace/problems.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "orrery/trace/enums.h"
 
 namespace orrery::trace {
 

@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/parallel.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {

@@ -3,14 +3,22 @@
 #include <cctype>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <re2/re2.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {

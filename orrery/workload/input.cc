@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 
 namespace orrery::workload {
 

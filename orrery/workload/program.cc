@@ -6,8 +6,13 @@
 #include <functional>
 #include <map>
 #include <queue>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::workload {
 namespace {

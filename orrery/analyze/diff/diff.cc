@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,14 +19,19 @@
 
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/kernel_totals.h"
+#include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/collective_lanes.h"
-#include "orrery/trace/collective_names.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze::diff {
 namespace {

@@ -3,10 +3,16 @@
 #include <cstdint>
 #include <limits>
 #include <ranges>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/rank_part.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/text.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
 

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/rank_part.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/example_runs_test.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {

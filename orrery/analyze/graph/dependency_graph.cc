@@ -4,18 +4,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/rank_part.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/check.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

@@ -1,6 +1,7 @@
 #include "orrery/analyze/graph/dependency_graph.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -8,11 +9,16 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/example_runs_test.h"
 #include "orrery/analyze/graph/rank_part.h"
 #include "orrery/analyze/graph/what_if.h"
+#include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

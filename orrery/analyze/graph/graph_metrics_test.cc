@@ -5,6 +5,7 @@
 
 #include "orrery/analyze/graph/example_runs_test.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/base/value.h"
 
 namespace orrery::analyze {
 namespace {

@@ -13,6 +13,9 @@
 #include "orrery/analyze/graph/example_runs_test.h"
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 // Properties 7 to 10 of critical-path-and-waits.md, section 11, on runs that a small simulator
 // made.

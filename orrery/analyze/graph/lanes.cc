@@ -6,7 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/rank_part.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze {

@@ -5,13 +5,19 @@
 #include <optional>
 #include <ranges>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/rank_part.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/string_table.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {

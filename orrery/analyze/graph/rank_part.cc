@@ -1,16 +1,20 @@
 #include "orrery/analyze/graph/rank_part.h"
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <queue>
+#include <ranges>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
 #include "orrery/trace/tables.h"
 

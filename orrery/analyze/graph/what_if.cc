@@ -3,15 +3,30 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/graph/critical_path.h"
+#include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/name_memo.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/analyze/stragglers.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/text.h"
+#include "orrery/trace/kernel_class.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {

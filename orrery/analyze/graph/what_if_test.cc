@@ -8,6 +8,7 @@
 
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/example_runs_test.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {

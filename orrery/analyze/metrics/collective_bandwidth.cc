@@ -5,18 +5,20 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/link_counters.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/statistics.h"
 #include "orrery/base/value.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/trace/collective_names.h"
-#include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze::collective_bandwidth {
 namespace {

@@ -1,15 +1,21 @@
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/value.h"
 #include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {

@@ -10,13 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/stragglers.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/value.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze::critical_path {
 namespace {

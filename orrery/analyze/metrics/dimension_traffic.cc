@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <utility>
 #include <vector>
@@ -12,8 +13,14 @@
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/value.h"
+#include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze::dimension_traffic {
 namespace {

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -12,6 +13,10 @@
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/string_table.h"
+#include "orrery/base/value.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"

@@ -11,8 +11,10 @@
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/base/data_type.h"
+#include "orrery/base/value.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::analyze::kernel_flops {
 namespace {

@@ -2,18 +2,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/value.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze::launch_delays {
 namespace {

@@ -1,11 +1,17 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "orrery/analyze/link_counters.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/value.h"
+#include "orrery/trace/kernel_class.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze::nvlink {
 namespace {

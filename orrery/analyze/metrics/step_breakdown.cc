@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,8 +14,14 @@
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/stragglers.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/string_table.h"
+#include "orrery/base/value.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze::step_breakdown {
 namespace {

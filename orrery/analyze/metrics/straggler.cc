@@ -2,8 +2,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/analyze/communication_parts.h"
@@ -11,8 +13,11 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/stragglers.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/number_list.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/value.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze::straggler {
 namespace {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -12,8 +13,12 @@
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/table.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze::throughput {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/table.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/analyze/options.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"

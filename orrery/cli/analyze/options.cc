@@ -7,19 +7,26 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
+#include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::cli {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "orrery/analyze/run_view.h"
 #include "orrery/cli/analyze/options.h"
 
 namespace orrery::cli {

@@ -2,18 +2,22 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/core.h>
 
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/progress.h"
 #include "orrery/base/visible_text.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/trace_output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
+#include "orrery/export/torch_snapshot/torch_snapshot.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/run.h"
 #include "orrery/stream/reader.h"

@@ -4,7 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/diff/diff.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/diff/diff.h"
 
 namespace orrery::cli {

@@ -1,3 +1,5 @@
+#include "orrery/report/document.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -14,8 +16,10 @@
 
 #include "orrery/analyze/diff/diff.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/diff/diff.h"
 #include "orrery/cli/output.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/kernel_name.h"

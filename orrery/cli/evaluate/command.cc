@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -15,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/progress.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/inputs.h"
@@ -23,6 +26,7 @@
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
 #include "orrery/kernel/evaluation.h"
+#include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/learn/metrics.h"
 

@@ -3,17 +3,29 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/csv.h"
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
+#include "orrery/kernel/evaluation.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
+#include "orrery/learn/metrics.h"
 
 namespace orrery::cli {
 namespace {

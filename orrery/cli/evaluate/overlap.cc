@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,12 +10,17 @@
 #include <fmt/format.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/progress.h"
 #include "orrery/base/statistics.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/compat/echo/cross_validation.h"
 #include "orrery/compat/echo/evaluation.h"
+#include "orrery/compat/echo/published.h"
+#include "orrery/compat/echo/rows.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 
 namespace orrery::cli {

@@ -1,20 +1,33 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
+#include "orrery/base/progress.h"
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
+#include "orrery/learn/metrics.h"
 #include "orrery/overlap/evaluation.h"
+#include "orrery/overlap/learned_model.h"
 #include "orrery/overlap/pair_table.h"
+#include "orrery/report/document.h"
 
 namespace orrery::cli {
 namespace {

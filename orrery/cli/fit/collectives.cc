@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -5,17 +8,22 @@
 #include <fmt/core.h>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
+#include "orrery/base/progress.h"
 #include "orrery/base/visible_text.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/collective/closed_form.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/framework_fit.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/run_table.h"
 
 namespace orrery::cli {
 namespace {

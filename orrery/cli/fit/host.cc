@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -12,11 +13,14 @@
 
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
+#include "orrery/base/progress.h"
+#include "orrery/base/table.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/ingest/run.h"
 #include "orrery/simulate/replay_calibration.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/host_model.h"

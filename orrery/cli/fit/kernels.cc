@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -10,6 +13,7 @@
 
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/progress.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"

@@ -1,9 +1,10 @@
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,6 +17,8 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
+#include "orrery/base/progress.h"
+#include "orrery/base/table.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
@@ -24,8 +27,11 @@
 #include "orrery/learn/model_file.h"
 #include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/from_traces/derived_pairs.h"
+#include "orrery/overlap/learned_model.h"
 #include "orrery/overlap/nsight_compute.h"
 #include "orrery/overlap/pair_table.h"
+#include "orrery/report/document.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::cli {
 namespace {

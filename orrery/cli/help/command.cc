@@ -1,11 +1,13 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
 #include "orrery/cli/help/completion.h"
 #include "orrery/cli/help/man_page.h"
 #include "orrery/cli/output.h"

@@ -5,11 +5,15 @@
 #include <iterator>
 #include <map>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/text.h"
+#include "orrery/cli/description.h"
 #include "orrery/cli/list/list.h"
 
 namespace orrery::cli {

@@ -1,7 +1,13 @@
 #include "orrery/cli/help/completion.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/cli/description.h"
 
 namespace orrery::cli {
 namespace {

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/cli/description.h"
+
 namespace orrery::cli {
 namespace {
 

@@ -1,7 +1,11 @@
 #include "orrery/cli/help/man_page.h"
 
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/cli/description.h"
 
 namespace orrery::cli {
 namespace {

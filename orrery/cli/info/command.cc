@@ -13,7 +13,9 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/base/table.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
@@ -24,6 +26,7 @@
 #include "orrery/memory/overhead.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::cli {

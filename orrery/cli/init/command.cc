@@ -1,20 +1,25 @@
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_draft.h"
 #include "orrery/workload/model/parameters.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,18 +16,27 @@
 #include <fmt/ranges.h>
 
 #include "orrery/analyze/metric.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/list/list.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/ingest/format.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/report/document.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/model/presets.h"
+#include "orrery/workload/model/transformer_shape.h"
 
 namespace orrery::cli {
 namespace {

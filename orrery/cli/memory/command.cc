@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -21,8 +22,9 @@
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/ingest/pieces.h"
-#include "orrery/ingest/run.h"
+#include "orrery/memory/coverage.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

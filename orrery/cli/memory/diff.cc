@@ -8,9 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
+#include "orrery/memory/coverage.h"
+#include "orrery/memory/timeline/history.h"
 #include "orrery/memory/timeline/timeline.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

@@ -14,11 +14,15 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
+#include "orrery/memory/coverage.h"
 #include "orrery/memory/kernel_counts.h"
 #include "orrery/memory/names.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

@@ -2,18 +2,29 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/memory/coverage.h"
+#include "orrery/memory/join/joined_times.h"
+#include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::cli {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,10 +8,15 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
+#include "orrery/memory/coverage.h"
 #include "orrery/memory/kernel_counts.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

@@ -16,9 +16,14 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/check.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/memory/embedded_pasta.h"
 #include "orrery/cli/memory/input.h"
-#include "orrery/ingest/run.h"
+#include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,14 +1,21 @@
 #include "orrery/memory/pieces_test.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
 #include "orrery/memory/random_recording_test.h"
+#include "orrery/memory/recording_test.h"
+#include "orrery/report/document.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

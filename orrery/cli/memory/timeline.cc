@@ -7,15 +7,25 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/error.h"
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
+#include "orrery/memory/coverage.h"
+#include "orrery/memory/timeline/comparison.h"
+#include "orrery/memory/timeline/history.h"
+#include "orrery/memory/timeline/timeline.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

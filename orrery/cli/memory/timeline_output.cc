@@ -3,16 +3,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/memory/timeline.h"
+#include "orrery/cli/output.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
+#include "orrery/memory/timeline/comparison.h"
+#include "orrery/memory/timeline/history.h"
+#include "orrery/memory/timeline/timeline.h"
 
 namespace orrery::cli {
 namespace {

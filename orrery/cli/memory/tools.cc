@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -9,10 +10,17 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/names.h"
+#include "orrery/report/document.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -11,13 +12,21 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/memory/uvm_page.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/memory/coverage.h"
+#include "orrery/memory/uvm/collect.h"
+#include "orrery/memory/uvm/parameters.h"
+#include "orrery/memory/uvm/simulation.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

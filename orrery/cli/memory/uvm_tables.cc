@@ -1,13 +1,23 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/value.h"
 #include "orrery/cli/memory/uvm_page.h"
+#include "orrery/cli/output.h"
 #include "orrery/draw/format.h"
 #include "orrery/memory/names.h"
+#include "orrery/memory/uvm/collect.h"
+#include "orrery/memory/uvm/residency.h"
+#include "orrery/memory/uvm/simulation.h"
+#include "orrery/memory/uvm/workload.h"
 
 namespace orrery::cli {
 namespace {

@@ -11,10 +11,17 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/memory/coverage.h"
+#include "orrery/memory/live_objects.h"
+#include "orrery/memory/used_memory.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,20 +8,27 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
+#include "orrery/base/table.h"
 #include "orrery/base/units.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/cost_model.h"
+#include "orrery/collective/fabric.h"
 #include "orrery/collective/machine_models.h"
+#include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/request.h"
+#include "orrery/collective/tuner_tables.h"
 #include "orrery/compat/astra_sim/astra_sim.h"
 #include "orrery/compat/simai/bus_bandwidth.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,17 +1,22 @@
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/learned_model.h"
 
 namespace orrery::cli {

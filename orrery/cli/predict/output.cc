@@ -6,18 +6,29 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/simulate/group_times.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/recorded_job.h"
+#include "orrery/simulate/replay_calibration.h"
 #include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace_set.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::cli {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,9 +14,12 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/string_table.h"
+#include "orrery/base/table.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/predict/output.h"
@@ -26,8 +31,11 @@
 #include "orrery/kernel/model_set.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensemble_trace.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/replay_calibration.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/orr/orr.h"
+#include "orrery/trace/problems.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/graph_prices.h"

@@ -1,18 +1,21 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/progress.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/simulate/simulate.h"
@@ -21,15 +24,20 @@
 #include "orrery/compat/echo/program.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/advice.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/ensemble_trace.h"
+#include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
+#include "orrery/trace/trace_set.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/recorded/traced_job.h"

@@ -1,21 +1,32 @@
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/simulate/simulate.h"
+#include "orrery/cli/verb.h"
 #include "orrery/compat/echo/program.h"
 #include "orrery/compat/simai/program.h"
 #include "orrery/compat/simai/workload.h"
 #include "orrery/draw/format.h"
+#include "orrery/network/topology.h"
+#include "orrery/trace/problems.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/import/chakra_program.h"
 #include "orrery/workload/import/chakra_trace.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,14 +1,23 @@
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
 #include "orrery/compat/echo/program.h"
 #include "orrery/compat/simai/program.h"
+#include "orrery/compat/simai/workload.h"
+#include "orrery/network/topology.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
 #include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 
 // Programs of other tools, simulated.
 

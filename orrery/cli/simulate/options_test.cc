@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/cli/simulate/simulate.h"
+#include "orrery/simulate/group_limits.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,16 +1,26 @@
+#include "orrery/cli/output.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/analyze/time_parts.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/simulate/simulate.h"
 #include "orrery/draw/format.h"
+#include "orrery/report/document.h"
 #include "orrery/report/simulation_pictures.h"
+#include "orrery/simulate/advice.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/summary.h"
 #include "orrery/workload/job/plan_yaml.h"
 
 namespace orrery::cli {

@@ -2,6 +2,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,12 +17,14 @@
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/table.h"
 #include "orrery/base/text.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/kernel/model_set.h"
@@ -28,6 +33,7 @@
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/run_table.h"
 
 namespace orrery::cli {

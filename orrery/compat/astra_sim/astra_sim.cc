@@ -2,8 +2,13 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include <fmt/core.h>
+
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
 
 namespace orrery::compat::astra_sim {
 namespace {

@@ -1,6 +1,10 @@
 #include "orrery/compat/astra_sim/astra_sim.h"
 
+#include <cstdint>
+
 #include <gtest/gtest.h>
+
+#include "orrery/base/units.h"
 
 namespace orrery::compat::astra_sim {
 namespace {

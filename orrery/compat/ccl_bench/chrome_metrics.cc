@@ -8,9 +8,14 @@
 #include <vector>
 
 #include "orrery/analyze/fields.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/value.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/registry.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::compat::ccl_bench {
 

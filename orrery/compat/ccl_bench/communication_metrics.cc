@@ -4,15 +4,20 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "orrery/analyze/fields.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
+#include "orrery/base/table.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/registry.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {

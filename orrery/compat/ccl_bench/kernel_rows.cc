@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,10 +17,16 @@
 #include <fmt/format.h>
 
 #include "orrery/analyze/fields.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/string_table.h"
+#include "orrery/base/table.h"
 #include "orrery/base/text.h"
 #include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/registry.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {

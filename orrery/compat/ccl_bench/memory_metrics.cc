@@ -5,11 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
+#include "orrery/base/string_table.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/registry.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "orrery/base/text.h"

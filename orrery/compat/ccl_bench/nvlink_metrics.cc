@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,10 +10,18 @@
 #include <vector>
 
 #include "orrery/analyze/fields.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/registry.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::compat::ccl_bench {
 

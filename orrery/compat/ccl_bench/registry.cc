@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/text.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"

@@ -1,13 +1,21 @@
 #include "orrery/compat/ccl_bench/registry.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/table.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {

@@ -3,12 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
+#include "orrery/compat/echo/rows.h"
 #include "orrery/learn/data_set.h"
 
 namespace orrery::compat::echo {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
@@ -9,13 +10,18 @@
 #include <numeric>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/table.h"
+#include "orrery/compat/echo/cross_validation.h"
 #include "orrery/compat/echo/published.h"
 #include "orrery/compat/echo/rows.h"
 #include "orrery/learn/data_set.h"

@@ -1,16 +1,24 @@
 #include "orrery/compat/echo/evaluation.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
+#include <iterator>
 #include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/table.h"
 #include "orrery/compat/echo/cross_validation.h"
 #include "orrery/compat/echo/published.h"
 #include "orrery/compat/echo/rows.h"

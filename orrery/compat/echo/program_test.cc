@@ -1,9 +1,16 @@
 #include "orrery/compat/echo/program.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/workload/program.h"
 
 namespace orrery::compat::echo {
 

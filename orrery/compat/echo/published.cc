@@ -5,17 +5,23 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/text.h"
+#include "orrery/compat/echo/rows.h"
 
 namespace orrery::compat::echo {
 namespace {

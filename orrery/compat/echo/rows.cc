@@ -2,11 +2,17 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/table.h"
 
 namespace orrery::compat::echo {
 namespace {

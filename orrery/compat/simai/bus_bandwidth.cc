@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,6 +13,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/compat/embedded_simai_ratios.h"
 
 namespace orrery::compat::simai {

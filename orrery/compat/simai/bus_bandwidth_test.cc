@@ -1,9 +1,12 @@
 #include "orrery/compat/simai/bus_bandwidth.h"
 
 #include <array>
+#include <cstdint>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/base/collective_kind.h"
 
 namespace orrery::compat::simai {
 namespace {

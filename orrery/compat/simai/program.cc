@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -11,8 +13,18 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
+#include "orrery/base/units.h"
+#include "orrery/compat/simai/bus_bandwidth.h"
+#include "orrery/compat/simai/workload.h"
+#include "orrery/trace/problems.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::compat::simai {
 namespace {

@@ -1,13 +1,19 @@
 #include "orrery/compat/simai/program.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/compat/simai/workload.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::compat::simai {
 

@@ -1,6 +1,8 @@
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include <gtest/gtest.h>
 

@@ -2,16 +2,24 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
+#include "orrery/compat/simai/bus_bandwidth.h"
 #include "orrery/workload/input.h"
 
 namespace orrery::compat::simai {

@@ -1,8 +1,17 @@
 #include "orrery/compat/simai/workload.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/compat/simai/bus_bandwidth.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::compat::simai {
 namespace {

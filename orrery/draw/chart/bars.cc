@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 

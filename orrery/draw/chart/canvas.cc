@@ -8,7 +8,9 @@
 #include <iterator>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/format.h>

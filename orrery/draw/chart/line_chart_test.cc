@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "orrery/draw/chart/charts.h"
-#include "orrery/draw/chart/count_elements_test.h"
 
 namespace orrery::draw {
 namespace {

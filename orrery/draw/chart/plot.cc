@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <limits>
 #include <map>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include <fmt/core.h>
 

@@ -1,4 +1,7 @@
+#include <cstddef>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

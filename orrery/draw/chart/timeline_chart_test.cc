@@ -1,3 +1,8 @@
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,13 @@
 #include "orrery/export/torch_snapshot/pickle_writer.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <string>
+#include <string_view>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_text.h"
 
 namespace orrery::exporting {

@@ -1,10 +1,13 @@
 #include "orrery/export/torch_snapshot/pickle_writer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
+
+#include "orrery/base/byte_sink.h"
 
 namespace orrery::exporting {
 namespace {

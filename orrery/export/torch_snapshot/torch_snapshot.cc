@@ -3,11 +3,21 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
 #include "orrery/export/torch_snapshot/pickle_writer.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::exporting {
 namespace {

@@ -1,12 +1,22 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest::card {
 namespace {

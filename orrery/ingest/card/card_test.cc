@@ -1,11 +1,16 @@
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/card/flatten_yaml.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest::card {
 namespace {

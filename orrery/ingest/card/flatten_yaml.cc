@@ -1,14 +1,21 @@
 #include "orrery/ingest/card/flatten_yaml.h"
 
 #include <cctype>
+#include <cstddef>
 #include <exception>
 #include <set>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
+
+#include "orrery/base/error.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::card {
 namespace {

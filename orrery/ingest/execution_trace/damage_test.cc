@@ -1,9 +1,17 @@
+#include <cstddef>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/ingest/execution_trace/reading_test.h"
+#include "orrery/ingest/input_file.h"
+#include "orrery/ingest/reading_test.h"
+#include "orrery/ingest/registry.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -6,10 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/graph_link.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

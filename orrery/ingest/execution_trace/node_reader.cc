@@ -2,17 +2,28 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_text.h"
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

@@ -1,11 +1,19 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <ranges>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/json_value.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/execution_trace/collectives.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

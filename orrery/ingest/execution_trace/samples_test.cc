@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -9,7 +11,12 @@
 #include <simdjson.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
 #include "orrery/ingest/execution_trace/reading_test.h"
+#include "orrery/ingest/reading_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

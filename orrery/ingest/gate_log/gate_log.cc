@@ -9,11 +9,17 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
+#include "orrery/base/table.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/json_records.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::gate_log {
 namespace {

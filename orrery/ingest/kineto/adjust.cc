@@ -3,15 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "orrery/base/columns.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/hlo.h"
+#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {

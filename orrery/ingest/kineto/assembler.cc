@@ -1,9 +1,15 @@
 #include "orrery/ingest/kineto/assembler.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
+
+#include <tsl/robin_map.h>
 
 #include "orrery/base/columns.h"
 #include "orrery/base/row_numbers.h"

@@ -11,6 +11,7 @@
 
 #include <tsl/robin_map.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/decimal.h"

@@ -1,11 +1,20 @@
 #include "orrery/ingest/kineto/event_stream.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
+#include "orrery/ingest/kineto/window_parser.h"
 
 namespace orrery::ingest::kineto {
 namespace {

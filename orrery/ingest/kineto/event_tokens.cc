@@ -1,9 +1,15 @@
 #include "orrery/ingest/kineto/event_tokens.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "orrery/base/lookup.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::kineto {
 namespace {

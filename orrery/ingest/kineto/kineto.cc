@@ -17,6 +17,7 @@
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"

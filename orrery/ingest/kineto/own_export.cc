@@ -1,17 +1,26 @@
 #include "orrery/ingest/kineto/own_export.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/row_numbers.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/split_ranks.h"
+#include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest::kineto {
 namespace {

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,9 +14,12 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/json_repair.h"
+#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/event_stream.h"
 #include "orrery/ingest/kineto/window_parser.h"
 #include "orrery/trace/problems.h"

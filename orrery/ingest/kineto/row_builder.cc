@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest::kineto {

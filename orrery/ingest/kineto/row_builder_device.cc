@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/lookup.h"

@@ -6,17 +6,26 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <tsl/robin_map.h>
 
 #include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/json_value.h"
 #include "orrery/base/row_numbers.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/adjust.h"
+#include "orrery/ingest/kineto/own_export.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {

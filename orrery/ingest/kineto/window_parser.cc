@@ -1,10 +1,13 @@
 #include "orrery/ingest/kineto/window_parser.h"
 
 #include <cstring>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include <simdjson.h>
 
+#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/row_builder.h"
 

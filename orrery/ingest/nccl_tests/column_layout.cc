@@ -3,9 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/ingest/nccl_tests/run.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

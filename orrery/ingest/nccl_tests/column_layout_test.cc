@@ -1,7 +1,12 @@
 #include "orrery/ingest/nccl_tests/column_layout.h"
 
+#include <optional>
+#include <string_view>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/nccl_tests/run.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

@@ -1,3 +1,8 @@
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/nccl_tests/run.h"

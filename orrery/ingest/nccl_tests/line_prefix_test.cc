@@ -1,3 +1,5 @@
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/nccl_tests/run_header.h"

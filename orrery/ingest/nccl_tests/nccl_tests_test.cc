@@ -1,14 +1,23 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/byte_source.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/table.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

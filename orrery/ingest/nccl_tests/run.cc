@@ -1,16 +1,25 @@
 #include "orrery/ingest/nccl_tests/run.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
-#include "orrery/base/lookup.h"
+#include "orrery/base/table.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

@@ -3,10 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
+#include "orrery/ingest/nccl_tests/run.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -9,10 +12,17 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
+#include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/nccl_operations.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nsys {
 namespace {

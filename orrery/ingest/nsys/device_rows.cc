@@ -1,6 +1,8 @@
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -9,12 +11,16 @@
 #include <fmt/core.h>
 
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::nsys {
 namespace {

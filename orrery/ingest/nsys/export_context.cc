@@ -1,6 +1,13 @@
 #include "orrery/ingest/nsys/export_context.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "orrery/base/lookup.h"
+#include "orrery/ingest/sqlite_database.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::nsys {
 namespace {

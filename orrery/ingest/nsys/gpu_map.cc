@@ -1,11 +1,20 @@
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/ingest/sqlite_database.h"
 
 namespace orrery::ingest::nsys {
 namespace {

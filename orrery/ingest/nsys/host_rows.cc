@@ -1,13 +1,24 @@
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include <tsl/robin_map.h>
+
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/ingest/sqlite_database.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::nsys {
 namespace {

@@ -1,8 +1,13 @@
 #include "orrery/ingest/nsys/nccl_operations.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
+
+#include "orrery/base/collective_kind.h"
 
 namespace orrery::ingest::nsys {
 namespace {

@@ -1,6 +1,11 @@
 #include "orrery/ingest/nsys/nccl_operations.h"
 
+#include <cstdint>
+
 #include <gtest/gtest.h>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::ingest::nsys {
 namespace {

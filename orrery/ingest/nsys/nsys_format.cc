@@ -1,14 +1,22 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/text.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
+#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/nsys/nccl_operations.h"
+#include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/sqlite_database.h"

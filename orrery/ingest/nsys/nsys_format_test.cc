@@ -1,11 +1,18 @@
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/nsys/database_test.h"
 #include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nsys {
 namespace {

@@ -1,12 +1,17 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/ingest/nsys/database_test.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nsys {
 namespace {

@@ -1,12 +1,23 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <ostream>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/ingest/database_test.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/nsys/database_test.h"
+#include "orrery/ingest/registry.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 // Public recordings; the counts are those of an independent query (the check counts of the format
 // notes).

@@ -3,9 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "orrery/base/parse_number.h"
+#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/sqlite_database.h"
 
 namespace orrery::ingest::nsys {
 namespace {

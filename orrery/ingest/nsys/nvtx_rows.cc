@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -6,17 +7,23 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/nsys/nccl_operations.h"
 #include "orrery/ingest/nsys/nvtx_payload.h"
 #include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nsys {
 namespace {

@@ -1,12 +1,21 @@
 #include "orrery/ingest/nsys/rank_set.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::nsys {
 namespace {

@@ -1,10 +1,23 @@
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include <tsl/robin_map.h>
+
+#include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/ingest/sqlite_database.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::nsys {
 namespace {

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,11 +12,17 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/unfinished_file.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/trace.h"
 
 extern char** environ;
 

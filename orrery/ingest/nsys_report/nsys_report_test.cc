@@ -1,10 +1,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ios>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include "orrery/base/error.h"
 #include "orrery/ingest/database_test.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::nsys_report {

@@ -17,12 +17,17 @@
 #include <fmt/core.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/nvbit_mem_trace/line.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nvbit_mem_trace {

@@ -1,13 +1,22 @@
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/nvbit_mem_trace/line.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nvbit_mem_trace {
 namespace {

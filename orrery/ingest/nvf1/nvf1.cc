@@ -11,7 +11,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/rank_names.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/problems.h"

@@ -5,7 +5,11 @@
 #include <utility>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest::orr {
 namespace {

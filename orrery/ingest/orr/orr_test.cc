@@ -1,7 +1,9 @@
 #include "orrery/trace/orr/orr.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <string>
 
@@ -9,7 +11,12 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest {
 namespace {

@@ -1,15 +1,27 @@
 #include "orrery/ingest/orrs/assemble.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
+#include <tsl/robin_map.h>
 
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/activity_names.h"
+#include "orrery/ingest/format.h"
 #include "orrery/ingest/orrs/numbers.h"
-#include "orrery/stream/codes.h"
+#include "orrery/ingest/orrs/recording.h"
+#include "orrery/ingest/orrs/replay.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/reader.h"
+#include "orrery/stream/schema.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::orrs {
 namespace {

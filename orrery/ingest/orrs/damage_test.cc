@@ -1,10 +1,18 @@
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/ingest/orrs/stream_test.h"
+#include "orrery/stream/codes.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/schema.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 // Whatever happens to the bytes of a stream: no harm, nothing unsaid.
 

@@ -1,16 +1,25 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
+#include <tsl/robin_map.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/numbers.h"
-#include "orrery/stream/codes.h"
+#include "orrery/ingest/orrs/recording.h"
+#include "orrery/stream/schema.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::orrs {
 namespace {

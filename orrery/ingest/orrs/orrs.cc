@@ -1,7 +1,9 @@
 #include <memory>
-#include <string>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/ingest/orrs/replay.h"

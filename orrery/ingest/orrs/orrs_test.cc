@@ -1,12 +1,19 @@
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/orrs/stream_test.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/stream/schema.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/orr/orr.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest::orrs {
 namespace {

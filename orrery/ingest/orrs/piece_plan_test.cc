@@ -1,7 +1,11 @@
+#include <cstdint>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/orrs/piece_reader.h"
+#include "orrery/stream/chunk_file.h"
 
 namespace orrery::ingest::orrs {
 namespace {

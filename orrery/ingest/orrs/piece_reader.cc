@@ -2,15 +2,29 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/ingest/orrs/assemble.h"
+#include "orrery/ingest/orrs/recording.h"
+#include "orrery/ingest/orrs/replay.h"
 #include "orrery/stream/chunk_file.h"
-#include "orrery/stream/codes.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/reader.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::orrs {
 namespace {

@@ -1,18 +1,27 @@
 #include "orrery/ingest/orrs/recording.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/orrs/numbers.h"
-#include "orrery/stream/codes.h"
+#include "orrery/stream/chunk_file.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/reader.h"
 #include "orrery/stream/record_codec.h"
+#include "orrery/stream/schema.h"
+#include "orrery/stream/visit.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::ingest::orrs {

@@ -1,15 +1,22 @@
 #include "orrery/ingest/orrs/replay.h"
 
 #include <algorithm>
-#include <compare>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
+
+#include <tsl/robin_map.h>
 
 #include "orrery/base/lookup.h"
 #include "orrery/ingest/orrs/numbers.h"
-#include "orrery/stream/codes.h"
+#include "orrery/ingest/orrs/recording.h"
+#include "orrery/stream/schema.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::orrs {
 namespace {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -6,12 +5,18 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/row_numbers.h"
 #include "orrery/ingest/object_rows.h"
 #include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/numbers.h"
+#include "orrery/ingest/orrs/recording.h"
+#include "orrery/ingest/orrs/replay.h"
+#include "orrery/stream/schema.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::orrs {
 namespace {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -11,9 +12,13 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/base/table.h"
 #include "orrery/base/text.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/nccl_tests/run.h"
 #include "orrery/ingest/nccl_tests/run_header.h"
 #include "orrery/ingest/param_comms/result_columns.h"

@@ -1,11 +1,16 @@
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/table.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::param_comms {
 namespace {

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
+#include "orrery/ingest/nccl_tests/column_layout.h"
 
 namespace orrery::ingest::param_comms {
 namespace {

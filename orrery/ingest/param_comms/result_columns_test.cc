@@ -1,6 +1,7 @@
 #include "orrery/ingest/param_comms/result_columns.h"
 
 #include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

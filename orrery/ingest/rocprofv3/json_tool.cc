@@ -1,4 +1,5 @@
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,9 +8,12 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/json_value.h"
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/rocprofv3/process.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {

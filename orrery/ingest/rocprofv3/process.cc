@@ -1,20 +1,32 @@
 #include "orrery/ingest/rocprofv3/process.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/round_up.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/object_rows.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,12 +11,14 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {

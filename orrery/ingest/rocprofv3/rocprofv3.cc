@@ -1,4 +1,5 @@
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,11 +14,14 @@
 #include "orrery/base/json_value.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/ingest/csv_rows.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {

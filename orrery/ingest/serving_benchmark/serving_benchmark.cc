@@ -10,10 +10,15 @@
 #include <variant>
 #include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/lookup.h"
+#include "orrery/base/table.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/json_records.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::serving_benchmark {
 namespace {

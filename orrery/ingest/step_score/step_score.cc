@@ -8,10 +8,15 @@
 #include <string_view>
 #include <utility>
 
+#include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/base/table.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::step_score {
 namespace {

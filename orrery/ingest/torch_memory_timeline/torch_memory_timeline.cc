@@ -16,11 +16,15 @@
 #include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/text.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/rank_names.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::torch_memory_timeline {
 namespace {

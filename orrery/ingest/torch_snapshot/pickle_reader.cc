@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +12,10 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 #include "orrery/base/lookup.h"
+#include "orrery/ingest/torch_snapshot/pickle_value.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {

@@ -1,11 +1,16 @@
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {

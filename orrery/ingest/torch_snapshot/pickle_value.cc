@@ -1,5 +1,15 @@
 #include "orrery/ingest/torch_snapshot/pickle_value.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/string_table.h"
+
 namespace orrery::ingest::torch_snapshot {
 
 using Kind = PickleValue::Kind;

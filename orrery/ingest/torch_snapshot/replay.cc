@@ -8,10 +8,14 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/round_up.h"
 #include "orrery/ingest/torch_snapshot/ranges.h"
 #include "orrery/ingest/torch_snapshot/snapshot.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {

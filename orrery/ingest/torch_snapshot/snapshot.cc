@@ -1,7 +1,9 @@
 #include "orrery/ingest/torch_snapshot/snapshot.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -9,12 +11,16 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
+#include "orrery/ingest/torch_snapshot/pickle_reader.h"
 #include "orrery/ingest/torch_snapshot/pickle_value.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {

@@ -10,11 +10,17 @@
 #include <fmt/core.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/object_rows.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
+#include "orrery/ingest/torch_snapshot/pickle_value.h"
 #include "orrery/ingest/torch_snapshot/snapshot.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::torch_snapshot {

@@ -1,15 +1,24 @@
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/torch_snapshot/pickle_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {

@@ -4,7 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -12,8 +15,13 @@
 #include "orrery/base/decimal.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/xplane/plane.h"
+#include "orrery/ingest/xplane/plane_rows.h"
 #include "orrery/ingest/xplane/stat.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::xplane {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/string_table.h"
+
 namespace orrery::ingest::xplane {
 namespace {
 

@@ -1,6 +1,9 @@
 #include "orrery/ingest/xplane/message.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 
 namespace orrery::ingest::xplane {
 namespace {

@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/ingest/hlo.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/message.h"
+#include "orrery/ingest/xplane/stat.h"
 
 namespace orrery::ingest::xplane {
 namespace {

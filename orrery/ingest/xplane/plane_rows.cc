@@ -2,20 +2,30 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/lookup.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/hlo.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/kernel_details.h"
+#include "orrery/ingest/xplane/plane.h"
+#include "orrery/ingest/xplane/stat.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::xplane {
 namespace {

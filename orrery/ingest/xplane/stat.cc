@@ -2,14 +2,19 @@
 
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "orrery/base/decimal.h"
 #include "orrery/base/json_text.h"
 #include "orrery/base/lookup.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/message.h"
 
 namespace orrery::ingest::xplane {

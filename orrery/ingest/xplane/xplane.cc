@@ -9,13 +9,20 @@
 #include <fmt/core.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/xplane/message.h"
 #include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/plane_rows.h"
+#include "orrery/ingest/xplane/stat.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::xplane {
 namespace {

@@ -1,12 +1,18 @@
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <protozero/pbf_writer.hpp>
 
+#include "orrery/ingest/input_file.h"
+#include "orrery/ingest/reading_test.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/xplane/reading_test.h"
 #include "orrery/ingest/xplane/space_test.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::xplane {
 namespace {

@@ -1,13 +1,18 @@
-#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/reading_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::xplane {
 namespace {

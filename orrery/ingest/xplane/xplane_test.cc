@@ -5,9 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
+#include "orrery/ingest/input_file.h"
+#include "orrery/ingest/reading_test.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/xplane/reading_test.h"
 #include "orrery/ingest/xplane/space_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::xplane {
 namespace {

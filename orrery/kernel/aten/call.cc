@@ -1,7 +1,15 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "orrery/kernel/aten.h"
 #include "orrery/kernel/aten/mapping.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

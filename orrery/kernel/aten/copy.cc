@@ -2,8 +2,16 @@
 // Embeddings and other reads and writes of rows by index.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
 
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/aten.h"
 #include "orrery/kernel/aten/mapping.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

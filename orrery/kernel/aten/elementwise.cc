@@ -1,10 +1,18 @@
 // Operators over lists of tensors: fused optimizer steps and _foreach_ kernels.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
 
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/aten.h"
 #include "orrery/kernel/aten/mapping.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

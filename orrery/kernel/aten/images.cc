@@ -2,8 +2,17 @@
 // one), pooling and nearest upsampling.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/aten.h"
 #include "orrery/kernel/aten/mapping.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

@@ -1,9 +1,15 @@
 // Matrix multiplications, where strides determine which operand is transposed, and attention.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/aten.h"
 #include "orrery/kernel/aten/mapping.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

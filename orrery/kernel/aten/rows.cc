@@ -1,9 +1,16 @@
 // Normalization, dropout, softmax, losses, recurrent layers, reductions, sorting, running sums.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/aten.h"
 #include "orrery/kernel/aten/mapping.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {
 namespace {

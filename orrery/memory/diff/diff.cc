@@ -1,11 +1,18 @@
 #include "orrery/memory/diff/diff.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/recorded_work.h"
+#include "orrery/memory/timeline/timeline.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::memory::diff {
 namespace {

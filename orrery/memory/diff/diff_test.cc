@@ -8,8 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/memory/timeline/history.h"
 #include "orrery/memory/timeline/timeline.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory::diff {
 namespace {

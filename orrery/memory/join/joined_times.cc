@@ -1,15 +1,22 @@
 #include "orrery/memory/join/joined_times.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/check.h"
+#include "orrery/base/columns.h"
 #include "orrery/memory/join/launch_match.h"
 #include "orrery/memory/names.h"
 #include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,10 +1,17 @@
 #include "orrery/memory/join/joined_times.h"
 
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/recorded_work.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

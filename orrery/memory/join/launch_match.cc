@@ -2,11 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/common_subsequence.h"
+#include "orrery/base/string_table.h"
 #include "orrery/memory/names.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,10 +1,18 @@
 #include "orrery/memory/join/launch_match.h"
 
-#include <string>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/base/columns.h"
+#include "orrery/base/common_subsequence.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,9 +1,11 @@
+#include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "orrery/memory/join/joined_times.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

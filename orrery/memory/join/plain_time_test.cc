@@ -1,6 +1,14 @@
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "orrery/memory/overhead.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory {
 namespace {

@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/patterns/pattern_search.h"
+#include "orrery/memory/recorded_work.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::memory::patterns {
 namespace {

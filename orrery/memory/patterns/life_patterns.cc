@@ -1,16 +1,18 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <ranges>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/memory/patterns/pattern_search.h"
+#include "orrery/memory/patterns/patterns.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::memory::patterns {
 namespace {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -8,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "orrery/memory/patterns/pattern_search.h"
+#include "orrery/memory/patterns/patterns.h"
 
 namespace orrery::memory::patterns {
 namespace {

@@ -1,14 +1,24 @@
 #include "orrery/memory/patterns/pattern_search.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/patterns/patterns.h"
 #include "orrery/memory/recorded_work.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory::patterns {
 namespace {

@@ -1,12 +1,13 @@
 #include "orrery/memory/patterns/patterns.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::memory::patterns {
 namespace {

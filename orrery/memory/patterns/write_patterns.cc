@@ -8,7 +8,12 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/patterns/pattern_search.h"
+#include "orrery/memory/patterns/patterns.h"
+#include "orrery/memory/recorded_work.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::memory::patterns {
 namespace {

@@ -2,8 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
+#include "orrery/memory/timeline/history.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory::timeline {
 namespace {

@@ -1,17 +1,27 @@
 #include "orrery/memory/timeline/comparison.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/common_subsequence.h"
+#include "orrery/base/error.h"
 #include "orrery/base/number_list.h"
+#include "orrery/base/string_table.h"
 #include "orrery/memory/timeline/attribution.h"
+#include "orrery/memory/timeline/timeline.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::memory::timeline {
 namespace {

@@ -2,15 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/memory/timeline/attribution.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory::timeline {
 namespace {

@@ -1,13 +1,21 @@
 #include "orrery/memory/timeline/timeline.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/memory/timeline/attribution.h"
+#include "orrery/memory/timeline/history.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory::timeline {
 namespace {

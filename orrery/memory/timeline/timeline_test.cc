@@ -1,5 +1,6 @@
 #include "orrery/memory/timeline/timeline.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -11,8 +12,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/memory/timeline/attribution.h"
 #include "orrery/memory/timeline/comparison.h"
+#include "orrery/memory/timeline/history.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory::timeline {

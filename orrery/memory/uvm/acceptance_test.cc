@@ -1,10 +1,13 @@
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/hardware/gpu.h"
 #include "orrery/memory/uvm/collect.h"
 #include "orrery/memory/uvm/net_test.h"
+#include "orrery/memory/uvm/parameters.h"
 #include "orrery/memory/uvm/simulation.h"
 #include "orrery/memory/uvm/workload.h"
 

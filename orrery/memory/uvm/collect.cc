@@ -3,12 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/memory/byte_ranges.h"
 #include "orrery/memory/recorded_work.h"
+#include "orrery/memory/uvm/parameters.h"
+#include "orrery/memory/uvm/workload.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory::uvm {
 namespace {

@@ -1,9 +1,17 @@
 #include "orrery/memory/uvm/collect.h"
 
+#include <cstdint>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/memory/recording_test.h"
+#include "orrery/memory/uvm/parameters.h"
+#include "orrery/memory/uvm/workload.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::memory::uvm {
 namespace {

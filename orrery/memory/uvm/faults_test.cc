@@ -1,7 +1,11 @@
+#include <cstddef>
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "orrery/memory/uvm/machine_test.h"
 #include "orrery/memory/uvm/residency.h"
+#include "orrery/memory/uvm/workload.h"
 
 namespace orrery::memory::uvm {
 namespace {

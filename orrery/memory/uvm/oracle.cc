@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "orrery/memory/uvm/residency.h"
 #include "orrery/memory/uvm/simulation.h"
+#include "orrery/memory/uvm/workload.h"
 
 namespace orrery::memory::uvm {
 namespace {

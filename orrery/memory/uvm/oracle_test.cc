@@ -1,6 +1,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 #include "orrery/memory/uvm/machine_test.h"
 #include "orrery/memory/uvm/simulation.h"
+#include "orrery/memory/uvm/workload.h"
 
 // Properties (4), (5) and (6) of the reference on memory profiling, section 15.
 

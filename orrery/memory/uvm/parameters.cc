@@ -2,14 +2,20 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/base/yaml_fields.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/memory/uvm/embedded_uvm.h"
+#include "orrery/memory/uvm/residency.h"
+#include "orrery/memory/uvm/workload.h"
 
 namespace orrery::memory::uvm {
 namespace {

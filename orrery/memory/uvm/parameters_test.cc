@@ -1,6 +1,10 @@
 #include "orrery/memory/uvm/parameters.h"
 
+#include <cstdint>
+
 #include <gtest/gtest.h>
+
+#include "orrery/hardware/gpu.h"
 
 namespace orrery::memory::uvm {
 namespace {

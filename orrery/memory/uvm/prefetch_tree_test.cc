@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/memory/uvm/residency.h"
+#include "orrery/memory/uvm/workload.h"
 
 namespace orrery::memory::uvm {
 namespace {

@@ -1,8 +1,13 @@
 #include "orrery/memory/uvm/residency.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 
 #include "orrery/base/check.h"
+#include "orrery/memory/uvm/workload.h"
 
 namespace orrery::memory::uvm {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/memory/uvm/machine_test.h"
+#include "orrery/memory/uvm/workload.h"
 
 namespace orrery::memory::uvm {
 namespace {

@@ -1,11 +1,15 @@
 #include "orrery/memory/uvm/simulation.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/memory/uvm/machine_test.h"
+#include "orrery/memory/uvm/parameters.h"
+#include "orrery/memory/uvm/workload.h"
 
 namespace orrery::memory::uvm {
 namespace {

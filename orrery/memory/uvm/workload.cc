@@ -1,8 +1,15 @@
 #include "orrery/memory/uvm/workload.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "orrery/base/check.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/round_up.h"
 
 namespace orrery::memory::uvm {

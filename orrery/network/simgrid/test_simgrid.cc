@@ -1,14 +1,27 @@
 #include <array>
+#include <cstdint>
 #include <ctime>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include <simgrid/s4u.hpp>
+#include <simgrid/forward.h>
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Comm.hpp>
+#include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Host.hpp>
+#include <simgrid/s4u/Link.hpp>
+#include <simgrid/s4u/NetZone.hpp>
+#include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "orrery/base/error.h"
 #include "orrery/network/simgrid/simgrid_test.h"
+#include "orrery/network/topology.h"
 
 namespace orrery::network::simgrid {
 namespace {

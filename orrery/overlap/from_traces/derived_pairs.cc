@@ -3,12 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/overlap/nsight_compute.h"
 
 namespace orrery::overlap::from_traces {
 namespace {

@@ -1,11 +1,16 @@
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/common_subsequence.h"
 #include "orrery/overlap/from_traces/derived_pairs.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::overlap::from_traces {
 namespace {

@@ -2,19 +2,31 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <ranges>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/common_subsequence.h"
+#include "orrery/base/error.h"
 #include "orrery/overlap/from_traces/derived_pairs.h"
+#include "orrery/overlap/nsight_compute.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::overlap::from_traces {
 namespace {

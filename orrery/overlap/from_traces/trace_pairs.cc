@@ -1,10 +1,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <string_view>
+#include <vector>
 
+#include "orrery/base/common_subsequence.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/statistics.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/from_traces/derived_pairs.h"
 
 namespace orrery::overlap::from_traces {

@@ -2,15 +2,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
+#include "orrery/trace/orr/layout.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,11 +1,15 @@
 #include "orrery/trace/orr/block_codec.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "orrery/trace/orr/layout.h"
 
 namespace orrery::trace::orr {
 namespace {

@@ -1,7 +1,9 @@
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -9,8 +11,12 @@
 #include <fmt/core.h>
 
 #include "orrery/base/byte_cursor.h"
+#include "orrery/base/error.h"
 #include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,11 +1,14 @@
-#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <string>
 
 #include <benchmark/benchmark.h>
 
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/orr/orr.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 #include "orrery/trace/training_trace_test.h"
 
 namespace orrery::trace {

@@ -1,19 +1,28 @@
 #include "orrery/trace/orr/orr.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <map>
 #include <random>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/value_rules.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

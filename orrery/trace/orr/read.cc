@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <limits>
@@ -8,17 +9,26 @@
 #include <numeric>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <sys/mman.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/orr/block_codec.h"
 #include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/trace/orr/value_rules.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace orr {

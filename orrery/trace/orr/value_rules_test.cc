@@ -4,9 +4,13 @@
 #include <cstddef>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace::orr {

@@ -8,10 +8,14 @@
 
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/orr/block_codec.h"
 #include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/trace/orr/value_rules.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace orr {

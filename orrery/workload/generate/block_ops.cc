@@ -1,14 +1,24 @@
 #include "orrery/workload/generate/block_ops.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/round_up.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/generate/model_units.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/operators.h"
+#include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -16,19 +18,25 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/normal_distribution.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/workload/embedded_attention_kernels.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/block_ops.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/generate/program_writer.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::workload {
 namespace {

@@ -2,10 +2,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/program_counts_test.h"
 #include "orrery/workload/generate/small_jobs_test.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/model/models_test.h"
+#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/program.h"
 
 // Messages and bytes of every dimension of parallelism against counts by hand.
 

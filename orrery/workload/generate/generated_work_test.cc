@@ -1,14 +1,25 @@
 #include <cstdint>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/block_ops.h"
+#include "orrery/workload/generate/generate.h"
+#include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/generate/program_counts_test.h"
 #include "orrery/workload/generate/small_jobs_test.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/model/flops.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/presets.h"
+#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/program.h"
 
 // What the programs of whole jobs compute.
 

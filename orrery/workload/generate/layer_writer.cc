@@ -4,12 +4,21 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <ranges>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/operators.h"
 
 namespace orrery::workload {

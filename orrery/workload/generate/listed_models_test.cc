@@ -1,15 +1,26 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/program_counts_test.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/model/convolutional.h"
 #include "orrery/workload/model/flops.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/parameters.h"
+#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/program.h"
 
 // Models that are no transformers: lists of layers and recommendation models.
 

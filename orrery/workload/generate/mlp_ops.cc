@@ -1,13 +1,23 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/workload/generate/block_ops.h"
+#include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/operators.h"
 #include "orrery/workload/plan/activation_memory.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

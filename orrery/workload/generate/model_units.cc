@@ -3,20 +3,31 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/error.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/block_ops.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/model/convolutional.h"
 #include "orrery/workload/model/dlrm.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/operators.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/activation_memory.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/plan.h"
 #include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {

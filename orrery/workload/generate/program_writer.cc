@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -10,12 +11,21 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/workload/generate/block_ops.h"
 #include "orrery/workload/generate/data_parallel_communication.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/activation_memory.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::workload {
 namespace {

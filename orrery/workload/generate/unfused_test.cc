@@ -1,11 +1,17 @@
-#include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/work.h"
+#include "orrery/workload/generate/jobs_test.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/generate/program_counts_test.h"
 #include "orrery/workload/generate/small_jobs_test.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

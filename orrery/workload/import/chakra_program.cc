@@ -1,9 +1,11 @@
 #include "orrery/workload/import/chakra_program.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,7 +13,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
+#include "orrery/network/topology.h"
 #include "orrery/trace/problems.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/import/chakra_trace.h"

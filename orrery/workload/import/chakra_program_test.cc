@@ -1,11 +1,20 @@
 #include "orrery/workload/import/chakra_program.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/import/chakra_trace.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::workload {
 namespace {

@@ -3,14 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/xplane/message.h"
+#include "orrery/trace/problems.h"
 #include "orrery/workload/input.h"
 
 namespace orrery::workload {

@@ -1,13 +1,18 @@
 #include "orrery/workload/import/chakra_trace.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <iterator>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <protozero/pbf_writer.hpp>
+#include <protozero/varint.hpp>
 
 namespace orrery::workload {
 namespace {

@@ -1,9 +1,15 @@
 #include <cmath>
+#include <string>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,7 +16,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/text.h"
+#include "orrery/base/yaml_fields.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/workload/embedded_framework_fits.h"
 #include "orrery/workload/embedded_frameworks.h"
 #include "orrery/workload/input.h"

@@ -1,6 +1,7 @@
 #include "orrery/workload/job/framework.h"
 
 #include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

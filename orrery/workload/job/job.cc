@@ -6,17 +6,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/plan.h"
 #include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {

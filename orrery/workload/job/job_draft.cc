@@ -4,17 +4,26 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_text.h"
 #include "orrery/base/text.h"
 #include "orrery/base/visible_text.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job_file.h"
+#include "orrery/workload/job/launch_script.h"
 #include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/megatron_options.h"
 #include "orrery/workload/model/hugging_face.h"

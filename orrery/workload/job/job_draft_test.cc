@@ -1,5 +1,9 @@
 #include "orrery/workload/job/job_draft.h"
 
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
 #include "orrery/workload/job/job_file.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,12 +16,17 @@
 #include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/yaml_fields.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/plan_yaml.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/presets.h"
+#include "orrery/workload/model/transformer_shape.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

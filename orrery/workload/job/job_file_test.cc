@@ -2,13 +2,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/model/dlrm.h"
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

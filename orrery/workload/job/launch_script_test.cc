@@ -1,5 +1,9 @@
 #include "orrery/workload/job/launch_script.h"
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,15 +1,27 @@
 #include "orrery/workload/job/megatron_arguments.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/data_type.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/error.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/megatron_options.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

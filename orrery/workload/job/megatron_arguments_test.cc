@@ -1,12 +1,19 @@
 #include "orrery/workload/job/megatron_arguments.h"
 
 #include <map>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
+#include "orrery/workload/model/transformer_shape.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -17,6 +20,12 @@
 #include "orrery/base/nearest_word.h"
 #include "orrery/base/number_list.h"
 #include "orrery/base/text.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/job/megatron_arguments.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/model/transformer_shape.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

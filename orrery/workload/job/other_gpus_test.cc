@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/job/plan_yaml.h"

@@ -14,9 +14,13 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/kernel/data_type.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/yaml_fields.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

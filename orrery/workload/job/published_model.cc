@@ -1,6 +1,7 @@
 #include "orrery/workload/job/published_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -11,12 +12,18 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/text.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/model/flops.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/model/presets.h"
 #include "orrery/workload/model/transformer_shape.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

@@ -2,14 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <regex>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/published_model.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

@@ -1,11 +1,19 @@
 #include "orrery/workload/job/published_run.h"
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

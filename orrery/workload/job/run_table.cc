@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,12 +20,19 @@
 #include <simdjson.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/published_model.h"
+#include "orrery/workload/job/published_run.h"
 #include "orrery/workload/model/hugging_face.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/presets.h"
+#include "orrery/workload/model/transformer_shape.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

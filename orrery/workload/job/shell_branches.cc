@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "orrery/base/decimal.h"
 #include "orrery/base/text.h"

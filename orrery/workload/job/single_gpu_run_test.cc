@@ -1,9 +1,14 @@
+#include <cstddef>
 #include <map>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/workload/job/published_run.h"
 #include "orrery/workload/job/run_table.h"
 
 namespace orrery::workload {

@@ -13,6 +13,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/workload/input.h"

@@ -1,9 +1,16 @@
 #include "orrery/workload/model/convolutional.h"
 
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/workload/model/flops.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/parameters.h"
 
 namespace orrery::workload {

@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/yaml_fields.h"
 #include "orrery/learn/data_set.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

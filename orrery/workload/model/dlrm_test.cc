@@ -1,9 +1,19 @@
 #include "orrery/workload/model/dlrm.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/base/error.h"
+#include "orrery/base/yaml_fields.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <variant>
 #include <vector>
 
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/parameters.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/kernel/operator.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

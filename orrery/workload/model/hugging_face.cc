@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -17,7 +21,9 @@
 #include "orrery/base/error.h"
 #include "orrery/base/text.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/presets.h"
+#include "orrery/workload/model/transformer_shape.h"
 
 namespace orrery::workload {
 namespace {

@@ -1,14 +1,20 @@
 #include "orrery/workload/model/hugging_face.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
+#include "orrery/workload/model/transformer_shape.h"
 
 namespace orrery::workload {
 namespace {

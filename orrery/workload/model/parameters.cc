@@ -1,9 +1,13 @@
 #include "orrery/workload/model/parameters.h"
 
+#include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include <fmt/core.h>
+
+#include "orrery/workload/model/model.h"
 
 namespace orrery::workload {
 

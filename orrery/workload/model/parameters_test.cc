@@ -1,7 +1,10 @@
 #include "orrery/workload/model/parameters.h"
 
+#include <cstdint>
+
 #include <gtest/gtest.h>
 
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
 
 namespace orrery::workload {

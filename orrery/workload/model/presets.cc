@@ -1,16 +1,24 @@
 #include "orrery/workload/model/presets.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/base/text.h"
@@ -22,6 +30,7 @@
 #include "orrery/workload/model/convolutional.h"
 #include "orrery/workload/model/dlrm.h"
 #include "orrery/workload/model/hugging_face.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/transformer_shape.h"
 
 namespace orrery::workload {

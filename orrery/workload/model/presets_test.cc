@@ -1,10 +1,15 @@
 #include "orrery/workload/model/presets.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
 

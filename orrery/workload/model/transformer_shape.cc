@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/model/model.h"
 
 namespace orrery::workload {
 namespace {

@@ -1,6 +1,10 @@
+#include <cstdint>
+
 #include <gtest/gtest.h>
 
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/activation_memory.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

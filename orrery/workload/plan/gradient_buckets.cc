@@ -1,11 +1,17 @@
 #include "orrery/workload/plan/gradient_buckets.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "orrery/base/round_up.h"
+#include "orrery/workload/job/framework.h"
 
 namespace orrery::workload {
 namespace {

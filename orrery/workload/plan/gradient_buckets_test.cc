@@ -1,15 +1,21 @@
 #include "orrery/workload/plan/gradient_buckets.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
 

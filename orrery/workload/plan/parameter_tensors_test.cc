@@ -1,8 +1,14 @@
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
 

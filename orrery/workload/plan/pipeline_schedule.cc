@@ -5,10 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

@@ -1,17 +1,20 @@
 #include "orrery/workload/plan/pipeline_schedule.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

@@ -2,9 +2,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

@@ -1,11 +1,17 @@
 #include "orrery/workload/plan/stage_layers.h"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/model/models_test.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

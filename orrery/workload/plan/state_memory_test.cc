@@ -1,9 +1,14 @@
 #include <cmath>
+#include <cstdint>
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/data_type.h"
 #include "orrery/base/round_up.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/activation_memory.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

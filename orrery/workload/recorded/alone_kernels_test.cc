@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/trace/enums.h"
 #include "orrery/workload/recorded/recordings_test.h"
 
 namespace orrery::workload {

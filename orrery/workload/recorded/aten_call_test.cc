@@ -1,11 +1,17 @@
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/string_table.h"
 #include "orrery/kernel/aten.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/priced_calls.h"
 
 namespace orrery::workload {

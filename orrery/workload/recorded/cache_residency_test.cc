@@ -1,9 +1,12 @@
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/string_table.h"
 #include "orrery/workload/recorded/priced_calls.h"
 
 namespace orrery::workload {

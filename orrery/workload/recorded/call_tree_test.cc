@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/trace/enums.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 

@@ -2,21 +2,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/table.h"
+#include "orrery/base/units.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/aten.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/priced_calls.h"
 
 namespace orrery::workload {

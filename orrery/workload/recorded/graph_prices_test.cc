@@ -1,10 +1,24 @@
 #include "orrery/workload/recorded/graph_prices.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/table.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::workload {
 namespace {

@@ -10,9 +10,12 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"

@@ -1,14 +1,24 @@
 #include "orrery/workload/recorded/host_fit.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/recordings_test.h"
 

@@ -1,11 +1,20 @@
 #include "orrery/workload/recorded/host_model.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/check.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/table.h"
 #include "orrery/workload/embedded_host.h"
 #include "orrery/workload/input.h"
 

@@ -9,9 +9,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/ingest/run.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/graph_prices.h"
 
 namespace orrery::workload {

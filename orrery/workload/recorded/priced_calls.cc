@@ -3,19 +3,30 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/decimal.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/base/string_table.h"
+#include "orrery/base/units.h"
 #include "orrery/kernel/aten.h"
 #include "orrery/kernel/data_type.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/shape_text.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::workload {
 namespace {

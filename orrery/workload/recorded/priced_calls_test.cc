@@ -1,11 +1,16 @@
 #include "orrery/workload/recorded/priced_calls.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
+#include "orrery/kernel/operator.h"
 
 namespace orrery::workload {
 namespace {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -10,15 +13,28 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
+#include "orrery/kernel/aten.h"
 #include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/problems.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/program.h"
 #include "orrery/workload/recorded/alone_kernels.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_fit.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/host_walk.h"
 #include "orrery/workload/recorded/priced_calls.h"
+#include "orrery/workload/recorded/recorded_costs.h"
+#include "orrery/workload/recorded/recorded_waits.h"
 #include "orrery/workload/recorded/stream_filler.h"
 
 namespace orrery::workload {

@@ -1,13 +1,18 @@
 #include "orrery/workload/recorded/recorded_costs.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/statistics.h"
-#include "orrery/trace/row_index.h"
+#include "orrery/base/string_table.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
 
 namespace orrery::workload {

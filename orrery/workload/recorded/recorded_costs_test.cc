@@ -1,6 +1,7 @@
 #include "orrery/workload/recorded/recorded_costs.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -11,6 +12,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/trace/trace.h"
+#include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/recordings_test.h"
 
 namespace orrery::workload {

@@ -1,10 +1,24 @@
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/string_table.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/recordings_test.h"
 

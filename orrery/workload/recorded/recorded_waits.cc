@@ -1,9 +1,18 @@
 #include "orrery/workload/recorded/recorded_waits.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
+
+#include "orrery/base/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::workload {
 namespace {

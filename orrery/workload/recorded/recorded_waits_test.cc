@@ -1,5 +1,8 @@
 #include "orrery/workload/recorded/recorded_waits.h"
 
+#include <cstdint>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

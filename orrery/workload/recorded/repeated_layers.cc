@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/error.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/repeated_periods.h"

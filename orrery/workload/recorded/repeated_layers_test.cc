@@ -1,6 +1,7 @@
 #include "orrery/workload/recorded/repeated_layers.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -14,12 +15,16 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/run.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/recorded.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/recorded_waits.h"
 #include "orrery/workload/recorded/recordings_test.h"
-#include "orrery/workload/recorded/stream_filler.h"
 
 namespace orrery::workload {
 namespace {

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::workload {
 namespace {

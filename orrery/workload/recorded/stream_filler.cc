@@ -2,7 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <tuple>
+#include <vector>
+
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host_walk.h"
+#include "orrery/workload/recorded/recorded.h"
+#include "orrery/workload/recorded/recorded_waits.h"
 
 namespace orrery::workload {
 namespace {

@@ -6,14 +6,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
+#include "orrery/network/topology.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::workload {
 namespace {

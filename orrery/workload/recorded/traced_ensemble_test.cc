@@ -1,13 +1,23 @@
 #include "orrery/workload/recorded/traced_ensemble.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/string_table.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::workload {
 namespace {

@@ -2,16 +2,27 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/collective/request.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/input.h"
 
 namespace orrery::workload {

@@ -1,6 +1,7 @@
 #include "orrery/workload/recorded/traced_rank.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -14,10 +15,15 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/aten.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/input.h"
@@ -26,6 +32,7 @@
 #include "orrery/workload/recorded/priced_calls.h"
 #include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/recorded_costs.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::workload {
 namespace {

@@ -1,5 +1,6 @@
 #include "orrery/workload/recorded/traced_rank.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,7 +8,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recordings_test.h"
+#include "orrery/workload/recorded/traced_ensemble.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::workload {
 namespace {
