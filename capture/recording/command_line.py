@@ -108,6 +108,13 @@ def record(options, surroundings):
     return 127
 
 
+def outputs(options):
+    """The streams of this launcher, and the manifest that is written where there are several."""
+    if refusal(options):
+        return []
+    return [*result.files_of(options.out, _own_rank(os.environ)), result.manifest_path(options.out)]
+
+
 def main(options, has_gpu=building.has_gpu):
     """Ends as the program did; where that is 0, with 3 for a recording with losses and 2 for none."""
     why = refusal(options) or ("" if has_gpu() else building.NO_GPU)

@@ -19,6 +19,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/cli/description.h"
+#include "orrery/cli/help/wrapped_help.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 
@@ -153,7 +154,7 @@ class HelpFormatter : public CLI::Formatter {
                                       CLI::AppFormatMode mode) const override {
     std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
     text.erase(text.find_last_not_of('\n') + 1);
-    return text + "\n";
+    return WrappedHelp(text + "\n", TextWidth());
   }
 
   // Verbs of orrery-capture say themselves what they end with.

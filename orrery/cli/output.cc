@@ -20,11 +20,13 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/decimal.h"
 #include "orrery/base/error.h"
+#include "orrery/base/folder.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/units.h"
 #include "orrery/base/visible_text.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
+#include "orrery/draw/text_table.h"
 #include "orrery/report/document.h"
 
 namespace orrery::cli {
@@ -78,15 +80,6 @@ bool HasColor(ColorChoice choice) {
   return choice == ColorChoice::kAlways || (choice == ColorChoice::kAuto && is_capable);
 }
 
-// Of standard output. Wider lines than 120 columns are hard to read.
-report::TextOptions TextOptionsFor(ColorChoice choice) {
-  report::TextOptions options{.has_color = HasColor(choice)};
-  if (isatty(STDOUT_FILENO) != 0) {
-    options.width = std::clamp<std::size_t>(TerminalWidth(STDOUT_FILENO), 80, 120);
-  }
-  return options;
-}
-
 bool IsStandardOutput(const std::string& path) {
   struct stat file{};
   struct stat output{};
@@ -107,10 +100,9 @@ std::string SizeText(const std::string& path) {
   if (!fs::is_directory(path, error)) {
     return draw::FormatBytes({static_cast<std::int64_t>(fs::file_size(path, error))});
   }
-  const auto files = std::ranges::count_if(
-      fs::recursive_directory_iterator(path, error),
-      [](const fs::directory_entry& entry) { return entry.is_regular_file(); });
-  return fmt::format("{} file{}", files, files == 1 ? "" : "s");
+  const auto files = FilesBelow(path);
+  const std::size_t count = files ? files->size() : 0;
+  return files ? fmt::format("{} file{}", count, count == 1 ? "" : "s") : "a folder";
 }
 
 TimePoint Now() {
@@ -175,7 +167,8 @@ Result<int> Deliver(const Document& document, const OutputOptions& options, bool
     ORRERY_TRY(text, report::RenderCsv(document, options.csv_table));
   } else {
     text = options.as_json ? report::RenderJson(document)
-                           : report::RenderText(document, TextOptionsFor(options.color));
+                           : report::RenderText(document, {.width = TextWidth(),
+                                                           .has_color = HasColor(options.color)});
   }
   ORRERY_TRY_STATUS(WriteOutputFiles(document, options));
   Print(text);
@@ -185,6 +178,11 @@ Result<int> Deliver(const Document& document, const OutputOptions& options, bool
 std::string TimeText(double seconds) {
   return seconds < 1e-3 ? fmt::format("{:.2f} us", seconds * 1e6)
                         : fmt::format("{:.3f} ms", seconds * 1e3);
+}
+
+std::size_t TextWidth() {
+  return isatty(STDOUT_FILENO) != 0 ? std::clamp<std::size_t>(TerminalWidth(STDOUT_FILENO), 80, 120)
+                                    : draw::kPageWidth;
 }
 
 void Print(std::string_view text) {

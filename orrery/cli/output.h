@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -64,6 +65,10 @@ void AddCsvOptions(Verb& verb, OutputOptions& options);
 [[nodiscard]] inline double ShareOf(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
+
+/// The columns of text on standard output: those of the terminal, from 80 to 120, since wider lines
+/// are hard to read; where it is none, those of draw/text_table.h.
+[[nodiscard]] std::size_t TextWidth();
 
 /// Prints text to standard output.
 void Print(std::string_view text);

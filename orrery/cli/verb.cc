@@ -43,9 +43,9 @@ CLI::Validator Between(T low, T high) {
 }
 
 // The names under which verbs take a file to write; --csv is a flag of some.
-constexpr std::array<const char*, 9> kWrittenFiles = {
-    "OUT",   "--output",      "--out",   "--html",         "--csv",
-    "--svg", "--predictions", "--trace", "--nvlink-report"};
+constexpr std::array<const char*, 10> kWrittenFiles = {
+    "OUT",   "--output",      "--out",   "--html",          "--csv",
+    "--svg", "--predictions", "--trace", "--nvlink-report", "--man-pages"};
 
 Result<int> RunVerb(const CLI::App& app, const std::function<Result<int>()>& run) {
   std::vector<std::string> read;
@@ -54,6 +54,9 @@ Result<int> RunVerb(const CLI::App& app, const std::function<Result<int>()>& run
     const auto is_named = [&](const char* name) { return option->check_name(name); };
     std::vector<std::string>& words = std::ranges::any_of(kWrittenFiles, is_named) ? written : read;
     words.insert(words.end(), option->results().begin(), option->results().end());
+    if (&words == &written && option->empty()) {  // job.yaml of init, say
+      words.push_back(option->get_default_str());
+    }
   }
   ORRERY_TRY_STATUS(CheckInputsAreKept(read, written));
   const WrittenFiles files(std::move(written));

@@ -23,6 +23,7 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/base/folder.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/row_numbers.h"
 #include "orrery/base/string_table.h"
@@ -104,36 +105,18 @@ struct Candidate {
   std::optional<Error> error = {};  // of a folder that cannot be listed
 };
 
-// Lists one folder: its files, and the folders in it.
-Status ListFolder(const std::string& folder, std::vector<Candidate>& files,
-                  std::vector<std::string>& folders) {
-  std::error_code error;
-  std::error_code ignored;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) {
-      folders.push_back(entry->path().string());
-    } else if (entry->is_regular_file(ignored) &&
-               !entry->path().filename().string().starts_with('.')) {
-      files.push_back({.path = entry->path().string()});
-    }
-  }
-  return error ? Fail(Error::Kind::kSystem,
-                      fmt::format("{}: cannot read the folder: {}", folder, error.message()))
-               : Status();
-}
-
 // A folder below that cannot be listed is kept with its error, as a file that cannot be read.
 Status AddFolder(const std::string& folder, std::vector<Candidate>& files) {
+  std::vector<UnlistedFolder> unlisted;
+  ORRERY_TRY(std::vector<std::string> paths, FilesBelow(folder, &unlisted));
   std::vector<Candidate> found;
-  std::vector<std::string> folders;
-  ORRERY_TRY_STATUS(ListFolder(folder, found, folders));
-  while (!folders.empty()) {
-    const std::string below = std::move(folders.back());
-    folders.pop_back();
-    if (const Status listed = ListFolder(below, found, folders); !listed) {
-      found.push_back({.path = below, .error = listed.error()});
+  for (std::string& path : paths) {
+    if (!fs::path(path).filename().string().starts_with('.')) {
+      found.push_back({.path = std::move(path)});
     }
+  }
+  for (UnlistedFolder& below : unlisted) {
+    found.push_back({.path = std::move(below.path), .error = std::move(below.error)});
   }
   std::ranges::sort(found, {}, &Candidate::path);
   std::ranges::move(found, std::back_inserter(files));

@@ -129,8 +129,6 @@ std::optional<StepTimeline> FirstStep(const RunView& run, const std::vector<Devi
   return timeline;
 }
 
-constexpr std::size_t kMaxNotes = 24;
-
 std::string DeviceNames(const RunView& run) {
   std::set<std::string_view> names;
   for (const trace::Trace& trace : run.set->ranks) {
@@ -272,7 +270,9 @@ void AddNotes(const trace::ProblemLog& log, std::vector<std::string>& notes) {
   }
 }
 
-std::vector<std::string> Notes(const RunView& run) {
+}  // namespace
+
+std::vector<std::string> NotesOf(const RunView& run) {
   std::vector<std::string> notes;
   AddNotes(run.set->problems, notes);
   AddNotes(run.matched.problems, notes);
@@ -290,15 +290,8 @@ std::vector<std::string> Notes(const RunView& run) {
                    fmt::format("rank {}", trace::RankOf(*run.set, place)));
   }
   AddNotes(of_ranks, notes);
-  if (notes.size() > kMaxNotes) {
-    const std::size_t more = notes.size() - kMaxNotes + 1;
-    notes.resize(kMaxNotes - 1);
-    notes.push_back(fmt::format("… and {} more (orrery info lists all)", more));
-  }
   return notes;
 }
-
-}  // namespace
 
 RunReport CollectReport(const RunView& run, std::string title, std::vector<MetricRow> metrics) {
   const std::vector<DeviceParts> parts = PartsOfDevices(run);
@@ -320,7 +313,7 @@ RunReport CollectReport(const RunView& run, std::string title, std::vector<Metri
   report.stragglers = Stragglers(run);
   report.gains = GainsOf(run);
   report.metrics = std::move(metrics);
-  report.notes = Notes(run);
+  report.notes = NotesOf(run);
   report.figures = Figures(run, report);
   report.findings = FindingsOf(report);
   return report;

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxBars = 32;
 constexpr std::size_t kMaxTableRanks = 16;
+constexpr std::size_t kMaxNotes = 24;
 constexpr draw::Quantity kTime = draw::Quantity::kNanoseconds;
 
 draw::StackedBar BarOf(const RankTime& rank) {
@@ -196,6 +197,15 @@ void AddMetrics(const RunReport& report, Document& document) {
   }
 }
 
+std::vector<std::string> ShownNotes(std::vector<std::string> notes) {
+  if (notes.size() > kMaxNotes) {
+    const std::size_t more = notes.size() - kMaxNotes + 1;
+    notes.resize(kMaxNotes - 1);
+    notes.push_back(fmt::format("… and {} more (orrery info lists all)", more));
+  }
+  return notes;
+}
+
 }  // namespace
 
 const std::vector<draw::Series>& PartSeries() {
@@ -278,7 +288,7 @@ Document RunDocument(const RunReport& report) {
   AddArrivals(report, document);
   AddMetrics(report, document);
   document.AddSection().Add(
-      Document::List{"", "Notes: what could not be read or used", report.notes});
+      Document::List{"", "Notes: what could not be read or used", ShownNotes(report.notes)});
   return document;
 }
 

@@ -168,6 +168,9 @@ struct RunReport {
 /// Sets findings, communication and kernels: docs/formats/analyze-json.md.
 void SetReportFields(const RunReport& report, Value& data);
 
+/// Returns what could not be read, matched or used of a run, a sentence for each kind.
+[[nodiscard]] std::vector<std::string> NotesOf(const analyze::RunView& run);
+
 /// Gathers what the page shows of a run. Linear in its events, devices in parallel.
 [[nodiscard]] RunReport CollectReport(const analyze::RunView& run, std::string title,
                                       std::vector<MetricRow> metrics = {});

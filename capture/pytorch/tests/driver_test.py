@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of the driver with a process that is played by a function, and of what is shown of a log; needs no PyTorch."""
 
+import argparse
 import json
 import os
 import pathlib
@@ -194,6 +195,12 @@ class FewerLayers(unittest.TestCase):
 
 
 class Outcomes(unittest.TestCase):
+    # What is written is named by the options at the end.
+    def test_a_folder_that_is_not_named_is_called_after_the_model(self):
+        options = argparse.Namespace(out=None)
+        self.assertEqual(driver.PlayedJob(options, "gpt2", 8, []).out, "trace-gpt2")
+        self.assertEqual(options.out, "trace-gpt2")
+
     def test_complete_and_partial_ranks_are_told_apart(self):
         self.assertEqual(outcome([0, 0], 2), "2 of 2 ranks complete")
         self.assertEqual(outcome([3, 3], 2), "0 of 2 ranks complete, 2 in part")

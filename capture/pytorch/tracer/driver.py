@@ -216,7 +216,7 @@ class PlayedJob:
     """The words of the command line, the ranks to play, and what came of them."""
 
     def __init__(self, options, name, world, classes, words=None):
-        self.out = options.out or f"trace-{name}"
+        self.out = options.out = options.out or f"trace-{name}"
         self._options = options
         self._name = name
         self._world = world

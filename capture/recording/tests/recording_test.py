@@ -4,6 +4,7 @@
 import argparse
 import contextlib
 import errno
+import importlib.machinery
 import io
 import json
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 _CAPTURE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_CAPTURE))
@@ -138,6 +140,41 @@ class Signals(Folder):
         program = self._launch("trap 'sleep 0.5; echo saved; exit 4' INT TERM; echo begun; while :; do sleep 0.1; done")
         program.send_signal(signal.SIGTERM)
         self.assertEqual(program.communicate(timeout=10)[0], "saved\nsummary 4\n")
+
+
+class Written(Folder):
+    """`wrote FILE (SIZE)`, of every verb that writes one."""
+
+    def _said(self, words, part, files):
+        """What the program says where its work is only to write these files."""
+        program = importlib.machinery.SourceFileLoader("orrery_capture", str(_CAPTURE / "orrery-capture")).load_module()
+
+        def work(options):
+            for name in files:
+                path = self.folder / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_text("x" * 1234)
+            return 3
+        with mock.patch.object(getattr(program, part), "main", work), contextlib.redirect_stderr(io.StringIO()) as said:
+            options = program._parser().parse_args(words)
+            options.script = ["train.py"]
+            self.assertEqual(options.main(options), 3)
+        return said.getvalue().replace(f"{self.folder}/", "")
+
+    def test_capture_names_its_streams_and_the_manifest_that_joins_them(self):
+        (self.folder / "run.rank-7.orrs").write_text("of an earlier run")
+        os.utime(self.folder / "run.rank-7.orrs", (0, 0))
+        words = ["capture", "--out", str(self.folder / "run.orrs")]
+        self.assertEqual(self._said(words, "recording", ["run.orrs"]), "wrote run.orrs (1.23 kB)\n")
+        manifest = result.manifest_path("run.orrs").name
+        self.assertEqual(self._said(words, "recording", ["run.orrs", "run.rank-1.orrs", manifest]),
+                         f"wrote run.orrs (1.23 kB)\nwrote run.rank-1.orrs (1.23 kB)\nwrote {manifest} (1.23 kB)\n")
+        self.assertEqual(self._said(["capture", "--out", "/no/such/run.orrs"], "recording", []), "")
+
+    def test_trace_names_its_folder(self):
+        words = ["trace", "gpt2", "--out", str(self.folder / "traced")]
+        self.assertEqual(self._said(words, "trace", []), "")
+        self.assertEqual(self._said(words, "trace", ["traced/trace.json"]), "wrote traced (1 file)\n")
 
 
 class Building(Folder):

@@ -177,14 +177,19 @@ std::string TitleOf(const std::vector<std::string>& paths) {
   return name.empty() || name == "." || name == ".." ? "A run" : name.string();
 }
 
-// What is printed takes no files: the page is of the whole run, whatever is printed.
+// What is printed takes no files: the page is of the whole run, whatever is printed. Of the other
+// suite's metrics there is no view.
 Result<int> PrintMetrics(const AnalyzeArguments& arguments, const std::vector<MetricRow>& results,
+                         const analyze::RunView* view = nullptr,
                          const report::RunReport* report = nullptr) {
   OutputOptions printed = arguments.output;
   printed.html_file.clear();
   Document document = arguments.lists ? StatusDocument(results) : MetricsDocument(results);
   if (report != nullptr) {
     report::SetReportFields(*report, document.data);
+  }
+  if (view != nullptr) {
+    document.data.Set("notes", Value::ListOf(report::NotesOf(*view)));
   }
   return Deliver(document, printed);
 }
@@ -207,7 +212,7 @@ Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
                               arguments.lists || (html_file.empty() && WantsMetrics(arguments));
   const bool is_json_of_all = arguments.output.as_json && arguments.metrics.empty();
   if (prints_metrics && html_file.empty() && !is_json_of_all) {
-    return PrintMetrics(arguments, results);
+    return PrintMetrics(arguments, results, &view);
   }
   const report::RunReport report =
       report::CollectReport(view, TitleOf(arguments.run.paths), results);
@@ -217,7 +222,7 @@ Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
                          {.html_file = html_file, .made_by = arguments.output.made_by}));
   }
   return prints_metrics
-             ? PrintMetrics(arguments, results, is_json_of_all ? &report : nullptr)
+             ? PrintMetrics(arguments, results, &view, is_json_of_all ? &report : nullptr)
              : Deliver(html_file.empty() ? RunDocument(report) : FindingsDocument(report), {});
 }
 

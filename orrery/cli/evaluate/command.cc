@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/folder.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/evaluate/output.h"
@@ -148,20 +149,20 @@ Result<std::vector<std::string>> OwnTables() {
   constexpr std::string_view kCeilings = "ceilings";
   constexpr std::string_view kPairs = "overlap";
   const std::filesystem::path folder = (ProgramFolder() / "../data/measured").lexically_normal();
+  const auto is_no_table = [&](const std::string& path) {
+    const std::string name = std::filesystem::path(path).filename().string();
+    return name.find(".csv") == std::string::npos || name.starts_with(kCeilings) ||
+           name.starts_with(kPairs);
+  };
   std::vector<std::string> paths;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find(".csv") != std::string::npos && !name.starts_with(kCeilings) &&
-        !name.starts_with(kPairs)) {
-      paths.push_back(entry.path().string());
-    }
+  if (std::error_code ignored; std::filesystem::exists(folder, ignored)) {
+    ORRERY_TRY(paths, FilesBelow(folder.string()));
+    std::erase_if(paths, is_no_table);
   }
   if (paths.empty()) {
     return NotFound(
         "no measured tables next to the program (data/measured of its source tree); name some");
   }
-  std::ranges::sort(paths);
   return paths;
 }
 

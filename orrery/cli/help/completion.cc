@@ -31,17 +31,23 @@ _orrery() {
 complete -o default -F _orrery orrery
 )SH";
 
+// As a file _orrery of $fpath it is run at the first completion; sourced, it is only defined.
 constexpr std::string_view kZsh = R"SH(#compdef orrery
 # zsh completion of orrery; load it with: source <(orrery completion zsh)
 _orrery() {
-  local line
+  local line meaning
   local -a candidates
   for line in ${(f)"$(${words[1]} completion words "${(@)words[2,CURRENT]}" 2>/dev/null)"}; do
-    candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+    meaning=${line#*$'\t'}
+    candidates+=("${${line%%$'\t'*}//:/\\:}${meaning:+:$meaning}")
   done
-  if (( $#candidates )); then _describe orrery candidates; else _files; fi
+  if (( $#candidates )); then
+    _describe orrery candidates -M 'm:{a-zA-Z}={A-Za-z}'
+  else
+    _files
+  fi
 }
-compdef _orrery orrery
+if [[ $funcstack[1] == _orrery ]]; then _orrery "$@"; else compdef _orrery orrery; fi
 )SH";
 
 constexpr std::string_view kFish =
@@ -50,7 +56,7 @@ function __orrery_words
     set -l words (commandline -opc) (commandline -ct)
     orrery completion words $words[2..-1] 2>/dev/null
 end
-complete -c orrery -a '(__orrery_words)'
+complete -c orrery -f -n 'string length -q -- (__orrery_words)' -a '(__orrery_words)'
 )SH";
 
 std::vector<Candidate> Words(const std::vector<std::string>& words) {

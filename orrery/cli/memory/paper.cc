@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
+#include "orrery/base/folder.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/memory/embedded_pasta.h"
@@ -77,17 +77,13 @@ struct Recording {
 };
 
 Result<std::vector<std::string>> FilesIn(const std::string& folder) {
-  std::error_code failed;
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    if (!IsUnfinishedFile(entry.path().filename().string())) {
-      files.push_back(entry.path().string());
-    }
+  ORRERY_TRY(std::vector<std::string> files, PathsIn(folder));
+  std::erase_if(files, [](const std::string& file) {
+    return IsUnfinishedFile(std::filesystem::path(file).filename().string());
+  });
+  if (files.empty()) {
+    return NotFound("{}: nothing in it", folder);
   }
-  if (failed || files.empty()) {
-    return NotFound("{}: {}", folder, failed ? "no such folder" : "nothing in it");
-  }
-  std::ranges::sort(files);
   return files;
 }
 
@@ -110,8 +106,8 @@ Result<MemorySources> SourcesOf(const std::string& file, MemorySources one) {
   if (!one.times.empty()) {
     const std::filesystem::path times =
         std::filesystem::path(one.times.front()) / std::filesystem::path(file).filename();
-    one.times =
-        std::filesystem::exists(times) ? std::vector{times.string()} : std::vector<std::string>();
+    ORRERY_TRY(one.times, PathsIn(one.times.front()));
+    std::erase_if(one.times, [&](const std::string& path) { return path != times; });
   }
   return one;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -12,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/folder.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/simulate/simulate.h"
@@ -46,17 +48,13 @@ std::int64_t RankOfName(const fs::path& path) {
   return rank;
 }
 
-bool HoldsChakra(const fs::path& path) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-    if (IsChakraName(entry.path())) {
-      return true;
-    }
-  }
-  return false;
+// No other program is a folder: one that cannot be listed is refused where these are read.
+bool MayHoldChakra(const std::string& folder) {
+  const auto paths = PathsIn(folder);
+  return !paths || std::ranges::any_of(*paths, IsChakraName);
 }
 
-std::vector<fs::path> ChakraFiles(const std::vector<std::string>& inputs) {
+Result<std::vector<fs::path>> ChakraFiles(const std::vector<std::string>& inputs) {
   std::vector<fs::path> files;
   for (const std::string& input : inputs) {
     std::error_code error;
@@ -64,11 +62,8 @@ std::vector<fs::path> ChakraFiles(const std::vector<std::string>& inputs) {
       files.emplace_back(input);
       continue;
     }
-    for (const fs::directory_entry& entry : fs::directory_iterator(input, error)) {
-      if (IsChakraName(entry.path())) {
-        files.push_back(entry.path());
-      }
-    }
+    ORRERY_TRY(const std::vector<std::string> paths, PathsIn(input));
+    std::ranges::copy_if(paths, std::back_inserter(files), IsChakraName);
   }
   std::sort(files.begin(), files.end(), [](const fs::path& lhs, const fs::path& rhs) {
     return std::pair(RankOfName(lhs), lhs) < std::pair(RankOfName(rhs), rhs);
@@ -98,7 +93,8 @@ std::vector<std::string> NotesOf(const trace::ProblemLog& problems) {
 Result<ImportedProgram> ImportChakra(const SimulateArguments& arguments) {
   std::vector<workload::ChakraTrace> traces;
   trace::ProblemLog problems;
-  for (const fs::path& file : ChakraFiles(arguments.inputs)) {
+  ORRERY_TRY(const std::vector<fs::path> files, ChakraFiles(arguments.inputs));
+  for (const fs::path& file : files) {
     ORRERY_TRY(workload::ChakraTrace trace, workload::ReadChakra(file.string()));
     problems.Merge(trace.problems);
     traces.push_back(std::move(trace));
@@ -197,7 +193,7 @@ SimulateInput InputKind(const SimulateArguments& arguments) {
   }
   const fs::path first = arguments.inputs.front();
   std::error_code error;
-  if (fs::is_directory(first, error) ? HoldsChakra(first) : IsChakraName(first)) {
+  if (fs::is_directory(first, error) ? MayHoldChakra(first.string()) : IsChakraName(first)) {
     return SimulateInput::kChakra;
   }
   if (fs::is_regular_file(first, error)) {

@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
+#include "orrery/base/folder.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/text.h"
 #include "orrery/workload/input.h"
@@ -246,19 +246,19 @@ namespace fs = std::filesystem;
 
 // The only file whose name starts with `prefix`, or nothing.
 Result<std::optional<std::string>> FindOne(const std::string& folder,
-                                           const std::vector<fs::path>& files,
+                                           const std::vector<std::string>& files,
                                            std::string_view prefix) {
   std::optional<std::string> found;
-  for (const fs::path& file : files) {
-    if (!file.filename().string().starts_with(prefix)) {
+  for (const std::string& file : files) {
+    if (!fs::path(file).filename().string().starts_with(prefix)) {
       continue;
     }
     if (found) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("{}: several files {}*: {} and {}; keep the files of one job", folder,
-                              prefix, *found, file.string()));
+                              prefix, *found, file));
     }
-    found = file.string();
+    found = file;
   }
   return found;
 }
@@ -332,15 +332,7 @@ Result<OperatorTimes> ReadTimes(std::span<const std::string> paths) {
 }
 
 Result<TracerFiles> FindTracerFiles(const std::string& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator file(folder, error), end; !error && file != end;
-       file.increment(error)) {
-    if (file->is_regular_file(error)) {
-      files.push_back(file->path());
-    }
-  }
-  std::sort(files.begin(), files.end());
+  ORRERY_TRY(const std::vector<std::string> files, FilesBelow(folder));
   const auto add = [&](std::string_view prefix, std::vector<std::string>& paths) -> Status {
     ORRERY_TRY(const std::optional<std::string> path, FindOne(folder, files, prefix));
     if (path) {

@@ -255,11 +255,10 @@ class JobReader {
       return FailWithin(text_.place + ": megatron", model);
     }
     file_.job.model = {.name = file_.job.name, .body = *model};
-    TakeMegatron(*read);
-    return {};
+    return TakeMegatron(*read);
   }
 
-  void TakeMegatron(const MegatronJob& read) {
+  Status TakeMegatron(const MegatronJob& read) {
     Job& job = file_.job;
     job.plan = read.plan;
     job.plan.dp = 0;
@@ -272,14 +271,34 @@ class JobReader {
     if (!read.has_global_batch) {
       job.training.global_batch = job.training.micro_batch * std::max(replicas, 1);
     }
-    if (read.optimizer_instances > 1) {
-      job.plan.shard_ranks = replicas * job.plan.cp / read.optimizer_instances;
+    if (const int ranks = replicas * job.plan.cp; read.optimizer_instances > 1 && ranks > 0) {
+      if (ranks % read.optimizer_instances != 0) {
+        return Refuse(
+            "--num-distributed-optimizer-instances {} does not divide the {} data-parallel ranks: "
+            "take a divisor",
+            read.optimizer_instances, ranks);
+      }
+      job.plan.shard_ranks = ranks / read.optimizer_instances;
     }
     for (const std::string& argument : read.unknown) {
       file_.not_modelled.push_back(fmt::format("{} is not understood", argument));
     }
     file_.not_modelled.insert(file_.not_modelled.end(), read.not_modelled.begin(),
                               read.not_modelled.end());
+    return {};
+  }
+
+  Status ShardWithinNode(Job& job) {
+    const int of_node = job.cluster.gpus_per_node / job.plan.tp;
+    const std::int64_t ranks = std::int64_t{job.plan.dp} * job.plan.cp;
+    if (of_node < 2 && ranks > 1) {
+      return Refuse(
+          "plan.sharding hsdp shards among the data-parallel ranks of a node, and with plan.tp {} "
+          "no node of {} GPUs has two: set plan.shard_ranks, or plan.sharding to fsdp",
+          job.plan.tp, job.cluster.gpus_per_node);
+    }
+    job.plan.shard_ranks = static_cast<int>(std::min<std::int64_t>(std::max(of_node, 1), ranks));
+    return {};
   }
 
   Status FinishPlan() {
@@ -292,10 +311,7 @@ class JobReader {
     }
     job.gpus = job.gpus == 0 ? static_cast<int>(model * plan.dp) : job.gpus;
     plan.dp = plan.dp == 0 ? static_cast<int>(job.gpus / model) : plan.dp;
-    if (plan.shard_ranks < 0) {
-      plan.shard_ranks = std::min(job.cluster.gpus_per_node / plan.tp, plan.dp * plan.cp);
-    }
-    return {};
+    return plan.shard_ranks < 0 ? ShardWithinNode(job) : Status();
   }
 
   Status CheckPositions() {

@@ -153,6 +153,24 @@ TEST(JobFile, HybridShardsFillANode) {
   EXPECT_EQ(Read(kLlama, {"plan={tp: 2, sharding: hsdp, shard_ranks: 2}"}).plan.shard_ranks, 2);
 }
 
+// A node of eight GPUs has 8 / tp ranks of a data-parallel group. With one or none there is nothing
+// to shard among in a node; 8 / 16 used to be 0, which stands for all ranks.
+TEST(JobFile, HybridShardsNeedSeveralRanksInANode) {
+  EXPECT_EQ(Read(kLlama, {"plan={tp: 4, sharding: hsdp}"}).plan.shard_ranks, 2);
+  for (const std::string tp : {"8", "16"}) {
+    EXPECT_EQ(
+        ErrorOf(kLlama, {"gpus=32", "plan={tp: " + tp + ", sharding: hsdp}"}),
+        "llama.yaml: plan.sharding hsdp shards among the data-parallel ranks of a node, and with "
+        "plan.tp " +
+            tp + " no node of 8 GPUs has two: set plan.shard_ranks, or plan.sharding to fsdp");
+  }
+  EXPECT_EQ(
+      Read(kLlama, {"gpus=32", "plan={tp: 16, sharding: hsdp, shard_ranks: 2}"}).plan.shard_ranks,
+      2);
+  // A single replica has nothing to shard.
+  EXPECT_EQ(Read(kLlama, {"plan={tp: 16, sharding: hsdp}"}).plan.shard_ranks, 1);
+}
+
 TEST(JobFile, AModelMayBeSpelledOut) {
   const Job job = Read(kLlama, {"model={hidden: 4096, layers: 32, heads: 32, kv_heads: 8, "
                                 "ffn: 14336, vocabulary: 128256, activation: silu, gated: true, "
@@ -230,6 +248,22 @@ gpus: 16
   EXPECT_EQ(read->job.microbatches(), 4);
   EXPECT_EQ(read->job.model.name, "llama");  // that of the job's file
   EXPECT_EQ(read->not_modelled, (std::vector<std::string>{"--magic is not understood"}));
+}
+
+// 16 GPUs without tensor parallelism are 16 replicas; 16 / 32 used to be 0, which is one instance.
+TEST(JobFile, MegatronsOptimizerInstancesDivideTheReplicas) {
+  const auto error = [](const std::string& instances) {
+    return ErrorOf(
+        "megatron: --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 2048 "
+        "--global-batch-size 64 --vocab-size 51200 --use-distributed-optimizer "
+        "--num-distributed-optimizer-instances " +
+        instances + "\ncluster: DGX H100\ngpus: 16\n");
+  };
+  EXPECT_EQ(error("4"), "");
+  for (const std::string instances : {"3", "32"}) {
+    EXPECT_EQ(error(instances), "llama.yaml: --num-distributed-optimizer-instances " + instances +
+                                    " does not divide the 16 data-parallel ranks: take a divisor");
+  }
 }
 
 TEST(JobFile, AnImageHasItsOwnSequence) {
