@@ -38,13 +38,18 @@ std::int64_t WaitOf(const RunView& run, const DeviceView& device, RowId activity
   return collective == kNoRow ? 0 : run.waits.WaitOfRow(run.matched, device.rank_index, collective);
 }
 
-std::vector<KernelTotal> TotalsOf(const RunView& run, const DeviceView& device) {
+using Totals = std::vector<KernelTotal>;
+
+// Kernels of one name and class.
+Totals TotalsOf(const RunView& run, const DeviceView& device) {
   const trace::Trace& trace = run.TraceOf(device);
   const IntervalSet& selected = run.selected[device.rank_index];
-  std::vector<std::uint32_t> slots(trace.strings.size(), 0);  // place in `totals` + 1
-  std::vector<KernelTotal> totals;
+  std::vector<std::uint32_t> slots(trace.strings.size(), 0);  // place in `totals` + 1, of a name
+  std::vector<std::uint32_t> earlier;  // for each total, the slot of its name with another class
+  Totals totals;
   for (const RowId row : device.activities) {
-    if (run.ClassOf(device, row) == KernelClass::kMemory) {
+    const KernelClass kernel_class = run.ClassOf(device, row);
+    if (kernel_class == KernelClass::kMemory) {
       continue;
     }
     const std::int64_t begin_ns = trace.activities.begin_ns[row];
@@ -53,16 +58,56 @@ std::vector<KernelTotal> TotalsOf(const RunView& run, const DeviceView& device) 
     if (inside_ns == 0 && (duration_ns > 0 || !run.IsSelected(device.rank_index, begin_ns))) {
       continue;
     }
-    std::uint32_t& slot = slots[static_cast<std::size_t>(trace.activities.name[row])];
-    if (slot == 0) {
-      totals.push_back({.name = trace.Text(trace.activities.name[row])});
-      slot = static_cast<std::uint32_t>(totals.size());
+    std::uint32_t& latest = slots[static_cast<std::size_t>(trace.activities.name[row])];
+    std::uint32_t slot = latest;
+    while (slot != 0 && totals[slot - 1].kernel_class != kernel_class) {
+      slot = earlier[slot - 1];
     }
-    KernelTotal& total = totals[slot - 1];
-    total.kernel_class = run.ClassOf(device, row);
-    total.durations.Add(duration_ns, inside_ns);
-    total.wait_ns += std::min(WaitOf(run, device, row), inside_ns);
+    if (slot == 0) {
+      totals.push_back(
+          {.name = trace.Text(trace.activities.name[row]), .kernel_class = kernel_class});
+      slot = static_cast<std::uint32_t>(totals.size());
+      earlier.push_back(std::exchange(latest, slot));
+    }
+    totals[slot - 1].durations.Add(duration_ns, inside_ns);
+    totals[slot - 1].wait_ns += std::min(WaitOf(run, device, row), inside_ns);
   }
+  return totals;
+}
+
+// Longest total first, ties by name.
+void Sort(Totals& totals) {
+  std::ranges::stable_sort(totals, {}, [](const KernelTotal& total) {
+    return std::pair(-total.durations.sum_ns, total.name);
+  });
+}
+
+// By name and class.
+Totals TotalsOf(const RunView& run) {
+  std::vector<Totals> per_device(run.devices.size());
+  ParallelFor(run.devices.size(), run.options.threads,
+              [&](std::size_t i) { per_device[i] = TotalsOf(run, run.devices[i]); });
+  Totals totals;
+  for (const Totals& device : per_device) {
+    totals.insert(totals.end(), device.begin(), device.end());
+  }
+  Sort(totals);
+  return totals;
+}
+
+// Adds up those of one name; the class is that of the first.
+Totals SumByName(const Totals& parts) {
+  tsl::robin_map<std::string_view, std::size_t> places;
+  Totals totals;
+  for (const KernelTotal& part : parts) {
+    const auto [place, is_new] = places.try_emplace(part.name, totals.size());
+    if (is_new) {
+      totals.push_back({.name = part.name, .kernel_class = part.kernel_class});
+    }
+    totals[place->second].durations += part.durations;
+    totals[place->second].wait_ns += part.wait_ns;
+  }
+  Sort(totals);
   return totals;
 }
 
@@ -85,11 +130,6 @@ std::optional<KernelWork> CostModelWork(const Trace& trace, RowId row) {
   }
   return KernelWork{
       .activity = row, .flops = flops, .bytes = bytes, .source = WorkSource::kCostModel};
-}
-
-bool IsMainClass(KernelClass kernel_class) {
-  return kernel_class == KernelClass::kGemm || kernel_class == KernelClass::kConvolution ||
-         kernel_class == KernelClass::kAttention;
 }
 
 /// The work of the operators of a rank; computed once for calls of the same shape.
@@ -127,28 +167,21 @@ std::vector<RowId> ComputeKernels(const RunView& run, const DeviceView& device) 
 
 }  // namespace
 
+bool IsMainClass(KernelClass kernel_class) {
+  return kernel_class == KernelClass::kGemm || kernel_class == KernelClass::kConvolution ||
+         kernel_class == KernelClass::kAttention;
+}
+
 std::vector<KernelTotal> TotalKernels(const RunView& run) {
-  std::vector<std::vector<KernelTotal>> per_device(run.devices.size());
-  ParallelFor(run.devices.size(), run.options.threads,
-              [&](std::size_t i) { per_device[i] = TotalsOf(run, run.devices[i]); });
-  tsl::robin_map<std::string_view, std::size_t> places;
-  std::vector<KernelTotal> totals;
-  for (const std::vector<KernelTotal>& device : per_device) {
-    for (const KernelTotal& total : device) {
-      const auto [place, is_new] = places.try_emplace(total.name, totals.size());
-      if (is_new) {
-        totals.push_back({.name = total.name});
-      }
-      KernelTotal& sum = totals[place->second];
-      sum.kernel_class = total.kernel_class;
-      sum.durations += total.durations;
-      sum.wait_ns += total.wait_ns;
-    }
+  return SumByName(TotalsOf(run));
+}
+
+std::vector<KernelTotal> TotalKernelClasses(const RunView& run) {
+  Totals totals = TotalsOf(run);
+  for (KernelTotal& total : totals) {
+    total.name = KernelClassName(total.kernel_class);
   }
-  std::ranges::sort(totals, {}, [](const KernelTotal& total) {
-    return std::pair(-total.durations.sum_ns, total.name);
-  });
-  return totals;
+  return SumByName(totals);
 }
 
 CopyKind CopyKindOf(const trace::Activities& activities, RowId row) {

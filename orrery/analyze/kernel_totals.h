@@ -67,7 +67,7 @@ struct DurationTotal {
   }
 };
 
-/// All kernels of one name over the chosen devices, in the selected steps.
+/// All kernels of one name, or of one class, over the chosen devices, in the selected steps.
 struct KernelTotal {
   std::string_view name;
   trace::KernelClass kernel_class = trace::KernelClass::kOther;
@@ -75,8 +75,16 @@ struct KernelTotal {
   std::int64_t wait_ns = 0;      // of communication kernels: waiting for other ranks
 };
 
-/// Returns the kernels by name, longest total first (ties by name), without memcpys and memsets.
+/// Returns the kernels by name, longest total first (ties by name), without memcpys and memsets. Of
+/// several classes of a name it is the one with most time on a device.
 [[nodiscard]] std::vector<KernelTotal> TotalKernels(const RunView& run);
+
+/// Returns the same kernels by class, whose name they have.
+[[nodiscard]] std::vector<KernelTotal> TotalKernelClasses(const RunView& run);
+
+/// Whether kernels of the class have the work of a call that launched others beside them: GEMMs,
+/// convolutions, attention.
+[[nodiscard]] bool IsMainClass(trace::KernelClass kernel_class);
 
 inline constexpr std::size_t kNumCopyKinds =
     static_cast<std::size_t>(trace::CopyKind::kUnknown) + 1;

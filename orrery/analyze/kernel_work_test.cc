@@ -51,6 +51,31 @@ Measured Measure(Rank& rank, std::string_view device = "NVIDIA A100-SXM4-80GB") 
           .bandwidth = evaluate("estimated_bandwidth")};
 }
 
+// One generic kernel for 30 µs under a layer norm and for 10 µs under an addition: each part counts
+// for its own class; the name has the class of the 30.
+TEST(KernelTotalsTest, KernelsOfOneNameCountForTheClassOfEachCall) {
+  constexpr const char* kName = "vectorized_elementwise_kernel";
+  Rank rank(0);
+  rank.Operator("aten::layer_norm", {0, 10});
+  rank.Kernel(kName, {20, 50}, 7, rank.Call({1, 2}));
+  rank.Operator("aten::add", {11, 20});
+  rank.Kernel(kName, {50, 60}, 7, rank.Call({12, 13}));
+  trace::TraceSet set;
+  set.ranks.push_back(rank.Finish());
+  const RunView run = ViewRun(set, {}, {});
+
+  const std::vector<KernelTotal> classes = TotalKernelClasses(run);
+  ASSERT_EQ(classes.size(), 2U);
+  EXPECT_EQ(classes[0].name, "normalisation");
+  EXPECT_EQ(classes[0].durations.sum_ns, 30'000);
+  EXPECT_EQ(classes[1].name, "element-wise");
+  EXPECT_EQ(classes[1].durations.sum_ns, 10'000);
+  const std::vector<KernelTotal> kernels = TotalKernels(run);
+  ASSERT_EQ(kernels.size(), 1U);
+  EXPECT_EQ(kernels[0].durations.sum_ns, 40'000);
+  EXPECT_EQ(kernels[0].kernel_class, trace::KernelClass::kNormalisation);
+}
+
 // One call launches a copy-like kernel of 50 µs, a gemm of 20 and one of 30: the gemm of 30 has the
 // work. 2·1000·1000·1000 = 2e9 FLOPs and 6e6 bytes over 100 µs of kernels.
 TEST(KernelWorkTest, TheLongestGemmOfACallHasItsWork) {

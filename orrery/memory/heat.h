@@ -73,7 +73,8 @@ struct ObjectHeat {
 /// An object for reports.
 struct DescribedObject {
   ObjectNumber object = kNoObject;
-  std::string label;
+  std::string name;   // or the operator that allocated it
+  std::string label;  // the name with the object's number
   trace::MemoryClass memory_class = trace::MemoryClass::kUnknown;
   std::int64_t bytes = 0;
 

@@ -320,6 +320,7 @@ void HeatObjects::Describe(AccessHeat& heat) const {
   objects.erase(rest.begin(), rest.end());
   for (const HeatObjectInfo& info : objects) {
     heat.described.push_back({.object = info.number,
+                              .name = std::string(names_.View(info.name)),
                               .label = ObjectLabel(names_.View(info.name), info.id, info.number),
                               .memory_class = info.memory_class,
                               .bytes = info.bytes});

@@ -229,10 +229,10 @@ Result<std::string> RenderSvg(const Document& document) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" role=\"img\" aria-label=\"{4}\">\n"
       "<style>{2}\n.ground{{fill:var(--surface)}}\n"
-      ".figure text.heading{{font-size:18px;font-weight:650;fill:var(--ink)}}</style>\n"
+      ".figure text.heading{{font-size:18px;font-weight:650;fill:var(--ink)}}</style>\n{5}\n"
       "<rect class=\"ground\" width=\"{0}\" height=\"{1}\"/>\n<g class=\"figure\">\n{3}</g>\n"
       "</svg>\n",
-      kWidth, y + kMargin, PageStyle(), body, draw::EscapeMarkup(document.title));
+      kWidth, y + kMargin, PageStyle(), body, draw::EscapeMarkup(document.title), HatchPattern());
 }
 
 }  // namespace orrery::report

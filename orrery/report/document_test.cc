@@ -241,6 +241,18 @@ TEST(Document, SvgHasAllPicturesBelowEachOther) {
   EXPECT_THAT(rendered, HasSubstr("translate(24 192)"));
 }
 
+// A fill that refers to a pattern which the file does not define is drawn as nothing.
+TEST(Document, SvgAloneDefinesThePatternThatWaitingIsFilledWith) {
+  Document document{.title = "waiting"};
+  document.AddSection().Add(
+      Document::Picture{.svg = "<svg viewBox=\"0 0 9 9\"><path class=\"waiting\"/></svg>"});
+  const std::string rendered = RenderSvg(document).value();
+  EXPECT_THAT(rendered, HasSubstr(".waiting{fill:var(--hatch,url(#hatch))}"));
+  const std::size_t pattern = rendered.find("<defs><pattern id=\"hatch\"");
+  ASSERT_NE(pattern, std::string::npos);
+  EXPECT_EQ(rendered.find("id=\"hatch\"", pattern + 20), std::string::npos);
+}
+
 TEST(HtmlTest, TheFooterSaysByWhatThePageWasMadeWithoutMarkup) {
   const std::string html = RenderHtml(
       SmallDocument(),

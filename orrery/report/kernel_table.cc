@@ -135,11 +135,6 @@ std::optional<kernel::Operator> WithPrecisionOf(std::string_view name, const ker
                                                     : std::nullopt;
 }
 
-bool IsMainClass(KernelClass kernel_class) {
-  return kernel_class == KernelClass::kGemm || kernel_class == KernelClass::kConvolution ||
-         kernel_class == KernelClass::kAttention;
-}
-
 /// Attributes the work of a call to its kernel: where it launched several, to the GEMM, convolution
 /// or attention kernel that takes nearly all of their time, and of a convolution's two gradients
 /// (whose FLOPs are equal) half to each kernel.
@@ -193,7 +188,7 @@ class WorkOfDevice {
     std::vector<RowId> main;
     std::int64_t main_ns = 0;
     for (const RowId row : kernels) {
-      if (kernels.size() == 1 || IsMainClass(run_.ClassOf(device_, row))) {
+      if (kernels.size() == 1 || analyze::IsMainClass(run_.ClassOf(device_, row))) {
         main.push_back(row);
         main_ns += DurationNs(row);
       }

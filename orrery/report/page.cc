@@ -16,13 +16,6 @@ constexpr std::string_view kThemeFromAddress =
     "<script>if(/^#(dark|light)$/.test(location.hash))"
     "document.documentElement.dataset.theme=location.hash.slice(1)</script>";
 
-// The hatching that all pictures share.
-constexpr std::string_view kPatterns =
-    R"html(<svg width="0" height="0" style="position:absolute" aria-hidden="true">
-<defs><pattern id="hatch" class="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-<rect width="6" height="6"/><path d="M3 0V6"/></pattern></defs></svg>
-)html";
-
 // Styles that only fill, named as their colours.
 constexpr std::string_view kFills[] = {
     "compute", "transfer",        "memory",      "idle",     "empty",  "host",   "host-gap",
@@ -47,13 +40,20 @@ std::string PageStyle() {
       kLight, kDark, kLayout, kCharts, Fills());
 }
 
+std::string_view HatchPattern() {
+  return R"svg(<defs><pattern id="hatch" class="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+<rect width="6" height="6"/><path d="M3 0V6"/></pattern></defs>)svg";
+}
+
 std::string Page(std::string_view title, std::string_view body) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-      "<title>{}</title>\n{}\n<style>{}</style>\n</head>\n<body>\n{}<main>\n{}</main>\n"
+      "<title>{}</title>\n{}\n<style>{}</style>\n</head>\n<body>\n"
+      "<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\">\n{}</svg>\n"
+      "<main>\n{}</main>\n"
       "<div id=\"tip\"></div>\n<script>{}</script>\n</body>\n</html>\n",
-      draw::EscapeMarkup(title), kThemeFromAddress, PageStyle(), kPatterns, body, kScript);
+      draw::EscapeMarkup(title), kThemeFromAddress, PageStyle(), HatchPattern(), body, kScript);
 }
 
 }  // namespace orrery::report

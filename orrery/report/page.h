@@ -11,4 +11,8 @@ namespace orrery::report {
 /// Styles of the page, light and dark.
 [[nodiscard]] std::string PageStyle();
 
+/// The definition, in SVG, of the hatching that fills the style "waiting"; once in each page or
+/// picture.
+[[nodiscard]] std::string_view HatchPattern();
+
 }  // namespace orrery::report

@@ -22,6 +22,7 @@
 #include "orrery/simulate/compiled_program.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/operator_class.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
@@ -65,6 +66,22 @@ std::string DelayFields(const DelayedTask* delayed) {
                           static_cast<double>(delayed->delayed_ps) / kPicosecondsPerMicrosecond);
   }
   return fields;
+}
+
+// The class of a generated kernel, which has the name of a layer; one that was recorded in a call
+// has the name of its kernel.
+std::string ClassField(const workload::Program& program, TaskId task) {
+  const workload::PartId part = program.tasks.part[task];
+  const std::uint8_t operation =
+      part == kNone ? workload::kNoOperation : program.parts.operation[part];
+  if (operation >= kernel::kNumOperatorKinds || program.tasks.call[task] != kNone) {
+    return "";
+  }
+  const trace::KernelClass kernel_class =
+      program.parts.phase[part] == workload::Phase::kOptimizer
+          ? trace::KernelClass::kOptimizer
+          : ClassOf(static_cast<kernel::OperatorKind>(operation));
+  return fmt::format("{}{}\"", trace::kClassArgument, KernelClassName(kernel_class));
 }
 
 // The descriptions that frameworks give their groups, from which readers infer the dimension.
@@ -393,13 +410,16 @@ class RankTrace {
   RowId AddActivity(const Activity& activity) {
     const TaskId launch = program_.tasks.launch[activity.task];
     const std::size_t index = IndexOf(activity.repetition, activity.task);
+    std::string arguments = DelayFields(timeline_.FindDelayed(index));
+    const std::string class_field = ClassField(program_, activity.task);
+    arguments += (arguments.empty() || class_field.empty() ? "" : ", ") + class_field;
     return trace_.activities.Append(
         {.begin_ns = activity.begin_ns,
          .duration_ns = activity.duration_ns,
          .name = Name(program_.tasks.name[activity.task]),
          .track = program_.tasks.lane[activity.task],
          .correlation = launch == kNone ? -1 : Correlation(activity.repetition, launch),
-         .extra = trace_.strings.Intern(DelayFields(timeline_.FindDelayed(index)))});
+         .extra = trace_.strings.Intern(arguments)});
   }
 
   void AddMemory() {

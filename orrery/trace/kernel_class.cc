@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
@@ -36,7 +37,10 @@ constexpr std::array kKernelWords{
                "topkgating topk_gating topksoftmax topk_softmax moe_align moealign moe_permute "
                "moe_unpermute permute_kernel unpermute_kernel expandinputrows finalizemoerouting "
                "moe_sum routing moe_gate"},
-    ClassWords{kMoeExpert, "fused_moe moe_gemm moe_wna16 grouped_gemm groupedgemm group_gemm moe"},
+    // "GroupProblemShape" and "GemmGrouped" are CUTLASS.
+    ClassWords{kMoeExpert,
+               "fused_moe moe_gemm moe_wna16 grouped_gemm groupedgemm group_gemm groupproblemshape "
+               "gemmgrouped moe"},
     // Before the element-wise templates that optimizers are made of.
     ClassWords{kOptimizer, "adam lamb_ sgd adagrad multi_tensor_apply multitensorapply"},
     ClassWords{kEmbedding, "embedding split_embedding indexselect bounds_check_indices"},
@@ -52,9 +56,11 @@ constexpr std::array kKernelWords{
     ClassWords{kGemm,
                "gemm cutlass cublas splitkreduce nvjet xmma matmul gemv triton_mm "
                "triton_tem_fused_mm triton_tem_fused_addmm triton_tem_fused_bmm cijk_ dot_kernel"},
-    ClassWords{kCopyLike,
-               "copybuffer fillbuffer copy_kernel direct_copy catarray transpose memcpy memset "
-               "fillfunctor triton_poi_fused_cat triton_poi_fused_clone triton_poi_fused_copy"},
+    ClassWords{
+        kCopyLike,
+        "copybuffer fillbuffer copy_kernel direct_copy split_with_sizes_copy chunk_cat catarray "
+        "transpose memcpy memset fillfunctor triton_poi_fused_cat triton_poi_fused_clone "
+        "triton_poi_fused_copy"},
     ClassWords{kElementwise, "triton_poi"},
     ClassWords{kReduction,
                "triton_red triton_per reduce_kernel devicereduce reduceop sum_kernel mean_kernel "
@@ -89,13 +95,26 @@ KernelClass FirstMatch(std::span<const ClassWords> classes, std::string_view nam
   return found == classes.end() ? kOther : found->kernel_class;
 }
 
+constexpr std::array<std::string_view, kNumKernelClasses> kNames{
+    "other",         "communication", "gemm",         "attention", "convolution",
+    "normalisation", "softmax",       "element-wise", "reduction", "moe routing",
+    "moe expert",    "embedding",     "optimizer",    "copy-like", "memory"};
+
+// The class among the arguments of a kernel.
+std::optional<KernelClass> StatedClass(std::string_view arguments) {
+  const std::size_t at = arguments.find(kClassArgument);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string_view rest = arguments.substr(at + kClassArgument.size());
+  const auto found = std::ranges::find(kNames, rest.substr(0, rest.find('"')));
+  return found == kNames.end() ? std::nullopt
+                               : std::optional(static_cast<KernelClass>(found - kNames.begin()));
+}
+
 }  // namespace
 
 std::string_view KernelClassName(KernelClass kernel_class) {
-  constexpr std::array<std::string_view, kNumKernelClasses> kNames{
-      "other",         "communication", "gemm",         "attention", "convolution",
-      "normalisation", "softmax",       "element-wise", "reduction", "moe routing",
-      "moe expert",    "embedding",     "optimizer",    "copy-like", "memory"};
   return kNames[static_cast<std::size_t>(kernel_class)];
 }
 
@@ -111,6 +130,7 @@ std::vector<KernelClass> ClassifyActivities(const Trace& trace) {
   const Activities& activities = trace.activities;
   PerName by_kernel(trace, &ClassifyKernel);
   PerName by_operator(trace, &ClassifyOperator);
+  PerName stated(trace, &StatedClass);
   std::vector<KernelClass> classes(activities.size(), kOther);
   for (std::size_t row = 0; row < activities.size(); ++row) {
     const ActivityKind kind = activities.kind[row];
@@ -120,6 +140,10 @@ std::vector<KernelClass> ClassifyActivities(const Trace& trace) {
     }
     if (activities.collective[row] != kNoRow) {
       classes[row] = kCommunication;
+      continue;
+    }
+    if (const auto known = stated(activities.extra[row])) {
+      classes[row] = *known;
       continue;
     }
     classes[row] = by_kernel(activities.name[row]);

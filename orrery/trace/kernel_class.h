@@ -36,8 +36,13 @@ inline constexpr int kNumKernelClasses = 15;
 /// element-wise templates under an optimizer); kOther for other operators.
 [[nodiscard]] KernelClass ClassifyOperator(std::string_view name);
 
+/// How the argument of a kernel that states its class begins, up to the name of the class: kernels
+/// of a simulated job have the names of layers.
+inline constexpr std::string_view kClassArgument = "\"kernel_class\": \"";
+
 /// Returns the class of each activity: memcpys and memsets are memory; kernels of a collective are
-/// communication; else the name decides, and where it says nothing the operator.
+/// communication; else kClassArgument decides, then the name, and where it says nothing the
+/// operator.
 [[nodiscard]] std::vector<KernelClass> ClassifyActivities(const Trace& trace);
 
 /// Whether kernels of the class compute (they are P in the breakdown of time).

@@ -45,9 +45,16 @@ TEST(KernelClassTest, NamesOfRealKernels) {
            Example{"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<…>",
                    kOptimizer},
            Example{"fused_moe_kernel", kMoeExpert},
+           Example{
+               "_ZN7cutlass13device_kernelIN…4gemm6kernel13GemmUniversalINS5_17GroupProblemShape",
+               kMoeExpert},
            Example{"void vllm::moe::topkGatingSoftmax<…>", kMoeRouting},
            Example{"void indexSelectLargeIndex<…>", kEmbedding},
            Example{"void at::native::CatArrayBatchedCopy<…>", kCopyLike},
+           Example{"void at::native::detail::chunk_cat_cuda_kernel<char, char>(char**, …)",
+                   kCopyLike},
+           Example{"at::native::detail::split_with_sizes_copy_out_contiguous_no_cast_kernel(…)",
+                   kCopyLike},
            Example{"a_kernel_of_ours", kOther},
        }) {
     EXPECT_EQ(KernelClassName(ClassifyKernel(example.name)), KernelClassName(example.expected))
@@ -59,6 +66,20 @@ TEST(KernelClassTest, NamesOfRealKernels) {
 TEST(KernelClassTest, BroadcastInATemplateIsNoCommunication) {
   EXPECT_NE(ClassifyKernel("void at::native::elementwise_kernel<BroadcastFunctor>"),
             kCommunication);
+}
+
+// A simulated attention that is not fused is GEMMs and a softmax, all of the layer's name. What is
+// no class is left to the name.
+TEST(KernelClassTest, AStatedClassDecidesBeforeTheName) {
+  Trace trace;
+  for (const char* const arguments :
+       {R"("alone_us": 1.000, "kernel_class": "gemm")", R"("kernel_class": "moe routing")",
+        R"("kernel_class": "fast")", R"("kernel_class": "gem)", ""}) {
+    trace.activities.Append(
+        {.name = trace.strings.Intern("attention"), .extra = trace.strings.Intern(arguments)});
+  }
+  EXPECT_EQ(ClassifyActivities(trace),
+            (std::vector{kGemm, kMoeRouting, kAttention, kAttention, kAttention}));
 }
 
 TEST(KernelClassTest, TheOperatorRefinesVagueNames) {

@@ -86,21 +86,23 @@ class RowIndex {
 template <typename Function>
 class PerName {
  public:
-  PerName(const Trace& trace, Function function)
-      : trace_(trace), function_(std::move(function)), known_(trace.strings.size()) {}
+  using Result = std::decay_t<std::invoke_result_t<Function, std::string_view>>;
 
-  auto operator()(StringId name) {
-    auto& known = known_[static_cast<std::size_t>(name)];
+  PerName(const Trace& trace, Function function)
+      : trace_(&trace), function_(std::move(function)), known_(trace.strings.size()) {}
+
+  const Result& operator()(StringId name) {
+    std::optional<Result>& known = known_[static_cast<std::size_t>(name)];
     if (!known) {
-      known = function_(trace_.Text(name));
+      known = function_(trace_->Text(name));
     }
     return *known;
   }
 
  private:
-  const Trace& trace_;
+  const Trace* trace_;
   Function function_;
-  std::vector<std::optional<std::invoke_result_t<Function, std::string_view>>> known_;
+  std::vector<std::optional<Result>> known_;
 };
 
 /// The reverse of a link column: for each row of the target table the rows that link to it, in

@@ -235,11 +235,10 @@ double NumDeviceSteps(const RunView& run) {
   return static_cast<double>(std::max<std::int64_t>(steps, 1));
 }
 
-// Kernels by name, each with its class. Times are clipped to the windows of the steps.
-std::vector<NamedCost> KernelCosts(const RunView& run) {
-  const double num_steps = NumDeviceSteps(run);
+// Kernels by name or class, each with its class. Times are clipped to the windows of the steps.
+std::vector<NamedCost> CostsOf(const std::vector<KernelTotal>& kernels, double num_steps) {
   std::vector<NamedCost> costs;
-  for (const KernelTotal& kernel : TotalKernels(run)) {
+  for (const KernelTotal& kernel : kernels) {
     const Cost total{.count = static_cast<double>(kernel.durations.count),
                      .device_ns = static_cast<double>(kernel.durations.sum_ns),
                      .wait_ns = static_cast<double>(kernel.wait_ns)};
@@ -250,14 +249,18 @@ std::vector<NamedCost> KernelCosts(const RunView& run) {
   return costs;
 }
 
+std::vector<NamedCost> KernelCosts(const RunView& run) {
+  return CostsOf(TotalKernels(run), NumDeviceSteps(run));
+}
+
 // Kernels by class ("gemm", …), so that a kernel that changed its name does not hide what its work
 // costs.
-std::vector<NamedCost> KernelClassCosts(const std::vector<NamedCost>& kernels) {
-  std::map<std::string, Cost> costs;
-  for (const NamedCost& kernel : kernels) {
-    costs[kernel.kernel_class] += kernel.cost;
+std::vector<NamedCost> KernelClassCosts(const RunView& run) {
+  std::vector<NamedCost> costs = CostsOf(TotalKernelClasses(run), NumDeviceSteps(run));
+  for (NamedCost& cost : costs) {
+    cost.kernel_class.clear();  // it is the name
   }
-  return ToList(costs, 1);
+  return costs;
 }
 
 // Collectives that ran on a device, by kind ("all_reduce", …). Calls that one kernel serves count
@@ -450,8 +453,6 @@ std::vector<MetricChange> WorseThan(const std::vector<MetricChange>& changes,
 
 RunDiff Compare(const RunView& before, const RunView& after,
                 const std::vector<NamedMetric>& metrics) {
-  const std::vector<NamedCost> kernels_before = KernelCosts(before);
-  const std::vector<NamedCost> kernels_after = KernelCosts(after);
   const StepParts step_before = MeasureStepParts(before);
   const StepParts step_after = MeasureStepParts(after);
   std::vector<MetricChange> changes = CompareMetrics(before, after, metrics);
@@ -462,9 +463,8 @@ RunDiff Compare(const RunView& before, const RunView& after,
   return {.step_before = step_before,
           .step_after = step_after,
           .metrics = std::move(changes),
-          .kernel_classes =
-              MatchCosts(KernelClassCosts(kernels_before), KernelClassCosts(kernels_after)),
-          .kernels = MatchCosts(kernels_before, kernels_after),
+          .kernel_classes = MatchCosts(KernelClassCosts(before), KernelClassCosts(after)),
+          .kernels = MatchCosts(KernelCosts(before), KernelCosts(after)),
           .operators = MatchCosts(OperatorCosts(before), OperatorCosts(after)),
           .collectives = MatchCosts(CollectiveCosts(before), CollectiveCosts(after)),
           .copies = MatchCosts(CopyCosts(before), CopyCosts(after)),

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/name_memo.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/row_index.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
@@ -179,7 +179,7 @@ enum class Blocking : std::uint8_t {
 /// Returns what a call of that name can wait for. `cudaEventQuery` never blocks.
 [[nodiscard]] Blocking ClassifyBlockingCall(std::string_view name);
 
-using BlockingNames = NameMemo<Blocking (*)(std::string_view)>;
+using BlockingNames = trace::PerName<Blocking (*)(std::string_view)>;
 
 /// Adds for each call that waited an edge from the end of what it waited for to the end of the call
 /// (E5), and one through the call (E6) in place of its host time. What was waited for comes from

@@ -17,7 +17,6 @@
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/name_memo.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/stragglers.h"
 #include "orrery/base/collective_kind.h"
@@ -25,6 +24,7 @@
 #include "orrery/base/interval_set.h"
 #include "orrery/base/text.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/row_index.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
@@ -257,7 +257,7 @@ struct PartTest {
   bool operator()(std::string_view name) const { return Contains(name, part); }
 };
 
-using NameFilter = NameMemo<PartTest>;
+using NameFilter = trace::PerName<PartTest>;
 
 std::vector<NameFilter> FilterOfPlaces(const RunView& run, const DependencyGraph& graph,
                                        std::string_view part) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -180,12 +179,6 @@ MetricResult DominantKernelConcentration(const RunView& run) {
 
 constexpr std::size_t kNumKernelsShown = 20;
 
-struct ClassTotal {
-  trace::KernelClass kernel_class = trace::KernelClass::kOther;
-  DurationTotal durations;
-  std::int64_t wait_ns = 0;
-};
-
 Value DescribeTotal(Value row, const DurationTotal& durations, std::int64_t wait_ns,
                     std::int64_t all_ns) {
   const auto share = Percent(durations.sum_ns, all_ns);
@@ -199,21 +192,9 @@ Value DescribeTotal(Value row, const DurationTotal& durations, std::int64_t wait
 
 MetricResult KernelBreakdown(const RunView& run) {
   const std::vector<KernelTotal> kernels = TotalKernels(run);
-  // Classes that occur, the one with most time first.
-  std::array<ClassTotal, trace::kNumKernelClasses> totals;
-  for (const KernelTotal& kernel : kernels) {
-    ClassTotal& total = totals[static_cast<std::size_t>(kernel.kernel_class)];
-    total.kernel_class = kernel.kernel_class;
-    total.durations += kernel.durations;
-    total.wait_ns += kernel.wait_ns;
-  }
-  std::vector<ClassTotal> classes;
-  std::ranges::copy_if(totals, std::back_inserter(classes),
-                       [](const ClassTotal& total) { return total.durations.count > 0; });
-  std::ranges::stable_sort(classes, std::ranges::greater{},
-                           [](const ClassTotal& total) { return total.durations.sum_ns; });
+  const std::vector<KernelTotal> classes = TotalKernelClasses(run);
   std::int64_t all_ns = 0;
-  for (const ClassTotal& total : classes) {
+  for (const KernelTotal& total : classes) {
     all_ns += total.durations.sum_ns;
   }
   if (all_ns == 0) {
@@ -222,10 +203,9 @@ MetricResult KernelBreakdown(const RunView& run) {
   MetricResult result{.value = Percent(classes.front().durations.sum_ns, all_ns)};
   NoteScope(run, result.detail);
   Value class_rows = Value::List();
-  for (const ClassTotal& total : classes) {
-    class_rows.Add(
-        DescribeTotal(Value::Object().Set("class", trace::KernelClassName(total.kernel_class)),
-                      total.durations, total.wait_ns, all_ns));
+  for (const KernelTotal& total : classes) {
+    class_rows.Add(DescribeTotal(Value::Object().Set("class", total.name), total.durations,
+                                 total.wait_ns, all_ns));
   }
   Value kernel_rows = Value::List();
   for (std::size_t i = 0; i < std::min(kernels.size(), kNumKernelsShown); ++i) {
@@ -326,7 +306,7 @@ MetricResult MoeFraction(const RunView& run) {
   std::int64_t routing_ns = 0;
   std::int64_t expert_ns = 0;
   std::int64_t compute_ns = 0;
-  for (const KernelTotal& total : TotalKernels(run)) {
+  for (const KernelTotal& total : TotalKernelClasses(run)) {
     routing_ns +=
         total.kernel_class == trace::KernelClass::kMoeRouting ? total.durations.sum_ns : 0;
     expert_ns += total.kernel_class == trace::KernelClass::kMoeExpert ? total.durations.sum_ns : 0;

@@ -4,15 +4,20 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/cli/memory/group_by.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
@@ -109,24 +114,69 @@ Document::Picture PictureOf(const AccessHeat& heat, const HeatOptions& options) 
           .legend = draw::HeatLegend(drawn.map)};
 }
 
-Document::Table ObjectTable(const AccessHeat& heat, std::size_t top) {
+using ObjectGroup = std::vector<const ObjectHeat*>;
+
+std::int64_t AccessesOf(const ObjectGroup& group) {
+  return std::accumulate(
+      group.begin(), group.end(), std::int64_t{0},
+      [](std::int64_t sum, const ObjectHeat* one) { return sum + one->accesses; });
+}
+
+// Launches are those of an object, on average.
+std::vector<Value> RowOf(const AccessHeat& heat, const ObjectGroup& group) {
+  const memory::DescribedObject* const known = heat.Find(group.front()->object);
+  const std::int64_t accesses = AccessesOf(group);
+  const auto num_objects = static_cast<double>(group.size());
+  const double bytes = known == nullptr ? 0 : num_objects * static_cast<double>(known->bytes);
+  double launches = 0;
+  for (const ObjectHeat* const one : group) {
+    launches += static_cast<double>(one->num_launches) / num_objects;
+  }
+  return {known == nullptr ? Value() : Value(std::ssize(group)),
+          group.size() > 1 ? known->name : LabelOf(heat, group.front()->object),
+          std::string(known == nullptr ? "" : memory::MemoryClassName(known->memory_class)),
+          known == nullptr ? Value() : Value(known->bytes),
+          accesses,
+          static_cast<double>(accesses) / static_cast<double>(heat.total_accesses),
+          bytes > 0 ? Value(static_cast<double>(accesses) / bytes) : Value(),
+          group.size() > 1 ? Value(launches) : Value(group.front()->num_launches)};
+}
+
+Document::Table GroupTable(const AccessHeat& heat, const std::vector<ObjectGroup>& groups,
+                           std::size_t top) {
   Document::Table table{
-      .key = "objects",
+      .key = "object_groups",
       .heading = "objects by accesses",
-      .columns = {AsText("object", "object"), AsText("class", "class"), AsBytes("bytes", "bytes"),
+      .columns = {AsCount("objects", "objects"), AsText("object", "object"),
+                  AsText("class", "class"), AsBytes("bytes", "bytes each"),
                   AsCount("accesses", "accesses"), AsShare("share", "share"),
-                  AsCount("accesses_per_byte", "a byte"), AsCount("launches", "launches")},
+                  AsCount("accesses_per_byte", "a byte"), AsCount("launches", "launches each")},
+      .caption = "Objects of one name, class and size share a row; a single one has its number.",
       .max_shown = top};
-  for (const ObjectHeat& one : heat.objects) {
+  for (const ObjectGroup& group : groups) {
+    table.rows.push_back(RowOf(heat, group));
+  }
+  return table;
+}
+
+// Most accesses first.
+Document::Table EqualObjectTable(const AccessHeat& heat, std::size_t top) {
+  std::vector<ObjectGroup> groups = GroupBy(heat.objects, [&](const ObjectHeat& one) {
     const memory::DescribedObject* const known = heat.Find(one.object);
-    const std::int64_t bytes = known == nullptr ? 0 : known->bytes;
-    const auto accesses = static_cast<double>(one.accesses);
-    table.rows.push_back(
-        {LabelOf(heat, one.object),
-         std::string(known == nullptr ? "" : memory::MemoryClassName(known->memory_class)),
-         known == nullptr ? Value() : Value(bytes), one.accesses,
-         accesses / static_cast<double>(heat.total_accesses),
-         bytes > 0 ? Value(accesses / static_cast<double>(bytes)) : Value(), one.num_launches});
+    return known == nullptr ? std::tuple<std::string, trace::MemoryClass, std::int64_t>()
+                            : std::tuple(known->name, known->memory_class, known->bytes);
+  });
+  std::ranges::stable_sort(groups, std::greater{}, &AccessesOf);
+  return GroupTable(heat, groups, top);
+}
+
+// One by one, for programs.
+Document::Table ObjectTable(const AccessHeat& heat) {
+  Document::Table table = GroupTable(heat, GroupBy(heat.objects, &ObjectHeat::object), 0);
+  table.key = "objects";
+  table.columns.erase(table.columns.begin());
+  for (std::vector<Value>& row : table.rows) {
+    row.erase(row.begin());
   }
   return table;
 }
@@ -230,7 +280,7 @@ MemoryResult PageOf(const AccessHeat& heat, const std::optional<memory::MostRefe
                 {"blocks", "blocks accessed", static_cast<std::int64_t>(heat.blocks.size())},
                 {"windows", "windows", static_cast<std::int64_t>(heat.num_windows)}};
   page.pictures = {PictureOf(heat, options)};
-  page.tables = {ObjectTable(heat, top), BlockTable(heat), CellTable(heat)};
+  page.tables = {ObjectTable(heat), EqualObjectTable(heat, top), BlockTable(heat), CellTable(heat)};
   page.sentences = SentencesOf(heat, options);
   AddMostReferenced(most, top, page);
   return page;

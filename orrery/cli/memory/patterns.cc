@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -15,6 +15,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/value.h"
+#include "orrery/cli/memory/group_by.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
@@ -109,27 +110,15 @@ Document::Table TotalTable(const PatternReport& found) {
   return table;
 }
 
-/// Findings of one pattern on objects of one size from one site.
-struct FindingGroup {
-  const Finding* first = nullptr;  // the one with most effect
-  std::string site;
-  std::int64_t num_objects = 0;
-};
+/// Findings of one pattern on objects of one size from one site, the one with most effect first.
+using FindingGroup = std::vector<const Finding*>;
 
 // In the order of the findings, which is by effect.
 std::vector<FindingGroup> GroupsOf(const trace::Trace& trace, const PatternReport& found) {
-  std::vector<FindingGroup> groups;
-  std::map<std::tuple<Pattern, bool, std::int64_t, std::string>, std::size_t> place_of;
-  for (const Finding& finding : found.findings) {
-    const std::string site = SiteOfObject(trace, finding.object);
-    const auto [place, is_new] = place_of.try_emplace(
-        {finding.pattern, finding.is_fact, finding.bytes, site}, groups.size());
-    if (is_new) {
-      groups.push_back({.first = &finding, .site = site});
-    }
-    ++groups[place->second].num_objects;
-  }
-  return groups;
+  return GroupBy(found.findings, [&](const Finding& finding) {
+    return std::tuple(finding.pattern, finding.is_fact, finding.bytes,
+                      SiteOfObject(trace, finding.object));
+  });
 }
 
 Document::Table GroupTable(const trace::Trace& trace, const std::vector<FindingGroup>& groups,
@@ -143,17 +132,17 @@ Document::Table GroupTable(const trace::Trace& trace, const std::vector<FindingG
                   AsText("site", "allocated in"), AsText("suggestion", "suggestion")},
       .max_shown = top};
   for (const FindingGroup& group : groups) {
-    const std::vector<Value> first = RowOf(trace, *group.first);
+    const std::vector<Value> first = RowOf(trace, *group.front());
     table.rows.push_back(
-        {first[0], first[1], group.num_objects, first[3], first[4], group.site, first[7]});
+        {first[0], first[1], std::ssize(group), first[3], first[4], first.back(), first[7]});
   }
   return table;
 }
 
-std::string GroupLabel(const FindingGroup& group) {
-  const std::string size = draw::FormatBinaryBytes({group.first->bytes});
-  return group.num_objects == 1 ? fmt::format("{} at {}", size, group.site)
-                                : fmt::format("{} × {} at {}", group.num_objects, size, group.site);
+std::string GroupLabel(const trace::Trace& trace, const FindingGroup& group) {
+  return fmt::format("{}{} at {}", group.size() == 1 ? "" : fmt::format("{} × ", group.size()),
+                     draw::FormatBinaryBytes({group.front()->bytes}),
+                     SiteOfObject(trace, group.front()->object));
 }
 
 std::string SeriesName(const Finding& finding) {
@@ -161,15 +150,16 @@ std::string SeriesName(const Finding& finding) {
                      finding.is_fact ? "certain" : "possible");
 }
 
-Document::Picture PictureOf(const std::vector<FindingGroup>& groups, std::size_t top) {
+Document::Picture PictureOf(const trace::Trace& trace, const std::vector<FindingGroup>& groups,
+                            std::size_t top) {
   std::vector<std::string> names;
   std::vector<const FindingGroup*> drawn;
   for (const FindingGroup& group : groups) {
-    if (drawn.size() == top || group.first->peak_saved_bytes == 0) {
+    if (drawn.size() == top || group.front()->peak_saved_bytes == 0) {
       break;
     }
     drawn.push_back(&group);
-    if (const std::string name = SeriesName(*group.first);
+    if (const std::string name = SeriesName(*group.front());
         std::ranges::find(names, name) == names.end()) {
       names.push_back(name);
     }
@@ -178,12 +168,12 @@ Document::Picture PictureOf(const std::vector<FindingGroup>& groups, std::size_t
                          .quantity = draw::Quantity::kBinaryBytes,
                          .description = "Bytes that findings take off the peak"};
   for (const FindingGroup* const group : drawn) {
-    draw::StackedBar bar{.label = GroupLabel(*group),
+    draw::StackedBar bar{.label = GroupLabel(trace, *group),
                          .values = std::vector<double>(names.size()),
-                         .note = draw::FormatBinaryBytes({group->first->peak_saved_bytes})};
-    const auto series = std::ranges::find(names, SeriesName(*group->first)) - names.begin();
+                         .note = draw::FormatBinaryBytes({group->front()->peak_saved_bytes})};
+    const auto series = std::ranges::find(names, SeriesName(*group->front())) - names.begin();
     bar.values[static_cast<std::size_t>(series)] =
-        static_cast<double>(group->first->peak_saved_bytes);
+        static_cast<double>(group->front()->peak_saved_bytes);
     bars.bars.push_back(std::move(bar));
   }
   return {.heading = "What would lower the peak",
@@ -210,7 +200,7 @@ MemoryResult PageOf(const MemoryInput& input, const memory::patterns::PatternOpt
   const std::vector<FindingGroup> groups = GroupsOf(trace, found);
   page.tables = {FindingTable(trace, found), GroupTable(trace, groups, input.top),
                  TotalTable(found)};
-  page.pictures = {PictureOf(groups, input.top)};
+  page.pictures = {PictureOf(trace, groups, input.top)};
   page.sentences = {
       "A finding is possible, not certain, where launches in the life of its object were not "
       "fully seen, or where its life goes beyond the recording: no access seen is not no access.",

@@ -97,9 +97,11 @@ void AddSpread(const std::vector<RankMemory>& ranks, MemoryResult& page) {
 void AddRemarks(const std::vector<RankMemory>& ranks, MemoryResult& page) {
   std::int64_t num_frees = 0;
   std::int64_t difference = 0;
+  std::int64_t assumed = 0;
   for (const RankMemory& rank : ranks) {
     num_frees += rank.history.num_unknown_frees;
     difference = std::max(difference, rank.history.largest_difference);
+    assumed += rank.history.assumed_bytes;
   }
   page.sentences.emplace_back(
       "Categories are those that the recording names; else they follow from the operators that "
@@ -107,6 +109,12 @@ void AddRemarks(const std::vector<RankMemory>& ranks, MemoryResult& page) {
   if (num_frees > 0) {
     page.sentences.push_back(fmt::format("{} frees are of memory from before the recording.",
                                          draw::FormatCount(num_frees)));
+  }
+  if (assumed > 0) {
+    page.sentences.push_back(fmt::format(
+        "{} are freed without a recorded allocation or total: they are assumed to be in use from "
+        "the first event on, or, once the allocator has stated a total, just before the free.",
+        draw::FormatBinaryBytes({assumed})));
   }
   if (difference > 0) {
     page.sentences.push_back(

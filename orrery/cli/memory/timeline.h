@@ -21,7 +21,8 @@ struct RankMemory {
 };
 
 /// The peaks: one line for each place of each rank, then what is in use at them by category, by
-/// site and object by object, and the curves for programs, at the points that are drawn or at all.
+/// site, object by object and in groups of equal objects, and the curves for programs, at the
+/// points that are drawn or at all.
 [[nodiscard]] std::vector<Document::Table> PeakTables(const std::vector<RankMemory>& ranks,
                                                       std::size_t top, bool has_all_points);
 

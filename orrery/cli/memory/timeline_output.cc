@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/value.h"
+#include "orrery/cli/memory/group_by.h"
 #include "orrery/cli/memory/timeline.h"
 #include "orrery/cli/output.h"
 #include "orrery/draw/chart/canvas.h"
@@ -208,7 +210,7 @@ Document::Table CategoryTable(const std::vector<RankMemory>& ranks) {
   return table;
 }
 
-Document::Table OwnerTable(const std::vector<RankMemory>& ranks, std::size_t top) {
+Document::Table OwnerTable(const std::vector<RankMemory>& ranks) {
   Document::Table table{
       .key = "peak_objects",
       .heading = "objects alive at the peak",
@@ -216,7 +218,7 @@ Document::Table OwnerTable(const std::vector<RankMemory>& ranks, std::size_t top
                             AsTime("born_ns", "born after"), AsText("category", "category"),
                             AsText("site", "allocated in"), AsText("region", "region"),
                             AsText("frame", "frame")}),
-      .max_shown = top};
+      .max_shown = 0};
   ForEachTimeline(ranks, [&](const RankMemory& rank, const Timeline& timeline) {
     for (const Owner& owner : timeline.peak.owners) {
       const Life& life = rank.history.lives[owner.life];
@@ -225,6 +227,39 @@ Document::Table OwnerTable(const std::vector<RankMemory>& ranks, std::size_t top
                          life.object == kNoRow ? 0 : rank.trace->memory_objects.id[life.object]),
               life.bytes, life.begin_ns - timeline.points.front().time_ns, owner.category,
               owner.site, owner.region, owner.frame});
+    }
+  });
+  return table;
+}
+
+// Objects of one size, category and allocation site; the largest group first.
+std::vector<std::vector<const Owner*>> GroupsOf(const RankMemory& rank, const Timeline& timeline) {
+  const auto bytes_of = [&](const Owner& owner) { return rank.history.lives[owner.life].bytes; };
+  auto groups = GroupBy(timeline.peak.owners, [&](const Owner& owner) {
+    return std::tuple(bytes_of(owner), owner.category, owner.site, owner.region, owner.frame);
+  });
+  std::ranges::stable_sort(groups, std::greater{}, [&](const std::vector<const Owner*>& group) {
+    return std::ssize(group) * bytes_of(*group.front());
+  });
+  return groups;
+}
+
+Document::Table OwnerGroupTable(const std::vector<RankMemory>& ranks, std::size_t top) {
+  Document::Table table{
+      .key = "peak_object_groups",
+      .heading = "objects alive at the peak, by size and allocation site",
+      .columns = WithPlace({AsCount("objects", "objects"), AsBytes("bytes", "bytes each"),
+                            AsBytes("total_bytes", "together"), AsText("category", "category"),
+                            AsText("site", "allocated in"), AsText("region", "region"),
+                            AsText("frame", "frame")}),
+      .max_shown = top};
+  ForEachTimeline(ranks, [&](const RankMemory& rank, const Timeline& timeline) {
+    for (const std::vector<const Owner*>& group : GroupsOf(rank, timeline)) {
+      const Owner& owner = *group.front();
+      const std::int64_t bytes = rank.history.lives[owner.life].bytes;
+      AddRow(table, timeline,
+             {std::ssize(group), bytes, std::ssize(group) * bytes, owner.category, owner.site,
+              owner.region, owner.frame});
     }
   });
   return table;
@@ -258,8 +293,8 @@ Document::Table CurveTable(const std::vector<RankMemory>& ranks, bool has_all_po
 
 std::vector<Document::Table> PeakTables(const std::vector<RankMemory>& ranks, std::size_t top,
                                         bool has_all_points) {
-  return {TimelineTable(ranks), CategoryTable(ranks), SiteTable(ranks, top), OwnerTable(ranks, top),
-          CurveTable(ranks, has_all_points)};
+  return {TimelineTable(ranks), CategoryTable(ranks),        SiteTable(ranks, top),
+          OwnerTable(ranks),    OwnerGroupTable(ranks, top), CurveTable(ranks, has_all_points)};
 }
 
 Document::Table GroupTable(const memory::timeline::RankSpread& spread) {

@@ -51,16 +51,16 @@ template <typename Visit>
 void ForEachChromeRow(const Run& run, Visit visit) {
   bool has_device_times = false;
   for (const Trace& trace : run.set->ranks) {
-    NameMemo arguments_of(trace, &ReadXlaArguments);
+    PerName arguments_of(trace, &ReadXlaArguments);
     ForEachSlice(trace, [&](const Slice& slice) {
       has_device_times |= arguments_of(slice.extra).device_seconds.has_value();
     });
   }
   for (std::size_t file = 0; file < run.set->ranks.size(); ++file) {
     const Trace& trace = run.set->ranks[file];
-    NameMemo kind_of(trace, &KindOf);
-    NameMemo is_all_reduce(trace, kChromeAllReduce);
-    NameMemo arguments_of(trace, &ReadXlaArguments);
+    PerName kind_of(trace, &KindOf);
+    PerName is_all_reduce(trace, kChromeAllReduce);
+    PerName arguments_of(trace, &ReadXlaArguments);
     ForEachSlice(trace, [&](const Slice& slice) {
       const XlaArguments& arguments = arguments_of(slice.extra);
       visit(ChromeRow{.kind = std::min(kind_of(slice.name), kind_of(slice.category)),
@@ -287,7 +287,7 @@ MetricResult CommKernelBreakdownTpu(const Run& run) {
   }
   const Trace& trace = run.set->ranks.front();
   std::map<std::string_view, LabelTotal> total_of_label;
-  NameMemo label_of(trace, &CollectiveLabel);
+  PerName label_of(trace, &CollectiveLabel);
   for (RowId row = 0; row < trace.activities.size(); ++row) {
     const std::string_view label = label_of(trace.activities.name[row]);
     if (!label.empty()) {

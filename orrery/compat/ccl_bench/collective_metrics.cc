@@ -134,8 +134,8 @@ struct Redistribution {
 using TrafficSeconds = std::array<double, kNumTraffics>;
 
 TrafficSeconds TrafficOfFile(const Trace& trace) {
-  NameMemo is_redistribution(trace,
-                             [](std::string_view name) { return name == "RedistributeBackward"; });
+  PerName is_redistribution(trace,
+                            [](std::string_view name) { return name == "RedistributeBackward"; });
   Redistribution redistribution;
   for (RowId row = 0; row < trace.host_ops.size(); ++row) {
     if (is_redistribution(trace.host_ops.name[row])) {
@@ -144,7 +144,7 @@ TrafficSeconds TrafficOfFile(const Trace& trace) {
       ++redistribution.count;
     }
   }
-  NameMemo traffic_of(trace, &TrafficOf);
+  PerName traffic_of(trace, &TrafficOf);
   TrafficSeconds sums_us{};
   for (const RowId row : KernelRows(trace)) {
     Traffic traffic = traffic_of(trace.activities.name[row]);
@@ -193,7 +193,7 @@ MetricResult VolumeOfKind(const Run& run, CollectiveKind kind) {
   const Trace& trace = run.set->ranks.front();
   if (SourceOf(run) == Source::kXla) {
     double bytes = 0;
-    NameMemo arguments_of(trace, &ReadXlaArguments);
+    PerName arguments_of(trace, &ReadXlaArguments);
     for (const RowId row : KernelRows(trace)) {
       const XlaArguments& arguments = arguments_of(ExtraOf(trace, row));
       if (!arguments.hlo_category.empty() && IsXlaCategory(arguments.hlo_category, kind)) {
@@ -233,7 +233,7 @@ MetricResult CollCallNum(const Run& run) {
     return Placeholder(0.0);
   }
   const Trace& trace = run.set->ranks.front();
-  NameMemo is_collective(trace, &IsNewNcclCollective);
+  PerName is_collective(trace, &IsNewNcclCollective);
   return Number(static_cast<double>(std::ranges::count_if(
       KernelRows(trace), [&](RowId row) { return is_collective(trace.activities.name[row]); })));
 }

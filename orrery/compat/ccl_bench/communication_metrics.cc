@@ -67,7 +67,7 @@ std::optional<double> MeanMicroseconds(const Steps& steps) {
 std::vector<KernelSums> SumsOfSteps(const Trace& trace, Steps steps, NameTest chosen) {
   std::ranges::sort(steps, {}, &Interval::begin_ns);
   std::vector<KernelSums> sums(steps.size());
-  NameMemo is_chosen(trace, chosen);
+  PerName is_chosen(trace, chosen);
   std::size_t first = 0;
   for (const RowId row : KernelRows(trace)) {
     const std::int64_t begin_ns = trace.activities.begin_ns[row];
@@ -292,7 +292,7 @@ MetricResult CommunicationFraction(const Run& run) {
   for (const Trace& trace : run.set->ranks) {
     if (source == Source::kXla) {
       // Everything on a device counts, so an operation counts again in the module around it.
-      NameMemo is_comm(trace, kXlaOverlapComm);
+      PerName is_comm(trace, kXlaOverlapComm);
       std::map<std::int32_t, KernelSums> sums_of_device;
       for (RowId row = 0; row < trace.activities.size(); ++row) {
         const double duration_us = Microseconds(trace.activities.duration_ns[row]);

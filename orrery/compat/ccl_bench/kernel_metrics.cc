@@ -143,7 +143,7 @@ MetricResult DominantKernelConcentration(const Run& run) {
   double all_us = 0;
   for (std::size_t file = 0; file < run.set->ranks.size(); ++file) {
     const Trace& trace = run.set->ranks[file];
-    NameMemo arguments_of(trace, &ReadXlaArguments);
+    PerName arguments_of(trace, &ReadXlaArguments);
     for (const RowId row : KernelRows(trace)) {
       const StringId key = is_xla ? ExtraOf(trace, row) : trace.activities.name[row];
       const std::string_view group = is_xla ? arguments_of(key).hlo_category : trace.Text(key);
@@ -205,7 +205,7 @@ MetricResult BreakDownSteps(const Run& run) {
   }
   std::array<double, kParts.size() + 1> sums_us{};
   for (const Trace& trace : run.set->ranks) {
-    NameMemo part_of(trace, [](std::string_view name) {
+    PerName part_of(trace, [](std::string_view name) {
       const auto is_it = [&](const Part& part) { return part.second(name); };
       return static_cast<std::size_t>(std::ranges::find_if(kParts, is_it) - kParts.begin());
     });

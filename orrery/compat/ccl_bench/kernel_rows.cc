@@ -68,7 +68,7 @@ constexpr NameTest kTpuStep{
 
 template <typename Table>
 Steps StepsNamed(const Trace& trace, const Table& table, NameTest test) {
-  NameMemo is_marker(trace, test);
+  PerName is_marker(trace, test);
   Steps steps;
   for (RowId row = 0; row < table.size(); ++row) {
     if (is_marker(table.name[row])) {
@@ -138,7 +138,7 @@ std::optional<double> Share(double part, double whole) {
 }
 
 std::vector<RowId> KernelRows(const Trace& trace) {
-  NameMemo is_runtime_kernel(trace, kRuntimeKernel);
+  PerName is_runtime_kernel(trace, kRuntimeKernel);
   std::vector<RowId> rows;
   for (RowId row = 0; row < trace.activities.size(); ++row) {
     const ActivityKind kind = trace.activities.kind[row];
@@ -162,7 +162,7 @@ Interval SpanOf(const Trace& trace, const std::vector<RowId>& rows) {
 }
 
 KernelSums SumKernels(const Trace& trace, NameTest chosen) {
-  NameMemo is_chosen(trace, chosen);
+  PerName is_chosen(trace, chosen);
   KernelSums sums;
   for (const RowId row : KernelRows(trace)) {
     sums.Add(Microseconds(trace.activities.duration_ns[row]),
@@ -182,7 +182,7 @@ KernelSums SumKernels(const Run& run, NameTest chosen) {
 }
 
 KernelUnions UniteKernels(const Trace& trace, NameTest chosen) {
-  NameMemo is_chosen(trace, chosen);
+  PerName is_chosen(trace, chosen);
   KernelUnions unions;
   for (const RowId row : KernelRows(trace)) {
     IntervalSet& set = is_chosen(trace.activities.name[row]) ? unions.chosen : unions.rest;
@@ -235,7 +235,7 @@ bool IsPcieFamily(std::string_view family) {
 }
 
 Steps ProfilerSteps(const Trace& trace) {
-  NameMemo number_of(trace, &ProfilerStepNumber);
+  PerName number_of(trace, &ProfilerStepNumber);
   std::vector<std::pair<std::int64_t, Interval>> numbered;
   const trace::Annotations& ranges = trace.annotations;
   for (RowId row = 0; row < ranges.size(); ++row) {
@@ -303,7 +303,7 @@ ModelFlops SumModelFlops(const Run& run) {
   ModelFlops flops;
   std::vector<Interval> busy;
   for (const Trace& trace : run.set->ranks) {
-    NameMemo arguments_of(trace, &ReadXlaArguments);
+    PerName arguments_of(trace, &ReadXlaArguments);
     ForEachSlice(trace, [&](const Slice& slice) {
       if (const auto& count = arguments_of(slice.extra).model_flops) {
         flops.model_flops += *count;

@@ -52,9 +52,9 @@ struct Transfer {
 };
 
 Transfer TransferOfFile(const Trace& trace) {
-  NameMemo is_copy(trace,
-                   [](std::string_view name) { return MemoryClassOf(name) == MemoryClass::kCopy; });
-  NameMemo is_compute(trace, kMemoryCompute);
+  PerName is_copy(trace,
+                  [](std::string_view name) { return MemoryClassOf(name) == MemoryClass::kCopy; });
+  PerName is_compute(trace, kMemoryCompute);
   std::vector<Interval> copies;
   std::vector<Interval> compute;
   const std::vector<NamedInterval> slices = MemoryToolSlices(trace);
@@ -110,7 +110,7 @@ struct Dma {
 std::vector<Dma> DmaTransfers(const Trace& trace) {
   constexpr std::string_view kStart = "copy-start";
   constexpr std::string_view kDone = "copy-done";
-  NameMemo arguments_of(trace, &ReadXlaArguments);
+  PerName arguments_of(trace, &ReadXlaArguments);
   std::map<std::pair<RowId, std::string_view>, RowId> start_of_suffix;
   std::vector<Dma> transfers;
   for (RowId row = 0; row < trace.activities.size(); ++row) {
@@ -137,7 +137,7 @@ Transfer TransferOfXlaFile(const Trace& trace) {
   for (const Dma& dma : DmaTransfers(trace)) {
     transfers.push_back(dma.time);
   }
-  NameMemo is_compute(trace, kMemoryCompute);
+  PerName is_compute(trace, kMemoryCompute);
   IntervalSet compute;
   for (const RowId row : KernelRows(trace)) {
     if (is_compute(trace.activities.name[row])) {
@@ -167,7 +167,7 @@ struct Moved {
 std::optional<double> BoundByName(const Run& run) {
   KernelSums sums;
   for (const Trace& trace : run.set->ranks) {
-    NameMemo is_bound(trace, [](std::string_view name) {
+    PerName is_bound(trace, [](std::string_view name) {
       const MemoryClass found = MemoryClassOf(name);
       return found != MemoryClass::kCommunication && found != MemoryClass::kGemm &&
              found != MemoryClass::kOther;
@@ -203,8 +203,8 @@ MetricResult AverageMemoryBandwidth(const Run& run) {
   Moved moved;
   for (const Trace& trace : run.set->ranks) {
     if (source != Source::kXla) {
-      NameMemo is_copy(trace, kCopyName);
-      NameMemo arguments_of(trace, &ReadXlaArguments);
+      PerName is_copy(trace, kCopyName);
+      PerName arguments_of(trace, &ReadXlaArguments);
       for (RowId row = 0; row < trace.activities.size(); ++row) {
         const bool counts = source == Source::kNsys
                                 ? trace.activities.kind[row] == ActivityKind::kMemcpy

@@ -2,11 +2,11 @@
 
 #include <string_view>
 
-#include "orrery/analyze/name_memo.h"  // IWYU pragma: export
+#include "orrery/trace/row_index.h"  // IWYU pragma: export
 
 namespace orrery::compat::ccl_bench {
 
-using analyze::NameMemo;
+using trace::PerName;
 
 /// Returns whether `name` contains one of the words, which are in lower case and separated by
 /// blanks; case does not matter. "^word" must be at the begin of the name, and next to "<word>"

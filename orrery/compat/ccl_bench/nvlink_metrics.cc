@@ -138,7 +138,7 @@ const Trace* FindGpu(const Run& run) {
 constexpr NameTest kNccl{"nccl"};
 
 Value DescribePeak(const Run& run, const Trace& trace, const LinkInterval& interval) {
-  NameMemo is_nccl(trace, kNccl);
+  PerName is_nccl(trace, kNccl);
   const std::int64_t begin_ns = interval.begin_us * 1000;
   const std::int64_t end_ns = begin_ns + interval.duration_us * 1000;
   std::vector<OverlappingKernel> kernels;
@@ -169,8 +169,8 @@ Value DescribePeak(const Run& run, const Trace& trace, const LinkInterval& inter
 
 void AddSamples(const Trace& trace, std::string_view counter, std::vector<double>& percents) {
   // From the start of the model to the processing of its logits.
-  NameMemo is_start(trace, NameTest{"model.model"});
-  NameMemo is_end(trace, NameTest{"logits_processor"});
+  PerName is_start(trace, NameTest{"model.model"});
+  PerName is_end(trace, NameTest{"logits_processor"});
   IntervalSet windows;
   std::optional<std::int64_t> begin_ns;
   for (RowId row = 0; row < trace.annotations.size(); ++row) {
@@ -182,7 +182,7 @@ void AddSamples(const Trace& trace, std::string_view counter, std::vector<double
       begin_ns = at_ns;
     }
   }
-  NameMemo is_selected(trace, [&](std::string_view name) { return name.starts_with(counter); });
+  PerName is_selected(trace, [&](std::string_view name) { return name.starts_with(counter); });
   for (RowId row = 0; row < trace.counters.size(); ++row) {
     const std::int64_t at_ns = trace.counters.begin_ns[row];
     if (trace.counters.value[row] != 0 && is_selected(trace.counters.name[row]) &&

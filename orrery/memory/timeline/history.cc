@@ -53,8 +53,11 @@ class ObjectReplay {
 
  private:
   struct Timed {
+    enum Turn : std::uint8_t { kFreed, kTaken, kFreedAtBirth };  // among those of one moment
+
     Change change;
     std::int64_t order = -1;
+    Turn turn = kTaken;
   };
 
   void FindHolders() {
@@ -121,11 +124,15 @@ class ObjectReplay {
                   .layer = life.layer,
                   .place = life.place,
                   .life = number};
-    timed_.push_back({change, objects_.birth_order[life.object]});
+    const std::int64_t birth_order = objects_.birth_order[life.object];
+    timed_.push_back({change, birth_order});
     if (life.end_ns != kNeverNs) {
+      const bool is_brief = life.end_ns == life.begin_ns;
+      const std::int64_t death_order = objects_.death_order[life.object];
       change.time_ns = life.end_ns;
       change.bytes = -life.bytes;
-      timed_.push_back({change, objects_.death_order[life.object]});
+      timed_.push_back({change, is_brief ? std::max(birth_order, death_order) : death_order,
+                        is_brief ? Timed::kFreedAtBirth : Timed::kFreed});
     }
   }
 
@@ -176,7 +183,8 @@ class ObjectReplay {
                            .bytes = bytes,
                            .layer = Layer::kReserved,
                            .place = place},
-                          -1});
+                          -1,
+                          bytes > 0 ? Timed::kTaken : Timed::kFreed});
       }
     }
   }
@@ -188,7 +196,7 @@ class ObjectReplay {
 
   void SortChanges() {
     std::ranges::stable_sort(timed_, {}, [](const Timed& timed) {
-      return std::tuple(timed.change.time_ns, timed.order, timed.change.bytes > 0);
+      return std::tuple(timed.change.time_ns, timed.order, timed.turn);
     });
     for (const Timed& timed : timed_) {
       history_.changes.push_back(timed.change);
@@ -217,33 +225,39 @@ class EventReplay {
     for (RowId row = 0; row < events_.size(); ++row) {
       ReplayEvent(row);
     }
-    AddFreedFromBefore();
+    for (std::uint32_t place = 0; place < totals_.size(); ++place) {
+      AddHeldBefore(place);
+    }
     return std::move(history_);
   }
 
  private:
   struct Totals {
-    bool is_known = false;
-    std::int64_t sum = 0;     // of all changes, whatever their layer
-    std::int64_t lowest = 0;  // below 0: more was freed than was ever allocated
-    std::int64_t reserved = 0;
+    std::int64_t first_ns = 0;
+    bool is_known = false;  // the allocator's total of some event
+    std::int64_t sum = 0;   // of all layers but what is reserved
+    std::array<std::int64_t, kNumLayers> of_layer = {};
+    std::vector<Change> held_before = {};
+    std::int64_t assumed = 0;  // of MemoryHistory::assumed_bytes
   };
 
   void ReplayEvent(RowId row) {
     const Place place{events_.device_kind[row], events_.device[row]};
     const std::uint32_t number = NumberOf(place, history_.places);
-    totals_.resize(history_.places.size());
-    NoteBefore(row, number);
+    totals_.resize(history_.places.size(), {.first_ns = events_.begin_ns[row]});
     const bool has_address = events_.address[row] != 0;
     const StringId name = NameOf(row);
-    Add({.time_ns = events_.begin_ns[row],
-         .bytes = events_.bytes[row],
-         .layer = std::ranges::find(kOutsideNames, trace_.Text(name)) != kOutsideNames.end()
-                      ? Layer::kOutside
-                      : Layer::kAllocated,
-         .place = number,
-         .life = has_address ? LifeOf(row, number) : kNoLife,
-         .name = name});
+    const Change change{
+        .time_ns = events_.begin_ns[row],
+        .bytes = events_.bytes[row],
+        .layer = std::ranges::find(kOutsideNames, trace_.Text(name)) != kOutsideNames.end()
+                     ? Layer::kOutside
+                     : Layer::kAllocated,
+        .place = number,
+        .life = has_address ? LifeOf(row, number) : kNoLife,
+        .name = name};
+    AddMissing(change, events_.total_allocated_bytes[row]);
+    Add(change);
     NoteTotals(row, number);
   }
 
@@ -253,54 +267,81 @@ class EventReplay {
     return trace_.Text(name).starts_with('[') ? StringId::kEmpty : name;
   }
 
+  void Count(const Change& change) {
+    totals_[change.place].sum += change.layer == Layer::kReserved ? 0 : change.bytes;
+    totals_[change.place].of_layer[static_cast<std::size_t>(change.layer)] += change.bytes;
+  }
+
   void Add(const Change& change) {
+    Count(change);
     if (change.bytes != 0) {
       history_.changes.push_back(change);
     }
   }
 
-  // Where events are missing, more can be freed than was allocated: then again the allocator knows.
-  void NoteBefore(RowId row, std::uint32_t place) {
-    Totals& totals = totals_[place];
-    const bool is_plausible = totals.is_known && totals.sum + events_.bytes[row] >= 0;
-    if (is_plausible || events_.total_allocated_bytes[row] < 0) {
-      return;
+  // What must be there before a change and is not: by the first total that the allocator states,
+  // and wherever more is freed than is there. Until that total it was there from the beginning.
+  void AddMissing(const Change& change, std::int64_t total) {
+    Totals& totals = totals_[change.place];
+    const std::int64_t held = totals.of_layer[static_cast<std::size_t>(change.layer)];
+    const std::int64_t least = std::max(-held, -(held + change.bytes));  // none is negative
+    const bool is_by_total = total >= 0 && (!totals.is_known || least > 0);
+    const std::int64_t bytes =
+        std::max(least, is_by_total ? total - change.bytes - totals.sum : std::int64_t{0});
+    Change missing{.time_ns = change.time_ns,
+                   .bytes = bytes,
+                   .layer = change.layer,
+                   .place = change.place,
+                   .name = is_by_total ? StringId::kEmpty : change.name};
+    const bool is_from_before = !totals.is_known && bytes >= 0;
+    if (is_by_total && is_from_before) {
+      totals.assumed = 0;  // the total confirms it
+    } else if (is_by_total) {
+      history_.largest_difference = std::max(history_.largest_difference, std::abs(bytes));
+    } else {
+      totals.assumed += bytes;
     }
-    const std::int64_t before =
-        events_.total_allocated_bytes[row] - events_.bytes[row] - totals.sum;
-    if (std::exchange(totals.is_known, true)) {
-      history_.largest_difference = std::max(history_.largest_difference, std::abs(before));
+    totals.is_known = totals.is_known || total >= 0;
+    if (is_from_before) {
+      Count(missing);
+      missing.time_ns = totals.first_ns;
+      HoldBefore(missing, totals.held_before);
+    } else {
+      Add(missing);
     }
-    totals.sum += before;
-    Add({.time_ns = events_.begin_ns[row], .bytes = before, .place = place});
+  }
+
+  // One change for each layer and name.
+  static void HoldBefore(const Change& change, std::vector<Change>& held) {
+    const auto known = std::ranges::find_if(held, [&](const Change& other) {
+      return other.layer == change.layer && other.name == change.name;
+    });
+    if (known != held.end()) {
+      known->bytes += change.bytes;
+    } else if (change.bytes > 0) {
+      held.push_back(change);
+    }
   }
 
   void NoteTotals(RowId row, std::uint32_t place) {
     Totals& totals = totals_[place];
-    totals.sum += events_.bytes[row];
-    totals.lowest = std::min(totals.lowest, totals.sum);
     if (const std::int64_t total = events_.total_allocated_bytes[row]; total >= 0) {
       history_.largest_difference =
           std::max(history_.largest_difference, std::abs(total - totals.sum));
     }
     if (const std::int64_t reserved = events_.total_reserved_bytes[row]; reserved >= 0) {
       Add({.time_ns = events_.begin_ns[row],
-           .bytes = reserved - std::exchange(totals.reserved, reserved),
+           .bytes = reserved - totals.of_layer[static_cast<std::size_t>(Layer::kReserved)],
            .layer = Layer::kReserved,
            .place = place});
     }
   }
 
-  // Without totals: what was freed and never allocated was there when the recording began.
-  void AddFreedFromBefore() {
-    for (std::uint32_t place = 0; place < totals_.size(); ++place) {
-      if (!totals_[place].is_known && totals_[place].lowest < 0) {
-        history_.changes.insert(history_.changes.begin(),
-                                {.time_ns = history_.changes.front().time_ns,
-                                 .bytes = -totals_[place].lowest,
-                                 .place = place});
-      }
-    }
+  void AddHeldBefore(std::uint32_t place) {
+    const Totals& totals = totals_[place];
+    history_.changes.insert(std::ranges::find(history_.changes, place, &Change::place),
+                            totals.held_before.begin(), totals.held_before.end());
+    history_.assumed_bytes += totals.assumed;
   }
 
   // Begins a life, or ends the one at the event's address.

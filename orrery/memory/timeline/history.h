@@ -68,9 +68,13 @@ struct MemoryHistory {
   std::vector<Change> changes;          // in order
   std::int64_t num_unknown_frees = 0;   // of memory from before the recording
   std::int64_t largest_difference = 0;  // between the allocator's totals and the sum of changes
+  /// Freed without a recorded allocation or total: taken as in use from the first event on, or,
+  /// after a total, from the free on, so that no sum is below 0.
+  std::int64_t assumed_bytes = 0;
 };
 
-/// Order: time, then the number of the event; what has no number is given back before it is taken.
+/// Order: time, then the number of the event; what has no number is given back before other memory
+/// is taken.
 [[nodiscard]] MemoryHistory HistoryOf(const trace::Trace& trace);
 
 }  // namespace orrery::memory::timeline

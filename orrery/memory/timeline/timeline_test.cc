@@ -1,5 +1,6 @@
 #include "orrery/memory/timeline/timeline.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -138,6 +139,65 @@ TEST(TimelineTest, FreesOfUnknownMemorySayWhatWasThereBefore) {
   EXPECT_THAT(Curve(test.First(), Layer::kAllocated), ElementsAre(300, 400, 0));
 }
 
+// Only the second of four events has a total. Before it 300 - 100 = 200 are in use, so before the
+// free of 400 it was 600, from the beginning. The free of 500 leaves 300 - 500 = -200: 200 were
+// allocated unseen after the total, which is all that is assumed.
+TEST(TimelineTest, EventsWithoutTotalsCannotMakeMemoryNegativeWhereSomeHaveThem) {
+  TestTrace test;
+  test.Event(10, -400, 0x9);
+  test.Event(20, 100, 0x1, 300);
+  test.Event(30, -500, 0x8);
+  test.Event(40, 50, 0x2);
+
+  const Timeline timeline = test.First();
+  EXPECT_THAT(Curve(timeline, Layer::kAllocated), ElementsAre(600, 200, 300, 500, 0, 50));
+  EXPECT_EQ(timeline.points.front().time_ns, 10);
+  EXPECT_EQ(timeline.peak.bytes, 600);
+  EXPECT_EQ(HistoryOf(test.trace).assumed_bytes, 200);
+  EXPECT_EQ(HistoryOf(test.trace).largest_difference, 0);
+}
+
+// The total of the second event says that 150 - 100 = 50 are there before it, not 200: a free of
+// 150 is missing.
+TEST(TimelineTest, ALowerFirstTotalIsAMissingFree) {
+  TestTrace test;
+  test.Event(10, 200, 0x1);
+  test.Event(20, 100, 0x2, 150);
+
+  EXPECT_THAT(Curve(test.First(), Layer::kAllocated), ElementsAre(200, 50, 150));
+  EXPECT_EQ(HistoryOf(test.trace).largest_difference, 150);
+  EXPECT_EQ(HistoryOf(test.trace).assumed_bytes, 0);
+}
+
+RC_GTEST_PROP(TimelineTest, NoLayerIsEverNegative, ()) {
+  TestTrace test;
+  const auto num_events = *rc::gen::inRange(1, 30);
+  for (int i = 0; i < num_events; ++i) {
+    const auto total = *rc::gen::inRange(-500, 500);
+    test.Event(i, *rc::gen::inRange(-300, 300), *rc::gen::inRange(0U, 5U), std::max(total, -1),
+               std::max(total - 100, -1));
+    if (*rc::gen::inRange(0, 4) == 0) {
+      test.trace.memory_events.name.back() = test.trace.strings.Intern("CUDA context");
+    }
+  }
+
+  for (const Timeline& timeline : TimelinesOf(test.trace, HistoryOf(test.trace))) {
+    for (const Point& point : timeline.points) {
+      RC_ASSERT(std::ranges::all_of(point.bytes, [](std::int64_t bytes) { return bytes >= 0; }));
+    }
+  }
+}
+
+// An object that is freed in the nanosecond of its birth; its number of events is not known.
+TEST(TimelineTest, AnObjectIsNotFreedBeforeItIsAllocated) {
+  TestTrace test;
+  const RowId object = test.Object(5, 5, 100);
+  for (const std::int64_t order : {-1, 1}) {
+    test.trace.memory_objects.birth_order[object] = order;
+    EXPECT_THAT(Curve(test.First(), Layer::kAllocated), ElementsAre(100, 0));
+  }
+}
+
 // A prediction: a context beside the allocator, weights, activations that come and go.
 TEST(TimelineTest, NamedChangesAreCategoriesAndContextsAreOutside) {
   TestTrace test;
@@ -172,7 +232,6 @@ TEST(TimelineTest, LayersAreNotCountedTwice) {
   EXPECT_FALSE(timeline.Has(Layer::kDriver));
 }
 
-// Importers of drivers' allocations know no framework.
 // Blocks of 1,024 and 512 bytes: the program asked for 1,000 in the first, and the recording does
 // not say for the second: 1,000 + 512.
 TEST(TimelineTest, ThePeakSaysWhatTheProgramAskedFor) {
@@ -187,6 +246,7 @@ TEST(TimelineTest, ThePeakSaysWhatTheProgramAskedFor) {
   EXPECT_EQ(timeline.peak.requested_bytes, 1'512);
 }
 
+// Importers of drivers' allocations know no framework.
 TEST(TimelineTest, WithoutAnAllocatorTheDriverIsWhatCounts) {
   TestTrace test;
   test.Object(0, 5, 300, MemoryClass::kDevice);
