@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -7,9 +7,6 @@
 #include <vector>
 
 #include <Eigen/Dense>
-#include <Eigen/src/Core/Map.h>
-#include <Eigen/src/Core/Matrix.h>
-#include <Eigen/src/Core/util/Meta.h>
 
 #include "orrery/base/check.h"
 

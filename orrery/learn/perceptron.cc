@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/src/Core/Matrix.h>
-#include <Eigen/src/Core/util/Meta.h>
+#include <Eigen/Core>
 
 #include "orrery/base/byte_cursor.h"
 #include "orrery/base/check.h"

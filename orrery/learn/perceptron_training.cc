@@ -7,10 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/src/Core/Array.h>
-#include <Eigen/src/Core/Map.h>
-#include <Eigen/src/Core/Matrix.h>
-#include <Eigen/src/Core/util/Meta.h>
+#include <Eigen/Core>
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>

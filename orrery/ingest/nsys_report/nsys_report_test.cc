@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "orrery/base/error.h"
 #include "orrery/ingest/database_test.h"
