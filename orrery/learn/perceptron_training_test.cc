@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <Eigen/src/Core/Matrix.h>
+#include <Eigen/Core>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

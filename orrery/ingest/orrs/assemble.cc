@@ -16,6 +16,7 @@
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/ingest/orrs/replay.h"
+#include "orrery/stream/codes.h"  // IWYU pragma: keep (enumerators through an alias)
 #include "orrery/stream/format.h"
 #include "orrery/stream/reader.h"
 #include "orrery/stream/schema.h"

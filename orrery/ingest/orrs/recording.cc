@@ -16,6 +16,7 @@
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/stream/chunk_file.h"
+#include "orrery/stream/codes.h"  // IWYU pragma: keep (enumerators through an alias)
 #include "orrery/stream/format.h"
 #include "orrery/stream/reader.h"
 #include "orrery/stream/record_codec.h"

@@ -15,6 +15,7 @@
 #include "orrery/base/lookup.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/ingest/orrs/recording.h"
+#include "orrery/stream/codes.h"  // IWYU pragma: keep (enumerators through an alias)
 #include "orrery/stream/schema.h"
 #include "orrery/trace/enums.h"
 
