@@ -152,6 +152,12 @@ class JobReader {
       return NoSuchGpu(gpu);
     }
     const hardware::Cluster* const cluster = hardware::FindCluster(name);
+    if (cluster == nullptr && !top_.Has("cluster")) {
+      return Refuse(
+          "no cluster in the catalogue has gpu '{}'; name the cluster too, such as "
+          "'cluster: L40 PCIe'",
+          name);
+    }
     if (cluster == nullptr) {
       return Refuse("cluster '{}' is not in the catalogue; the nearest is {}", name,
                     NearestName(name, hardware::ClusterCatalogue()));

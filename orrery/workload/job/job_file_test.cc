@@ -272,6 +272,12 @@ TEST(JobFile, AnImageHasItsOwnSequence) {
       197);
 }
 
+TEST(JobFile, AGpuWithoutAClusterAsksForOne) {
+  EXPECT_EQ(ErrorOf("model: gpt2\ngpu: L4\ngpus: 4\n", {}),
+            "llama.yaml: no cluster in the catalogue has gpu 'L4'; name the cluster too, such as "
+            "'cluster: L40 PCIe'");
+}
+
 TEST(JobFile, RefusesInOneSentence) {
   EXPECT_EQ(ErrorOf(kLlama, {"plan.sequence_paralel=true"}),
             "llama.yaml: plan: sequence_paralel is not a field that is known here; the nearest is "
