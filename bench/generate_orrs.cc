@@ -108,6 +108,8 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace orrery::bench
 
+// An exception ends a generator of test data as well as a message does.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   return orrery::bench::Main(argc, argv);
 }

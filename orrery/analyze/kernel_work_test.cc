@@ -7,6 +7,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/trace/kernel_class.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 

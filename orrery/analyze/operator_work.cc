@@ -134,7 +134,8 @@ std::optional<OperatorWork> Convolution(const OperatorInputs& inputs, const Conv
     if (room < 0 || SettingAt(stride, i) < 1) {
       return std::nullopt;
     }
-    output *= static_cast<double>(room / SettingAt(stride, i) + 1);
+    const std::int64_t places = room / SettingAt(stride, i) + 1;
+    output *= static_cast<double>(places);
   }
   const double filter = weight->Elements() / static_cast<double>(weight->dims[0]);
   return Finish(2 * output * filter, {input, weight}, output);

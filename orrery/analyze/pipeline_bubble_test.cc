@@ -6,8 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/analyze/step_time.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {
@@ -20,7 +26,8 @@ using test_run::Span;
 class OneForwardOneBackward {
  public:
   OneForwardOneBackward(int p, int m) : stages_(p), micro_batches_(m) {
-    forward_end_.assign(static_cast<std::size_t>(p), std::vector<std::int64_t>(m, -1));
+    forward_end_.assign(static_cast<std::size_t>(p),
+                        std::vector<std::int64_t>(static_cast<std::size_t>(m), -1));
     backward_end_ = forward_end_;
     for (int stage = 0; stage < p; ++stage) {
       orders_.push_back(OrderOf(stage));

@@ -18,7 +18,7 @@ using test_run::Rank;
 TEST(RunViewTest, WindowsFollowWhatStepsLaunch) {
   Rank rank(0);
   for (int step = 0; step < 3; ++step) {
-    const std::int64_t at = step * 100;
+    const std::int64_t at = std::int64_t{100} * step;
     rank.Step(step, {at, at + 100});
     rank.Kernel("gemm", {at + 20, at + 60}, 7, rank.Call({at + 10, at + 15}));
     rank.Copy("Memcpy HtoD", {at + 50, at + 70});
@@ -38,9 +38,9 @@ TEST(RunViewTest, WindowsFollowWhatStepsLaunch) {
 TEST(RunViewTest, StepsCanBeChosen) {
   Rank rank(0);
   for (int step = 0; step < 4; ++step) {
-    rank.Step(step, {step * 100, step * 100 + 100});
-    rank.Kernel("gemm", {step * 100 + 20, step * 100 + 60}, 7,
-                rank.Call({step * 100 + 10, step * 100 + 15}));
+    const std::int64_t at = std::int64_t{100} * step;
+    rank.Step(step, {at, at + 100});
+    rank.Kernel("gemm", {at + 20, at + 60}, 7, rank.Call({at + 10, at + 15}));
   }
   trace::TraceSet set;
   set.ranks.push_back(rank.Finish());

@@ -102,7 +102,7 @@ std::vector<std::vector<Span>> ArbitraryArrivals() {
   const int num_ranks = *rc::gen::inRange(2, 6);
   const int num_collectives = *rc::gen::inRange(1, 8);
   std::vector<std::vector<Span>> spans(static_cast<std::size_t>(num_ranks));
-  for (int c = 1; c <= num_collectives; ++c) {
+  for (std::int64_t c = 1; c <= num_collectives; ++c) {
     for (std::vector<Span>& rank : spans) {
       rank.push_back({c * 1000 - *rc::gen::inRange(1, 800), c * 1000});
     }

@@ -23,49 +23,59 @@ struct Decimal {
   int exponent = 0;
 };
 
-std::optional<Decimal> TakeApart(std::string_view text) {
-  Decimal number;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  if (at != end && (*at == '-' || *at == '+')) {
-    number.negative = *at == '-';
-    ++at;
-  }
-  int num_digits = 0;
-  bool any = false;
-  const auto take = [&](char c, bool is_fraction) {
-    any = true;
+// Adds the digits at the front of `text` to the number; returns what follows them.
+std::string_view TakeDigits(std::string_view text, bool is_fraction, int& num_digits,
+                            Decimal& number) {
+  std::size_t at = 0;
+  for (; at < text.size() && IsDigit(text[at]); ++at) {
     if (num_digits < 19) {
-      number.digits = number.digits * 10 + static_cast<std::uint64_t>(c - '0');
+      number.digits = number.digits * 10 + static_cast<std::uint64_t>(text[at] - '0');
       num_digits += number.digits != 0 ? 1 : 0;
       number.exponent -= is_fraction ? 1 : 0;
     } else {
       number.exponent += is_fraction ? 0 : 1;
     }
-  };
-  for (; at != end && IsDigit(*at); ++at) {
-    take(*at, false);
   }
-  if (at != end && *at == '.') {
-    for (++at; at != end && IsDigit(*at); ++at) {
-      take(*at, true);
-    }
+  return text.substr(at);
+}
+
+// The number behind 'e'.
+std::optional<int> ParseExponent(std::string_view text) {
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
   }
-  if (any && at != end && (*at == 'e' || *at == 'E')) {
-    ++at;
-    at += at != end && *at == '+' ? 1 : 0;
-    int exponent = 0;
-    const auto [stop, error] = std::from_chars(at, end, exponent);
-    if (error != std::errc() || exponent > 1000 || exponent < -1000) {
-      return std::nullopt;
-    }
-    at = stop;
-    number.exponent += exponent;
-  }
-  if (!any || at != end) {
+  int exponent = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+  if (error != std::errc() || stop != text.data() + text.size() || exponent > 1000 ||
+      exponent < -1000) {
     return std::nullopt;
   }
-  return number;
+  return exponent;
+}
+
+std::optional<Decimal> TakeApart(std::string_view text) {
+  Decimal number;
+  if (text.starts_with('-') || text.starts_with('+')) {
+    number.negative = text.front() == '-';
+    text.remove_prefix(1);
+  }
+  int num_digits = 0;
+  std::string_view rest = TakeDigits(text, /*is_fraction=*/false, num_digits, number);
+  std::size_t length = text.size() - rest.size();
+  if (rest.starts_with('.')) {
+    const std::string_view fraction = rest.substr(1);
+    rest = TakeDigits(fraction, /*is_fraction=*/true, num_digits, number);
+    length += fraction.size() - rest.size();
+  }
+  if (length == 0) {
+    return std::nullopt;
+  }
+  if (rest.starts_with('e') || rest.starts_with('E')) {
+    const std::optional<int> exponent = ParseExponent(rest.substr(1));
+    number.exponent += exponent.value_or(0);
+    return exponent ? std::optional(number) : std::nullopt;
+  }
+  return rest.empty() ? std::optional(number) : std::nullopt;
 }
 
 // digits * 10^shift, rounded half up; nothing beyond the limit.

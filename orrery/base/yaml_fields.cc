@@ -49,7 +49,7 @@ constexpr auto kAnyValue = [](const auto&) { return true; };
 }  // namespace
 
 YamlFields::YamlFields(YAML::Node node, std::string place, std::optional<Error>& first_error)
-    : node_(std::move(node)), place_(std::move(place)), first_error_(first_error) {}
+    : node_(node), place_(std::move(place)), first_error_(first_error) {}
 
 void YamlFields::Note(std::string_view key, std::string_view problem) {
   if (!first_error_) {

@@ -230,6 +230,34 @@ Status Place(RawRow& raw, const hardware::Cluster* given, const std::string& fil
   return {};
 }
 
+// Adds one row, or says why it is left out; an error is one of the command, not of the row.
+Status AddRow(const MeasuredTable& table, const Layout& layout, std::size_t row,
+              const hardware::Cluster* given, Measurements& measurements) {
+  const auto file = static_cast<std::uint32_t>(measurements.files.size() - 1);
+  const std::uint32_t line = table.has_lines ? static_cast<std::uint32_t>(row + 2) : 0;
+  Raw raw = ReadRow(layout, table.table, row);
+  if (raw && !*raw) {
+    ++measurements.skipped;
+    return {};
+  }
+  if (raw && given != nullptr) {
+    const Result<bool> is_named = IsMeasuredOn(*given, (**raw).measurement);
+    if (!is_named) {
+      return FailWithin(line == 0 ? table.file : fmt::format("{}:{}", table.file, line), is_named);
+    }
+    measurements.without_gpu += *is_named ? 0 : 1;
+  }
+  const Status placed = raw ? Place(**raw, given, table.file) : Status(tl::unexpect, raw.error());
+  if (!placed) {
+    measurements.rejected.push_back({file, line, placed.error().message()});
+    return {};
+  }
+  (**raw).measurement.file = file;
+  (**raw).measurement.line = line;
+  measurements.rows.push_back(std::move((**raw).measurement));
+  return {};
+}
+
 }  // namespace
 
 bool HoldsCollectives(const Table& table) {
@@ -249,31 +277,9 @@ Status AddMeasurements(const MeasuredTable& table, const std::string& cluster,
   if (!cluster.empty() && given == nullptr) {
     return Invalid("no cluster is called '{}'", cluster);
   }
-  const auto file = static_cast<std::uint32_t>(measurements.files.size());
   measurements.files.push_back(table.file);
   for (std::size_t row = 0; row < table.table.num_rows(); ++row) {
-    const std::uint32_t line = table.has_lines ? static_cast<std::uint32_t>(row + 2) : 0;
-    Raw raw = ReadRow(*layout, table.table, row);
-    if (raw && !*raw) {
-      ++measurements.skipped;
-      continue;
-    }
-    if (raw && given != nullptr) {
-      const Result<bool> is_named = IsMeasuredOn(*given, (**raw).measurement);
-      if (!is_named) {
-        return FailWithin(line == 0 ? table.file : fmt::format("{}:{}", table.file, line),
-                          is_named);
-      }
-      measurements.without_gpu += *is_named ? 0 : 1;
-    }
-    const Status placed = raw ? Place(**raw, given, table.file) : Status(tl::unexpect, raw.error());
-    if (!placed) {
-      measurements.rejected.push_back({file, line, placed.error().message()});
-      continue;
-    }
-    (**raw).measurement.file = file;
-    (**raw).measurement.line = line;
-    measurements.rows.push_back(std::move((**raw).measurement));
+    ORRERY_TRY_STATUS(AddRow(table, *layout, row, given, measurements));
   }
   return {};
 }

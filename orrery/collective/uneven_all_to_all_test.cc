@@ -63,8 +63,8 @@ TEST(UnevenAllToAll, OneHotReceiverHoldsAllUp) {
   const Fabric fabric = FabricOfGpus("dgx h100", 32);
   const double part = 64 << 20;
   SendMatrix hot = Even(32, part);
-  for (int from = 0; from < 32; ++from) {
-    hot.bytes[static_cast<std::size_t>(from * 32 + 5)] *= 3;
+  for (std::size_t from = 0; from < 32; ++from) {
+    hot.bytes[from * 32 + 5] *= 3;
   }
   const double even = *UnevenAllToAllSeconds(fabric, Even(32, part), DefaultConstants());
   const double uneven = *UnevenAllToAllSeconds(fabric, hot, DefaultConstants());

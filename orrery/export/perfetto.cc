@@ -23,7 +23,7 @@
 namespace orrery::exporting {
 namespace {
 
-using namespace perfetto;  // the messages and their fields
+using namespace perfetto;  // NOLINT(google-build-using-namespace): the messages and their fields
 
 constexpr std::uint32_t kSetSequence = 1;
 
@@ -65,8 +65,9 @@ class SetWriter {
     const auto sequence_id = static_cast<std::uint32_t>(2 * index) + kSetSequence + 1;
     Sequence slices(file_, sequence_id, trace.strings);
     Sequence points(file_, sequence_id + 1, trace.strings);
-    RankTracks tracks(trace, layout, trace::RankOf(set_, index), root_,
-                      static_cast<std::int32_t>(index + 1), uuids_, slices);
+    RankTracks tracks(trace, layout, trace::RankOf(set_, index),
+                      {.parent = root_, .order = static_cast<std::int32_t>(index + 1)}, uuids_,
+                      slices);
     const Rank rank{
         .trace = trace, .layout = layout, .tracks = tracks, .index = index, .zero_ns = zero_ns_};
     WriteSlices(rank, slices);

@@ -57,9 +57,8 @@ std::uint64_t TrackUuids::Of(std::string identity) {
   }
 }
 
-RankTracks::RankTracks(const Trace& trace, const RankLayout& layout, std::int64_t rank,
-                       std::uint64_t parent, std::int32_t order, TrackUuids& uuids,
-                       Sequence& sequence)
+RankTracks::RankTracks(const Trace& trace, const RankLayout& layout, std::int64_t rank, Place place,
+                       TrackUuids& uuids, Sequence& sequence)
     : trace_(trace),
       layout_(layout),
       rank_name_(fmt::format("rank {}", rank)),
@@ -67,7 +66,8 @@ RankTracks::RankTracks(const Trace& trace, const RankLayout& layout, std::int64_
       sequence_(sequence),
       lanes_(layout.num_lanes.size()) {
   rank_track_ = uuids_.Of(rank_name_);
-  sequence_.Describe({.uuid = rank_track_, .parent = parent, .name = rank_name_, .order = order});
+  sequence_.Describe(
+      {.uuid = rank_track_, .parent = place.parent, .name = rank_name_, .order = place.order});
   for (RowId track = 0; track < lanes_.size(); ++track) {
     if (!IsOnDevice(trace_, track) && layout_.IsUsed(track)) {
       DescribeLanes(track, rank_track_);

@@ -255,10 +255,14 @@ class TrackUuids {
 /// counters.
 class RankTracks {
  public:
-  /// Describes the tree in `sequence`. `parent` is the track above the rank, or 0; `order` is its
-  /// place there.
-  RankTracks(const trace::Trace& trace, const RankLayout& layout, std::int64_t rank,
-             std::uint64_t parent, std::int32_t order, TrackUuids& uuids, Sequence& sequence);
+  struct Place {
+    std::uint64_t parent = 0;  // the track above the rank, or 0
+    std::int32_t order = 0;    // among the tracks there
+  };
+
+  /// Describes the tree in `sequence`.
+  RankTracks(const trace::Trace& trace, const RankLayout& layout, std::int64_t rank, Place place,
+             TrackUuids& uuids, Sequence& sequence);
 
   /// The track of a lane; see DrawnTracks.
   [[nodiscard]] std::uint64_t Lane(RowId drawn_track, exporting::Lane lane = 0) const {

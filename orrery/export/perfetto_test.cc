@@ -26,7 +26,7 @@
 namespace orrery::exporting {
 namespace {
 
-using namespace perfetto;  // the fields of the messages
+using namespace perfetto;  // NOLINT(google-build-using-namespace): the fields of the messages
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
@@ -132,7 +132,7 @@ class ReadFile {
       }
     }
     ReadInterned(interned_data, names_[event.sequence]);
-    if (track_event.size() > 0) {
+    if (!track_event.empty()) {
       ReadTrackEvent(track_event, names_[event.sequence], event);
       events.push_back(event);
     }
@@ -374,13 +374,13 @@ TEST(PerfettoTest, EveryArrowHasOneStartAndOneEnd) {
 
 TEST(PerfettoTest, ImportantArgumentsAreAnnotations) {
   const ReadFile file(Written(SetOf(MakeTestTrace(0))));
-  const auto kernel = file.Begin("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)");
+  const auto& kernel = file.Begin("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)");
   EXPECT_EQ(kernel.category, "kernel");
   EXPECT_EQ(kernel.args.at("grid"), "[16, 2, 1]");
   EXPECT_EQ(kernel.args.at("correlation"), "1234");
   EXPECT_EQ(kernel.args.at("Collective name"), "allreduce");
   EXPECT_EQ(kernel.args.at("Comms Id"), "18446744073709551615");
-  const auto op = file.Begin("record_param_comms");
+  const auto& op = file.Begin("record_param_comms");
   EXPECT_EQ(op.args.at("Input Dims"), "[[4096, 50257], []]");
   EXPECT_EQ(op.args.at("Is asynchronized op"), "true");
 }
@@ -403,7 +403,7 @@ TEST(PerfettoTest, CountersAndMarksComeOnTheirTracks) {
 
 TEST(PerfettoTest, CollectivesAndWaitsAreSlices) {
   const ReadFile file(Written(MakeTestSet(), {MakeTestCollective()}));
-  const auto collective = file.Begin("all_reduce");
+  const auto& collective = file.Begin("all_reduce");
   EXPECT_EQ(collective.track, file.Track("group default_pg").uuid);
   EXPECT_EQ(collective.args.at("members"), "[0, 1]");
   EXPECT_EQ(collective.args.at("wait sum (ns)"), "20000");

@@ -267,6 +267,41 @@ ModelChoice ModelSet::ChooseModels(OperatorKind kind, DataType type, const hardw
   return choice;
 }
 
+namespace {
+
+// Whether `model` suits better than `own`: measured as asked, or else with the least launch time.
+bool IsBetterTiming(const EfficiencyModel& model, const EfficiencyModel* own, Timing timing) {
+  return own == nullptr || model.domain().timing == timing ||
+         (own->domain().timing != timing && model.domain().timing < own->domain().timing);
+}
+
+void TakeOwnModel(const EfficiencyModel& own, Timing timing, ModelChoice& choice) {
+  choice.models = {{&own, 1, LacksLaunch(own.domain().timing, timing)}};
+  choice.source = EstimateSource::kThisGpu;
+  choice.deviation = own.deviation();
+  choice.floor = own.domain().timing == timing ? own.floor() : DefaultFloor(timing);
+}
+
+// Takes the models of other GPUs, each by its share of the weights.
+void TakeSiblings(std::vector<WeightedModel> others, ModelChoice& choice) {
+  double total = 0;
+  for (const WeightedModel& weighted : others) {
+    total += weighted.weight;
+  }
+  double deviation = 0;
+  for (WeightedModel& weighted : others) {
+    weighted.weight /= total;
+    if (weighted.weight > 0.02) {
+      choice.models.push_back(weighted);
+      choice.source = EstimateSource::kSibling;
+      deviation += weighted.weight * weighted.model->deviation();
+      choice.deviation = std::hypot(deviation, kOtherGpuDeviation);
+    }
+  }
+}
+
+}  // namespace
+
 ModelChoice ModelSet::ChooseWithoutAlignment(OperatorKind kind, DataType type,
                                              const hardware::Gpu& gpu, Timing timing) const {
   ModelChoice choice;
@@ -282,10 +317,7 @@ ModelChoice ModelSet::ChooseWithoutAlignment(OperatorKind kind, DataType type,
     }
     const bool is_same_timing = domain.timing == timing;
     if (domain.gpu == gpu.name) {
-      const bool is_better =
-          own == nullptr || is_same_timing ||
-          (own->domain().timing != timing && domain.timing < own->domain().timing);
-      own = is_better ? &model : own;
+      own = IsBetterTiming(model, own, timing) ? &model : own;
       continue;
     }
     const hardware::Gpu* const source = hardware::FindGpu(domain.gpu);
@@ -298,27 +330,11 @@ ModelChoice ModelSet::ChooseWithoutAlignment(OperatorKind kind, DataType type,
     }
   }
   if (own != nullptr) {
-    choice.models = {{own, 1, LacksLaunch(own->domain().timing, timing)}};
-    choice.source = EstimateSource::kThisGpu;
-    choice.deviation = own->deviation();
-    choice.floor = own->domain().timing == timing ? own->floor() : DefaultFloor(timing);
+    TakeOwnModel(*own, timing, choice);
     return choice;
   }
   choice.floor = floors.Floor();
-  double total = 0;
-  for (const WeightedModel& weighted : others) {
-    total += weighted.weight;
-  }
-  double deviation = 0;
-  for (WeightedModel& weighted : others) {
-    weighted.weight /= total;
-    if (weighted.weight > 0.02) {
-      choice.models.push_back(weighted);
-      choice.source = EstimateSource::kSibling;
-      deviation += weighted.weight * weighted.model->deviation();
-      choice.deviation = std::hypot(deviation, kOtherGpuDeviation);
-    }
-  }
+  TakeSiblings(std::move(others), choice);
   const SiblingLevel* level = FindLevel(kind, type, gpu);
   if (level != nullptr && !choice.models.empty()) {
     choice.log_level = std::log(level->factor_of_timing[static_cast<std::size_t>(timing)]);

@@ -40,7 +40,7 @@ Operator Product(std::int64_t side) {
 std::vector<Measurement> SlowerRows(const hardware::Gpu& gpu, int count, double slower) {
   std::vector<Measurement> rows;
   for (int i = 0; i < count; ++i) {
-    const Operator op = Product(256 * (i + 1));
+    const Operator op = Product(std::int64_t{256} * (i + 1));
     rows.push_back(
         {.op = op, .gpu = &gpu, .seconds = slower * FittedModels().Predict(op, gpu).seconds});
   }

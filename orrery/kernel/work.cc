@@ -312,6 +312,8 @@ double PeakFor(DataType type, const hardware::Gpu& gpu) {
 
 }  // namespace
 
+// One case for each kind: the compiler says which is missing.
+// NOLINTNEXTLINE(readability-function-size)
 Work WorkOf(const Operator& op) {
   using enum OperatorKind;
   const double element = Elements(op);

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <xgboost/c_api.h>
 
+#include "orrery/learn/data_set.h"
 #include "orrery/learn/data_test.h"
+#include "orrery/learn/forest.h"
 
 namespace orrery::learn {
 namespace {
@@ -60,9 +65,10 @@ TEST(BoostedTrees, StopsEarlyAndKeepsTheBestRounds) {
                                          {.max_rounds = 500, .patience = 10, .learning_rate = 0.3});
   ASSERT_TRUE(trained);
   const std::vector<double>& losses = trained->validation_losses;
-  const auto best = std::min_element(losses.begin(), losses.end()) - losses.begin();
-  EXPECT_EQ(losses.size(), static_cast<std::size_t>(best) + 11);
-  EXPECT_EQ(trained->forest.num_trees(), static_cast<std::size_t>(best) + 1);
+  const auto best =
+      static_cast<std::size_t>(std::min_element(losses.begin(), losses.end()) - losses.begin());
+  EXPECT_EQ(losses.size(), best + 11);
+  EXPECT_EQ(trained->forest.num_trees(), best + 1);
   // The loss we were told is the one of the forest we were given.
   const std::vector<double> predicted =
       trained->forest.PredictRows(data.FeaturesOf(split.validation));

@@ -11,7 +11,7 @@ namespace orrery::learn {
 namespace {
 
 /// y = 3 + 2 x at x = 0 … 19, but for rows that are far off.
-Residuals LineWith(std::vector<std::size_t> outliers) {
+Residuals LineWith(const std::vector<std::size_t>& outliers) {
   return [outliers](std::span<const double> parameters) {
     std::vector<double> residuals;
     for (std::size_t x = 0; x < 20; ++x) {

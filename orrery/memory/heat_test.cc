@@ -157,7 +157,7 @@ RC_GTEST_PROP(Heat, CellsSumToTheAccesses, ()) {
     const RowId launch = recording.Launched("k");
     if (*rc::gen::arbitrary<bool>()) {
       const int lanes = *rc::gen::inRange(0, 500);
-      recording.Touched(launch, object, 4 * lanes, 0);
+      recording.Touched(launch, object, std::int64_t{4} * lanes, 0);
       expected += lanes;
     } else {
       AddAccess(recording, launch, *rc::gen::inRange<std::uint64_t>(0, 5000),

@@ -83,7 +83,7 @@ void AddPcieSwitch(TopologyBuilder& builder, const PcieTree& tree, NodeId cpu,
 }  // namespace
 
 ServerPorts AddServer(TopologyBuilder& builder, const Server& server, std::uint32_t number) {
-  const std::vector<NodeId> gpus = AddGpus(builder, server.num_gpus);
+  std::vector<NodeId> gpus = AddGpus(builder, server.num_gpus);
   if (server.num_gpus > 1) {
     const NodeId nvswitch = builder.AddNode(NodeKind::kSwitch, fmt::format("nvswitch{}", number));
     for (const NodeId gpu : gpus) {

@@ -41,7 +41,7 @@ struct Route {
 /// results do not depend on earlier calls.
 class Router {
  public:
-  Router(const Topology& topology, RoutingOptions options = {});
+  explicit Router(const Topology& topology, RoutingOptions options = {});
   Router(Router&&) noexcept;
   Router& operator=(Router&&) noexcept;
   ~Router();

@@ -80,9 +80,8 @@ struct Side {
 };
 
 // Walks along one side of a torus until the coordinate is that of `to`, up or down.
-bool AppendSide(const Topology& topology, std::span<const std::uint8_t> is_down, NodeId from,
-                NodeId to, const Side& side, bool upwards, std::vector<LinkId>& path) {
-  Walk walk(topology, is_down, from, path);
+bool AppendSide(Walk walk, NodeId to, const Side& side, bool upwards) {
+  const NodeId from = walk.at();
   const std::uint32_t target = to / side.stride % side.length;
   std::uint32_t at = from / side.stride % side.length;
   const NodeId base = from - at * side.stride;
@@ -258,8 +257,8 @@ bool AppendDimensionOrder(const Topology& topology, std::span<const std::uint8_t
     const std::uint32_t here = at / side.stride % length;
     const std::uint32_t target = end / side.stride % length;
     const bool upwards = (target + length - here) % length * 2 <= length;
-    if (!AppendSide(topology, is_down, at, end, side, upwards, path) &&
-        !AppendSide(topology, is_down, at, end, side, !upwards, path)) {
+    const Walk walk(topology, is_down, at, path);
+    if (!AppendSide(walk, end, side, upwards) && !AppendSide(walk, end, side, !upwards)) {
       path.resize(size_before);
       return false;
     }

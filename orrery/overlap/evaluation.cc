@@ -86,7 +86,7 @@ std::vector<EvaluatedPair> Predicted(const Predictor& predictor, Rows rows) {
 /// Simulates overlaps from one slowdown and one delay.
 Predictor SimulatedPredictor(const std::string& name,
                              std::function<Slowdown(const MeasuredPair&)> slowdown_of,
-                             std::function<double(const MeasuredPair&)> delay_us) {
+                             const std::function<double(const MeasuredPair&)>& delay_us) {
   return {name,
           [slowdown_of = std::move(slowdown_of), delay_us](const MeasuredPair& row) {
             const double alone_us = row.pair.compute.alone_us;

@@ -55,7 +55,7 @@ CollectivePoint PointOf(const RunView& run, const analyze::CollectiveRecord& rec
 
 std::string NameOfDevice(const RunView& run) {
   for (const trace::Trace& trace : run.set->ranks) {
-    if (trace.devices.size() > 0) {
+    if (!trace.devices.empty()) {
       return std::string(trace.Text(trace.devices.name[0]));
     }
   }

@@ -26,11 +26,11 @@ std::string NumberText(double value, Unit unit) {
     case Unit::kNumber:
       return fmt::format("{:.6g}", value);
     case Unit::kBytes:
-      return draw::FormatBinaryBytes({static_cast<std::int64_t>(value + 0.5)});
+      return draw::FormatBinaryBytes({std::llround(value)});
     case Unit::kDecimalBytes:
-      return draw::FormatBytes({static_cast<std::int64_t>(value + 0.5)});
+      return draw::FormatBytes({std::llround(value)});
     case Unit::kNanoseconds:
-      return draw::FormatDuration({static_cast<std::int64_t>(value + 0.5)});
+      return draw::FormatDuration({std::llround(value)});
     case Unit::kShare:
       return fmt::format("{:.1f} %", 100 * value);
     case Unit::kRatio:

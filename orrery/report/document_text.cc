@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -70,7 +71,8 @@ std::string ValueWithNote(const Document::Fact& fact) {
 }
 
 std::string BarOf(double share) {
-  const auto filled = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * kBarWidth + 0.5);
+  const auto filled =
+      static_cast<std::size_t>(std::llround(std::clamp(share, 0.0, 1.0) * kBarWidth));
   std::string bar;
   for (std::size_t i = 0; i < kBarWidth; ++i) {
     bar += i < filled ? "█" : "░";

@@ -66,17 +66,14 @@ class NameReader {
     std::string part;
     bool is_called = false;  // a parameter list came: what follows is inside of the function
     bool is_final = false;
-    while (at_ < text_.size() && !is_wrong_) {
+    while (at_ < text_.size() && !is_wrong_ && !StartsWith(",") && !StartsWith(">")) {
       const char letter = text_[at_];
-      if (letter == ',' || letter == '>') {
-        break;
-      }
       if (letter == '(' || letter == '{') {
         is_called = !part.empty();
         SkipGroup(letter, letter == '(' ? ')' : '}');
-      } else if (text_.substr(at_).starts_with("::")) {
+      } else if (StartsWith("::")) {
         at_ += 2;
-        is_final = is_final || is_called || text_.substr(at_).starts_with("operator");
+        is_final = is_final || is_called || StartsWith("operator");
         part = is_final ? part : std::string();
       } else if (letter == '<') {
         ++at_;
@@ -88,6 +85,10 @@ class NameReader {
       }
     }
     return std::string(Trimmed(part));
+  }
+
+  [[nodiscard]] bool StartsWith(std::string_view word) const {
+    return text_.substr(at_).starts_with(word);
   }
 
   // The template with its arguments, from behind '<' to behind '>'.

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cstdint>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,9 +87,7 @@ Value KernelData(const KernelRow& row) {
 // ranks)."
 std::string OverlapText(const RunReport& report) {
   const MeanCommunication mean = MeanOf(report.communication);
-  const auto time_text = [](double ns) {
-    return draw::FormatDuration({static_cast<std::int64_t>(ns + 0.5)});
-  };
+  const auto time_text = [](double ns) { return draw::FormatDuration({std::llround(ns)}); };
   const auto percent_of = [](const CommunicationTime& device) {
     return fmt::format("{:.1f} %", 100 * *HiddenShare(device));
   };

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -131,7 +133,7 @@ void Run::Meet(const std::string& kind, Group group, std::int64_t bytes, std::in
   Straggler& last = stragglers_[Index(event.last)];
   ++last.times_last;
   last.blame_ns += point.waiting_ns;
-  last.gain_ns += point.waiting_ns / (2 * std::max(1, group.end - group.first - 1));
+  last.gain_ns += point.waiting_ns / (std::int64_t{2} * std::max(1, group.end - group.first - 1));
   const double n = group.end - group.first;
   const double factor = kind == "all-reduce" ? 2 * (n - 1) / n : (n - 1) / n;
   point.bus_bytes_per_second =
@@ -174,19 +176,20 @@ void Run::Fill() {
 CriticalPath Run::Path() const {
   CriticalPath path{.step = "Step 12"};
   std::int32_t rank = events_.back().last;
-  for (auto event = events_.rbegin(); event != events_.rend(); ++event) {
-    if (rank < event->group.first || rank >= event->group.end) {
+  for (const auto& event : std::views::reverse(events_)) {
+    if (rank < event.group.first || rank >= event.group.end) {
       continue;
     }
-    const std::int64_t begin_ns = event->last_arrival_ns;
-    path.hops.push_back({begin_ns, event->transfer_ns, event->last, "transfer",
-                         fmt::format("ncclDevKernel_{}", event->kind)});
-    path.num_rank_changes += event->last != rank ? 1 : 0;
-    rank = event->last;
+    const std::int64_t begin_ns = event.last_arrival_ns;
+    path.hops.push_back({begin_ns, event.transfer_ns, event.last, "transfer",
+                         fmt::format("ncclDevKernel_{}", event.kind)});
+    path.num_rank_changes += event.last != rank ? 1 : 0;
+    rank = event.last;
     const auto& slices = rows_[Index(rank)].slices;
     auto before = std::ranges::find(slices, begin_ns, &draw::TimelineSlice::begin_ns);
     std::int64_t end_ns = begin_ns;
-    while (before != slices.begin() && (--before)->series != kTransfer) {
+    while (before != slices.begin() && std::prev(before)->series != kTransfer) {
+      --before;
       if (before->end_ns < end_ns) {
         path.hops.push_back({before->end_ns, end_ns - before->end_ns, rank,
                              end_ns - before->end_ns > 130'000 ? "host" : "launch_overhead",

@@ -61,7 +61,7 @@ template <typename ListOf, typename AreOne>
 void AddRepairs(const Variant& base, ListOf list_of, AreOne are_one,
                 std::vector<Variant>& repairs) {
   Variant copy = base;
-  const auto entries = list_of(copy);
+  const auto& entries = list_of(copy);
   for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
     const auto belongs = [&](const auto& other) { return are_one(*entry, other); };
     if (std::find_if(entries.begin(), entry, belongs) != entry) {

@@ -19,7 +19,7 @@ namespace orrery::simulate {
 /// (lane 2). Tasks are not launched unless it says so.
 class RankWriter {
  public:
-  explicit RankWriter(std::initializer_list<std::string_view> roles) {
+  RankWriter(std::initializer_list<std::string_view> roles) {
     program.lanes.Append({.kind = workload::LaneKind::kHostThread});
     program.lanes.Append({.kind = workload::LaneKind::kStream, .number = 7});
     program.lanes.Append({.kind = workload::LaneKind::kStream, .number = 8});

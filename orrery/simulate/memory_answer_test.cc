@@ -84,11 +84,12 @@ Job JobOf(const Published& published, bool sequence_parallel, Recompute recomput
                                        : workload::PipelineSchedule::k1f1b;
   plan.sequence_parallel = sequence_parallel;
   plan.recompute = recompute;
-  Job job = workload::JobOf({.model = {"published", model},
-                             .plan = plan,
-                             .sequence = 2048,
-                             .micro_batch = published.micro_batch,
-                             .microbatches = (published.chunks > 1 ? 2 : 1) * published.stages});
+  Job job = workload::JobOf(
+      {.model = {"published", model},
+       .plan = plan,
+       .sequence = 2048,
+       .micro_batch = published.micro_batch,
+       .microbatches = std::int64_t{published.chunks > 1 ? 2 : 1} * published.stages});
   job.framework.attention = workload::AttentionKernel::kMaterialised;
   return job;
 }

@@ -1,5 +1,8 @@
 #include "orrery/simulate/operator_class.h"
 
+#include "orrery/kernel/operator.h"
+#include "orrery/trace/kernel_class.h"
+
 namespace orrery::simulate {
 
 trace::KernelClass ClassOf(kernel::OperatorKind kind) {

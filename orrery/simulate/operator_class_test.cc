@@ -2,8 +2,12 @@
 
 #include <cstddef>
 #include <set>
+#include <string_view>
 
 #include <gtest/gtest.h>
+
+#include "orrery/kernel/operator.h"
+#include "orrery/trace/kernel_class.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,5 +1,6 @@
 #include "orrery/simulate/rank_classes.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -137,8 +138,8 @@ TEST(CastTest, APairThatSendsMessagesIsTwoRankClasses) {
   for (Rank i = 0; i < kRanks; ++i) {
     const Rank next = (i + 1) % kRanks;
     const workload::GroupId group = ensemble.AddGroup(std::vector<Rank>{i, next});
-    ensemble.group_of_role[i * 2] = group;
-    ensemble.group_of_role[next * 2 + 1] = group;
+    ensemble.group_of_role[std::size_t{i} * 2] = group;
+    ensemble.group_of_role[std::size_t{next} * 2 + 1] = group;
   }
 
   const RankClasses rank_classes = Fold(ensemble, IslandLinkClass(8));

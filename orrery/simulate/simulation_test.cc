@@ -236,8 +236,8 @@ TEST(SimulationTest, ResultsDoNotDependOnThreads) {
 /// of weights, all else is free. One block for each chunk of a device.
 workload::Ensemble EqualStages(PipelineSchedule schedule, int stages, int chunks,
                                int microbatches) {
-  Transformer model =
-      workload::Gpt({.hidden = 64, .layers = stages * chunks, .heads = 4, .vocabulary = 64});
+  Transformer model = workload::Gpt(
+      {.hidden = 64, .layers = std::int64_t{stages} * chunks, .heads = 4, .vocabulary = 64});
   model.is_tied = false;
   Plan plan;
   plan.pp = stages;

@@ -27,7 +27,6 @@ namespace orrery::simulate {
 namespace {
 
 using workload::Job;
-using workload::Recompute;
 using workload::TokenBatch;
 
 constexpr double kPicoseconds = 1e12;

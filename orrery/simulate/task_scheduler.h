@@ -51,6 +51,7 @@ struct RankClassState {
 template <typename Driver>
 class TaskScheduler {
  protected:
+  // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): engines inherit it, no one else
   TaskScheduler(const RankClasses& rank_classes, CommunicationTimes& times,
                 const EngineOptions& options)
       : rank_classes_(rank_classes),

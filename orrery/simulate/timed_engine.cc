@@ -213,6 +213,8 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
 
   // Those that wait for what has gone by now.
   void AdmitQueued() {
+    // By index: what enters may end at once, which adds GPUs.
+    // NOLINTNEXTLINE(modernize-loop-convert)
     for (std::size_t i = 0; i < left_gpus_.size(); ++i) {
       const GpuState& gpu = gpus_[left_gpus_[i]];
       for (const LaneIndex lane : std::vector<LaneIndex>(gpu.queued)) {

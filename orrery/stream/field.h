@@ -50,11 +50,10 @@ template <Encoding encoding>
 using Value = decltype(Default<encoding>());
 
 /// A field of a record: its name, how it is written, and its member.
-template <Encoding encoding_, typename Record>
+template <Encoding encoding, typename Record>
 struct Field {
-  static constexpr Encoding encoding = encoding_;
   const char* name;
-  Value<encoding_> Record::* member;
+  Value<encoding> Record::* member;
 };
 
 }  // namespace schema

@@ -29,7 +29,7 @@ std::string Header() {
 }
 
 // A chunk of strings with the numbers given, one character each.
-std::string Strings(std::vector<std::uint64_t> ids) {
+std::string Strings(const std::vector<std::uint64_t>& ids) {
   ChunkBuilder builder(ChunkType::kStrings);
   for (const std::uint64_t id : ids) {
     EXPECT_TRUE(builder.Append(String{.id = id, .text = "x"}));
@@ -159,11 +159,11 @@ TEST(StreamReaderTest, BytesInsertedOrRemovedCostOneChunk) {
   const std::string first = Strings({1, 2, 3, 4, 5, 6, 7, 8});
   const std::string rest = Strings({9});
   for (std::size_t at = 0; at < first.size(); ++at) {
-    const std::string removed = first.substr(0, at) + first.substr(at + 1);
-    const std::string inserted = first.substr(0, at) + "O" + first.substr(at);
+    const std::string removed = std::string(first).erase(at, 1).append(rest);
+    const std::string inserted = std::string(first).insert(at, "O").append(rest);
 
-    EXPECT_THAT(ReadBytes(Header() + removed + rest).ids, ElementsAre(9)) << at;
-    const Content content = ReadBytes(Header() + inserted + rest);
+    EXPECT_THAT(ReadBytes(Header().append(removed)).ids, ElementsAre(9)) << at;
+    const Content content = ReadBytes(Header().append(inserted));
     EXPECT_EQ(content.ids.back(), 9U) << at;
     EXPECT_GT(content.losses.num_skipped_bytes, 0U);
   }

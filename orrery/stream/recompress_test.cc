@@ -20,7 +20,8 @@ std::string StreamOf(int num_launches) {
   std::string bytes(header.data(), header.size());
   ChunkBuilder chunk(ChunkType::kEvents);
   for (int i = 1; i <= num_launches; ++i) {
-    EXPECT_TRUE(chunk.Append(Launch{.sequence = static_cast<std::uint64_t>(i), .time_ns = 10 * i}));
+    EXPECT_TRUE(chunk.Append(
+        Launch{.sequence = static_cast<std::uint64_t>(i), .time_ns = std::int64_t{10} * i}));
   }
   bytes += chunk.Seal();
   ChunkBuilder name(ChunkType::kStrings);

@@ -19,6 +19,8 @@
 namespace orrery::stream {
 namespace {
 
+using namespace std::string_literals;  // NOLINT: bytes with zeros in them
+
 std::string Payload(ChunkBuilder& builder) {
   return std::string(builder.Seal().substr(kChunkHeaderBytes));
 }
@@ -139,9 +141,8 @@ RC_GTEST_PROP(RecordCodecTest, EveryRecordComesBackAsItWas, ()) {
 // a record longer than its chunk.
 TEST(RecordCodecTest, WhatMakesNoSenseEndsTheChunkAndIsCounted) {
   for (const std::string& payload :
-       {std::string("\x0C\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02\x00"),
-        std::string("\x03\x01\x01\x7F"), std::string("\x04\x01\x01\x00\x7F"),
-        std::string("\x7F\x01\x01")}) {
+       {"\x0C\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02\x00"s, "\x03\x01\x01\x7F"s,
+        "\x04\x01\x01\x00\x7F"s, "\x7F\x01\x01"s}) {
     Chunk chunk{
         .header = {.type = ChunkType::kStacks, .num_records = 3}, .offset = 0, .payload = payload};
     int num_seen = 0;

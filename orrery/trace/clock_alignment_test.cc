@@ -27,12 +27,9 @@ using test_runs::Group;
 using test_runs::MakeMeetings;
 using test_runs::MakeRun;
 using test_runs::RunShape;
-using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::Field;
-using testing::Ge;
-using testing::Le;
 
 constexpr std::int64_t kUs = 1'000;
 constexpr std::int64_t kMs = 1'000'000;

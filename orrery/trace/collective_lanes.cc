@@ -277,6 +277,22 @@ CollectiveGroup UnnamedPairs(std::int32_t group_size) {
   return {.key = "unnamed group of " + StreamNames::SizeText(group_size), .num_ranks = group_size};
 }
 
+// The lane of all ranks that a lane of one rank is part of.
+LaneKey SharedKey(const RankLanes& rank, const LocalLane& local, const Peers& peers,
+                  StreamNames& names, GroupTable& groups) {
+  const bool is_pair = local.key.use == LaneUse::kPair;
+  LaneKey key{.group = local.key.group, .use = local.key.use};
+  if (key.group == kNoGroup) {
+    key.group = groups.Add(is_pair ? UnnamedPairs(local.group_size) : names.Name(rank, local));
+  }
+  if (is_pair) {
+    const std::int32_t peer = peers.GlobalRank(local.key);
+    key.source = local.key.sends ? rank.rank : peer;
+    key.destination = local.key.sends ? peer : rank.rank;
+  }
+  return key;
+}
+
 std::vector<CollectiveLane> JoinRanks(const TraceSet& set, std::vector<RankLanes>& ranks,
                                       GroupTable& groups) {
   const Peers peers(ranks, groups);
@@ -284,21 +300,13 @@ std::vector<CollectiveLane> JoinRanks(const TraceSet& set, std::vector<RankLanes
   std::map<LaneKey, CollectiveLane> table;
   for (RankLanes& rank : ranks) {
     for (LocalLane& local : rank.lanes) {
-      const bool is_pair = local.key.use == LaneUse::kPair;
-      LaneKey key{.group = local.key.group, .use = local.key.use};
-      if (key.group == kNoGroup) {
-        key.group = groups.Add(is_pair ? UnnamedPairs(local.group_size) : names.Name(rank, local));
-      }
-      if (is_pair) {
-        const std::int32_t peer = peers.GlobalRank(local.key);
-        key.source = local.key.sends ? rank.rank : peer;
-        key.destination = local.key.sends ? peer : rank.rank;
-      }
+      const LaneKey key = SharedKey(rank, local, peers, names, groups);
+      const bool is_sender = key.use == LaneUse::kPair && local.key.sends;
       CollectiveLane& lane = table[key];
       lane.group = key.group;
       lane.use = key.use;
       lane.group_known = local.key.group != kNoGroup;
-      lane.members.insert(is_pair && local.key.sends ? lane.members.begin() : lane.members.end(),
+      lane.members.insert(is_sender ? lane.members.begin() : lane.members.end(),
                           LaneMember{rank.rank_index, std::move(local.events)});
     }
   }

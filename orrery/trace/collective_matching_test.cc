@@ -38,8 +38,8 @@ std::vector<std::pair<std::uint32_t, RowId>> Members(const MatchedCollectives& m
   return members;
 }
 
-auto MembersAre(std::vector<std::pair<std::uint32_t, RowId>> members) {
-  return testing::ElementsAreArray(std::move(members));
+auto MembersAre(const std::vector<std::pair<std::uint32_t, RowId>>& members) {
+  return testing::ElementsAreArray(members);
 }
 
 const Group kPairOfRanks{.name = "0", .ranks = "[0, 1]", .size = 2};

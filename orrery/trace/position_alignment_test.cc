@@ -168,7 +168,7 @@ RC_GTEST_PROP(PositionAlignmentProperty, AWindowIsFoundWhereItWasCut, ()) {
   std::vector<SequenceItem> reference;
   std::int64_t time_ns = 0;
   for (std::size_t i = 0; i < length; ++i) {
-    time_ns += (1 + engine() % 1000) * kMs;
+    time_ns += static_cast<std::int64_t>(1 + engine() % 1000) * kMs;
     reference.push_back({engine() % 2, time_ns});
   }
   const auto cut = *rc::gen::inRange<std::size_t>(0, length / 2);

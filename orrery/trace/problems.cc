@@ -29,10 +29,8 @@ void ProblemLog::Add(std::string_view what, std::int64_t count, std::string_view
 
 void ProblemLog::Merge(const ProblemLog& other, std::string_view place) {
   for (const Problem& problem : other.problems_) {
-    std::string first = problem.first;
-    if (!place.empty()) {
-      first = first.empty() ? std::string(place) : std::string(place) + ": " + first;
-    }
+    std::string first(place);
+    first.append(place.empty() || problem.first.empty() ? "" : ": ").append(problem.first);
     Add(problem.what, problem.count, first, problem.severity);
   }
 }

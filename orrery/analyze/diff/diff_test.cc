@@ -163,7 +163,7 @@ TEST(DiffTest, CopiesByKind) {
 
 // The largest total counts, not the last; what was not recorded (-1) is left out.
 TEST(DiffTest, MemoryIsComparedByItsPeak) {
-  const auto run = [](std::vector<std::int64_t> totals) {
+  const auto run = [](const std::vector<std::int64_t>& totals) {
     Rank rank(0);
     rank.Kernel("sgemm", {0, 10});
     for (const std::int64_t total : totals) {

@@ -66,7 +66,7 @@ TEST(DependencyGraphTest, WhatTheHostDoesAheadBelongsToTheNextStep) {
   Rank rank(0);
   std::int64_t device = 10;
   for (int step = 0; step < 3; ++step) {
-    const std::int64_t at = step * 60;
+    const std::int64_t at = std::int64_t{60} * step;
     rank.Step(step, {at, at + 60});
     rank.Operator("work", {at + 1, at + 59});
     rank.Kernel("k", {device, device + 60}, 7, rank.Call({at + 2, at + 4}));

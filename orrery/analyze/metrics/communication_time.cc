@@ -2,13 +2,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze::communication_time {
 namespace {

@@ -147,8 +147,8 @@ void DescribeTotals(const std::vector<double>& totals, Value& detail) {
   detail.Set("max_over_min_used", *std::ranges::max_element(totals) / smallest_used);
 }
 
-MetricResult TokenToExpertAssignment(const RunView& run) {
-  // Tokens of each expert, from gate logs.
+// Tokens of each expert, from gate logs.
+std::vector<double> TokensOfExperts(const RunView& run) {
   std::map<std::int64_t, double> tokens;
   for (const Measurement& measurement : run.measurements) {
     if (measurement.format != "gate log") {
@@ -166,25 +166,35 @@ MetricResult TokenToExpertAssignment(const RunView& run) {
   for (const auto& [expert, count] : tokens) {
     totals.push_back(count);
   }
+  return totals;
+}
+
+// Elements sent to each rank by uneven all-to-alls; the hidden size cancels in the ratio.
+std::vector<double> ElementsOfRanks(const RunView& run) {
+  std::vector<double> totals;
+  for (const DeviceView& device : run.devices) {
+    const trace::Trace& trace = run.TraceOf(device);
+    ForEachCollective(run, device, [&](RowId row) {
+      // What the rank sends to each member of its group.
+      const std::vector<std::int64_t> splits =
+          NumbersIn<std::int64_t>(trace.Text(trace.collectives.in_splits[row]));
+      const bool uneven = std::ranges::adjacent_find(splits, std::not_equal_to<>()) != splits.end();
+      if (uneven && (totals.empty() || totals.size() == splits.size())) {
+        totals.resize(splits.size());
+        for (std::size_t i = 0; i < splits.size(); ++i) {
+          totals[i] += static_cast<double>(splits[i]);
+        }
+      }
+    });
+  }
+  return totals;
+}
+
+MetricResult TokenToExpertAssignment(const RunView& run) {
+  std::vector<double> totals = TokensOfExperts(run);
   const bool from_logs = !totals.empty();
   if (!from_logs) {
-    // Elements sent to each rank by uneven all-to-alls; the hidden size cancels in the ratio.
-    for (const DeviceView& device : run.devices) {
-      const trace::Trace& trace = run.TraceOf(device);
-      ForEachCollective(run, device, [&](RowId row) {
-        // What the rank sends to each member of its group.
-        const std::vector<std::int64_t> splits =
-            NumbersIn<std::int64_t>(trace.Text(trace.collectives.in_splits[row]));
-        const bool uneven =
-            std::ranges::adjacent_find(splits, std::not_equal_to<>()) != splits.end();
-        if (uneven && (totals.empty() || totals.size() == splits.size())) {
-          totals.resize(splits.size());
-          for (std::size_t i = 0; i < splits.size(); ++i) {
-            totals[i] += static_cast<double>(splits[i]);
-          }
-        }
-      });
-    }
+    totals = ElementsOfRanks(run);
   }
   if (totals.empty() || Mean(totals) <= 0) {
     return NotAvailable("no gate log and no all_to_allv split sizes");

@@ -17,6 +17,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/value.h"
 #include "orrery/cli/memory/group_by.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/output.h"
@@ -27,6 +28,7 @@
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/kernel_counts.h"
 #include "orrery/memory/names.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::cli {

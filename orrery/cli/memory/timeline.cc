@@ -31,7 +31,6 @@ namespace orrery::cli {
 namespace {
 
 using memory::timeline::AlignBy;
-using memory::timeline::AlignedSide;
 using memory::timeline::Alignment;
 using memory::timeline::Axis;
 using memory::timeline::RankSpread;

@@ -102,8 +102,9 @@ TEST(CclBenchTest, TheStragglerIsTheRankThatWaits) {
 TEST(CclBenchTest, MoreThanTwoStepsLoseTheirEnds) {
   Rank rank(0);
   for (int step = 0; step < 4; ++step) {
-    rank.Step(step, {step * 100, step * 100 + 100});
-    rank.Kernel(kAllReduce, {step * 100 + 50, step * 100 + 50 + (step == 2 ? 30 : 10)});
+    const std::int64_t at = std::int64_t{100} * step;
+    rank.Step(step, {at, at + 100});
+    rank.Kernel(kAllReduce, {at + 50, at + 50 + (step == 2 ? 30 : 10)});
   }
   trace::TraceSet set;
   set.ranks.push_back(rank.Finish());
@@ -207,7 +208,7 @@ TEST(CclBenchTest, AFailedSampleBecomesAHugeInterval) {
   const ccl_bench::Run run{.set = &set, .measurements = tables};
   EXPECT_DOUBLE_EQ(*ComputeMetric("max_throughput", run).value, 3.145728);
   EXPECT_DOUBLE_EQ(*ComputeMetric("avg_throughput", run).value, 4096 * 1024 * 1e6 / 3000 / 1e9);
-  EXPECT_DOUBLE_EQ(*ComputeMetric("total_communication", run).value, 4096 * 1024 / 2);
+  EXPECT_DOUBLE_EQ(*ComputeMetric("total_communication", run).value, 4096 * 1024 / 2.0);
 }
 
 // Recordings of nsys: devices are merged, so two halves make a whole.

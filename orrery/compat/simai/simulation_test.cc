@@ -67,14 +67,14 @@ TEST(SimaiSimulationTest, PlansThatDoNotFitAreRejected) {
 class SimaiExampleTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kFolder)) {
-      GTEST_SKIP() << "the shared workloads are not here: " << kFolder;
+    if (!std::filesystem::exists(folder_)) {
+      GTEST_SKIP() << "the shared workloads are not here: " << folder_;
     }
-    const auto workload = ReadWorkload(kFolder + "workload_analytical.txt.gz").value();
+    const auto workload = ReadWorkload(folder_ + "workload_analytical.txt.gz").value();
     step_ = SimulateStep(workload, kExample).value();
   }
 
-  const std::string kFolder = ORRERY_SHARED "/workloads/simai/";
+  const std::string folder_ = ORRERY_SHARED "/workloads/simai/";
   StepTimes step_;
 };
 

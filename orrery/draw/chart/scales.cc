@@ -141,8 +141,9 @@ std::vector<double> LinearTicks(double low, double high, int max_ticks) {
   std::vector<double> ticks;
   const double slack = 1e-9;  // of a step, for limits that are ticks but for rounding
   const double last = std::floor(high / step.Times(1) + slack);
-  for (double count = std::ceil(low / step.Times(1) - slack); count <= last; ++count) {
-    ticks.push_back(step.Times(count) + 0.0);  // no minus in front of a zero
+  const double first = std::ceil(low / step.Times(1) - slack);
+  for (int i = 0; first + i <= last; ++i) {
+    ticks.push_back(step.Times(first + i) + 0.0);  // no minus in front of a zero
   }
   return ticks;
 }
@@ -154,8 +155,9 @@ std::vector<double> BinaryTicks(double low, double high, int max_ticks) {
   }
   const double step = std::exp2(std::ceil(std::log2((high - low) / (max_ticks - 1))));
   std::vector<double> ticks;
-  for (double count = std::ceil(low / step); count * step <= high; ++count) {
-    ticks.push_back(count * step);
+  const double first = std::ceil(low / step);
+  for (int i = 0; (first + i) * step <= high; ++i) {
+    ticks.push_back((first + i) * step);
   }
   return ticks;
 }

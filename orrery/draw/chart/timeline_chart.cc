@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 

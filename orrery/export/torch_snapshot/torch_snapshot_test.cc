@@ -1,10 +1,17 @@
 #include "orrery/export/torch_snapshot/torch_snapshot.h"
 
-#include <string>
+#include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::exporting {
 namespace {
@@ -110,7 +117,7 @@ TEST(SnapshotPlanTest, BlocksOfTheFinalStateDoNotOverlap) {
   trace::Trace trace;
   trace.memory_objects.Append(
       {.address = 0x1000, .bytes = 4096, .memory_class = MemoryClass::kSegment});
-  for (const std::uint64_t address : {0x1000, 0x1100, 0x1F00}) {
+  for (const std::uint64_t address : {0x1000U, 0x1100U, 0x1F00U}) {
     trace.memory_objects.Append(
         {.address = address, .bytes = 512, .memory_class = MemoryClass::kTensor, .parent = 0});
   }

@@ -55,20 +55,28 @@ std::string_view ValueText(ondemand::value& value) {
 
 using Member = std::string_view EventTokens::*;
 
+Member MemberOfTwoLetters(std::string_view key) {
+  return key == "ph"   ? &EventTokens::phase
+         : key == "ts" ? &EventTokens::time
+         : key == "id" ? &EventTokens::id
+                       : nullptr;
+}
+
+Member MemberOfThreeLetters(std::string_view key) {
+  return key == "cat"   ? &EventTokens::category
+         : key == "pid" ? &EventTokens::process
+         : key == "tid" ? &EventTokens::thread
+         : key == "dur" ? &EventTokens::duration
+                        : nullptr;
+}
+
 // Returns the member for a field of an event; null for "args" and unknown fields.
 Member FindMember(std::string_view key) {
   switch (key.size()) {
     case 2:
-      return key == "ph"   ? &EventTokens::phase
-             : key == "ts" ? &EventTokens::time
-             : key == "id" ? &EventTokens::id
-                           : nullptr;
+      return MemberOfTwoLetters(key);
     case 3:
-      return key == "cat"   ? &EventTokens::category
-             : key == "pid" ? &EventTokens::process
-             : key == "tid" ? &EventTokens::thread
-             : key == "dur" ? &EventTokens::duration
-                            : nullptr;
+      return MemberOfThreeLetters(key);
     case 4:
       return key == "name" ? &EventTokens::name : nullptr;
     default:

@@ -66,10 +66,13 @@ std::vector<NcclOperation> GroupNcclCalls(std::vector<NcclCall> calls) {
     if (i > 0 && call.track != calls[i - 1].track) {
       end_track();
     }
-    if (call.role == Role::kGroupStart && depth++ == 0) {
+    const int before = depth;
+    depth += call.role == Role::kGroupStart ? 1 : 0;
+    // An end without a start is of a group that began before the recording.
+    depth -= call.role == Role::kGroupEnd && depth > 0 ? 1 : 0;
+    if (before == 0 && depth == 1) {
       group = {.track = call.track, .begin_ns = call.time.begin_ns};
-    } else if (call.role == Role::kGroupEnd && depth > 0 && --depth == 0) {
-      // An end without a start is of a group that began before the recording.
+    } else if (before == 1 && depth == 0) {
       group.end_ns = call.time.end_ns();
       if (!group.calls.empty()) {
         operations.push_back(std::move(group));

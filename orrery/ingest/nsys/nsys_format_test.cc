@@ -115,7 +115,6 @@ TEST_F(NsysFormatTest, OnlyExportsMatch) {
 // The head holds 256 KiB; a table of 1 MB before ours pushes the schema's second page beyond it.
 TEST_F(NsysFormatTest, ASchemaBeyondTheHeadIsFound) {
   TestDatabase late;
-  std::string schema;
   ASSERT_EQ(late.Run("CREATE TABLE filler (b); INSERT INTO filler VALUES (zeroblob(1000000));"),
             "");
   for (int i = 0; i < 100; ++i) {

@@ -23,8 +23,6 @@
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/trace.h"
 
-extern char** environ;
-
 namespace orrery::ingest::nsys_report {
 namespace {
 
@@ -39,7 +37,7 @@ Result<std::string> PlainPath(const InputFile& report, const std::string& folder
     const auto path = std::filesystem::absolute(report.path(), failed);
     return failed ? report.path() : path.string();
   }
-  const std::string path = folder + "/report.nsys-rep";
+  std::string path = folder + "/report.nsys-rep";
   std::ofstream out(path, std::ios::binary);
   ORRERY_TRY(const auto content, report.OpenContent());
   std::vector<char> buffer(1 << 20);
@@ -98,7 +96,7 @@ std::string LastLine(const std::string& path) {
 // the report (it reads reports of its own version and older).
 Result<std::string> ExportReport(const InputFile& report, const std::string& folder) {
   ORRERY_TRY(const std::string plain, PlainPath(report, folder));
-  const std::string exported = folder + "/export.sqlite";
+  std::string exported = folder + "/export.sqlite";
   const std::string log = folder + "/log";
   const int status = RunProgram({"nsys", "export", "--type", "sqlite", "--include-blobs=true",
                                  "--force-overwrite=true", "-o", exported, plain},

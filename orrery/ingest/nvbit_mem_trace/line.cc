@@ -1,7 +1,11 @@
 #include "orrery/ingest/nvbit_mem_trace/line.h"
 
+#include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "orrery/base/text.h"

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::nvf1 {
@@ -83,7 +85,7 @@ TEST(Nvf1Test, ASampleIsARow) {
 
 TEST(Nvf1Test, EachFieldHasItsDirectionAndKind) {
   std::string bytes = Header();
-  for (const std::uint64_t field : {138, 139, 140, 141}) {
+  for (const std::uint64_t field : {138U, 139U, 140U, 141U}) {
     bytes += Bytes({.field = field});
   }
 

@@ -19,9 +19,6 @@
 namespace orrery::ingest::orrs {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
-
 TEST(OrrsDamageTest, EveryTruncationIsReadOrRefused) {
   const std::string whole = SmallStream();
   for (std::size_t size = 0; size < whole.size(); ++size) {

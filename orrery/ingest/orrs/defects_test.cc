@@ -1,10 +1,14 @@
+#include <cstdint>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/ingest/orrs/stream_test.h"
-#include "orrery/ingest/registry.h"
+#include "orrery/stream/schema.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 // Mistakes that a public tool of this kind makes, by their numbers in the reference on memory
 // profiling: a reader of streams must not make them.
@@ -98,7 +102,7 @@ TEST(OrrsDefectTest, ATwoDimensionalCopyHasBytesAndExtent) {
 TEST(OrrsDefectTest, FlagsAreBits) {
   std::string file = FileOf();
   std::uint64_t sequence = 0;
-  for (const std::uint64_t flags : {0x0, 0x1, 0x2, 0x6, 0x4, 0x8, 0xC}) {
+  for (const std::uint64_t flags : {0x0U, 0x1U, 0x2U, 0x6U, 0x4U, 0x8U, 0xCU}) {
     ++sequence;
     file += ChunkOf(stream::Allocation{.sequence = sequence,
                                        .time_ns = static_cast<std::int64_t>(sequence),

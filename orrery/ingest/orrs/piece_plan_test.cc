@@ -11,7 +11,6 @@ namespace orrery::ingest::orrs {
 namespace {
 
 using stream::ChunkPlace;
-using stream::OrderRange;
 using ::testing::ElementsAre;
 
 ChunkPlace Chunk(std::uint64_t first, std::uint64_t last, std::uint32_t bytes = 10) {

@@ -1,9 +1,12 @@
 #include "orrery/ingest/orrs/piece_reader.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
+#include <ios>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +14,16 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/ingest/input_file.h"
+#include "orrery/ingest/orrs/recording.h"
 #include "orrery/ingest/orrs/stream_test.h"
+#include "orrery/ingest/registry.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/schema.h"
+#include "orrery/stream/writer.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::orrs {
 namespace {
@@ -257,7 +269,7 @@ TEST(PieceReaderTest, PiecesTogetherAreTheWhole) {
   const std::string path = Written(MadeUpRun().Bytes(300));
   const Facts whole = WholeFacts(path);
 
-  for (const std::uint64_t piece_bytes : {100, 1'000, 2'000, 5'000, 20'000}) {
+  for (const std::uint64_t piece_bytes : {100U, 1'000U, 2'000U, 5'000U, 20'000U}) {
     EXPECT_EQ(ReadPieces(path, piece_bytes).facts, whole) << piece_bytes;
   }
 }

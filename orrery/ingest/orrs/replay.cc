@@ -243,7 +243,7 @@ std::size_t LiveMemory::Begin(MemoryLifetime life) {
   life.parent = FindBelow(LevelIndex(life.level), life.address);
   alive[life.address] = index;
   alive_by_id_[life.id] = index;
-  all_.push_back(std::move(life));
+  all_.push_back(life);
   return index;
 }
 

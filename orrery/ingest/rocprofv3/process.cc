@@ -184,17 +184,18 @@ RowId ProcessRows::DeviceTrack(std::int32_t device, std::int64_t stream) {
 }
 
 RowId ProcessRows::ShapeOf(const Dispatch& dispatch) {
-  const auto& [x, y, z] = dispatch.work_items;
-  const auto& [block_x, block_y, block_z] = dispatch.workgroup;
+  const auto& items = dispatch.work_items;
+  const auto& block = dispatch.workgroup;
   const std::array<std::int64_t, 8> key{
-      x, y, z, block_x, block_y, block_z, dispatch.registers, dispatch.shared_bytes};
+      items[0], items[1], items[2],           block[0],
+      block[1], block[2], dispatch.registers, dispatch.shared_bytes};
   return FindOrAdd(shapes_, key, [&] {
-    return trace_.launch_shapes.Append({.grid_x = NumBlocks(x, block_x),
-                                        .grid_y = NumBlocks(y, block_y),
-                                        .grid_z = NumBlocks(z, block_z),
-                                        .block_x = SmallOrUnknown(block_x),
-                                        .block_y = SmallOrUnknown(block_y),
-                                        .block_z = SmallOrUnknown(block_z),
+    return trace_.launch_shapes.Append({.grid_x = NumBlocks(items[0], block[0]),
+                                        .grid_y = NumBlocks(items[1], block[1]),
+                                        .grid_z = NumBlocks(items[2], block[2]),
+                                        .block_x = SmallOrUnknown(block[0]),
+                                        .block_y = SmallOrUnknown(block[1]),
+                                        .block_z = SmallOrUnknown(block[2]),
                                         .registers_per_thread = SmallOrUnknown(dispatch.registers),
                                         .shared_memory_bytes = dispatch.shared_bytes});
   });

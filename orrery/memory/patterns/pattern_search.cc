@@ -191,8 +191,9 @@ std::int64_t Footprint::HighestIn(std::size_t first, std::size_t last) const {
   if (first >= last) {
     return 0;
   }
-  const auto level = static_cast<std::size_t>(std::bit_width(last - first)) - 1;
-  return std::max(maxima_[level][first], maxima_[level][last - (std::size_t{1} << level)]);
+  const std::size_t length = std::bit_floor(last - first);
+  const auto level = static_cast<std::size_t>(std::countr_zero(length));
+  return std::max(maxima_[level][first], maxima_[level][last - length]);
 }
 
 std::vector<AddressRange> PagesOf(const ObjectUses& uses, const Use& use, const Access& access) {

@@ -341,7 +341,7 @@ TEST(RankSpreadTest, RanksThatDifferAreNamedWithTheirGroups) {
   std::vector<Timeline> timelines;
   for (std::int32_t rank = 0; rank < 3; ++rank) {
     TestTrace& test = tests[static_cast<std::size_t>(rank)];
-    test.Object(10 * rank, -1, rank == 2 ? 120 : 100);
+    test.Object(std::int64_t{10} * rank, -1, rank == 2 ? 120 : 100);
     for (const auto& [kind, list] :
          {std::pair("data", "[0, 1]"), std::pair("pipeline", "[0, 2]")}) {
       test.trace.process_groups.Append({.description = test.trace.strings.Intern(kind),

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <set>
 #include <utility>
 #include <vector>
@@ -113,8 +114,8 @@ class Oracle {
         if (work < workload_.works.size()) {
           of_work.clear();
           ForEachPiece(workload_.works[work], [&](std::size_t piece) { of_work.push_back(piece); });
-          for (auto piece = of_work.rbegin(); piece != of_work.rend(); ++piece) {
-            next_of_use_.push_back(std::exchange(last_seen[*piece], --number));
+          for (const std::size_t piece : std::views::reverse(of_work)) {
+            next_of_use_.push_back(std::exchange(last_seen[piece], --number));
           }
         }
         for (const std::size_t root : releases_.Before(work)) {

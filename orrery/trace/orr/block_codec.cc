@@ -14,13 +14,11 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
 #include "orrery/trace/orr/layout.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace orrery::trace::orr {
 namespace {

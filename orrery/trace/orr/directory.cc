@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 #include "orrery/base/byte_cursor.h"
 #include "orrery/base/error.h"
@@ -17,9 +18,6 @@
 #include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace orrery::trace::orr {
 namespace {

@@ -292,7 +292,7 @@ TEST(OrrTest, ACutContainerIsNoticedWhereverItIsCut) {
 TEST(OrrTest, ADamagedBlockIsNamed) {
   TraceSet set;
   Trace& trace = set.ranks.emplace_back();
-  for (std::int64_t i = 0; i < 2 * kRowsPerBlock; ++i) {
+  for (std::int64_t i = 0; i < std::int64_t{2} * kRowsPerBlock; ++i) {
     trace.host_ops.Append({.begin_ns = i * i * i % 1009});
   }
   std::string bytes = Written(set);

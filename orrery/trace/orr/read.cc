@@ -43,7 +43,8 @@ void AdviseHugePages(const void* data, std::size_t bytes) {
   const std::uintptr_t last = (begin + bytes) / kPage * kPage;
   if (first < last) {
     // A hint: a system without large pages refuses, and nothing is lost.
-    (void)madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+    char* const page = static_cast<char*>(const_cast<void*>(data)) + (first - begin);
+    (void)madvise(page, last - first, MADV_HUGEPAGE);
   }
 }
 

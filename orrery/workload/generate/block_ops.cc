@@ -285,8 +285,8 @@ void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer
                              (attention.latent ? 1 : core.kv_heads);
   const std::int64_t n = shape.tokens * heads * size;
   if (shape.is_unfused()) {
-    for (LayerOp& op : UnfusedRope(Pass::kForward, {shape.tokens, heads * size}, shape)) {
-      writer.Forward(std::move(op));
+    for (const LayerOp& op : UnfusedRope(Pass::kForward, {shape.tokens, heads * size}, shape)) {
+      writer.Forward(op);
     }
     writer.Backward(UnfusedRope(Pass::kBackward, {shape.tokens, heads * size}, shape));
     return;

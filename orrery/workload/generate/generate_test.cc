@@ -204,8 +204,8 @@ TEST(GenerateTest, ShardedOptimizersScatterGradientsAndGatherParameters) {
       const CommunicationCount reduced = Count(program, {GroupRole::kData, kReduceScatter});
       const CommunicationCount gathered = Count(program, {GroupRole::kData, kAllGather});
       EXPECT_EQ(reduced.messages, times);
-      EXPECT_GE(reduced.bytes, times * 4 * kParameters);
-      EXPECT_LT(reduced.bytes, times * 4 * (kParameters + 128 + 64 * 64));
+      EXPECT_GE(reduced.bytes, std::int64_t{4} * times * kParameters);
+      EXPECT_LT(reduced.bytes, std::int64_t{4} * times * (kParameters + 128 + 64 * 64));
       EXPECT_EQ(gathered.bytes, reduced.bytes / 2 / times);
     }
   }

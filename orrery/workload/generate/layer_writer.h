@@ -93,7 +93,7 @@ class LayerWriter {
 
   [[nodiscard]] const MicrobatchShape& shape() const { return shape_; }
 
-  void Forward(LayerOp op) { forward_.push_back(std::move(op)); }
+  void Forward(const LayerOp& op) { forward_.push_back(op); }
 
   /// Ops of one sublayer's backward pass, in order.
   void Backward(std::vector<LayerOp> ops) { backward_.push_back(std::move(ops)); }

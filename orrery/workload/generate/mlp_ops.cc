@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "orrery/base/collective_kind.h"
@@ -212,9 +211,9 @@ std::vector<LayerOp> ChainOps(std::initializer_list<std::string_view> maps, std:
 // cube's gradient is three maps, and three gradients of x are added.
 void WriteOutGelu(std::int64_t n, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
-  for (LayerOp& op :
+  for (const LayerOp& op :
        ChainOps({"mul", "pow", "mul", "add+", "mul", "tanh", "add", "mul+"}, n, shape)) {
-    writer.Forward(std::move(op));
+    writer.Forward(op);
   }
   writer.Backward(ChainOps(
       {"mul+", "mul+", "tanh_backward+", "mul", "mul", "pow", "mul", "mul+", "add+", "mul", "add+"},

@@ -176,7 +176,8 @@ Status CheckAttention(const Attention& attention, const Plan& plan) {
     ORRERY_TRY_STATUS(CheckDivides("model.heads over plan.tp", attention.heads / plan.tp,
                                    "plan.ulysses_ranks", plan.ulysses_ranks));
   }
-  if (plan.context == ContextKind::kUlysses && attention.heads % (plan.tp * plan.cp) != 0) {
+  if (plan.context == ContextKind::kUlysses &&
+      attention.heads % (std::int64_t{plan.tp} * plan.cp) != 0) {
     return Refuse(
         "model.heads {} does not divide by plan.tp {} · plan.cp {}, as plan.context ulysses needs: "
         "lower plan.cp or take ring",

@@ -23,7 +23,7 @@ constexpr std::string_view kScript =
     "  --micro-batch-size 2 --global-batch-size 16 --tensor-model-parallel-size $TP --lr 1e-4\n"
     "  --vocab-size 50257 --bf16 --data-path $DATA)\n";
 
-JobDraft DraftOf(std::string_view script, DraftRequest request = {.path = "train.sh"}) {
+JobDraft DraftOf(std::string_view script, const DraftRequest& request = {.path = "train.sh"}) {
   auto draft = DraftJob(script, request);
   EXPECT_TRUE(draft.has_value()) << (draft ? "" : draft.error().message());
   return draft ? *std::move(draft) : JobDraft();

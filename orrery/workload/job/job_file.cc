@@ -133,7 +133,7 @@ class JobReader {
   }
 
   // A name, or a mapping with one.
-  std::string NameOf(std::string_view key, std::optional<std::string> fallback = {}) {
+  std::string NameOf(std::string_view key, const std::optional<std::string>& fallback = {}) {
     const bool is_map = top_.Has(key) && top_.Node(key).IsMap();
     return is_map ? top_.Map(key).Text("name", fallback) : top_.Text(key, fallback);
   }
@@ -236,7 +236,7 @@ class JobReader {
   }
 
   Result<std::string> MegatronText() {
-    const std::string value = top_.Text("megatron");
+    std::string value = top_.Text("megatron");
     if (value.find("--") != std::string::npos) {
       return value;
     }

@@ -239,7 +239,7 @@ class ScriptReader {
     const std::size_t end = NameLength(inside);
     const std::string name(inside.substr(0, end));
     const std::string_view rest = inside.substr(end);
-    const auto value = ValueOf(name);
+    auto value = ValueOf(name);
     if (rest.empty() || rest == "[@]" || rest == "[*]") {
       return value;
     }
@@ -366,9 +366,9 @@ class ScriptReader {
       return;
     }
     TakePrefixes(separator);
-    std::vector<std::string> words = std::exchange(words_, {});
+    const std::vector<std::string> words = std::exchange(words_, {});
     if (branches_.runs() != Runs::kNo) {
-      Consider(std::move(words));
+      Consider(words);
     }
   }
 
@@ -397,7 +397,7 @@ class ScriptReader {
   }
 
   // Keeps the command with most options. "bash -c '…'" has them in one word.
-  void Consider(std::vector<std::string> words) {
+  void Consider(const std::vector<std::string>& words) {
     std::vector<std::string> single;
     for (const std::string& word : words) {
       if (!Contains(word, " --")) {

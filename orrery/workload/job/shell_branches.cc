@@ -1,6 +1,7 @@
 #include "orrery/workload/job/shell_branches.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,28 +13,37 @@
 namespace orrery::workload {
 namespace {
 
+struct IntegerComparison {
+  std::string_view sign;
+  bool if_less = false;
+  bool if_equal = false;
+  bool if_greater = false;
+};
+
+constexpr std::array kComparisons{
+    IntegerComparison{"-eq", false, true, false}, IntegerComparison{"-ne", true, false, true},
+    IntegerComparison{"-gt", false, false, true}, IntegerComparison{"-ge", false, true, true},
+    IntegerComparison{"-lt", true, false, false}, IntegerComparison{"-le", true, true, false}};
+
 Runs RunsIf(bool condition) {
   return condition ? Runs::kYes : Runs::kNo;
 }
 
 Runs Comparison(const std::string& left, std::string_view sign, const std::string& right) {
-  const auto a = ParseInteger(left);
-  const auto b = ParseInteger(right);
   if (sign == "=" || sign == "==" || sign == "!=") {
     return right.find_first_of("*?") == std::string::npos
                ? RunsIf((left == right) != (sign == "!="))
                : Runs::kUnknown;
   }
-  if (!a || !b) {
+  const auto a = ParseInteger(left);
+  const auto b = ParseInteger(right);
+  const auto* const comparison = std::ranges::find(kComparisons, sign, &IntegerComparison::sign);
+  if (!a || !b || comparison == kComparisons.end()) {
     return Runs::kUnknown;
   }
-  return sign == "-eq"   ? RunsIf(*a == *b)
-         : sign == "-ne" ? RunsIf(*a != *b)
-         : sign == "-gt" ? RunsIf(*a > *b)
-         : sign == "-ge" ? RunsIf(*a >= *b)
-         : sign == "-lt" ? RunsIf(*a < *b)
-         : sign == "-le" ? RunsIf(*a <= *b)
-                         : Runs::kUnknown;
+  return RunsIf(*a < *b    ? comparison->if_less
+                : *a == *b ? comparison->if_equal
+                           : comparison->if_greater);
 }
 
 }  // namespace

@@ -88,7 +88,8 @@ std::int64_t BlocksInFlight(const Published& published) {
       published.stages, published.chunks, 512};
   const auto steps = ScheduleOf(shape, 0);
   EXPECT_TRUE(steps.has_value());
-  return MostChunksInFlight(*steps) * published.layers / (published.stages * published.chunks);
+  return MostChunksInFlight(*steps) * published.layers /
+         (std::int64_t{published.stages} * published.chunks);
 }
 
 std::int64_t FirstStage(const Published& published, bool sequence_parallel, Recompute recompute) {

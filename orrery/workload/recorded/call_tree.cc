@@ -2,12 +2,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/input.h"
 
 namespace orrery::workload {

@@ -22,7 +22,6 @@
 namespace orrery::workload {
 namespace {
 using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 /// A group, its ranks in words.
