@@ -100,7 +100,8 @@ TEST(Calibration, SpeaksForMoreGpusThanItHasSeen) {
 
 TEST(Calibration, FewRowsAreRejected) {
   const std::vector<Measurement> rows = RowsOf(SomeMachine(), {2}, 0);
-  const std::vector<const Measurement*> few = PointersTo({rows.begin(), rows.begin() + 3});
+  const std::vector<Measurement> first(rows.begin(), rows.begin() + 3);
+  const std::vector<const Measurement*> few = PointersTo(first);
   const Result<Calibration> fit = Calibrate({few.data(), few.size()});
   ASSERT_FALSE(fit.has_value());
   EXPECT_THAT(fit.error().message(), HasSubstr("too few to fit constants"));

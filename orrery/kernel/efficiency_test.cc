@@ -114,7 +114,7 @@ RC_GTEST_PROP(EfficiencyCodec, SurvivesAnyByte, ()) {
   const auto place = *rc::gen::inRange<std::size_t>(0, bytes.size());
   bytes[place] = static_cast<char>(*rc::gen::arbitrary<std::uint8_t>());
   const Result<EfficiencyModel> read = EfficiencyModel::Decode(bytes);
-  RC_ASSERT(read.has_value() || !read.error().message().empty());
+  RC_ASSERT((read.has_value() || !read.error().message().empty()));
 }
 
 TEST(EfficiencyCodec, IsRejectedByASentenceWhenItIsOfAnotherVersion) {

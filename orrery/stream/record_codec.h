@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -46,8 +47,7 @@ class BoundedWriter {
       overflowed_ = true;
       return;
     }
-    std::memcpy(at_, bytes.data(), bytes.size());
-    at_ += bytes.size();
+    at_ = std::copy(bytes.begin(), bytes.end(), at_);
   }
 
   [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }

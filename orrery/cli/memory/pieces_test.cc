@@ -81,7 +81,7 @@ RC_GTEST_PROP(MemoryPieces, AnyCuttingHasTheCoverageAndTheNeedsOfTheWhole, ()) {
     const Status of_whole = whole.Check(tool, "run");
     const Status of_pieces = pieces.Check(tool, "run");
     RC_ASSERT(of_whole.has_value() == of_pieces.has_value());
-    RC_ASSERT(of_whole || of_whole.error().message() == of_pieces.error().message());
+    RC_ASSERT((of_whole || of_whole.error().message() == of_pieces.error().message()));
   }
 }
 

@@ -149,7 +149,8 @@ TEST(ParamCommsTest, RanksThatNoLineNamesAreGuessedFromBandwidths) {
 TEST(ParamCommsTest, AFileWithoutACompleteRowIsRefused) {
   for (const std::string& rows :
        {std::string(), std::string("COMMS-RES-all_reduce-float32 8 2\n")}) {
-    const auto file = InputFile::FromMemory("run.log", std::string(kHeader) + rows);
+    const std::string text = std::string(kHeader) + rows;
+    const auto file = InputFile::FromMemory("run.log", text);
     ASSERT_TRUE(kFormat.matches(*file));
     const auto content = kFormat.Read(*file, {});
 

@@ -130,8 +130,9 @@ RC_GTEST_PROP(AlignSequences, PairsAreEqualAndAscend, ()) {
   for (std::size_t i = 0; i < aligned.pairs.size(); ++i) {
     const IndexPair& pair = aligned.pairs[i];
     RC_ASSERT(first[pair.first] == second[pair.second]);
-    RC_ASSERT(i == 0 || (aligned.pairs[i - 1].first < pair.first &&
-                         aligned.pairs[i - 1].second < pair.second));
+    // In double parentheses: the macro evaluates both sides of an operator.
+    RC_ASSERT((i == 0 || (aligned.pairs[i - 1].first < pair.first &&
+                          aligned.pairs[i - 1].second < pair.second)));
   }
 }
 

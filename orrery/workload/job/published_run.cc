@@ -5,11 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <regex>
 #include <string>
 #include <utility>
 
 #include <fmt/core.h>
+#include <re2/re2.h>
+#include <re2/stringpiece.h>
 
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
@@ -220,10 +221,10 @@ void ReadSharding(RunRow& row, Plan& plan) {
       break;
     }
   }
-  static const std::regex kGroup("shard group (\\d{1,9})");
-  std::smatch match;
-  if (std::regex_search(text, match, kGroup)) {
-    plan.shard_ranks = std::min(std::stoi(match[1]), plan.dp * plan.cp);
+  static const RE2 kGroup("shard group (\\d{1,9})");
+  int ranks = 0;
+  if (RE2::PartialMatch(text, kGroup, &ranks)) {
+    plan.shard_ranks = std::min(ranks, plan.dp * plan.cp);
   }
 }
 
@@ -299,21 +300,21 @@ void ReadFramework(RunRow& row, Job& job) {
 
 std::optional<Bandwidth> NodeNetworkOf(std::string_view text, int links) {
   // The fastest of several networks carries the training: "Storage: 2x …, Compute: 8x … 400Gb/s".
-  static const std::regex kSeveral("(\\d{1,9})\\s*x\\s[^,;]*?(\\d{1,9})\\s*G(?:b/s|b/Sec|bps)");
-  static const std::regex kOne("(\\d{1,9})\\s*\\(?(G|T)(?:b/s|b/Sec|bps)");
-  static const std::regex kOfLink("per GPU|\\b[EHNX]DR\\b");
-  // std::regex recurses once a character.
+  static const RE2 kSeveral("(\\d{1,9})\\s*x\\s[^,;]*?(\\d{1,9})\\s*G(?:b/s|b/Sec|bps)");
+  static const RE2 kOne("(\\d{1,9})\\s*\\(?(G|T)(?:b/s|b/Sec|bps)");
+  static const RE2 kOfLink("per GPU|\\b[EHNX]DR\\b");
   constexpr std::size_t kMostLetters = 1'000;
   const std::string whole(text.substr(0, kMostLetters));
   double gigabits = 0;
-  for (std::sregex_iterator match(whole.begin(), whole.end(), kSeveral), end; match != end;
-       ++match) {
-    gigabits = std::max(gigabits, std::stod((*match)[1]) * std::stod((*match)[2]));
+  std::int64_t count = 0;
+  std::int64_t rate = 0;
+  for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, kSeveral, &count, &rate);) {
+    gigabits = std::max(gigabits, static_cast<double>(count) * static_cast<double>(rate));
   }
-  std::smatch match;
-  if (gigabits == 0 && std::regex_search(whole, match, kOne)) {
-    const bool is_of_link = std::regex_search(whole, kOfLink) && !Mentions(whole, "per node");
-    gigabits = std::stod(match[1]) * (match[2] == "T" ? 1000 : 1) * (is_of_link ? links : 1);
+  std::string unit;
+  if (gigabits == 0 && RE2::PartialMatch(whole, kOne, &rate, &unit)) {
+    const bool is_of_link = RE2::PartialMatch(whole, kOfLink) && !Mentions(whole, "per node");
+    gigabits = static_cast<double>(rate) * (unit == "T" ? 1000 : 1) * (is_of_link ? links : 1);
   }
   return gigabits > 0 ? std::optional(Bandwidth{gigabits * kBytesPerGigabit}) : std::nullopt;
 }

@@ -10,13 +10,14 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
+#include <re2/re2.h>
+#include <re2/stringpiece.h>
 #include <simdjson.h>
 
 #include "orrery/base/csv.h"
@@ -186,15 +187,16 @@ Result<Pass> ReadPrecision(const RunRow& row, Precision& precision) {
 
 // "64k", "8192", "128 and 256": the first for fp32 and TF32, the second for half precision.
 std::optional<std::int64_t> NumberFor(const std::string& text, Pass pass) {
-  static const std::regex kNumber("(\\d{1,10})(k?)");
+  static const RE2 kNumber("(\\d{1,10})(k?)");
+  constexpr std::int64_t kMost = 999'999'999;
   std::vector<std::int64_t> numbers;
-  for (std::sregex_iterator match(text.begin(), text.end(), kNumber), end; match != end; ++match) {
-    constexpr std::size_t kMostDigits = 9;
-    const std::string digits = (*match)[1];
-    if (digits.size() > kMostDigits) {
+  std::int64_t number = 0;
+  std::string thousands;
+  for (re2::StringPiece rest(text); RE2::FindAndConsume(&rest, kNumber, &number, &thousands);) {
+    if (number > kMost) {
       return std::nullopt;
     }
-    numbers.push_back(std::stoll(digits) * ((*match)[2].length() > 0 ? 1024 : 1));
+    numbers.push_back(number * (thousands.empty() ? 1 : 1024));
   }
   if (numbers.empty()) {
     return std::nullopt;
