@@ -91,6 +91,7 @@ constexpr CaptureVerb kVerbs[] = {
      "  collectives  NCCL's collectives by size, into a log as nccl-tests writes it\n"
      "  overlap      kernels concurrent with communication: the slowdown of both, into a folder;\n"
      "               with --pipeline also fitted, evaluated and installed\n"
+     "  power        bursts against sustained work, with watts and clocks, into a CSV\n"
      "  ceilings     bandwidths, launch times and matrix rates, into a CSV\n\n"
      "The work is done by orrery-capture, which needs python3 with PyTorch and a GPU, and for\n"
      "overlap and ceilings nvcc; collectives are measured by nccl-tests where it is installed,\n"
