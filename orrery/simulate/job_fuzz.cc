@@ -32,22 +32,25 @@ constexpr auto kModels = std::to_array<std::string_view>(
      "resnet50", "{dlrm: {dense_features: 4, bottom: [8, 4], top: [8, 1], rows: [100, 9]}}"});
 constexpr auto kFrameworks = std::to_array<std::string_view>(
     {"megatron-deepspeed", "megatron-2021", "nemo", "hai-llm", "megatron-lm", "composer-fsdp",
-     "torch-fsdp", "nanotron", "maxtext", "pytorch"});
+     "torch-fsdp", "nanotron", "maxtext", "pytorch", "unknown"});
 constexpr auto kDegrees =
     std::to_array<std::string_view>({"1", "2", "3", "4", "5", "7", "8", "16", "24", "64", "100"});
 constexpr auto kFlags = std::to_array<std::string_view>({"true", "false"});
 constexpr auto kShares = std::to_array<std::string_view>({"0", "0.3", "1", "1.5", "2"});
-constexpr auto kSchedules =
-    std::to_array<std::string_view>({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe"});
+constexpr auto kSchedules = std::to_array<std::string_view>(
+    {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-1p", "zb-2p", "zb-v", "dualpipe"});
 constexpr auto kShardings = std::to_array<std::string_view>(
     {"none", "zero1", "zero2", "zero3", "fsdp", "shard_grad_op", "hsdp"});
 constexpr auto kLayers =
     std::to_array<std::string_view>({"[7, 9]", "[1, 2, 3, 2]", "[]", "[-1, 9]"});
+constexpr auto kLayouts = std::to_array<std::string_view>(
+    {"Et*4|(t*4|)*6tL", "Ett|ttt|tt|tL", "E(t|)*3L", "t|t", "E(((t*9)*9)*9)*9L"});
 constexpr auto kContexts =
     std::to_array<std::string_view>({"ring", "all_gather", "ulysses", "ulysses_ring"});
-constexpr auto kRecomputes = std::to_array<std::string_view>({"none", "selective", "full"});
+constexpr auto kRecomputes =
+    std::to_array<std::string_view>({"none", "selective", "operators", "full"});
 constexpr auto kParts =
-    std::to_array<std::string_view>({"[norms]", "[latent_up, activations]", "[experts]"});
+    std::to_array<std::string_view>({"[norms]", "[latent_up, activations]", "[experts]", "[mlp]"});
 constexpr auto kDispatches = std::to_array<std::string_view>({"all_to_all", "all_gather", "flex"});
 constexpr auto kTables = std::to_array<std::string_view>({"table", "row", "column"});
 constexpr auto kPrecisions =
@@ -95,6 +98,9 @@ constexpr auto kKeys = std::to_array<Key>({
     {"plan.schedule", kSchedules},
     {"plan.chunks", kDegrees},
     {"plan.layers_per_stage", kLayers},
+    {"plan.layout", kLayouts},
+    {"plan.counts_embedding", kFlags},
+    {"plan.counts_loss", kFlags},
     {"plan.pipeline_is_innermost", kFlags},
     {"plan.context", kContexts},
     {"plan.ulysses_ranks", kDegrees},

@@ -32,9 +32,10 @@ using workload::Plan;
 using workload::Sharding;
 using workload::Transformer;
 
-constexpr std::array kSchedules{PipelineSchedule::kGpipe,       PipelineSchedule::k1f1b,
-                                PipelineSchedule::kInterleaved, PipelineSchedule::kZeroBubbleH1,
-                                PipelineSchedule::kZeroBubbleV, PipelineSchedule::kDualPipe};
+constexpr std::array kSchedules{PipelineSchedule::kGpipe,        PipelineSchedule::k1f1b,
+                                PipelineSchedule::kInterleaved,  PipelineSchedule::kZeroBubbleH1,
+                                PipelineSchedule::kZeroBubble2p, PipelineSchedule::kZeroBubbleV,
+                                PipelineSchedule::kDualPipe};
 constexpr std::array kShardings{Sharding::kReplicated, Sharding::kOptimizer, Sharding::kGradients,
                                 Sharding::kParameters, Sharding::kKeepGathered};
 

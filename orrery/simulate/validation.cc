@@ -106,7 +106,10 @@ Result<EvaluatedRun> Evaluate(const workload::RunTable& table, std::size_t row,
   if (options.change) {
     options.change(run.job);
   }
-  run.grade = table.Label(row).grade;
+  const workload::RunLabel label = table.Label(row);
+  run.grade = label.grade;
+  run.team = label.team;
+  run.release = label.release;
   return EvaluateRun(std::move(run), costs, options.engine);
 }
 
@@ -177,6 +180,10 @@ std::vector<std::string> NamesOf(const workload::PublishedRun& run, GroupKey key
   switch (key) {
     case GroupKey::kSource:
       return {run.source};
+    case GroupKey::kTeam:
+      return {run.team};
+    case GroupKey::kRelease:
+      return {fmt::format("{}, {}", run.team, run.release)};
     case GroupKey::kGrade:
       return {GradeName(run.grade)};
     case GroupKey::kGpu:
@@ -194,6 +201,22 @@ std::vector<std::string> NamesOf(const workload::PublishedRun& run, GroupKey key
       break;
   }
   return names;
+}
+
+// Nothing where only a job tells the group.
+std::optional<std::string> NameOf(const workload::RunLabel& label, GroupKey key) {
+  switch (key) {
+    case GroupKey::kSource:
+      return label.source;
+    case GroupKey::kTeam:
+      return label.team;
+    case GroupKey::kRelease:
+      return fmt::format("{}, {}", label.team, label.release);
+    case GroupKey::kGrade:
+      return GradeName(label.grade);
+    default:
+      return std::nullopt;
+  }
 }
 
 // Scales and dimensions have an order of their own.
@@ -279,9 +302,7 @@ Validation Validate(const workload::RunTable& table, const kernel::CostModel& co
     if (outcome) {
       validation.evaluated.push_back(std::move(*outcome));
     } else {
-      const workload::RunLabel label = table.Label(rows[i]);
-      validation.refused.push_back(
-          {label.id, label.source, label.grade, outcome.error().message()});
+      validation.refused.push_back({table.Label(rows[i]), outcome.error().message()});
     }
   }
   return validation;
@@ -305,9 +326,8 @@ std::vector<ErrorGroup> GroupsOf(const Validation& validation, GroupKey key) {
     }
   }
   for (const RefusedRun& refused : validation.refused) {
-    if (key == GroupKey::kSource || key == GroupKey::kGrade) {
-      const bool by_source = key == GroupKey::kSource;
-      ++GroupNamed(by_source ? refused.source : GradeName(refused.grade), groups).count;
+    if (const auto name = NameOf(refused.label, key)) {
+      ++GroupNamed(*name, groups).count;
     }
   }
   std::vector<ErrorGroup> kept;
@@ -337,7 +357,7 @@ std::vector<RefusalGroup> RefusalsOf(const Validation& validation) {
     if (found != groups.end()) {
       ++found->rows;
     } else {
-      groups.push_back({refused.reason, 1, refused.id});
+      groups.push_back({refused.reason, 1, refused.label.id});
     }
   }
   std::ranges::stable_sort(groups, std::greater<>(), &RefusalGroup::rows);

@@ -65,9 +65,7 @@ struct EvaluatedRun {
 
 /// A row that was not simulated, and why.
 struct RefusedRun {
-  std::string id;
-  std::string source;
-  std::string grade;
+  workload::RunLabel label;
   std::string reason;
 };
 
@@ -115,9 +113,11 @@ struct ErrorGroup {
 };
 
 /// What rows are grouped by. Rows that were refused count where their table tells the group, by
-/// source and grade; elsewhere groups hold simulated rows only.
+/// source, team, release and grade; elsewhere groups hold simulated rows only.
 enum class GroupKey : std::uint8_t {
   kSource,
+  kTeam,
+  kRelease,
   kGrade,
   kGpu,
   kScale,      // bands of the number of GPUs

@@ -144,7 +144,9 @@ struct KeyName {
   const char* list;  // a list in JSON
 };
 
-constexpr std::array<KeyName, 5> kKeys{{{GroupKey::kSource, "source", "sources"},
+constexpr std::array<KeyName, 7> kKeys{{{GroupKey::kSource, "source", "sources"},
+                                        {GroupKey::kTeam, "team", "teams"},
+                                        {GroupKey::kRelease, "team and release", "releases"},
                                         {GroupKey::kGrade, "grade", "grades"},
                                         {GroupKey::kGpu, "GPU", "gpus"},
                                         {GroupKey::kScale, "scale", "scales"},
@@ -161,7 +163,7 @@ Validation HeadlineOf(const Validation& validation) {
       validation.evaluated, std::back_inserter(headline.evaluated),
       [](const EvaluatedRun& evaluated) { return IsHeadline(evaluated.run.grade); });
   std::ranges::copy_if(validation.refused, std::back_inserter(headline.refused),
-                       [](const auto& refused) { return IsHeadline(refused.grade); });
+                       [](const auto& refused) { return IsHeadline(refused.label.grade); });
   headline.rows = headline.evaluated.size() + headline.refused.size();
   return headline;
 }
@@ -247,7 +249,7 @@ Value GroupsValue(const Validation& validation, const KeyName& key, const char* 
 }
 
 Value RefusedData(const simulate::RefusedRun& refused) {
-  return Value::Object().Set("id", refused.id).Set("reason", refused.reason);
+  return Value::Object().Set("id", refused.label.id).Set("reason", refused.reason);
 }
 
 Value PredictionData(const EvaluatedRun& evaluated) {
@@ -284,6 +286,8 @@ Table ValidationTable(const Validation& validation) {
   constexpr Table::Type kNumber = Table::Type::kNumber;
   Table table({{"id", kText},
                {"source", kText},
+               {"team", kText},
+               {"release", kText},
                {"grade", kText},
                {"gpu", kText},
                {"gpus", kInteger},
@@ -296,14 +300,15 @@ Table ValidationTable(const Validation& validation) {
                {"refused", kText}});
   for (const EvaluatedRun& evaluated : validation.evaluated) {
     const auto& run = evaluated.run;
-    table.AddRow({run.id, run.source, run.grade, run.job.gpu.name, std::int64_t{run.job.gpus},
-                  run.measured_s, evaluated.predicted_s, evaluated.Error() * 100,
-                  std::int64_t{evaluated.fits},
+    table.AddRow({run.id, run.source, run.team, run.release, run.grade, run.job.gpu.name,
+                  std::int64_t{run.job.gpus}, run.measured_s, evaluated.predicted_s,
+                  evaluated.Error() * 100, std::int64_t{evaluated.fits},
                   run.derived_from.empty() ? Table::Cell() : Table::Cell(run.derived_from),
                   fmt::format("{}", fmt::join(run.assumptions, "; ")), Table::Cell()});
   }
   for (const simulate::RefusedRun& refused : validation.refused) {
-    std::vector<Table::Cell> cells{refused.id, refused.source, refused.grade};
+    const workload::RunLabel& label = refused.label;
+    std::vector<Table::Cell> cells{label.id, label.source, label.team, label.release, label.grade};
     cells.resize(table.num_columns());
     cells.back() = refused.reason;
     table.AddRow(std::move(cells));
@@ -320,7 +325,7 @@ Value DataOf(const Validation& validation, const ErrorFigures& figures) {
       .Set("bias", figures.bias)
       .Set("headline", WithErrors(Value::Object(), FiguresOf(HeadlineOf(validation))));
   for (const KeyName& key : std::span(kKeys).subspan(1)) {
-    data.Set(key.list, GroupsValue(validation, key, "name"));
+    data.Set(key.list, GroupsValue(validation, key, key.key == GroupKey::kTeam ? "team" : "name"));
   }
   return data.Set("out_of_memory", UnfittingValue(validation));
 }
@@ -351,6 +356,7 @@ Document ValidationDocument(const Validation& validation) {
 struct ValidateArguments {
   std::string path;
   std::string source;
+  std::string team;
   std::vector<std::string> grades;
   std::vector<std::string> models;
   std::string frameworks;
@@ -364,7 +370,8 @@ bool IsRequested(const workload::RunLabel& label, const ValidateArguments& argum
       LowerCase(label.source).find(LowerCase(arguments.source)) != std::string::npos;
   const bool has_grade = arguments.grades.empty() ||
                          std::ranges::find(arguments.grades, label.grade) != arguments.grades.end();
-  return has_source && has_grade;
+  const bool has_team = arguments.team.empty() || SameIgnoringCase(label.team, arguments.team);
+  return has_source && has_team && has_grade;
 }
 
 // The scalars of a file take the place of the shipped ones.
@@ -424,6 +431,7 @@ void AddValidateCommand(Verb& app) {
                  "a table of measured runs (.csv, .csv.gz); docs/formats/published-runs.md")
       .Required();
   verb.AddOption("--source TEXT", arguments->source, "only rows whose source contains this");
+  verb.AddOption("--team NAME", arguments->team, "only rows that this team measured");
   verb.AddOption("--grade LIST", arguments->grades, "only rows of these grades: A,A-")
       .Delimiter(',');
   verb.AddOption("--model FILE", arguments->models,

@@ -35,7 +35,8 @@ void WriteMlp(const Transformer& model, const Block& block, LayerWriter& writer)
   if (const Experts* experts = block.experts()) {
     WriteExperts(*experts, writer);
   } else {
-    WriteFeedForward(*block.feed_forward(), shape.tokens, true, writer);
+    writer.WritePart(shape.plan().recompute_parts.mlp,
+                     [&] { WriteFeedForward(*block.feed_forward(), shape.tokens, true, writer); });
   }
   writer.AddResidual(model.dropout);
 }

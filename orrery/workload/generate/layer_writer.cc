@@ -15,6 +15,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/work.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
@@ -384,8 +385,27 @@ void LayerWriter::AddResidual(double dropout) {
   Elements({"residual", "add", "add", n, 2 * e, e, 2 * e, e});
 }
 
+// As torchtitan's selective checkpointing of operators: attention, reduce-scatters and every second
+// GEMM keep their results, all else runs again.
+void LayerWriter::RecomputeOperators() {
+  bool keeps_next = false;
+  for (const LayerOp& op : forward_) {
+    const bool is_gemm = op.op && kernel::IsGemm(op.op->kind());
+    const bool is_kept =
+        (op.op && op.op->kind() == kernel::OperatorKind::kAttention) || (is_gemm && keeps_next) ||
+        (op.communication && op.communication->kind == CollectiveKind::kReduceScatter);
+    keeps_next = is_gemm ? !keeps_next : keeps_next;
+    if (!is_kept) {
+      recompute_.push_back(op);
+    }
+  }
+}
+
 UnitOps LayerWriter::Finish() {
   UnitOps unit;
+  if (shape_.plan().recompute == Recompute::kOperators) {
+    RecomputeOperators();
+  }
   unit.forward = std::move(forward_);
   unit.recompute = std::move(recompute_);
   unit.weight_inputs = weight_inputs_;

@@ -142,6 +142,7 @@ class LayerWriter {
   [[nodiscard]] UnitOps Finish();
 
  private:
+  void RecomputeOperators();
   void Communicate(std::string_view name, CollectiveKind kind, std::int64_t elements,
                    std::vector<LayerOp>& ops) const;
   void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<LayerOp>& ops);

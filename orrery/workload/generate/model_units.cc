@@ -136,8 +136,9 @@ class UnitsBuilder {
 
   [[nodiscard]] UnitMemory BlockMemory(const Block& block) const {
     const BlockActivations activations = ActivationsOf(block, Setting());
+    // Blocks that are recomputed as a whole are a matter of their place.
     const Recompute partly =
-        job_.plan.recompute == Recompute::kSelective ? Recompute::kSelective : Recompute::kNothing;
+        job_.plan.recompute == Recompute::kFull ? Recompute::kNothing : job_.plan.recompute;
     return {.whole = activations.total(),
             .kept = KeptBytes(activations, job_.plan, partly),
             .input = activations.input,

@@ -202,7 +202,8 @@ class StageWriter {
   // With several chunks, a device computes between a send and the receive that its neighbour needs
   // to get there: blocking sends would deadlock, so every implementation sends asynchronously.
   [[nodiscard]] bool OverlapsSends() const {
-    return job_.framework.overlaps_pipeline_sends || source_.shape.chunks > 1;
+    return job_.framework.overlaps_pipeline_sends || source_.shape.chunks > 1 ||
+           source_.shape.schedule == PipelineSchedule::kZeroBubble2p;
   }
 
   void Receive(const Neighbours& neighbours, const PipelineStep& step) {

@@ -118,6 +118,7 @@ Framework ReadFramework(YamlFields fields) {
   Framework framework;
   framework.name = fields.Text("name");
   framework.match = fields.WordLists("match");
+  framework.releases = fields.Texts("releases", std::vector<std::string>());
   framework.origin = fields.Text("origin");
   framework.scalars_of = fields.Text("scalars_of", std::string());
   ReadGuessed(fields, framework);
@@ -191,22 +192,32 @@ const std::vector<Framework>& Frameworks() {
   return catalogue;
 }
 
-const Framework* FindFramework(std::string_view name) {
+const Framework* FindFramework(std::string_view name, std::string_view release) {
   const std::vector<Framework>& frameworks = Frameworks();
   auto found = std::ranges::find_if(frameworks, [&](const Framework& framework) {
     return SameIgnoringCase(framework.name, name);
   });
   if (found == frameworks.end()) {
     found = std::ranges::find_if(frameworks, [&](const Framework& framework) {
-      return hardware::IsCalled(name, framework.match);
+      const bool has_release =
+          framework.releases.empty() ||
+          std::ranges::any_of(framework.releases,
+                              [&](const std::string& start) { return release.starts_with(start); });
+      return has_release && hardware::IsCalled(name, framework.match);
     });
   }
   return found == frameworks.end() ? nullptr : &*found;
 }
 
+const Framework& UnknownFramework() {
+  return Frameworks().back();
+}
+
 void ReadDeclared(YamlFields& fields, Framework& framework) {
   ReadChoice(fields, "attention", kAttentionKernels, framework.attention);
   ReadChoice(fields, "tensor_overlap", kTensorOverlaps, framework.tensor_overlap);
+  ReadChoice(fields, "tensor_overlap_on", kTensorOverlaps, framework.tensor_overlap_on);
+  ReadChoice(fields, "tensor_overlap_off", kTensorOverlaps, framework.tensor_overlap_off);
   ReadChoice(fields, "data_overlap", kDataOverlaps, framework.data_overlap);
   for (const auto& [key, member] : kFlags) {
     framework.*member = fields.Flag(key, framework.*member);

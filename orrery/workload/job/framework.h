@@ -37,7 +37,8 @@ enum class DataOverlap : std::uint8_t {
 /// and launch_us.
 struct Framework {
   std::string name;
-  hardware::MatchWords match = {};  // what tables of published runs call it
+  hardware::MatchWords match = {};         // what tables of published runs call it
+  std::vector<std::string> releases = {};  // that it is limited to, by their beginning; empty: all
   std::string origin;
   std::vector<std::string> guessed = {};  // keys of declared properties that no document states
 
@@ -59,6 +60,9 @@ struct Framework {
   bool uses_graphs = false;                 // launches cost nothing
   bool keeps_gathered_inputs = false;  // of products, where the sequence is cut: no gather backward
   TensorOverlap tensor_overlap = TensorOverlap::kBackward;
+  // What a run has that says its tensor parallelism is overlapped, and one that says it is not.
+  TensorOverlap tensor_overlap_on = TensorOverlap::kPipelined;
+  TensorOverlap tensor_overlap_off = TensorOverlap::kNever;
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
   bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass
   bool overlaps_pipeline_sends = true;
@@ -109,9 +113,12 @@ void CopyScalars(const Framework& from, Framework& to);
 /// The same with the scalars of another file of `orrery fit frameworks` and no others.
 [[nodiscard]] Result<std::vector<Framework>> FrameworksWithFits(const std::string& yaml);
 
-/// Finds one by its name in any case, then by the words of its other names: the first match.
-/// Nothing when there is none.
-[[nodiscard]] const Framework* FindFramework(std::string_view name);
+/// Finds one by its name in any case, then by the words of its other names: the first match, with
+/// the release where one is told. Nothing when there is none.
+[[nodiscard]] const Framework* FindFramework(std::string_view name, std::string_view release = {});
+
+/// What is expected of a framework that nobody described: the last of the catalogue.
+[[nodiscard]] const Framework& UnknownFramework();
 
 /// Reads the scalars that `orrery fit frameworks` wrote into the frameworks of the same names; an
 /// error is one sentence.

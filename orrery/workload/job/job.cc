@@ -322,6 +322,9 @@ Status CheckOtherModel(const Job& job) {
   if (!plan.layers_per_stage.empty()) {
     return Refuse("plan.layers_per_stage needs a transformer: leave it out");
   }
+  if (plan.counts_embedding || plan.counts_loss) {
+    return Refuse("plan.counts_embedding and plan.counts_loss need a transformer: leave them out");
+  }
   const PipelineShape shape = ShapeOf(plan, static_cast<int>(job.microbatches()));
   if (shape.chunks > 1) {
     return Refuse("plan.schedule {} needs a transformer: set it to 1f1b",

@@ -26,6 +26,7 @@
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/transformer_shape.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
 namespace {
@@ -156,6 +157,14 @@ bool TakeRecomputeModules(MegatronState& state, std::string_view words) {
   return true;
 }
 
+bool TakeLayout(MegatronState& state, std::string_view text) {
+  auto layers = LayersOfLayout(text);
+  if (layers) {
+    state.job.plan.layers_per_stage = *std::move(layers);
+  }
+  return layers.has_value();
+}
+
 // "128,0" or "(128, 0)": keys before a query, and after it.
 bool TakeWindow(MegatronState& state, std::string_view sizes) {
   const std::vector<std::int64_t> numbers = NumbersIn<std::int64_t>(sizes);
@@ -209,6 +218,9 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"pipeline-model-parallel-size", true, Read<&Plan::pp>},
     {"num-layers-per-virtual-pipeline-stage", true, Read<&MegatronState::layers_of_chunk>},
     {"num-virtual-stages-per-pipeline-rank", true, Read<&Plan::chunks>},
+    {"pipeline-model-parallel-layout", true, TakeLayout},
+    {"account-for-embedding-in-pipeline-split", false, Set<&Plan::counts_embedding>},
+    {"account-for-loss-in-pipeline-split", false, Set<&Plan::counts_loss>},
     {"decoder-first-pipeline-num-layers", true, Read<&MegatronState::first_stage_layers>},
     {"decoder-last-pipeline-num-layers", true, Read<&MegatronState::last_stage_layers>},
     {"context-parallel-size", true, Read<&Plan::cp>},

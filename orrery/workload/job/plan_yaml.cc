@@ -21,18 +21,10 @@
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
 namespace {
-
-constexpr std::array<Spelling<PipelineSchedule>, 6> kSchedules{{
-    {"gpipe", PipelineSchedule::kGpipe},
-    {"1f1b", PipelineSchedule::k1f1b},
-    {"interleaved", PipelineSchedule::kInterleaved},
-    {"zb-h1", PipelineSchedule::kZeroBubbleH1},
-    {"zb-v", PipelineSchedule::kZeroBubbleV},
-    {"dualpipe", PipelineSchedule::kDualPipe},
-}};
 
 constexpr std::array<Spelling<ContextKind>, 4> kContexts{{
     {"ring", ContextKind::kRing},
@@ -51,9 +43,10 @@ constexpr std::array<Spelling<Sharding>, 7> kShardings{{
     {"hsdp", Sharding::kParameters},
 }};
 
-constexpr std::array<Spelling<Recompute>, 3> kRecomputes{{
+constexpr std::array<Spelling<Recompute>, 4> kRecomputes{{
     {"none", Recompute::kNothing},
     {"selective", Recompute::kSelective},
+    {"operators", Recompute::kOperators},
     {"full", Recompute::kFull},
 }};
 
@@ -140,14 +133,25 @@ void ReadPipeline(YamlFields& fields, Plan& plan) {
   plan.schedule = plan.chunks > 1 && plan.schedule == PipelineSchedule::k1f1b
                       ? PipelineSchedule::kInterleaved
                       : plan.schedule;
-  ReadWord(fields, "schedule", kSchedules, plan.schedule);
+  ReadWord(fields, "schedule", kScheduleNames, plan.schedule);
   if (fields.Has("layers_per_stage")) {
     plan.layers_per_stage.clear();
     for (const std::int64_t layers : fields.Sizes("layers_per_stage", 0)) {
       plan.layers_per_stage.push_back(static_cast<int>(layers));
     }
   }
-  fields.Expect({"layers_per_stage"});
+  if (fields.Has("layout")) {
+    const std::string layout = fields.Text("layout");
+    auto layers = LayersOfLayout(layout);
+    if (layers) {
+      plan.layers_per_stage = *std::move(layers);
+    } else {
+      fields.Wrong("layout", "must be a pipeline layout such as Et*4|(t*4|)*14tmL", layout);
+    }
+  }
+  fields.Expect({"layers_per_stage", "layout"});
+  plan.counts_embedding = fields.Flag("counts_embedding", plan.counts_embedding);
+  plan.counts_loss = fields.Flag("counts_loss", plan.counts_loss);
   plan.pipeline_is_innermost = fields.Flag("pipeline_is_innermost", plan.pipeline_is_innermost);
 }
 
@@ -163,7 +167,7 @@ void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts) {
     const auto* const known =
         std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::name);
     if (known == kRecomputedPartNames.end()) {
-      fields.Wrong("recompute_parts", "must be some of norms, latent_up, activations, experts",
+      fields.Wrong("recompute_parts", "must be some of norms, latent_up, activations, experts, mlp",
                    word);
       return;
     }
@@ -239,6 +243,10 @@ void AddPlan(const Job& job, FactList& facts) {
   }
   if (!plan.layers_per_stage.empty()) {
     facts.Add("layers_per_stage", fmt::format("{}", fmt::join(plan.layers_per_stage, ", ")));
+  }
+  if (plan.counts_embedding || plan.counts_loss) {
+    facts.Add("counts_embedding", plan.counts_embedding);
+    facts.Add("counts_loss", plan.counts_loss);
   }
   if (plan.tp > 1) {
     facts.Add("sequence_parallel", plan.sequence_parallel);

@@ -114,6 +114,9 @@ Result<TransformerShape> ReadShape(RunRow& row) {
     for (const auto member : kFlagsOfPreset) {
       shape.*member = preset != nullptr ? preset->*member : shape.*member;
     }
+    if (preset != nullptr && (preset->key_value_rank > 0 || preset->shared_ffn > 0)) {
+      row.Assume("kinds of layers that no column tells, as those of the model of that name");
+    }
     return shape;
   }
   if (preset == nullptr || !HasParametersOf(row, *preset)) {
@@ -148,6 +151,7 @@ CountedFlops HardwareFlops(std::string_view kind, const Transformer& model, cons
       return {RecomputedFlops(model, batch), "hardware FLOPs with full recomputation"};
     case Recompute::kSelective:
       return {SelectiveFlops(model, batch), "hardware FLOPs with selective recomputation"};
+    case Recompute::kOperators:
     case Recompute::kNothing:
       break;
   }
@@ -228,7 +232,9 @@ Result<Model> PublishedModel(RunRow& row, const Job& job) {
   if (const std::string tied = row.Text("tied_embed"); !tied.empty()) {
     shape.tied = tied.starts_with("yes");
   }
-  if (Mentions(name, "w/o MTP")) {
+  // A layout of the pipeline has a letter for each block that predicts further tokens.
+  if (const std::string layout = row.Text("stage_layers");
+      layout.starts_with("layout ") && !Contains(layout, "m")) {
     shape.extra_predictions = 0;
   }
   if (!shape.rope) {  // GPT

@@ -1,12 +1,16 @@
 #include "orrery/workload/job/published_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <re2/re2.h>
@@ -14,7 +18,9 @@
 
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
+#include "orrery/base/number_list.h"
 #include "orrery/base/table.h"
+#include "orrery/base/text.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"
@@ -22,14 +28,15 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/published_model.h"
 #include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
 namespace {
 
 constexpr double kBytesPerGigabit = 1e9 / 8;
 constexpr std::int64_t kBytesPerGigabyte = 1'000'000'000;
-constexpr std::int64_t kUsualAdapterRank = 16;  // MLPerf's and NeMo's
 constexpr std::int64_t kUsualMicrobatches = 8;  // of a replica's step, where no batch is stated
 
 // An island that spans nodes is used by as many GPUs as divide the job, so that no group straddles
@@ -72,6 +79,9 @@ Status ReadMachine(RunRow& row, Job& job) {
     return Unsupported("the number of GPUs is not a number");
   }
   job.gpus = static_cast<int>(*gpus);
+  if (const auto watts = row.Number("power_w"); watts && *watts > 0) {
+    job.gpu.power_watts = *watts;
+  }
   if (const auto per_node = row.Integer("gpus_per_node"); per_node && *per_node > 0) {
     SetNode(static_cast<int>(*per_node), job);
   }
@@ -89,88 +99,205 @@ Status ReadMachine(RunRow& row, Job& job) {
   return {};
 }
 
-// Where chunks are a matter of the recipe, which the table leaves out, pipelines are interleaved as
-// far as a framework usually goes: with the largest divisor of a stage's layers within its limit.
-void AssumeChunks(RunRow& row, Job& job) {
-  const auto layers = static_cast<int>(row.Integer("layers").value_or(0));
-  const int of_stage = layers % job.plan.pp == 0 ? layers / job.plan.pp : 0;
-  for (int chunks = std::min(of_stage, job.framework.most_chunks); chunks > 1; --chunks) {
-    if (of_stage % chunks == 0) {
-      job.plan.schedule = PipelineSchedule::kInterleaved;
-      job.plan.chunks = chunks;
-      row.Assume(fmt::format("{} virtual stages per GPU", chunks));
-      return;
+/// A cell of a column with a fixed vocabulary.
+template <typename Value>
+using Spelling = std::pair<std::string_view, Value>;
+
+/// The value of a cell. Nothing where it is empty; an error where it is not in the vocabulary.
+template <typename Value, std::size_t kCount>
+Result<std::optional<Value>> ReadWord(const RunRow& row, std::string_view column,
+                                      const std::array<Spelling<Value>, kCount>& vocabulary) {
+  const std::string text = row.Text(column);
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  for (const auto& [word, value] : vocabulary) {
+    if (SameIgnoringCase(text, word)) {
+      return value;
     }
   }
+  return Unsupported("{} '{}' is not known", column, text);
 }
 
-void ReadPlan(RunRow& row, Job& job) {
+constexpr std::array<Spelling<bool>, 2> kYesOrNo{{{"yes", true}, {"no", false}}};
+
+/// Whole blocks that are recomputed, a share of them, or parts and operators of all.
+enum class RecomputeWord : std::uint8_t { kNone, kSelective, kFull, kBlocks, kOps, kParts };
+
+constexpr std::array<Spelling<RecomputeWord>, 6> kRecomputeWords{
+    {{"none", RecomputeWord::kNone},
+     {"selective", RecomputeWord::kSelective},
+     {"full", RecomputeWord::kFull},
+     {"blocks", RecomputeWord::kBlocks},
+     {"ops", RecomputeWord::kOps},
+     {"parts", RecomputeWord::kParts}}};
+
+constexpr std::array<Spelling<AttentionKernel>, 5> kAttentionWords{
+    {{"materialised", AttentionKernel::kMaterialised},
+     {"flash", AttentionKernel::kFlash},
+     {"flash1", AttentionKernel::kFlash1},
+     {"flash2", AttentionKernel::kFlash2},
+     {"cudnn", AttentionKernel::kFlash}}};
+
+constexpr std::array<Spelling<ContextKind>, 4> kContextWords{
+    {{"p2p", ContextKind::kRing},
+     {"all_gather", ContextKind::kAllGather},
+     {"a2a", ContextKind::kUlysses},
+     {"a2a+p2p", ContextKind::kUlyssesRing}}};
+
+constexpr std::array<Spelling<TokenDispatch>, 4> kDispatcherWords{
+    {{"alltoall", TokenDispatch::kAllToAll},
+     {"allgather", TokenDispatch::kAllGather},
+     {"deepep", TokenDispatch::kFlex},
+     {"hybridep", TokenDispatch::kFlex}}};
+
+/// Types of tensors and of GEMMs.
+using Types = std::pair<DataType, DataType>;
+
+constexpr std::array<Spelling<Types>, 6> kNumberFormats{
+    {{"bf16", {DataType::kBf16, DataType::kBf16}},
+     {"fp16", {DataType::kFp16, DataType::kFp16}},
+     {"tf32", {DataType::kFp32, DataType::kTf32}},
+     {"fp32", {DataType::kFp32, DataType::kFp32}},
+     {"fp8", {DataType::kBf16, DataType::kFp8}},
+     {"nvfp4", {DataType::kBf16, DataType::kNvfp4}}}};
+
+/// What an execution means for the launches of a framework.
+struct Execution {
+  bool is_compiled = false;
+  bool uses_graphs = false;
+};
+
+constexpr std::array<Spelling<Execution>, 5> kExecutions{
+    {{"eager", {}},
+     {"compile", {.is_compiled = true}},
+     {"xla", {.is_compiled = true}},
+     {"cuda_graph: per layer", {.uses_graphs = true}},
+     {"cuda_graph: whole step", {.uses_graphs = true}}}};
+
+// "num_layers_in_first_pipeline_stage=15, middle 16, last 14": the first, the last, and the rest
+// evenly.
+std::optional<std::vector<int>> LayersOfStages(std::string_view text, int stages,
+                                               std::int64_t layers) {
+  const std::vector<std::int64_t> numbers = NumbersIn<std::int64_t>(text);
+  const std::int64_t first = numbers.empty() ? 0 : numbers.front();
+  const std::int64_t last = numbers.size() < 3 ? 0 : numbers[2];
+  const std::int64_t others = stages - (last > 0 ? 2 : 1);
+  const std::int64_t rest = layers - first - last;
+  if (first <= 0 || others < 1 || rest < 0 || rest % others != 0) {
+    return std::nullopt;
+  }
+  std::vector<int> of_stage(static_cast<std::size_t>(stages), static_cast<int>(rest / others));
+  of_stage.front() = static_cast<int>(first);
+  of_stage.back() = last > 0 ? static_cast<int>(last) : of_stage.back();
+  return of_stage;
+}
+
+Status ReadStageLayers(const RunRow& row, Plan& plan) {
+  const std::string text = row.Text("stage_layers");
+  constexpr std::string_view kLayout = "layout ";
+  std::optional<std::vector<int>> layers;
+  if (text.empty() || plan.pp == 1) {
+    return {};
+  }
+  if (text == "embedding and loss count as layers" || text == "first and last one fewer") {
+    plan.counts_embedding = true;
+    plan.counts_loss = true;
+    return {};
+  }
+  if (text.starts_with(kLayout)) {
+    layers = LayersOfLayout(std::string_view(text).substr(kLayout.size()));
+  } else if (text.starts_with("num_layers_in_first_pipeline_stage=")) {
+    layers = LayersOfStages(text, plan.pp, row.Integer("layers").value_or(0));
+  }
+  if (!layers) {
+    return Unsupported("stage_layers '{}' is not understood", text);
+  }
+  plan.layers_per_stage = *std::move(layers);
+  return {};
+}
+
+Status ReadPipeline(RunRow& row, Plan& plan) {
+  if (plan.pp == 1) {
+    return {};
+  }
+  ORRERY_TRY(const auto schedule, ReadWord(row, "schedule", kScheduleNames));
+  plan.chunks = row.Degree("chunks");
+  if (!schedule) {
+    row.Assume(plan.chunks > 1 ? "interleaved schedule" : "schedule 1F1B");
+  }
+  plan.schedule =
+      schedule.value_or(plan.chunks > 1 ? PipelineSchedule::kInterleaved : PipelineSchedule::k1f1b);
+  if (plan.schedule == PipelineSchedule::kInterleaved && plan.chunks == 1) {
+    return Unsupported("the schedule is interleaved, and the number of chunks is not stated");
+  }
+  return ReadStageLayers(row, plan);
+}
+
+Status ReadExperts(RunRow& row, Job& job) {
   Plan& plan = job.plan;
-  const std::string options = row.Text("options");
-  if (Mentions(options, "LoRA") || Mentions(row.Text("model"), "LoRA")) {
-    job.training.adapter_rank = kUsualAdapterRank;
-    row.Assume(fmt::format("LoRA adapters of rank {} on attention projections", kUsualAdapterRank));
+  // Megatron shards experts as everything else, unless told otherwise.
+  const int ranks = plan.tp * plan.cp * plan.dp;
+  const bool follows = job.framework.cuts_experts && ranks % (plan.ep * plan.tp) == 0;
+  plan.expert_tp = row.Integer("etp") ? row.Degree("etp") : follows ? plan.tp : 1;
+  ORRERY_TRY(const auto dispatch, ReadWord(row, "dispatcher", kDispatcherWords));
+  plan.dispatch = dispatch.value_or(plan.dispatch);
+  const std::string capacity = row.Text("capacity");
+  constexpr std::string_view kFactor = "capacity factor";
+  if (capacity.starts_with(kFactor)) {
+    const std::vector<double> numbers = NumbersIn<double>(capacity);
+    plan.capacity_factor = numbers.empty() ? 1 : numbers.front();
+  }
+  return {};
+}
+
+Status ReadPlan(RunRow& row, Job& job) {
+  Plan& plan = job.plan;
+  job.training.adapter_rank = row.Integer("adapter_rank").value_or(0);
+  if (job.training.adapter_rank > 0) {
+    row.Assume("LoRA adapters on attention projections");
   }
   const std::string sequence = row.Text("seq_parallel");
-  plan.sequence_parallel =
-      plan.tp > 1 && (sequence.starts_with("yes") || Mentions(sequence, "not stated"));
-  if (plan.tp > 1 && Mentions(sequence, "not stated")) {
+  const bool is_open = sequence.empty() || sequence.starts_with("not stated");
+  plan.sequence_parallel = plan.tp > 1 && (is_open || sequence.starts_with("yes"));
+  if (plan.tp > 1 && is_open) {
     row.Assume("sequence parallelism on");
   }
-  if (Mentions(row.Text("model"), "tokendrop")) {
-    plan.capacity_factor = 1;
-    row.Assume("experts with capacity for the mean number of tokens");
+  const std::string context = row.Text("cp_kind");
+  for (const auto& [word, kind] : kContextWords) {
+    // "p2p (TE default ring)"
+    plan.context = context.starts_with(word) ? kind : plan.context;
   }
-  // Megatron shards experts as everything else, unless told otherwise.
-  const bool follows =
-      Mentions(options, "ETP") ? Mentions(options, "ETP==TP") : job.framework.cuts_experts;
-  const int ranks = plan.tp * plan.cp * plan.dp;
-  plan.expert_tp = follows && ranks % (plan.ep * plan.tp) == 0 ? plan.tp : 1;
-  const std::string chunks = row.Text("vpp");
-  if (Mentions(chunks, "DualPipe")) {
-    plan.schedule = PipelineSchedule::kDualPipe;
-    // Its authors send a token once to each of at most four nodes (DeepSeek-V3, 3.2.2); they keep
-    // inputs of SwiGLU in fp8, without its results, and moments in bf16 (3.3.3).
-    plan.dispatch = TokenDispatch::kFlex;
-    plan.expert_nodes = 4;
-    plan.recompute_parts.activations = true;
-    job.training.precision.activation_input_bytes = 1;
-    job.training.precision.moment_bytes = 2;
-  } else if (row.Degree("vpp") > 1 && plan.pp > 1) {
-    plan.schedule = PipelineSchedule::kInterleaved;
-    plan.chunks = row.Degree("vpp");
-  } else if (plan.pp > 1) {
-    // A row may leave chunks to a recipe, whatever its table prints, or say that they are unknown.
-    const std::string missing = row.Text("missing_or_inferred");
-    const bool are_unknown =
-        Mentions(missing, "VPP") || Mentions(missing, "virtual") || Mentions(missing, "interleav");
-    if (Mentions(missing, "in recipe") || (chunks.empty() && are_unknown)) {
-      AssumeChunks(row, job);
-    }
-  }
+  ORRERY_TRY_STATUS(ReadPipeline(row, plan));
+  return ReadExperts(row, job);
 }
 
-// Stated chunks that layers do not divide into: the first ones have one layer more.
-void CutUnevenly(RunRow& row, Job& job) {
-  const Transformer* const model = job.model.transformer();
-  const int parts = job.plan.pp * job.plan.chunks;
-  if (job.plan.schedule != PipelineSchedule::kInterleaved || model == nullptr ||
-      model->num_blocks() < parts || CheckJob(job)) {
-    return;
+// What a run says of its own execution goes before what its framework usually does.
+Status ReadExecution(RunRow& row, Framework& framework) {
+  ORRERY_TRY(const auto attention, ReadWord(row, "attention", kAttentionWords));
+  framework.attention = attention.value_or(framework.attention);
+  ORRERY_TRY(const auto execution, ReadWord(row, "execution", kExecutions));
+  if (execution) {
+    framework.is_compiled = execution->is_compiled;
+    framework.uses_graphs = execution->uses_graphs;
   }
-  const auto layers = static_cast<int>(model->num_blocks());
-  for (int part = 0; part < parts; ++part) {
-    job.plan.layers_per_stage.push_back(layers / parts + (part < layers % parts ? 1 : 0));
+  ORRERY_TRY(const auto tensor, ReadWord(row, "tp_overlap", kYesOrNo));
+  if (tensor) {
+    framework.tensor_overlap = *tensor ? framework.tensor_overlap_on : framework.tensor_overlap_off;
   }
-  if (CheckJob(job)) {
-    row.Assume("the first chunks have one more layer");
-  } else {
-    job.plan.layers_per_stage.clear();
+  ORRERY_TRY(const auto gradients, ReadWord(row, "grad_overlap", kYesOrNo));
+  if (gradients) {
+    framework.data_overlap = *gradients ? DataOverlap::kBuckets : DataOverlap::kAfterBackward;
   }
+  ORRERY_TRY(const auto parameters, ReadWord(row, "param_overlap", kYesOrNo));
+  framework.gathers_in_forward = parameters.value_or(framework.gathers_in_forward);
+  ORRERY_TRY(const auto messages, ReadWord(row, "p2p_overlap", kYesOrNo));
+  framework.overlaps_pipeline_sends = messages.value_or(framework.overlaps_pipeline_sends);
+  return {};
 }
 
-// "selective AC" of FSDP recomputes some whole blocks. A forward pass is a third of a model's
-// operations, so the share of blocks is three times what the hardware executes beyond the model's.
+// Some whole blocks. A forward pass is a third of a model's operations, so the share of blocks is
+// three times what the hardware executes beyond the model's.
 void ReadSelectiveBlocks(RunRow& row, Plan& plan) {
   plan.recompute = Recompute::kFull;
   const double model = row.Number("mfu_pct").value_or(0);
@@ -184,21 +311,64 @@ void ReadSelectiveBlocks(RunRow& row, Plan& plan) {
   }
 }
 
+// Modules that the text names, as Megatron does ("[mla_up_proj, mlp]") or in words. False where
+// there are none.
+bool ReadParts(std::string_view text, Plan& plan) {
+  struct PartWords {
+    bool RecomputedParts::* member;
+    std::array<std::string_view, 3> words;
+  };
+
+  static constexpr std::array<PartWords, 5> kParts{
+      {{&RecomputedParts::norms, {"layernorm", "norm", "elementwise"}},
+       {&RecomputedParts::latent_up, {"mla_up_proj", "MLA up", "mla_up"}},
+       {&RecomputedParts::activations, {"moe_act", "activation", "elementwise"}},
+       {&RecomputedParts::experts, {"moe,", "moe]", "experts"}},
+       {&RecomputedParts::mlp, {"mlp,", "mlp]", "MLP"}}}};
+  bool has_any = false;
+  for (const PartWords& part : kParts) {
+    const bool is_named = std::ranges::any_of(
+        part.words, [&](std::string_view word) { return Contains(text, word); });
+    plan.recompute_parts.*part.member = is_named;
+    has_any = has_any || is_named;
+  }
+  const bool has_core = Contains(text, "core_attn") || Contains(text, "attention core");
+  plan.recompute = has_core ? Recompute::kSelective : Recompute::kNothing;
+  return has_any || has_core;
+}
+
 // False where the row does not say.
-bool ReadRecompute(RunRow& row, Plan& plan) {
+Result<bool> ReadRecompute(RunRow& row, Plan& plan) {
+  ORRERY_TRY(const auto word, ReadWord(row, "recompute_kind", kRecomputeWords));
   const std::string text = row.Text("recompute");
-  if (text.starts_with("full")) {
-    plan.recompute = Recompute::kFull;
-  } else if (text.starts_with("selective AC")) {
-    ReadSelectiveBlocks(row, plan);
-  } else if (text.starts_with("selective")) {
-    plan.recompute = Recompute::kSelective;
-  } else if (Mentions(text, " only")) {
-    plan.recompute_parts.norms = Mentions(text, "norm");
-    plan.recompute_parts.latent_up = Mentions(text, "MLA up");
-  } else if (!text.starts_with("none")) {
+  if (!word) {
     row.Assume("no recomputation");
     return false;
+  }
+  switch (*word) {
+    case RecomputeWord::kNone:
+      break;
+    case RecomputeWord::kSelective:
+      plan.recompute = Recompute::kSelective;
+      if (Contains(text, "[")) {
+        ReadParts(text, plan);
+      }
+      break;
+    case RecomputeWord::kFull:
+      plan.recompute = Recompute::kFull;
+      break;
+    case RecomputeWord::kBlocks:
+      ReadSelectiveBlocks(row, plan);
+      break;
+    case RecomputeWord::kOps:
+      plan.recompute = Recompute::kOperators;
+      break;
+    case RecomputeWord::kParts:
+      if (!ReadParts(text, plan)) {
+        plan.recompute = Recompute::kFull;
+        row.Assume("whole blocks recomputed, since no part is named");
+      }
+      break;
   }
   return true;
 }
@@ -221,29 +391,26 @@ void ReadSharding(RunRow& row, Plan& plan) {
       break;
     }
   }
-  static const RE2 kGroup("shard group (\\d{1,9})");
+  // "FSDP (shard group 64)", "FSDP2 over 8 ranks", "FSDP 256"
+  static const RE2 kGroup("(?:shard group|over|FSDP) (\\d{1,9})");
   int ranks = 0;
   if (RE2::PartialMatch(text, kGroup, &ranks)) {
     plan.shard_ranks = std::min(ranks, plan.dp * plan.cp);
   }
 }
 
-// "amp_bf16 (mixed_precision DEFAULT)", "fp16 mixed", "FP8", "NVFP4".
-void ReadPrecision(RunRow& row, Precision& precision) {
-  const std::string text = row.Text("precision");
-  precision.compute = Mentions(text, "fp16") ? DataType::kFp16 : DataType::kBf16;
-  precision.gemm_type = precision.compute;
-  if (Mentions(text, "NVFP4")) {
-    precision.gemm_type = DataType::kNvfp4;
-  } else if (Mentions(text, "fp8")) {
-    precision.gemm_type = DataType::kFp8;
-    if (Mentions(text, "per config")) {
-      row.Assume("GEMMs in fp8");
-    }
+Status ReadPrecision(RunRow& row, Precision& precision) {
+  ORRERY_TRY(const auto types, ReadWord(row, "number_format", kNumberFormats));
+  if (!types) {
+    row.Assume("bf16");
   }
-  if (Mentions(text, "PURE")) {
-    precision.gradient_bytes = 2;
-  }
+  std::tie(precision.compute, precision.gemm_type) = types.value_or(kNumberFormats.front().second);
+  const bool is_half = precision.compute != DataType::kFp32;
+  precision.has_master = is_half;
+  precision.gathered_bytes = is_half ? 2 : 4;
+  // Composer's: gradients are reduced in the type of activations.
+  precision.gradient_bytes = Mentions(row.Text("precision"), "PURE") ? 2 : precision.gradient_bytes;
+  return {};
 }
 
 Status ReadBatch(RunRow& row, Job& job) {
@@ -274,26 +441,13 @@ Status ReadBatch(RunRow& row, Job& job) {
   return {};
 }
 
-// A framework without a profile is taken for the one that people spread such a job with.
-std::string_view NearestFramework(const Plan& plan) {
-  if (plan.tp * plan.pp * plan.cp > 1) {
-    return "megatron-lm";
-  }
-  return plan.sharding == Sharding::kParameters || plan.sharding == Sharding::kKeepGathered
-             ? "torch-fsdp"
-             : "pytorch";
-}
-
 void ReadFramework(RunRow& row, Job& job) {
-  const std::string name = row.Text("framework") + " " + row.Text("framework_version");
-  for (const Framework& framework : Frameworks()) {
-    if (hardware::IsCalled(name, framework.match)) {
-      job.framework = framework;
-      return;
-    }
+  const Framework* const framework = FindFramework(row.Text("framework"), row.Text("release"));
+  job.framework = framework != nullptr ? *framework : UnknownFramework();
+  if (framework == nullptr) {
+    row.Assume(
+        fmt::format("'{}' has no profile: the mean of all frameworks", row.Text("framework")));
   }
-  job.framework = *FindFramework(NearestFramework(job.plan));
-  row.Assume(fmt::format("framework as {}", job.framework.name));
 }
 
 }  // namespace
@@ -349,6 +503,8 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   RunRow row(table, row_number, run.assumptions);
   run.id = row.Text("id");
   run.source = row.Text("source");
+  run.team = row.Text("team");
+  run.release = row.Text("release");
   run.grade = row.Text("completeness");
   if (!HasMeasurement(row)) {
     return Unsupported("the row has no step time and no throughput to derive one from");
@@ -368,16 +524,17 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
   ReadSharding(row, plan);
   ReadFramework(row, job);
-  ReadPlan(row, job);
-  run.recompute_is_open = !ReadRecompute(row, job.plan);
-  ReadPrecision(row, job.training.precision);
+  ORRERY_TRY_STATUS(ReadExecution(row, job.framework));
+  ORRERY_TRY_STATUS(ReadPlan(row, job));
+  ORRERY_TRY(const bool says_recompute, ReadRecompute(row, job.plan));
+  run.recompute_is_open = !says_recompute;
+  ORRERY_TRY_STATUS(ReadPrecision(row, job.training.precision));
   ORRERY_TRY_STATUS(ReadBatch(row, job));
   ORRERY_TRY(job.model, PublishedModel(row, job));
   plan.expert_tp = HasExperts(job.model) ? plan.expert_tp : 1;
   ORRERY_TRY(MeasuredStep measured, MeasuredStepOf(row, job));
   run.measured_s = measured.seconds;
   run.derived_from = std::move(measured.derived_from);
-  CutUnevenly(row, job);
   run.micro_batch_is_open = !row.Integer("mbs");
   run.tensor_is_open = row.Text("tp").empty() && row.Text("pp").empty() && job.gpus > 1;
   for (bool goes_on = run.tensor_is_open; goes_on && !CheckJob(job);) {

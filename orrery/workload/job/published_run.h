@@ -16,7 +16,9 @@ namespace orrery::workload {
 struct PublishedRun {
   std::string id;
   std::string source;
-  std::string grade;  // "A", "A-", "B+", …: how much of it is stated
+  std::string team = {};     // that measured it
+  std::string release = {};  // of the software
+  std::string grade;         // "A", "A-", "B+", …: how much of it is stated
   double measured_s = 0;
   std::string derived_from = {};  // what the time follows from; empty where it was published
   std::optional<double> mfu_percent = {};  // as published, by the source's own count of FLOPs

@@ -294,8 +294,12 @@ Status RefuseOthers(const RunRow& row) {
 RunLabel RunTable::Label(std::size_t row) const {
   std::vector<std::string> assumptions;
   const RunRow cells(table, row, assumptions);
-  return {cells.Text("id"), source.empty() ? cells.Text("source") : source,
-          has_grades ? cells.Text("completeness") : std::string()};
+  RunLabel label{cells.Text("id"), source.empty() ? cells.Text("source") : source,
+                 has_grades ? cells.Text("completeness") : std::string()};
+  label.team = cells.Text("team");
+  label.team = label.team.empty() ? label.source : label.team;
+  label.release = cells.Text("release");
+  return label;
 }
 
 Result<std::unique_ptr<RunTable>> OpenRunTable(const std::string& path) {

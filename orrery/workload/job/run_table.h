@@ -14,7 +14,9 @@ namespace orrery::workload {
 struct RunLabel {
   std::string id;
   std::string source;
-  std::string grade;  // empty where a table has none
+  std::string grade;      // empty where a table has none
+  std::string team = {};  // the source where a table has none
+  std::string release = {};
 };
 
 /// A table of measured training runs of any layout.

@@ -138,6 +138,9 @@ double AgainInBlock(const Block& block, std::int64_t hidden, const TokenBatch& b
     const ForwardFlops layer = OfMlp(*experts, hidden, batch.tokens());
     flops += layer.products + layer.router;
   }
+  if (const FeedForward* const mlp = block.feed_forward(); mlp != nullptr && parts.mlp) {
+    flops += OfMlp(*mlp, hidden, batch.tokens()).products;
+  }
   return flops;
 }
 
@@ -224,6 +227,9 @@ double ExecutedFlops(const Transformer& model, const TokenBatch& batch,
   flops += (execution.rebuilds_scores ? 3.5 : 3) * scores;
   if (execution.recompute == Recompute::kSelective) {
     flops += scores;
+  }
+  if (execution.recompute == Recompute::kOperators) {
+    flops += forward.products / 2;
   }
   const double whole = execution.recompute == Recompute::kFull ? execution.recomputed_share : 0;
   return flops + whole * layers + (1 - whole) * AgainInParts(model, batch, execution.parts);

@@ -174,6 +174,7 @@ void AddMlp(BlockActivations& sum, const Block& block, const TokenBytes& bytes) 
   } else {
     const InnerBytes inner = InnerBytesOf(*block.feed_forward(), bytes);
     sum.mlp += bytes.Divided(inner.sum());
+    sum.mlp_results += bytes.Divided(inner.sum());
     sum.activation_results += bytes.Divided(inner.results);
   }
   if (bytes.setting.model.dropout > 0) {
@@ -279,6 +280,12 @@ std::int64_t KeptBytes(const BlockActivations& activations, const Plan& plan, Re
   if (recompute == Recompute::kFull) {
     return activations.input;
   }
+  if (recompute == Recompute::kOperators) {
+    // Results of attention and of every second GEMM stay.
+    const std::int64_t gemms = activations.attention + activations.mlp + activations.experts -
+                               activations.norm_results - activations.activation_results;
+    return activations.input + activations.core + gemms / 2;
+  }
   const RecomputedParts& parts = plan.recompute_parts;
   std::int64_t kept = activations.total();
   kept -= recompute == Recompute::kSelective ? activations.core : 0;
@@ -286,6 +293,9 @@ std::int64_t KeptBytes(const BlockActivations& activations, const Plan& plan, Re
   kept -= parts.latent_up ? activations.latent_results : 0;
   if (parts.experts && activations.experts > 0) {
     return kept - activations.experts;
+  }
+  if (parts.mlp && activations.experts == 0) {
+    return kept - activations.mlp_results;
   }
   return kept - (parts.activations ? activations.activation_results : 0);
 }

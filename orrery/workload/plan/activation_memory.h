@@ -22,6 +22,7 @@ struct BlockActivations {
   std::int64_t norm_results = 0;
   std::int64_t latent_results = 0;      // queries, keys and values of latent attention
   std::int64_t activation_results = 0;  // of the feed-forward network, or of experts
+  std::int64_t mlp_results = 0;         // between the GEMMs of the feed-forward network
 
   [[nodiscard]] std::int64_t total() const {
     return input + norms + attention + core + mlp + experts;

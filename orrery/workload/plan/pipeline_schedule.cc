@@ -237,6 +237,71 @@ std::vector<PipelineStep> ZeroBubbleH1Order(const PipelineShape& shape, int stag
   return steps;
 }
 
+/// All devices at once, each pass a unit long: a device takes a backward pass of activations where
+/// one can run, else a forward pass while it holds fewer than `most` micro-batches, else a pass of
+/// weights.
+class GreedyZeroBubble {
+ public:
+  GreedyZeroBubble(const PipelineShape& shape, int most) : shape_(shape), most_(most) {
+    done_.resize(static_cast<std::size_t>(shape.stages));
+  }
+
+  std::vector<PipelineStep> OrderOf(int stage) {
+    std::vector<PipelineStep> order;
+    std::vector<std::optional<PipelinePass>> chosen(done_.size());
+    while (done_[static_cast<std::size_t>(stage)].weight < shape_.microbatches) {
+      for (std::size_t i = 0; i < done_.size(); ++i) {
+        chosen[i] = Choose(i);
+      }
+      for (std::size_t i = 0; i < done_.size(); ++i) {
+        if (chosen[i]) {
+          const int microbatch = Count(done_[i], *chosen[i])++;
+          if (i == static_cast<std::size_t>(stage)) {
+            order.push_back({.pass = *chosen[i], .microbatch = microbatch});
+          }
+        }
+      }
+    }
+    return order;
+  }
+
+ private:
+  struct Done {
+    int forward = 0;
+    int input = 0;
+    int weight = 0;
+  };
+
+  static int& Count(Done& done, PipelinePass pass) {
+    return pass == PipelinePass::kForward         ? done.forward
+           : pass == PipelinePass::kInputBackward ? done.input
+                                                  : done.weight;
+  }
+
+  [[nodiscard]] std::optional<PipelinePass> Choose(std::size_t stage) const {
+    const Done& own = done_[stage];
+    const bool is_last = stage + 1 == done_.size();
+    if (own.input < own.forward && (is_last || done_[stage + 1].input > own.input)) {
+      return PipelinePass::kInputBackward;
+    }
+    const bool has_input = stage == 0 || done_[stage - 1].forward > own.forward;
+    if (own.forward < shape_.microbatches && has_input && own.forward - own.weight < most_) {
+      return PipelinePass::kForward;
+    }
+    return own.weight < own.input ? std::optional(PipelinePass::kWeightBackward) : std::nullopt;
+  }
+
+  PipelineShape shape_;
+  int most_;
+  std::vector<Done> done_;  // of each device
+};
+
+// ZB-2p (Qi et al., 2024): twice the activations of 1F1B, no idle time inside a device for equal
+// passes.
+std::vector<PipelineStep> ZeroBubble2pOrder(const PipelineShape& shape, int stage) {
+  return GreedyZeroBubble(shape, 2 * shape.stages).OrderOf(stage);
+}
+
 // ZB-V (Qi et al., 2024): two chunks in a V, no idle time inside a device for equal passes.
 std::vector<PipelineStep> ZeroBubbleVOrder(const PipelineShape& shape, int stage) {
   // Fewer micro-batches than fill the pipeline are simulated as if some were missing.
@@ -343,7 +408,8 @@ Status CheckDualPipe(const PipelineShape& shape) {
 
 // By PipelineSchedule.
 constexpr std::array kOrders{GpipeOrder,        OneForwardOneBackwardOrder, InterleavedOrder,
-                             ZeroBubbleH1Order, ZeroBubbleVOrder,           DualPipeOrder};
+                             ZeroBubbleH1Order, ZeroBubble2pOrder,          ZeroBubbleVOrder,
+                             DualPipeOrder};
 
 /// Micro-batches of DualPipe enter and leave at both ends: the chain breaks in its middle.
 bool IsBroken(const PipelineShape& shape, int position) {
@@ -353,9 +419,8 @@ bool IsBroken(const PipelineShape& shape, int position) {
 }  // namespace
 
 std::string_view ScheduleName(PipelineSchedule schedule) {
-  constexpr std::array<std::string_view, 6> kNames{"gpipe", "1f1b", "interleaved",
-                                                   "zb-h1", "zb-v", "dualpipe"};
-  return kNames[static_cast<std::size_t>(schedule)];
+  return std::ranges::find(kScheduleNames, schedule, [](const auto& name) { return name.second; })
+      ->first;
 }
 
 PipelineShape ShapeOf(const Plan& plan, int microbatches) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -36,7 +38,19 @@ struct PipelineShape {
   bool operator==(const PipelineShape&) const = default;
 };
 
-/// As job files spell it: "1f1b", "zb-h1", …
+/// As job files spell them. ZB-1p has the order and the memory of ZB-H1.
+inline constexpr std::array<std::pair<std::string_view, PipelineSchedule>, 8> kScheduleNames{{
+    {"gpipe", PipelineSchedule::kGpipe},
+    {"1f1b", PipelineSchedule::k1f1b},
+    {"interleaved", PipelineSchedule::kInterleaved},
+    {"zb-h1", PipelineSchedule::kZeroBubbleH1},
+    {"zb-1p", PipelineSchedule::kZeroBubbleH1},
+    {"zb-2p", PipelineSchedule::kZeroBubble2p},
+    {"zb-v", PipelineSchedule::kZeroBubbleV},
+    {"dualpipe", PipelineSchedule::kDualPipe},
+}};
+
+/// The first of its names.
 [[nodiscard]] std::string_view ScheduleName(PipelineSchedule schedule);
 
 /// The shape of a plan. Schedules that need two chunks have them without being told.

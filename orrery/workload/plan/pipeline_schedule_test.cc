@@ -36,8 +36,10 @@ int MostChunksInFlight(const std::vector<PipelineStep>& steps) {
 using Steps = std::vector<PipelineStep>;
 
 constexpr PipelineSchedule kAllSchedules[] = {
-    PipelineSchedule::kGpipe,        PipelineSchedule::k1f1b,        PipelineSchedule::kInterleaved,
-    PipelineSchedule::kZeroBubbleH1, PipelineSchedule::kZeroBubbleV, PipelineSchedule::kDualPipe,
+    PipelineSchedule::kGpipe,        PipelineSchedule::k1f1b,
+    PipelineSchedule::kInterleaved,  PipelineSchedule::kZeroBubbleH1,
+    PipelineSchedule::kZeroBubble2p, PipelineSchedule::kZeroBubbleV,
+    PipelineSchedule::kDualPipe,
 };
 
 Steps StepsOf(const PipelineShape& shape, int stage) {
@@ -221,6 +223,20 @@ TEST(PipelineScheduleTest, ZeroBubbleVKeepsEveryDeviceBusy) {
   }
 }
 
+// The same with one chunk; the pipeline fills in (p − 1) · 10, so the last device begins then.
+TEST(PipelineScheduleTest, ZeroBubble2pKeepsEveryDeviceBusy) {
+  for (const int stages : {2, 4, 8}) {
+    const auto windows =
+        ListScheduler(Shape(PipelineSchedule::kZeroBubble2p, stages, 1, 3 * stages), kTens)
+            .Schedule();
+    ASSERT_TRUE(windows);
+    for (const Window& window : *windows) {
+      EXPECT_EQ(window.length(), 3 * stages * 30);
+    }
+    EXPECT_EQ(windows->back().begin, (stages - 1) * 10);
+  }
+}
+
 // Forward 10, backward 10 + 10, side by side 30: (p/2 − 1)(30 + 20 − 3 · 10), and no chunk's
 // work is half a device's here, for a micro-batch meets each device once.
 TEST(PipelineScheduleTest, DualPipeHasTheBubbleOfItsFormula) {
@@ -234,6 +250,7 @@ TEST(PipelineScheduleTest, MicrobatchesInFlightAreThoseOfThePapers) {
   EXPECT_THAT(InFlight(Shape(PipelineSchedule::k1f1b, 4, 1, 8)), testing::ElementsAre(4, 3, 2, 1));
   EXPECT_THAT(InFlight(Shape(PipelineSchedule::k1f1b, 4, 1, 2)), testing::ElementsAre(2, 2, 2, 1));
   EXPECT_THAT(InFlight(Shape(PipelineSchedule::kZeroBubbleH1, 4, 1, 8)), testing::Each(4));
+  EXPECT_THAT(InFlight(Shape(PipelineSchedule::kZeroBubble2p, 4, 1, 8)), testing::Each(8));
   EXPECT_EQ(InFlight(Shape(PipelineSchedule::kInterleaved, 4, 2, 8)).front(), 11);
   EXPECT_EQ(InFlight(Shape(PipelineSchedule::kInterleaved, 8, 3, 16)).front(), 31);
   EXPECT_EQ(InFlight(Shape(PipelineSchedule::kInterleaved, 4, 4, 8)).front(), 19);
@@ -305,7 +322,8 @@ TEST(PipelineScheduleTest, WrongShapesNameTheKeyAndTheFix) {
 
 PipelineShape ArbitraryShape() {
   PipelineShape shape;
-  shape.schedule = kAllSchedules[static_cast<std::size_t>(*rc::gen::inRange(0, 6))];
+  shape.schedule =
+      *rc::gen::elementOf(std::vector(std::begin(kAllSchedules), std::end(kAllSchedules)));
   shape.stages = *rc::gen::inRange(1, 10);
   shape.microbatches = *rc::gen::inRange(1, 40);
   if (shape.schedule == PipelineSchedule::kInterleaved) {

@@ -14,6 +14,7 @@ struct RecomputedParts {
   bool latent_up = false;    // queries, keys and values from the narrow vectors of latent attention
   bool activations = false;  // between the products of feed-forward networks and experts
   bool experts = false;      // all of their layer, with router and communication of tokens
+  bool mlp = false;          // all of feed-forward networks without experts
 
   bool operator==(const RecomputedParts&) const = default;
 };
@@ -25,18 +26,20 @@ struct RecomputedPartName {
   bool RecomputedParts::* member;
 };
 
-inline constexpr std::array<RecomputedPartName, 4> kRecomputedPartNames{{
+inline constexpr std::array<RecomputedPartName, 5> kRecomputedPartNames{{
     {"norms", "layernorm", &RecomputedParts::norms},
     {"latent_up", "mla_up_proj", &RecomputedParts::latent_up},
     {"activations", "moe_act", &RecomputedParts::activations},
     {"experts", "moe", &RecomputedParts::experts},
+    {"mlp", "mlp", &RecomputedParts::mlp},
 }};
 
 enum class PipelineSchedule : std::uint8_t {
   kGpipe,
   k1f1b,
   kInterleaved,
-  kZeroBubbleH1,
+  kZeroBubbleH1,  // also ZB-1p
+  kZeroBubble2p,
   kZeroBubbleV,
   kDualPipe,
 };
@@ -60,6 +63,7 @@ enum class ContextKind : std::uint8_t {
 enum class Recompute : std::uint8_t {
   kNothing,
   kSelective,  // the core of attention
+  kOperators,  // all but attention, reduce-scatters and every second GEMM (torchtitan's "op")
   kFull,       // every layer, or `recompute_layers` of a stage, or `recompute_share` of them
 };
 
@@ -80,7 +84,9 @@ struct Plan {
   PipelineSchedule schedule = PipelineSchedule::k1f1b;
   int chunks = 1;                          // of a device in interleaved schedules
   std::vector<int> layers_per_stage = {};  // empty: evenly, what is left over to the first ones
-  bool pipeline_is_innermost = false;      // ranks of a pipeline are neighbours: tp-cp-pp-dp
+  bool counts_embedding = false;           // as a layer, where layers are dealt evenly
+  bool counts_loss = false;
+  bool pipeline_is_innermost = false;  // ranks of a pipeline are neighbours: tp-cp-pp-dp
 
   ContextKind context = ContextKind::kRing;
   int ulysses_ranks = 1;            // kUlyssesRing: neighbours that deal heads

@@ -1,9 +1,15 @@
 #include "orrery/workload/plan/stage_layers.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -84,15 +90,77 @@ Result<std::vector<int>> NumbersOf(const LayerCut& cut) {
         "plan.pp {} with plan.chunks {} makes {} parts of {} layers: lower one of the two",
         cut.shape.stages, cut.shape.chunks, parts, cut.blocks);
   }
-  if (cut.blocks % parts == 0) {
-    return Spread(cut.blocks, parts);
+  const bool is_told = cut.counts_embedding || cut.counts_loss;
+  const bool is_uneven = !is_told && cut.blocks % parts != 0;
+  const int first = cut.counts_embedding || is_uneven ? 1 : 0;
+  const int last = cut.counts_loss || is_uneven ? 1 : 0;
+  std::vector<int> numbers = Spread(cut.blocks + first + last, parts);
+  numbers.front() -= first;
+  numbers.back() -= last;
+  if (std::ranges::any_of(numbers, [](int number) { return number < 0; })) {
+    return Refuse("{} layers are too few for {} parts whose ends count as a layer: lower plan.pp",
+                  cut.blocks, parts);
   }
-  // Where blocks do not divide, the ends count as a block each.
-  std::vector<int> numbers = Spread(cut.blocks + 2, parts);
-  --numbers.front();
-  --numbers.back();
   return numbers;
 }
+
+/// Unfolds repetitions: `t*4` and `(t*4|)*14`. Nothing where the text is none, or too long.
+class LayoutReader {
+ public:
+  explicit LayoutReader(std::string_view text) : text_(text) {}
+
+  std::optional<std::string> Read() {
+    std::string letters = ReadGroup();
+    return at_ == text_.size() && !is_wrong_ ? std::optional(std::move(letters)) : std::nullopt;
+  }
+
+ private:
+  static constexpr std::size_t kMostLetters = 100'000;
+
+  // Up to the end, or to a ')' that belongs to a group around it.
+  std::string ReadGroup() {
+    std::string letters;
+    while (at_ < text_.size() && text_[at_] != ')' && !is_wrong_) {
+      const char letter = text_[at_++];
+      if (letter == ' ' || letter == ',') {
+        continue;
+      }
+      std::string item(1, letter);
+      if (letter == '(') {
+        is_wrong_ = is_wrong_ || ++depth_ > 8;
+        item = ReadGroup();
+        is_wrong_ = is_wrong_ || at_ == text_.size();
+        ++at_;
+        --depth_;
+      } else if (std::string_view("EtmL|").find(letter) == std::string_view::npos) {
+        is_wrong_ = true;
+      }
+      for (int times = ReadTimes(); times > 0 && !is_wrong_; --times) {
+        letters += item;
+        is_wrong_ = letters.size() > kMostLetters;
+      }
+    }
+    return letters;
+  }
+
+  // The number behind '*', or 1.
+  int ReadTimes() {
+    if (at_ >= text_.size() || text_[at_] != '*') {
+      return 1;
+    }
+    int times = 0;
+    const char* const begin = text_.data() + at_ + 1;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), times);
+    is_wrong_ = is_wrong_ || error != std::errc() || times < 1;
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return times;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  bool is_wrong_ = false;
+};
 
 /// As nanotron counts: four square projections and three matrices of the network in a block.
 double HeadWork(const Transformer& model) {
@@ -110,11 +178,30 @@ LayerCut LayerCutOf(const Transformer& model, const Plan& plan, const Framework&
                     const PipelineShape& shape) {
   LayerCut cut{.shape = shape,
                .blocks = static_cast<int>(model.num_blocks()),
-               .layers_per_stage = plan.layers_per_stage};
+               .layers_per_stage = plan.layers_per_stage,
+               .counts_embedding = plan.counts_embedding,
+               .counts_loss = plan.counts_loss};
   if (framework.splits_layers_by_work && !model.blocks.empty()) {
     cut.head_work = HeadWork(model);
   }
   return cut;
+}
+
+std::optional<std::vector<int>> LayersOfLayout(std::string_view text) {
+  const std::optional<std::string> letters = LayoutReader(text).Read();
+  const bool has_ends =
+      letters && std::ranges::count(*letters, 'E') == 1 && std::ranges::count(*letters, 'L') == 1;
+  if (!has_ends) {
+    return std::nullopt;
+  }
+  std::vector<int> layers = {0};
+  for (const char letter : *letters) {
+    if (letter == '|') {
+      layers.push_back(0);
+    }
+    layers.back() += letter == 't' ? 1 : 0;
+  }
+  return layers;
 }
 
 Result<std::vector<PartLayers>> CutLayers(const LayerCut& cut) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -24,7 +25,9 @@ struct LayerCut {
   PipelineShape shape = {};
   int blocks = 0;
   std::vector<int> layers_per_stage = {};  // of the plan: of stages or of parts; empty: evenly
-  std::optional<double> head_work = {};    // in blocks: cut so that work is even (nanotron)
+  bool counts_embedding = false;           // as a block
+  bool counts_loss = false;
+  std::optional<double> head_work = {};  // in blocks: cut so that work is even (nanotron)
 };
 
 /// How a framework cuts a model: blocks of encoder and decoder in one chain. Blocks that predict
@@ -34,11 +37,16 @@ struct LayerCut {
 
 /// Cuts the blocks into NumParts(shape) parts.
 ///
-/// Evenly where they divide. Where they do not, embedding and head count as a block each, as
-/// Megatron can be told to, and what is left over goes to the first parts. With `head_work`, as
-/// nanotron does: a part ends behind the block with which the work so far passes its share.
-/// `layers_per_stage` decides alone; chunks share the layers of their stage.
-/// Fails in one sentence that names the key and the fix.
+/// Evenly, with the ends that count as a block each. Where blocks do not divide and neither end
+/// counts, both do, as Megatron can be told to, and what is left over goes to the first parts. With
+/// `head_work`, as nanotron does: a part ends behind the block with which the work so far passes
+/// its share. `layers_per_stage` decides alone; chunks share the layers of their stage. Fails in
+/// one sentence that names the key and the fix.
 [[nodiscard]] Result<std::vector<PartLayers>> CutLayers(const LayerCut& cut);
+
+/// Reads a layout as Megatron writes them, `Et*4|(t*4|)*14tmL`: for each part of the chain an
+/// embedding (E), blocks (t), blocks that predict further tokens (m) and the loss (L); `*` repeats
+/// a letter or what is in parentheses. Returns the blocks of each part; nothing for other texts.
+[[nodiscard]] std::optional<std::vector<int>> LayersOfLayout(std::string_view text);
 
 }  // namespace orrery::workload

@@ -134,5 +134,34 @@ RC_GTEST_PROP(StageLayersProperty, EveryBlockIsInOnePart, ()) {
   RC_ASSERT(next == cut.blocks);
 }
 
+// 30 blocks, embedding and loss over four parts of eight: the first and the last have seven.
+TEST(StageLayersTest, EndsMayCountAsLayers) {
+  LayerCut cut{.shape = {PipelineSchedule::k1f1b, 4, 1, 8},
+               .blocks = 30,
+               .counts_embedding = true,
+               .counts_loss = true};
+  const auto both = CutLayers(cut);
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->front().num_blocks, 7);
+  EXPECT_EQ((*both)[1].num_blocks, 8);
+  EXPECT_EQ(both->back().num_blocks, 7);
+  cut.blocks = 31;
+  cut.counts_embedding = false;
+  const auto loss = CutLayers(cut);
+  ASSERT_TRUE(loss);
+  EXPECT_EQ(loss->front().num_blocks, 8);
+  EXPECT_EQ(loss->back().num_blocks, 7);
+}
+
+TEST(StageLayersTest, LayoutsAreReadAsMegatronWritesThem) {
+  EXPECT_EQ(LayersOfLayout("Ett|ttt|tL"), (std::vector{2, 3, 1}));
+  EXPECT_EQ(LayersOfLayout("Et*4|(t*4|)*2tmL"), (std::vector{4, 4, 4, 1}));
+  EXPECT_EQ(LayersOfLayout("Et|(tt|)*3mL"), (std::vector{1, 2, 2, 2, 0}));
+  for (const std::string_view wrong :
+       {"", "tt|tt", "Et|x|L", "Et*0|L", "E(t|L", "Et|t)L", "Et*99999999|L"}) {
+    EXPECT_EQ(LayersOfLayout(wrong), std::nullopt) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace orrery::workload
