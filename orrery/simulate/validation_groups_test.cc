@@ -29,10 +29,25 @@ Validation Sample() {
   Validation validation;
   validation.evaluated = {Evaluated("a", "one", 10), Evaluated("b", "one", -20, 8),
                           Evaluated("c", "two", 60, 9)};
-  validation.refused = {
-      {"d", "two", "B", "no batch"}, {"e", "two", "B", "no GPU"}, {"f", "three", "C", "no GPU"}};
+  validation.refused = {{{"d", "two", "B", "team two", ""}, "no batch"},
+                        {{"e", "two", "B", "team two", ""}, "no GPU"},
+                        {{"f", "three", "C", "team three", ""}, "no GPU"}};
   validation.rows = 6;
   return validation;
+}
+
+// Refused rows count for their team too.
+TEST(ValidationGroupsTest, TeamsHaveTheirOwnRows) {
+  Validation validation = Sample();
+  for (EvaluatedRun& evaluated : validation.evaluated) {
+    evaluated.run.team = "team two";
+  }
+  const std::vector<ErrorGroup> groups = GroupsOf(validation, GroupKey::kTeam);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].name, "team two");
+  EXPECT_EQ(groups[0].figures.rows, 5U);
+  EXPECT_EQ(groups[0].figures.simulated, 3U);
+  EXPECT_EQ(groups[1].figures.simulated, 0U);
 }
 
 TEST(ValidationGroupsTest, FiguresAreInPercentOfTheMeasuredTime) {
