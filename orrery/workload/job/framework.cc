@@ -193,17 +193,28 @@ const std::vector<Framework>& Frameworks() {
 }
 
 const Framework* FindFramework(std::string_view name, std::string_view release) {
+  const auto is_called = [&](const Framework& framework) {
+    return hardware::IsCalled(name, framework.match);
+  };
+  const auto has_release = [&](const Framework& framework) {
+    return std::ranges::any_of(
+        framework.releases, [&](const std::string& start) { return release.starts_with(start); });
+  };
   const std::vector<Framework>& frameworks = Frameworks();
-  auto found = std::ranges::find_if(frameworks, [&](const Framework& framework) {
-    return SameIgnoringCase(framework.name, name);
-  });
+  auto found = frameworks.end();
+  if (!release.empty()) {
+    found = std::ranges::find_if(frameworks, [&](const Framework& framework) {
+      return is_called(framework) && (framework.releases.empty() || has_release(framework));
+    });
+  }
   if (found == frameworks.end()) {
     found = std::ranges::find_if(frameworks, [&](const Framework& framework) {
-      const bool has_release =
-          framework.releases.empty() ||
-          std::ranges::any_of(framework.releases,
-                              [&](const std::string& start) { return release.starts_with(start); });
-      return has_release && hardware::IsCalled(name, framework.match);
+      return SameIgnoringCase(framework.name, name);
+    });
+  }
+  if (found == frameworks.end()) {
+    found = std::ranges::find_if(frameworks, [&](const Framework& framework) {
+      return framework.releases.empty() && is_called(framework);
     });
   }
   return found == frameworks.end() ? nullptr : &*found;

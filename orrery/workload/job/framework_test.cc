@@ -95,14 +95,14 @@ TEST(FrameworkTest, EveryEntryIsFoundByItsName) {
 }
 
 TEST(FrameworkTest, NamesOfPublishedRunsFindTheirProfile) {
-  const auto found = [](std::string_view name) {
-    const Framework* const framework = FindFramework(name);
+  const auto found = [](std::string_view name, std::string_view release = {}) {
+    const Framework* const framework = FindFramework(name, release);
     return framework == nullptr ? "none" : framework->name;
   };
   EXPECT_EQ(found("Megatron-DeepSpeed 2021"), "megatron-deepspeed");
-  EXPECT_EQ(found("Megatron-LM + DeepSpeed ZeRO-3 2021"), "megatron-deepspeed");
-  EXPECT_EQ(found("Megatron-LM / NeMo-Megatron 2022"), "megatron-2021");
-  EXPECT_EQ(found("Megatron-LM 2021-01"), "megatron-2021");
+  EXPECT_EQ(found("Megatron-LM + DeepSpeed ZeRO-3", "2021"), "megatron-deepspeed");
+  EXPECT_EQ(found("Megatron-LM / NeMo-Megatron", "2022"), "megatron-2021");
+  EXPECT_EQ(found("Megatron-LM", "2021-01"), "megatron-2021");
   EXPECT_EQ(found("Megatron-LM (commit 285068c8) 2023"), "megatron-lm");
   EXPECT_EQ(found("NeMo / Megatron-Core dgxc release 25.04"), "nemo");
   EXPECT_EQ(found("Megatron-Core (MCore w/ Folding) v0.9+/2025"), "megatron-lm");

@@ -290,7 +290,8 @@ TEST(JobFile, RefusesInOneSentence) {
             "llama.yaml: model: 'llama9-8b' is not a known model; the nearest is "
             "llama3-8b");
   EXPECT_EQ(ErrorOf(kLlama, {"plan.schedule=zb"}),
-            "llama.yaml: plan: schedule must be one of gpipe, 1f1b, interleaved, zb-h1, zb-v, "
+            "llama.yaml: plan: schedule must be one of gpipe, 1f1b, interleaved, zb-h1, zb-1p, "
+            "zb-2p, zb-v, "
             "dualpipe, not 'zb'");
   EXPECT_EQ(ErrorOf(kLlama, {"cluster=DGX H10"}),
             "llama.yaml: cluster 'DGX H10' is not in the catalogue; the nearest is DGX H100");

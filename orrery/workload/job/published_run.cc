@@ -328,7 +328,7 @@ bool ReadParts(std::string_view text, Plan& plan) {
   bool has_any = false;
   for (const PartWords& part : kParts) {
     const bool is_named = std::ranges::any_of(
-        part.words, [&](std::string_view word) { return Contains(text, word); });
+        part.words, [&](std::string_view word) { return Mentions(text, word); });
     plan.recompute_parts.*part.member = is_named;
     has_any = has_any || is_named;
   }
