@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -144,15 +145,15 @@ Option AddEvaluationOptions(Verb& verb, KernelEvaluationArguments& evaluation) {
 }
 
 Result<std::vector<std::string>> OwnTables() {
-  // Ceilings are rates of the machine and pairs are times of concurrent kernels, not of single
-  // operators.
-  constexpr std::string_view kCeilings = "ceilings";
-  constexpr std::string_view kPairs = "overlap";
+  // Ceilings are rates of the machine, pairs are times of concurrent kernels, and those of power
+  // are at the clocks of sustained work.
+  constexpr std::array<std::string_view, 3> kOtherTables{"ceilings", "overlap", "power"};
   const std::filesystem::path folder = (ProgramFolder() / "../data/measured").lexically_normal();
   const auto is_no_table = [&](const std::string& path) {
     const std::string name = std::filesystem::path(path).filename().string();
-    return name.find(".csv") == std::string::npos || name.starts_with(kCeilings) ||
-           name.starts_with(kPairs);
+    return name.find(".csv") == std::string::npos ||
+           std::ranges::any_of(kOtherTables,
+                               [&](std::string_view start) { return name.starts_with(start); });
   };
   std::vector<std::string> paths;
   if (std::error_code ignored; std::filesystem::exists(folder, ignored)) {

@@ -45,6 +45,12 @@ constexpr std::array<Spelling<DataOverlap>, 2> kDataOverlaps{{
     {"buckets", DataOverlap::kBuckets},
 }};
 
+constexpr std::array<Spelling<TokenDispatch>, 3> kDispatches{{
+    {"all_to_all", TokenDispatch::kAllToAll},
+    {"all_gather", TokenDispatch::kAllGather},
+    {"flex", TokenDispatch::kFlex},
+}};
+
 constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework::*>>({
     {"fuses_bias_activation", &Framework::fuses_bias_activation},
     {"fuses_dropout_add", &Framework::fuses_dropout_add},
@@ -79,8 +85,9 @@ constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> 
     {"least_bucket_elements", &Framework::least_bucket_elements},
 }};
 
-constexpr std::array<std::string_view, 5> kOtherKeys{"attention", "tensor_overlap", "data_overlap",
-                                                     "vocabulary_multiple", "most_chunks"};
+constexpr std::array<std::string_view, 7> kOtherKeys{
+    "attention",    "tensor_overlap",      "data_overlap", "dispatch",
+    "expert_nodes", "vocabulary_multiple", "most_chunks"};
 
 template <typename Value, std::size_t kCount>
 void ReadChoice(YamlFields& fields, std::string_view key,
@@ -230,6 +237,8 @@ void ReadDeclared(YamlFields& fields, Framework& framework) {
   ReadChoice(fields, "tensor_overlap_on", kTensorOverlaps, framework.tensor_overlap_on);
   ReadChoice(fields, "tensor_overlap_off", kTensorOverlaps, framework.tensor_overlap_off);
   ReadChoice(fields, "data_overlap", kDataOverlaps, framework.data_overlap);
+  ReadChoice(fields, "dispatch", kDispatches, framework.dispatch);
+  framework.expert_nodes = fields.Count("expert_nodes", 0, framework.expert_nodes);
   for (const auto& [key, member] : kFlags) {
     framework.*member = fields.Flag(key, framework.*member);
   }

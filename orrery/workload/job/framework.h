@@ -9,6 +9,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 
@@ -66,8 +67,11 @@ struct Framework {
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
   bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass
   bool overlaps_pipeline_sends = true;
-  bool cuts_experts = false;      // tensor parallelism cuts experts unless told otherwise
-  bool overlaps_experts = false;  // dispatch of one micro-batch beside work of another
+  bool cuts_experts = false;  // tensor parallelism cuts experts unless told otherwise
+  // How a published run sends tokens to experts unless it says so, and to how many nodes at most.
+  TokenDispatch dispatch = TokenDispatch::kAllToAll;
+  int expert_nodes = 0;
+  bool overlaps_experts = false;             // dispatch of one micro-batch beside work of another
   bool waits_each_pipeline_message = false;  // the host waits for it
   std::int64_t bucket_bytes = 25 << 20;      // of gradients; 0: one bucket
   std::int64_t first_bucket_bytes = 1 << 20;

@@ -132,9 +132,8 @@ constexpr std::array<Spelling<RecomputeWord>, 6> kRecomputeWords{
      {"ops", RecomputeWord::kOps},
      {"parts", RecomputeWord::kParts}}};
 
-constexpr std::array<Spelling<AttentionKernel>, 5> kAttentionWords{
+constexpr std::array<Spelling<AttentionKernel>, 4> kAttentionWords{
     {{"materialised", AttentionKernel::kMaterialised},
-     {"flash", AttentionKernel::kFlash},
      {"flash1", AttentionKernel::kFlash1},
      {"flash2", AttentionKernel::kFlash2},
      {"cudnn", AttentionKernel::kFlash}}};
@@ -213,25 +212,52 @@ Status ReadStageLayers(const RunRow& row, Plan& plan) {
   if (!layers) {
     return Unsupported("stage_layers '{}' is not understood", text);
   }
+  // A layout that has several chunks for each stage says so.
+  const int chunks = static_cast<int>(layers->size()) / plan.pp;
+  if (chunks > 1 && layers->size() % static_cast<std::size_t>(plan.pp) == 0) {
+    plan.chunks = chunks;
+    plan.schedule = PipelineSchedule::kInterleaved;
+  }
   plan.layers_per_stage = *std::move(layers);
   return {};
 }
 
-Status ReadPipeline(RunRow& row, Plan& plan) {
+// Where chunks are not told, pipelines are interleaved as far as a framework usually goes: with the
+// largest divisor of a stage's layers within its limit.
+int UsualChunks(const RunRow& row, const Job& job) {
+  const auto layers = static_cast<int>(row.Integer("layers").value_or(0));
+  const int of_stage = layers % job.plan.pp == 0 ? layers / job.plan.pp : 0;
+  int chunks = std::max(1, std::min(of_stage, job.framework.most_chunks));
+  while (chunks > 1 && of_stage % chunks != 0) {
+    --chunks;
+  }
+  return chunks;
+}
+
+Status ReadPipeline(RunRow& row, Job& job) {
+  Plan& plan = job.plan;
   if (plan.pp == 1) {
     return {};
   }
   ORRERY_TRY(const auto schedule, ReadWord(row, "schedule", kScheduleNames));
   plan.chunks = row.Degree("chunks");
-  if (!schedule) {
-    row.Assume(plan.chunks > 1 ? "interleaved schedule" : "schedule 1F1B");
+  const bool may_interleave =
+      schedule.value_or(PipelineSchedule::kInterleaved) == PipelineSchedule::kInterleaved;
+  if (row.Text("chunks").empty() && may_interleave) {
+    plan.chunks = UsualChunks(row, job);
+    row.Assume(plan.chunks > 1 ? fmt::format("{} virtual stages per GPU", plan.chunks)
+                               : "schedule 1F1B");
   }
-  plan.schedule =
-      schedule.value_or(plan.chunks > 1 ? PipelineSchedule::kInterleaved : PipelineSchedule::k1f1b);
+  plan.schedule = schedule.value_or(PipelineSchedule::k1f1b);
+  // Chunks are those of an interleaved 1F1B.
+  if (plan.chunks > 1 && plan.schedule == PipelineSchedule::k1f1b) {
+    plan.schedule = PipelineSchedule::kInterleaved;
+  }
+  ORRERY_TRY_STATUS(ReadStageLayers(row, plan));
   if (plan.schedule == PipelineSchedule::kInterleaved && plan.chunks == 1) {
     return Unsupported("the schedule is interleaved, and the number of chunks is not stated");
   }
-  return ReadStageLayers(row, plan);
+  return {};
 }
 
 Status ReadExperts(RunRow& row, Job& job) {
@@ -241,7 +267,8 @@ Status ReadExperts(RunRow& row, Job& job) {
   const bool follows = job.framework.cuts_experts && ranks % (plan.ep * plan.tp) == 0;
   plan.expert_tp = row.Integer("etp") ? row.Degree("etp") : follows ? plan.tp : 1;
   ORRERY_TRY(const auto dispatch, ReadWord(row, "dispatcher", kDispatcherWords));
-  plan.dispatch = dispatch.value_or(plan.dispatch);
+  plan.dispatch = dispatch.value_or(job.framework.dispatch);
+  plan.expert_nodes = job.framework.expert_nodes;
   const std::string capacity = row.Text("capacity");
   constexpr std::string_view kFactor = "capacity factor";
   if (capacity.starts_with(kFactor)) {
@@ -268,14 +295,20 @@ Status ReadPlan(RunRow& row, Job& job) {
     // "p2p (TE default ring)"
     plan.context = context.starts_with(word) ? kind : plan.context;
   }
-  ORRERY_TRY_STATUS(ReadPipeline(row, plan));
+  ORRERY_TRY_STATUS(ReadPipeline(row, job));
   return ReadExperts(row, job);
 }
 
 // What a run says of its own execution goes before what its framework usually does.
 Status ReadExecution(RunRow& row, Framework& framework) {
-  ORRERY_TRY(const auto attention, ReadWord(row, "attention", kAttentionWords));
-  framework.attention = attention.value_or(framework.attention);
+  if (row.Text("attention") == "flash") {
+    // Of which version is not told: that of the framework, where it has one.
+    const bool has_one = framework.attention != AttentionKernel::kMaterialised;
+    framework.attention = has_one ? framework.attention : AttentionKernel::kFlash2;
+  } else {
+    ORRERY_TRY(const auto attention, ReadWord(row, "attention", kAttentionWords));
+    framework.attention = attention.value_or(framework.attention);
+  }
   ORRERY_TRY(const auto execution, ReadWord(row, "execution", kExecutions));
   if (execution) {
     framework.is_compiled = execution->is_compiled;

@@ -221,10 +221,17 @@ TEST(PublishedRunTest, SchedulesAreThoseOfTheColumn) {
   EXPECT_EQ(plan("interleaved", "4").chunks, 4);
   EXPECT_EQ(plan("zb-1p", "1").schedule, PipelineSchedule::kZeroBubbleH1);
   EXPECT_EQ(plan("zb-2p", "1").schedule, PipelineSchedule::kZeroBubble2p);
+  EXPECT_EQ(plan("1f1b", "4").schedule, PipelineSchedule::kInterleaved);
+  // Sixteen layers a stage: eight chunks, the most within Megatron's twelve that divide them.
   const PublishedRun open = Described({{"schedule", ""}, {"chunks", ""}});
-  EXPECT_EQ(open.job.plan.schedule, PipelineSchedule::k1f1b);
-  EXPECT_THAT(open.assumptions, Contains("schedule 1F1B"));
-  EXPECT_THAT(Refusal({{"schedule", "interleaved"}, {"chunks", ""}}), HasSubstr("chunks"));
+  EXPECT_EQ(open.job.plan.chunks, 8);
+  EXPECT_THAT(open.assumptions, Contains("8 virtual stages per GPU"));
+  const PublishedRun plain =
+      Described({{"schedule", ""}, {"chunks", ""}, {"framework", "nanotron"}});
+  EXPECT_EQ(plain.job.plan.schedule, PipelineSchedule::k1f1b);
+  EXPECT_THAT(plain.assumptions, Contains("schedule 1F1B"));
+  EXPECT_THAT(Refusal({{"schedule", "interleaved"}, {"chunks", ""}, {"framework", "nanotron"}}),
+              HasSubstr("chunks"));
   EXPECT_THAT(Refusal({{"schedule", "alphabetical"}}), HasSubstr("is not known"));
 }
 
@@ -234,6 +241,7 @@ TEST(PublishedRunTest, StagesHaveTheLayersOfTheColumn) {
   };
   EXPECT_TRUE(layers("embedding and loss count as layers", "30").counts_loss);
   EXPECT_THAT(layers("layout Et*15|t*17L", "32").layers_per_stage, testing::ElementsAre(15, 17));
+  EXPECT_EQ(layers("layout Et*8|t*8|t*8|t*8L", "32").chunks, 2);
   EXPECT_THAT(Refusal({{"stage_layers", "as the wind blows"}}), HasSubstr("is not understood"));
   const Plan four = Described({{"stage_layers",
                                 "num_layers_in_first_pipeline_stage=7, middle 8, "
@@ -248,6 +256,11 @@ TEST(PublishedRunTest, WhatARunSaysOfItsExecutionGoesBeforeTheFramework) {
       Described({{"execution", "eager"}, {"attention", "materialised"}}).job.framework;
   EXPECT_FALSE(eager.is_compiled);
   EXPECT_EQ(eager.attention, AttentionKernel::kMaterialised);
+  const auto flash_of = [](const std::string& framework) {
+    return Described({{"framework", framework}, {"attention", "flash"}}).job.framework.attention;
+  };
+  EXPECT_EQ(flash_of("Composer"), AttentionKernel::kFlash1);
+  EXPECT_EQ(flash_of("Megatron-DeepSpeed"), AttentionKernel::kFlash2);
   EXPECT_TRUE(Described({{"execution", "compile"}}).job.framework.is_compiled);
   EXPECT_TRUE(Described({{"execution", "cuda_graph: per layer"}}).job.framework.uses_graphs);
   const Framework alone = Described({{"tp_overlap", "no"},
