@@ -34,6 +34,10 @@ endif()
 if(ORRERY_SANITIZE)
   add_compile_options(-fsanitize=${ORRERY_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined)
+  # GCC sees uninitialised values that are not there in what sanitizers insert.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
   add_link_options(-fsanitize=${ORRERY_SANITIZE})
 endif()
 
