@@ -157,7 +157,7 @@ def attack_jobs(case):
 
 def lead_outside(case, folder):
     """A manifest whose files are good, but not in its folder."""
-    shutil.copytree(folder, case.folder / "in/elsewhere", dirs_exist_ok=True)
+    shutil.copytree(folder, case.folder / "in/elsewhere", symlinks=True, dirs_exist_ok=True)
     for manifest in folder.glob("*.json"):
         text = manifest.read_text(encoding="utf-8", errors="surrogateescape")
         text = re.sub(r'"(folder|file)": *"([^"]*)"', r'"\1": "../elsewhere/\2"', text)
