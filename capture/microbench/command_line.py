@@ -5,6 +5,7 @@ import itertools
 import sys
 
 from microbench import operator_text, sampling
+from microbench.machine import why_no_gpu
 
 
 def _words(known):
@@ -65,14 +66,8 @@ def main(options):
         return 0
     options.out_given = options.out is not None
     options.out = options.out or "kernels.csv"
-    try:
-        import torch
-    except ImportError:
-        print("orrery-capture: PyTorch is not installed for this python3; install it, or run with "
-              "the python3 that has it", file=sys.stderr)
-        return 2
-    if not torch.cuda.is_available():
-        print("orrery-capture: PyTorch sees no GPU on this machine", file=sys.stderr)
+    if reason := why_no_gpu():
+        print(f"orrery-capture: {reason}", file=sys.stderr)
         return 2
     from microbench import rows, run
     try:

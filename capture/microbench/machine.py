@@ -40,6 +40,15 @@ class Clocks:
             self._process.wait()
 
 
+def why_no_gpu():
+    """One sentence where PyTorch or a GPU is missing, or nothing."""
+    try:
+        import torch
+    except ImportError:
+        return "PyTorch is not installed for this python3; install it, or run with the python3 that has it"
+    return "" if torch.cuda.is_available() else "PyTorch sees no GPU on this machine"
+
+
 def driver_version():
     try:
         out = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader",

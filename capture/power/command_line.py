@@ -6,6 +6,7 @@ import sys
 import time
 
 from microbench import operator_text, sampling
+from microbench.machine import driver_version, why_no_gpu
 
 HEADER = ["operator", "burst_us", "sustained_us", "power_w", "energy_w", "limit_w", "sm_mhz", "mem_mhz", "celsius", "gpu",
           "driver", "cuda", "torch"]
@@ -71,16 +72,10 @@ def main(options):
         for _, sample in zip(range(options.list), samples(options.seed)):
             print(sample.text)
         return 0
-    try:
-        import torch
-    except ImportError:
-        print("orrery-capture: PyTorch is not installed for this python3; install it, or run with "
-              "the python3 that has it", file=sys.stderr)
+    if reason := why_no_gpu():
+        print(f"orrery-capture: {reason}", file=sys.stderr)
         return 2
-    if not torch.cuda.is_available():
-        print("orrery-capture: PyTorch sees no GPU on this machine", file=sys.stderr)
-        return 2
-    from microbench.machine import driver_version
+    import torch
     from power.nvml import Gpu, NoNvml
     try:
         gpu = Gpu()

@@ -478,8 +478,8 @@ void ReadFramework(RunRow& row, Job& job) {
   const Framework* const framework = FindFramework(row.Text("framework"), row.Text("release"));
   job.framework = framework != nullptr ? *framework : UnknownFramework();
   if (framework == nullptr) {
-    row.Assume(
-        fmt::format("'{}' has no profile: the mean of all frameworks", row.Text("framework")));
+    row.Assume(fmt::format("'{}' has no profile: what most frameworks do, nothing fitted",
+                           row.Text("framework")));
   }
 }
 
