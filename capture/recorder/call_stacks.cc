@@ -108,8 +108,12 @@ std::uint64_t CallStacks::OfThisThread() {
 // Python.
 CallStacks::Frames CallStacks::FramesOf(const Addresses& addresses, const Frames* python) const {
   Frames frames;
+  const auto is_ours = [&](void* address) { return PlaceOfCall(address).dli_fbase == own_module_; };
+  // A sanitizer's own `backtrace` puts a frame of the sanitizer before ours.
+  const bool is_intercepted =
+      addresses.size() > 1 && !is_ours(addresses[0]) && is_ours(addresses[1]);
   bool is_own = true;
-  for (void* const address : addresses) {
+  for (void* const address : std::span(addresses).subspan(is_intercepted ? 1 : 0)) {
     const Dl_info place = PlaceOfCall(address);
     is_own = is_own && place.dli_fbase == own_module_;
     if (python != nullptr && IsInterpreter(place)) {

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -11,6 +13,7 @@
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
 namespace orrery {
@@ -33,6 +36,89 @@ int NumPossibleThreads() {
   return static_cast<int>(threads.size()) + 1;
 }
 
+#ifdef __SANITIZE_THREAD__
+
+// Libraries are not instrumented, so the thread sanitizer does not see how TBB hands work from
+// thread to thread and takes it for a race. Plain threads do the same work there.
+void OnThreads(int threads, const std::function<void()>& work) {
+  std::vector<std::thread> others;
+  for (int thread = 1; thread < threads; ++thread) {
+    others.emplace_back(work);
+  }
+  work();
+  std::ranges::for_each(others, &std::thread::join);
+}
+
+void SpreadOverThreads(std::size_t count, int threads,
+                       const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  OnThreads(threads, [&] {
+    for (std::size_t index = next++; index < count; index = next++) {
+      work(index);
+    }
+  });
+}
+
+// A thread keeps its piece until those before it are collected.
+void SpreadPipeline(int threads, const PipelineStages& stages) {
+  std::mutex next_mutex;
+  std::size_t taken = 0;
+  std::atomic<std::size_t> collected = 0;
+  OnThreads(threads, [&] {
+    while (true) {
+      std::unique_lock lock(next_mutex);
+      const std::shared_ptr<void> piece = stages.next();
+      const std::size_t turn = taken;
+      taken += piece == nullptr ? 0 : 1;
+      lock.unlock();
+      if (piece == nullptr) {
+        return;
+      }
+      stages.work(piece.get());
+      for (std::size_t done = collected; done != turn; done = collected) {
+        collected.wait(done);
+      }
+      stages.collect(piece.get());
+      ++collected;
+      collected.notify_all();
+    }
+  });
+}
+
+#else
+
+void SpreadOverThreads(std::size_t count, int threads,
+                       const std::function<void(std::size_t)>& work) {
+  tbb::task_arena arena(threads);
+  arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, work); });
+}
+
+void SpreadPipeline(int threads, const PipelineStages& stages) {
+  using Piece = std::shared_ptr<void>;
+  const auto next = [&](tbb::flow_control& control) {
+    Piece piece = stages.next();
+    if (piece == nullptr) {
+      control.stop();
+    }
+    return piece;
+  };
+  const auto work = [&](Piece piece) {
+    stages.work(piece.get());
+    return piece;
+  };
+  const auto collect = [&](const Piece& piece) { stages.collect(piece.get()); };
+  tbb::task_arena arena(threads);
+  arena.execute([&] {
+    using enum tbb::filter_mode;
+    tbb::parallel_pipeline(static_cast<std::size_t>(threads) + 1,
+                           tbb::make_filter<void, Piece>(serial_in_order, next) &
+                               tbb::make_filter<Piece, Piece>(parallel, work) &
+                               tbb::make_filter<Piece, void>(serial_in_order, collect));
+  });
+}
+
+#endif
+
 }  // namespace
 
 int NumThreads(int wanted) {
@@ -50,8 +136,11 @@ void ParallelFor(std::size_t count, int threads, const std::function<void(std::s
     }
     return;
   }
-  tbb::task_arena arena(NumThreads(threads));
-  arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, work); });
+  SpreadOverThreads(count, NumThreads(threads), work);
+}
+
+void RunPipeline(int threads, const PipelineStages& stages) {
+  SpreadPipeline(NumThreads(threads), stages);
 }
 
 }  // namespace orrery

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 
 namespace orrery {
 
@@ -14,5 +15,15 @@ namespace orrery {
 /// are done. The order is free, so `work(i)` writes only to what belongs to i; then the result is
 /// the same for any number of threads. `work` must not throw.
 void ParallelFor(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
+
+/// The stages of a pipeline over pieces of any type.
+struct PipelineStages {
+  std::function<std::shared_ptr<void>()> next;  // one call at a time, until it returns null
+  std::function<void(void*)> work;              // several at once
+  std::function<void(void*)> collect;           // one call at a time, in the order of `next`
+};
+
+/// Runs the stages on NumThreads(threads) threads, with at most one piece more than threads alive.
+void RunPipeline(int threads, const PipelineStages& stages);
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -43,6 +44,26 @@ TEST_P(ParallelForTest, WorkMayBeSplitFurther) {
               [&](std::size_t) { ParallelFor(8, GetParam(), [&](std::size_t) { ++calls; }); });
 
   EXPECT_EQ(calls, 64);
+}
+
+class PipelineTest : public ::testing::TestWithParam<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Threads, PipelineTest, ::testing::Values(0, 1, 2, 7));
+
+TEST_P(PipelineTest, PiecesAreWorkedOnOnceAndCollectedInOrder) {
+  int cut = 0;
+  std::vector<int> collected;
+  RunPipeline(GetParam(),
+              {.next = [&]() -> std::shared_ptr<void> {
+                 return cut == 1'000 ? nullptr : std::make_shared<int>(cut++);
+               },
+               .work = [](void* piece) { *static_cast<int*>(piece) *= 2; },
+               .collect = [&](void* piece) { collected.push_back(*static_cast<int*>(piece)); }});
+
+  ASSERT_EQ(collected.size(), 1'000U);
+  for (int piece = 0; piece < 1'000; ++piece) {
+    ASSERT_EQ(collected[static_cast<std::size_t>(piece)], 2 * piece);
+  }
 }
 
 // Leaves less memory than the stack of a thread takes: the system refuses every thread.

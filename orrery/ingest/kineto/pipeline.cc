@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,9 +11,6 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
@@ -137,30 +135,31 @@ struct Work {
   Chunk chunk;
 };
 
-// Windows are reused: fresh memory would cost a page fault for every page of the file.
-class WindowPool {
+// Windows and parsers are reused: fresh memory would cost a page fault for every page of the file.
+template <typename T>
+class Pool {
  public:
-  explicit WindowPool(std::size_t window_bytes) : window_bytes_(window_bytes) {}
+  explicit Pool(std::function<std::unique_ptr<T>()> make) : make_(std::move(make)) {}
 
-  std::unique_ptr<Window> Take() {
+  std::unique_ptr<T> Take() {
     const std::scoped_lock lock(mutex_);
     if (free_.empty()) {
-      return std::make_unique<Window>(window_bytes_);
+      return make_();
     }
-    auto window = std::move(free_.back());
+    auto taken = std::move(free_.back());
     free_.pop_back();
-    return window;
+    return taken;
   }
 
-  void Return(std::unique_ptr<Window> window) {
+  void Return(std::unique_ptr<T> taken) {
     const std::scoped_lock lock(mutex_);
-    free_.push_back(std::move(window));
+    free_.push_back(std::move(taken));
   }
 
  private:
-  std::size_t window_bytes_;
+  std::function<std::unique_ptr<T>()> make_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Window>> free_;
+  std::vector<std::unique_ptr<T>> free_;
 };
 
 // The last stage: takes windows in the order of the file.
@@ -235,42 +234,33 @@ class Collector {
 };
 
 // One thread cuts windows, others parse them, and `collector` takes them in order.
-Status RunPipeline(EventStream& stream, const PipelineOptions& options, bool has_several_ranks,
-                   Collector& collector) {
-  WindowPool pool(options.window_bytes);
-  tbb::enumerable_thread_specific<WindowParser> parsers;
+Status RunStages(EventStream& stream, const PipelineOptions& options, bool has_several_ranks,
+                 Collector& collector) {
+  Pool<Window> windows([&] { return std::make_unique<Window>(options.window_bytes); });
+  Pool<WindowParser> parsers([] { return std::make_unique<WindowParser>(); });
   std::optional<Error> error;
-  const auto cut = [&](tbb::flow_control& control) -> std::shared_ptr<Work> {
+  const auto cut = [&]() -> std::shared_ptr<Work> {
     auto work = std::make_shared<Work>();
-    work->window = pool.Take();
+    work->window = windows.Take();
     const auto more = stream.Next(*work->window, work->separator);
     if (!more) {
       error = more.error();
     }
-    if (!more || !*more) {
-      control.stop();
-      return nullptr;
-    }
-    return work;
+    return more && *more ? work : nullptr;
   };
-  const auto parse = [&](std::shared_ptr<Work> work) {
-    work->chunk.has_several_ranks = has_several_ranks;
-    work->parsed = parsers.local().Parse(*work->window, work->chunk);
-    return work;
+  const auto parse = [&](void* piece) {
+    auto& work = *static_cast<Work*>(piece);
+    work.chunk.has_several_ranks = has_several_ranks;
+    auto parser = parsers.Take();
+    work.parsed = parser->Parse(*work.window, work.chunk);
+    parsers.Return(std::move(parser));
   };
-  const auto collect = [&](const std::shared_ptr<Work>& work) {
-    collector.Take(*work);
-    pool.Return(std::move(work->window));
+  const auto collect = [&](void* piece) {
+    auto& work = *static_cast<Work*>(piece);
+    collector.Take(work);
+    windows.Return(std::move(work.window));
   };
-  using Ptr = std::shared_ptr<Work>;
-  tbb::task_arena arena(NumThreads(options.threads));
-  arena.execute([&] {
-    using enum tbb::filter_mode;
-    tbb::parallel_pipeline(static_cast<std::size_t>(arena.max_concurrency()) + 1,
-                           tbb::make_filter<void, Ptr>(serial_in_order, cut) &
-                               tbb::make_filter<Ptr, Ptr>(parallel, parse) &
-                               tbb::make_filter<Ptr, void>(serial_in_order, collect));
-  });
+  RunPipeline(options.threads, {.next = cut, .work = parse, .collect = collect});
   return error ? Status(tl::unexpected(*error)) : Status();
 }
 
@@ -289,7 +279,7 @@ Result<Frame> ReadEvents(std::unique_ptr<ByteSource> source, const PipelineOptio
   }
   assembler.has_several_ranks = Contains(stream.head(), "\"orreryRanks\"");
   Collector collector(assembler);
-  ORRERY_TRY_STATUS(RunPipeline(stream, options, assembler.has_several_ranks, collector));
+  ORRERY_TRY_STATUS(RunStages(stream, options, assembler.has_several_ranks, collector));
   collector.Finish(stream.offset(), stream.damage());
   return Frame{.head = stream.head(), .tail = std::move(collector.tail)};
 }

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 #include <zstd.h>
 
 #include "orrery/base/error.h"
@@ -85,9 +83,9 @@ class BlockDecoder {
 /// context with `make_context()` when it gets its first index.
 template <typename MakeContext, typename Work>
 void ForEachIndex(std::size_t count, int threads, MakeContext&& make_context, Work&& work) {
-  const int num_threads = NumThreads(threads);
+  const auto num_threads = static_cast<std::size_t>(NumThreads(threads));
   std::atomic<std::size_t> next = 0;
-  const auto drain = [&](int) {
+  ParallelFor(num_threads, threads, [&](std::size_t) {
     std::optional<decltype(make_context())> context;
     for (std::size_t index = next++; index < count; index = next++) {
       if (!context) {
@@ -95,9 +93,7 @@ void ForEachIndex(std::size_t count, int threads, MakeContext&& make_context, Wo
       }
       work(*context, index);
     }
-  };
-  tbb::task_arena arena(num_threads);
-  arena.execute([&] { tbb::parallel_for(0, num_threads, drain, tbb::simple_partitioner()); });
+  });
 }
 
 }  // namespace orrery::trace::orr
