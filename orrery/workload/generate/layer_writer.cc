@@ -21,6 +21,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/operators.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

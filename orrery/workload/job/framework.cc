@@ -23,6 +23,7 @@
 #include "orrery/workload/embedded_framework_fits.h"
 #include "orrery/workload/embedded_frameworks.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {

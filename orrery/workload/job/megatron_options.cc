@@ -159,10 +159,11 @@ bool TakeRecomputeModules(MegatronState& state, std::string_view words) {
 
 bool TakeLayout(MegatronState& state, std::string_view text) {
   auto layers = LayersOfLayout(text);
-  if (layers) {
-    state.job.plan.layers_per_stage = *std::move(layers);
+  if (!layers) {
+    return false;
   }
-  return layers.has_value();
+  state.job.plan.layers_per_stage = *std::move(layers);
+  return true;
 }
 
 // "128,0" or "(128, 0)": keys before a query, and after it.

@@ -27,7 +27,6 @@
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/published_model.h"
-#include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
 #include "orrery/workload/plan/stage_layers.h"
