@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -15,6 +14,10 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
+
+#ifdef __SANITIZE_THREAD__
+#include <mutex>
+#endif
 
 namespace orrery {
 namespace {
