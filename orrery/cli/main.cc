@@ -38,6 +38,7 @@ void AddFitVerbs(Verb& program) {
   AddFitFrameworksCommand(verb);
   AddFitHostCommand(verb);
   AddFitOverlapCommand(verb);
+  AddFitPowerCommand(verb);
   AddFitSiblingsCommand(verb);
 }
 

@@ -189,6 +189,7 @@ void AddFitFrameworksCommand(Verb& fit);
 void AddFitHostCommand(Verb& fit);
 void AddFitKernelsCommand(Verb& fit);
 void AddFitOverlapCommand(Verb& fit);
+void AddFitPowerCommand(Verb& fit);
 void AddFitSiblingsCommand(Verb& fit);
 
 /// `predict TRACE` has no word of its own: its options belong to the verb.

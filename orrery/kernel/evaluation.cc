@@ -22,6 +22,7 @@
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/power.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/metrics.h"
 
@@ -212,7 +213,11 @@ std::vector<EvaluatedRow> Evaluate(const ModelSet& models, std::span<const Measu
     std::vector<Estimate> estimates(operators.size());
     models.PredictAs(key.second, operators, *key.first, estimates);
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      evaluated[indices[i]] = {rows[indices[i]], estimates[i]};
+      const Measurement& row = rows[indices[i]];
+      if (row.is_sustained) {
+        estimates[i].seconds = SustainedSeconds(row.op, *row.gpu, estimates[i].seconds);
+      }
+      evaluated[indices[i]] = {row, estimates[i]};
     }
   }
   return evaluated;
@@ -233,20 +238,22 @@ std::vector<EvaluatedRow> EvaluateHeldOut(const ModelSet& models,
 }
 
 std::vector<EvaluatedGroup> GroupsOf(std::span<const EvaluatedRow> rows, GroupBy by) {
-  std::map<std::tuple<std::string_view, std::string, Timing, std::string_view>,
+  std::map<std::tuple<std::string_view, std::string, Timing, bool, std::string_view>,
            learn::EvaluatedTimes>
       times;
   for (const EvaluatedRow& row : rows) {
     const Measurement& measured = row.measured;
     const std::string_view type =
         by == GroupBy::kOperatorGpuType ? DataTypeName(measured.op.type()) : "";
-    times[{SchemaOf(measured.op.kind()).name, measured.gpu->name, measured.timing, type}].Add(
-        row.predicted.seconds, measured.seconds);
+    times[{SchemaOf(measured.op.kind()).name, measured.gpu->name, measured.timing,
+           measured.is_sustained, type}]
+        .Add(row.predicted.seconds, measured.seconds);
   }
   std::vector<EvaluatedGroup> groups;
   for (const auto& [key, group] : times) {
-    const auto& [name, gpu, timing, type] = key;
-    groups.push_back({std::string(name), gpu, std::string(type), timing, group.Evaluate()});
+    const auto& [name, gpu, timing, is_sustained, type] = key;
+    groups.push_back(
+        {std::string(name), gpu, std::string(type), timing, is_sustained, group.Evaluate()});
   }
   return groups;
 }

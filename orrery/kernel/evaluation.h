@@ -99,6 +99,7 @@ struct EvaluatedGroup {
   std::string gpu;
   std::string type;
   Timing timing = Timing::kKernels;
+  bool is_sustained = false;
   learn::Evaluation figures;
 };
 

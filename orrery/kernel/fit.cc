@@ -29,6 +29,7 @@
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/power.h"
 #include "orrery/kernel/work.h"
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/data_set.h"
@@ -209,7 +210,10 @@ std::optional<std::vector<double>> LogsOf(const ModelSet& models, const Rows& ro
     if (estimate.source != EstimateSource::kSibling) {
       return std::nullopt;
     }
-    logs.push_back(std::log(row->seconds / estimate.seconds));
+    const double seconds = row->is_sustained
+                               ? SustainedSeconds(row->op, *row->gpu, estimate.seconds)
+                               : estimate.seconds;
+    logs.push_back(std::log(row->seconds / seconds));
   }
   return logs;
 }
@@ -275,6 +279,9 @@ std::vector<MeasurementGroup> GroupMeasurements(std::span<const Measurement> row
   for (const Measurement& row : rows) {
     if (HasBothGradients(row.op)) {
       continue;  // predicted as the sum of two operators that have rows of their own
+    }
+    if (row.is_sustained) {
+      continue;  // models are of bursts; power makes of them what lasts
     }
     MeasurementGroup& group = groups[{row.gpu->name, row.timing, row.op.kind()}];
     group.kind = row.op.kind();

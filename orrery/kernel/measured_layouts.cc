@@ -103,6 +103,14 @@ Rows ReadOurs(const Table& table, std::size_t row) {
   return rows;
 }
 
+/// `orrery measure power`: the sustained time. Its bursts are those of `measure kernels`.
+Rows ReadOurPower(const Table& table, std::size_t row) {
+  ORRERY_TRY(Operator op, ParseOperator(table.Text(row, "operator").value_or("")));
+  ORRERY_TRY(const double seconds, SecondsIn(table, row, "sustained_us", kMicro));
+  return std::vector<LayoutRow>{
+      {op, table.Text(row, "gpu").value_or(""), seconds, 0, /*is_sustained=*/true}};
+}
+
 // --- NeuSight --------------------------------------------------------------------------------
 
 Result<Operator> SetSizes(Operator op, const Table& table, std::size_t row,
@@ -196,9 +204,12 @@ Rows ReadNeuSight(const Table& table, std::size_t row) {
 
 // --- aiconfigurator --------------------------------------------------------------------------
 
+// Tables with watts are of work that was repeated until they had settled.
 std::vector<LayoutRow> OneRow(const Operator& op, const Table& table, std::size_t row,
                               double seconds) {
-  return {{op, table.Text(row, "device").value_or(""), seconds, 0}};
+  const std::string_view gpu = table.Text(row, "device").value_or("");
+  return {{op, gpu.empty() ? table.Text(row, "sys").value_or("") : gpu, seconds, 0,
+           HasCell(table, row, "power_w")}};
 }
 
 Rows ReadServedGemm(const Table& table, std::size_t row) {
@@ -216,21 +227,25 @@ Rows ReadServedAttention(const Table& table, std::size_t row) {
   constexpr auto kColumns =
       std::to_array<std::pair<Key, std::string_view>>({{kB, "batch_size"},
                                                        {kHeads, "num_heads"},
-                                                       {kKvHeads, "num_key_value_heads"},
                                                        {kQueryLength, "isl"},
                                                        {kKeyLength, "isl"},
                                                        {kHeadSize, "head_dim"}});
+  // Attention of encoders looks in both directions and shares no keys.
+  const bool is_decoder = table.FindColumn("num_key_value_heads").has_value();
   ORRERY_TRY(const DataType type, table.FindColumn("attn_dtype")
                                       ? TypeIn(table, row, "attn_dtype")
                                       : Result<DataType>(DataType::kBf16));
   Operator attention(OperatorKind::kAttention, type);
-  attention.Set(kCausal, 1);
+  attention.Set(kCausal, is_decoder ? 1 : 0);
   if (table.NumberInText(row, "window_size").value_or(0) != 0) {
     ORRERY_TRY(const std::int64_t window, SizeIn(table, row, "window_size"));
     attention.Set(kWindow, window);
   }
   attention.Set(kKvFp8, table.Text(row, "kv_cache_dtype").value_or("") == "fp8" ? 1 : 0);
-  ORRERY_TRY(const Operator op, SetSizes(attention, table, row, kColumns));
+  ORRERY_TRY(Operator op, SetSizes(attention, table, row, kColumns));
+  ORRERY_TRY(const std::int64_t kv_heads,
+             SizeIn(table, row, is_decoder ? "num_key_value_heads" : "num_heads"));
+  op.Set(kKvHeads, kv_heads);
   ORRERY_TRY(const double seconds, SecondsIn(table, row, "latency_ms", kMilli));
   return OneRow(op, table, row, seconds);
 }
@@ -271,9 +286,91 @@ Rows ReadServedExperts(const Table& table, std::size_t row) {
   return OneRow(op, table, row, seconds);
 }
 
+// --- training operators, forward and backward ------------------------------------------------
+
+/// Operand layouts of the GEMMs of a linear layer.
+std::string_view LayoutOfPhase(std::string_view phase) {
+  return phase == "fwd" ? "nt" : phase == "dgrad" ? "nn" : "tn";
+}
+
+Result<Operator> TrainingGemm(DataType type, const Table& table, std::size_t row) {
+  constexpr auto kColumns =
+      std::to_array<std::pair<Key, std::string_view>>({{kM, "m"}, {kN, "n"}, {kK, "k"}});
+  Operator gemm(OperatorKind::kGemm, type);
+  gemm.Set(kLayout, LayoutOfPhase(table.Text(row, "phase").value_or("")));
+  return SetSizes(gemm, table, row, kColumns);
+}
+
+/// Its m counts the rows of one group.
+Result<Operator> TrainingGroupedGemm(DataType type, const Table& table, std::size_t row) {
+  constexpr auto kColumns = std::to_array<std::pair<Key, std::string_view>>(
+      {{kG, "batch"}, {kM, "m"}, {kN, "n"}, {kK, "k"}});
+  ORRERY_TRY(Operator gemm,
+             SetSizes(Operator(OperatorKind::kGroupedGemm, type), table, row, kColumns));
+  return gemm.Set(kM, gemm.Get(kM) * gemm.Get(kG));
+}
+
+Result<Operator> TrainingBatchedGemm(DataType type, const Table& table, std::size_t row) {
+  constexpr auto kColumns = std::to_array<std::pair<Key, std::string_view>>(
+      {{kB, "batch"}, {kM, "m"}, {kN, "n"}, {kK, "k"}});
+  return SetSizes(Operator(OperatorKind::kBatchedGemm, type), table, row, kColumns);
+}
+
+Result<Operator> TrainingAttention(DataType type, const Table& table, std::size_t row) {
+  constexpr auto kColumns =
+      std::to_array<std::pair<Key, std::string_view>>({{kB, "batch"},
+                                                       {kHeads, "heads"},
+                                                       {kKvHeads, "kv_heads"},
+                                                       {kQueryLength, "seq"},
+                                                       {kKeyLength, "seq"},
+                                                       {kHeadSize, "head_dim"}});
+  Operator attention(OperatorKind::kAttention, type);
+  attention.Set(kCausal, table.NumberInText(row, "causal").value_or(0) != 0 ? 1 : 0);
+  attention.Set(kPass, table.Text(row, "phase").value_or(""));
+  return SetSizes(attention, table, row, kColumns);
+}
+
+/// Training operators of several projects, in loops of their own. Both gradients of a linear layer
+/// together, and operators without an entry here, are no rows.
+Rows ReadTrainingOperator(const Table& table, std::size_t row) {
+  struct Reader {
+    std::string_view op;
+    bool has_backward;
+    Result<Operator> (*read)(DataType, const Table&, std::size_t);
+  };
+
+  static constexpr auto kReaders =
+      std::to_array<Reader>({{"gemm", true, TrainingGemm},
+                             {"grouped_gemm", true, TrainingGroupedGemm},
+                             {"linear", false, TrainingGemm},
+                             {"bmm", false, TrainingBatchedGemm},
+                             {"attention", true, TrainingAttention}});
+  const auto reader = std::ranges::find(kReaders, table.Text(row, "op").value_or(""), &Reader::op);
+  const bool is_forward = table.Text(row, "phase").value_or("") == "fwd";
+  if (reader == kReaders.end() || !(is_forward || reader->has_backward)) {
+    return std::vector<LayoutRow>{};
+  }
+  ORRERY_TRY(const DataType type, TypeIn(table, row, "dtype"));
+  ORRERY_TRY(const Operator op, reader->read(type, table, row));
+  ORRERY_TRY(const double seconds, SecondsIn(table, row, "time_us", kMicro));
+  // Called in a loop until a host's clock tells the time.
+  const bool is_sustained =
+      table.Text(row, "how").value_or("").find("host clock") != std::string_view::npos;
+  return std::vector<LayoutRow>{
+      {op, table.Text(row, "gpu").value_or(""), seconds, 0, is_sustained}};
+}
+
 const std::vector<Layout>& Layouts() {
   static const std::vector<Layout> layouts = {
       {"orrery measure kernels", Timing::kKernels, {"operator", "kernel_us", "gpu"}, ReadOurs},
+      {"orrery measure power",
+       Timing::kKernels,
+       {"operator", "burst_us", "sustained_us", "gpu"},
+       ReadOurPower},
+      {"training operators",
+       Timing::kKernels,
+       {"op", "phase", "dtype", "time_us", "gpu", "how"},
+       ReadTrainingOperator},
       {"NeuSight", Timing::kEager, {"OPName", "Latency", "Device"}, ReadNeuSight},
       {"NeuSight nodes",
        Timing::kEager,
@@ -287,6 +384,10 @@ const std::vector<Layout>& Layouts() {
        Timing::kReplay,
        {"isl", "batch_size", "num_heads", "num_key_value_heads", "head_dim", "latency_ms",
         "device"},
+       ReadServedAttention},
+      {"aiconfigurator encoder attention",
+       Timing::kReplay,
+       {"isl", "batch_size", "num_heads", "head_dim", "attn_dtype", "latency_ms", "sys"},
        ReadServedAttention},
       {"aiconfigurator moe",
        Timing::kReplay,

@@ -1,8 +1,10 @@
 #include "orrery/kernel/measurement.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
 #include "orrery/hardware/gpu.h"
@@ -88,7 +91,8 @@ class TableReader {
       into_.rejected.push_back({file_, line, std::move(doubt)});
       return;
     }
-    into_.rows.push_back({one.op, gpu, layout_.timing, one.seconds, one.spread, file_, line});
+    into_.rows.push_back(
+        {one.op, gpu, layout_.timing, one.seconds, one.spread, one.is_sustained, file_, line});
   }
 
   const Layout& layout_;
@@ -96,7 +100,92 @@ class TableReader {
   Measurements& into_;
 };
 
+/// Among the shortest times of a table: what little work takes.
+constexpr double kShortestShare = 0.02;
+constexpr std::size_t kEnoughRows = 200;
+/// Kernels of narrow types take as long to launch as others; a host takes ten times as long.
+constexpr double kHostBound = 8;
+
+double ShortestOf(std::vector<double> seconds) {
+  const auto place =
+      static_cast<std::ptrdiff_t>(kShortestShare * static_cast<double>(seconds.size()));
+  std::ranges::nth_element(seconds, seconds.begin() + place);
+  return seconds[static_cast<std::size_t>(place)];
+}
+
+/// Serving stacks replay graphs. Where one type of a table has far longer shortest times than the
+/// others it was timed without, and its rows are times of the host.
+void RejectHostBound(std::size_t first, Measurements& into) {
+  std::map<std::pair<OperatorKind, DataType>, std::vector<double>> times;
+  for (const Measurement& row : std::span(into.rows).subspan(first)) {
+    if (row.timing == Timing::kReplay) {
+      times[{row.op.kind(), row.op.type()}].push_back(row.seconds);
+    }
+  }
+  std::map<OperatorKind, double> least;
+  std::map<std::pair<OperatorKind, DataType>, double> shortest;
+  for (const auto& [key, seconds] : times) {
+    if (seconds.size() >= kEnoughRows) {
+      shortest[key] = ShortestOf(seconds);
+      const auto [found, is_new] = least.try_emplace(key.first, shortest[key]);
+      found->second = std::min(found->second, shortest[key]);
+    }
+  }
+  const auto is_host_bound = [&](const Measurement& row) {
+    const auto found = shortest.find({row.op.kind(), row.op.type()});
+    return row.timing == Timing::kReplay && found != shortest.end() &&
+           found->second > kHostBound * least.at(row.op.kind());
+  };
+  const auto begin = into.rows.begin() + static_cast<std::ptrdiff_t>(first);
+  for (auto row = begin; row != into.rows.end(); ++row) {
+    if (is_host_bound(*row)) {
+      into.rejected.push_back(
+          {row->file, row->line,
+           fmt::format("{} is host-bound in this table: no row below {:.0f} µs, where other types "
+                       "have {:.1f} µs",
+                       DataTypeName(row->op.type()),
+                       shortest.at({row->op.kind(), row->op.type()}) * 1e6,
+                       least.at(row->op.kind()) * 1e6)});
+    }
+  }
+  into.rows.erase(std::remove_if(begin, into.rows.end(), is_host_bound), into.rows.end());
+}
+
+/// A table that has an attention with a larger head in a quarter of the time timed another kernel
+/// for the smaller one: the fallback of a stack that has none for its size.
+constexpr double kFallback = 4;
+
+void RejectFallbacks(std::size_t first, Measurements& into) {
+  const auto with_head = [](Operator op, std::int64_t size) {
+    return op.Set(Key::kHeadSize, size);
+  };
+  std::map<Operator, std::map<std::int64_t, double>> times;  // by head size
+  for (const Measurement& row : std::span(into.rows).subspan(first)) {
+    if (row.op.kind() == OperatorKind::kAttention && row.timing == Timing::kReplay) {
+      times[with_head(row.op, 1)][row.op.Get(Key::kHeadSize)] = row.seconds;
+    }
+  }
+  const auto is_fallback = [&](const Measurement& row) {
+    if (row.op.kind() != OperatorKind::kAttention || row.timing != Timing::kReplay) {
+      return false;
+    }
+    const std::map<std::int64_t, double>& of_sizes = times.at(with_head(row.op, 1));
+    return std::any_of(of_sizes.upper_bound(row.op.Get(Key::kHeadSize)), of_sizes.end(),
+                       [&](const auto& larger) { return row.seconds > kFallback * larger.second; });
+  };
+  const auto begin = into.rows.begin() + static_cast<std::ptrdiff_t>(first);
+  for (auto row = begin; row != into.rows.end(); ++row) {
+    if (is_fallback(*row)) {
+      into.rejected.push_back({row->file, row->line,
+                               "takes more than four times as long as with a larger head: a "
+                               "fallback, not a kernel for this size"});
+    }
+  }
+  into.rows.erase(std::remove_if(begin, into.rows.end(), is_fallback), into.rows.end());
+}
+
 Status AddTable(const Table& table, const std::string& name, Measurements& into) {
+  const std::size_t first = into.rows.size();
   const auto file = static_cast<std::uint32_t>(into.files.size());
   into.files.push_back(name);
   const Result<const Layout*> layout = FindLayout(table);
@@ -107,14 +196,34 @@ Status AddTable(const Table& table, const std::string& name, Measurements& into)
   for (std::size_t row = 0; row < table.num_rows(); ++row) {
     reader.Add(table, row);
   }
+  RejectHostBound(first, into);
+  RejectFallbacks(first, into);
   return {};
 }
 
 }  // namespace
 
+void KeepFastestReplays(std::vector<Measurement>& rows) {
+  std::map<std::pair<const hardware::Gpu*, Operator>, double> fastest;
+  const auto key = [](const Measurement& row) { return std::pair(row.gpu, row.op); };
+  for (const Measurement& row : rows) {
+    if (row.timing == Timing::kReplay && !row.is_sustained) {
+      const auto [found, is_new] = fastest.try_emplace(key(row), row.seconds);
+      found->second = std::min(found->second, row.seconds);
+    }
+  }
+  std::erase_if(rows, [&](const Measurement& row) {
+    return row.timing == Timing::kReplay && !row.is_sustained && row.seconds > fastest.at(key(row));
+  });
+}
+
 std::string_view TimingName(Timing timing) {
   constexpr std::array<std::string_view, 3> kNames = {"kernels", "replay", "eager"};
   return kNames.at(static_cast<std::size_t>(timing));
+}
+
+std::string TimingText(Timing timing, bool is_sustained) {
+  return fmt::format("{}{}", TimingName(timing), is_sustained ? ", sustained" : "");
 }
 
 Result<Measurements> MeasurementsOf(const Table& table, const std::string& name) {

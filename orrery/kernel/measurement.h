@@ -23,12 +23,16 @@ enum class Timing : std::uint8_t {
 
 [[nodiscard]] std::string_view TimingName(Timing timing);
 
+/// "replay", or "replay, sustained".
+[[nodiscard]] std::string TimingText(Timing timing, bool is_sustained);
+
 struct Measurement {
   Operator op;
   const hardware::Gpu* gpu = nullptr;
   Timing timing = Timing::kKernels;
   double seconds = 0;
-  double spread = 0;  // relative, between the quartiles of the repeats; zero if unknown
+  double spread = 0;          // relative, between the quartiles of the repeats; zero if unknown
+  bool is_sustained = false;  // repeated until clock and power had settled, instead of a burst
   std::uint32_t file = 0;
   std::uint32_t line = 0;
 };
@@ -39,13 +43,18 @@ struct Measurements {
   std::vector<RejectedRow> rejected;
 };
 
-/// Reads tables of `orrery measure kernels`, of NeuSight and of aiconfigurator (compressed or not),
+/// Reads tables of `orrery measure`, of NeuSight and of aiconfigurator (compressed or not),
 /// identified by their columns. Rows without a time above zero, of a GPU that is not in the
-/// catalogue, or implausibly fast or slow are rejected by file and line.
+/// catalogue, implausibly fast or slow, or of a type whose calls all took as long as the host to
+/// make them, are rejected by file and line.
 [[nodiscard]] Result<Measurements> ReadMeasurements(std::span<const std::string> paths);
 
 /// The same for a table in memory; `name` stands for its file.
 [[nodiscard]] Result<Measurements> MeasurementsOf(const Table& table, const std::string& name);
+
+/// Keeps the fastest of the rows that serving stacks have for the same operator on the same GPU:
+/// a training framework calls the best library, and slower rows include casts or poor kernels.
+void KeepFastestReplays(std::vector<Measurement>& rows);
 
 /// One row of a table of some layout: an operator and its time, not yet checked. A row may contain
 /// several times.
@@ -54,6 +63,7 @@ struct LayoutRow {
   std::string_view gpu;
   double seconds = 0;
   double spread = 0;
+  bool is_sustained = false;
 };
 
 struct Layout {

@@ -175,6 +175,7 @@ Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& 
   KernelEvaluationResult result;
   ORRERY_TRY(result.data, ReadRows(options));
   if (rule) {
+    kernel::KeepFastestReplays(result.data.rows);
     result.split = rule->Text();
     ORRERY_TRY(result.rows, EvaluateSplit(result.data.rows, *rule));
     return result;

@@ -146,7 +146,8 @@ Document::Table GroupTable(const KernelEvaluationResult& result, const learn::Ev
   for (const kernel::EvaluatedGroup& group :
        kernel::GroupsOf(result.rows, kernel::GroupBy::kOperatorGpu)) {
     table.rows.push_back(MetricCells(
-        {group.operator_name, group.gpu, kernel::TimingName(group.timing)}, group.figures));
+        {group.operator_name, group.gpu, kernel::TimingText(group.timing, group.is_sustained)},
+        group.figures));
   }
   return table;
 }
@@ -156,7 +157,7 @@ Value GroupData(const kernel::EvaluatedGroup& group) {
                          .Set("operator", group.operator_name)
                          .Set("gpu", group.gpu)
                          .Set("dtype", group.type)
-                         .Set("timing", kernel::TimingName(group.timing)),
+                         .Set("timing", kernel::TimingText(group.timing, group.is_sustained)),
                      group.figures);
 }
 
@@ -172,9 +173,9 @@ Table PredictionTable(std::span<const kernel::EvaluatedRow> rows) {
                {"extrapolated", Table::Type::kInteger}});
   for (const kernel::EvaluatedRow& row : rows) {
     table.AddRow({kernel::Text(row.measured.op), row.measured.gpu->name,
-                  std::string(kernel::TimingName(row.measured.timing)), row.measured.seconds * 1e6,
-                  row.predicted.seconds * 1e6, row.predicted.uncertainty,
-                  std::int64_t{row.predicted.is_extrapolated}});
+                  kernel::TimingText(row.measured.timing, row.measured.is_sustained),
+                  row.measured.seconds * 1e6, row.predicted.seconds * 1e6,
+                  row.predicted.uncertainty, std::int64_t{row.predicted.is_extrapolated}});
   }
   return table;
 }

@@ -65,8 +65,10 @@ Result<kernel::Measurements> ReadRows(const FitKernelsArguments& arguments) {
     ORRERY_TRY(only, GpuNamed(arguments.gpu));
   }
   std::erase_if(data.rows, [&](const kernel::Measurement& row) {
-    return row.spread * 100 > arguments.largest_spread || (only != nullptr && row.gpu != only);
+    return row.spread * 100 > arguments.largest_spread || (only != nullptr && row.gpu != only) ||
+           row.is_sustained;
   });
+  kernel::KeepFastestReplays(data.rows);
   return WithRows(std::move(data));
 }
 

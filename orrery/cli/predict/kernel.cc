@@ -14,6 +14,7 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/power.h"
 #include "orrery/kernel/work.h"
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/concurrent_kernels.h"
@@ -26,6 +27,8 @@ struct PredictKernelArguments {
   std::vector<std::string> operators;
   std::string gpu;
   std::vector<std::string> models;
+  bool is_sustained = false;
+  double power_w = 0;  // 0: the GPU's own limit
   OutputOptions output;
 };
 
@@ -104,6 +107,12 @@ Result<std::vector<PredictedKernel>> PredictAll(const PredictKernelArguments& ar
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
   for (PredictedKernel& kernel : kernels) {
     kernel.estimate = models.Predict(kernel.op, gpu);
+    if (arguments.is_sustained) {
+      hardware::Gpu limited = gpu;
+      limited.power_watts = arguments.power_w > 0 ? arguments.power_w : gpu.power_watts;
+      kernel.estimate.seconds =
+          kernel::SustainedSeconds(kernel.op, limited, kernel.estimate.seconds);
+    }
   }
   return kernels;
 }
@@ -226,6 +235,10 @@ void AddPredictKernelCommand(Verb& predict) {
                  "such as 'gemm m=4096 n=4096 k=4096 bf16'; docs/formats/operators.md")
       .Required();
   verb.AddOption("--gpu NAME", arguments->gpu, "GPU to predict for").Required();
+  verb.AddFlag("--sustained", arguments->is_sustained,
+               "repeated for hours at the board's power limit, instead of a burst");
+  verb.AddOption("--power", arguments->power_w, "another power limit in watts, with --sustained")
+      .Positive();
   verb.AddOption("--model FILE", arguments->models,
                  "model file of `orrery fit kernels`, instead of the shipped ones; may be repeated")
       .OneValueEach();
