@@ -282,8 +282,9 @@ class Changes {
   }
 
   void TryGraphs() {
-    TryIf(!job_.framework.uses_graphs, "CUDA graphs", "framework.uses_graphs=true",
-          [](Job& job) { job.framework.uses_graphs = true; });
+    TryIf(job_.framework.graphs == workload::CudaGraphs::kOff, "CUDA graphs",
+          "framework.graphs=step",
+          [](Job& job) { job.framework.graphs = workload::CudaGraphs::kStep; });
   }
 
   void TryShardedOptimizer() {

@@ -208,8 +208,12 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
       BatchedGemm(heads, core.queries, core.keys, core.head_size, writer.shape().score_gemm_type());
   const kernel::Operator from_scores =
       BatchedGemm(heads, core.queries, core.head_size, core.keys, writer.shape().score_gemm_type());
+  // Its operand or result is copied into another layout.
+  const auto product = [&](std::string_view name, const kernel::Operator& op) {
+    return OperatorOp(name, Category::kAttention, op, 1 + writer.shape().EagerCalls(1));
+  };
   writer.WritePart(writer.shape().plan().recompute == Recompute::kSelective, [&] {
-    writer.Forward(OfAttention("scores", to_scores));
+    writer.Forward(product("scores", to_scores));
     if (is_unfused) {
       writer.Forward(OfAttention("scale", Elementwise("div", scores, e, e, type)));
       writer.Forward(OfAttention("mask", Elementwise("where", scores, e, e, type)));
@@ -219,10 +223,9 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
     if (dropout > 0) {
       writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
     }
-    writer.Forward(OfAttention("values", from_scores));
+    writer.Forward(product("values", from_scores));
   });
-  std::vector<LayerOp> backward = {OfAttention("values", to_scores),
-                                   OfAttention("values", from_scores)};
+  std::vector<LayerOp> backward = {product("values", to_scores), product("values", from_scores)};
   if (dropout > 0) {
     backward.push_back(OfAttention("dropout", Elementwise("mul", scores, e + 1, e, type)));
   }
@@ -232,10 +235,13 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
     backward.push_back(OfAttention("mask", Elementwise("where", scores, e, e, type)));
     backward.push_back(OfAttention("scale", Elementwise("div", scores, e, e, type)));
   }
-  backward.push_back(OfAttention("scores", from_scores));
-  backward.push_back(OfAttention("scores", from_scores));
+  backward.push_back(product("scores", from_scores));
+  backward.push_back(product("scores", from_scores));
   writer.Backward(std::move(backward));
 }
+
+// Copies of queries, keys, values and their gradients into the layout that kernels read.
+constexpr int kLayoutCopies = 3;
 
 void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
   if (writer.shape().framework().attention == AttentionKernel::kMaterialised) {
@@ -243,10 +249,13 @@ void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
   } else if (ContextRanksOf(writer.shape().plan()).ring > 1) {
     WriteRing(core, writer);
   } else {
-    const DataType type = writer.shape().type;
-    writer.Forward(OfAttention("attention", Flash(core, core.keys, "fwd", type)));
+    const MicrobatchShape& shape = writer.shape();
+    const DataType type = shape.type;
+    writer.Forward(OperatorOp("attention", Category::kAttention,
+                              Flash(core, core.keys, "fwd", type), 1 + shape.EagerCalls(2)));
     writer.Backward(
-        {OperatorOp("attention", Category::kAttention, Flash(core, core.keys, "bwd", type), 2)});
+        {OperatorOp("attention", Category::kAttention, Flash(core, core.keys, "bwd", type),
+                    2 + shape.EagerCalls(kLayoutCopies))});
   }
 }
 

@@ -25,6 +25,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/power.h"
 #include "orrery/kernel/work.h"
 #include "orrery/workload/embedded_attention_kernels.h"
 #include "orrery/workload/ensemble.h"
@@ -323,6 +324,75 @@ std::int64_t NumTasks(const UnitOps& unit, const Job& job, bool recomputes) {
          NumTasks(unit.backward) + (reduces_each ? kGathersAndReduction : 0);
 }
 
+kernel::KernelLoad LoadOf(const LayerOp& op) {
+  return {.seconds = static_cast<double>(op.cost.duration_ps) / op.repeats / kPicoseconds,
+          .tensor_share = kernel::UsesTensorCores(*op.op) ? op.cost.compute_share / kMillion : 0,
+          .memory_share = op.cost.memory_share / kMillion,
+          .is_narrow = ElementBytes(op.op->type()) < 2};
+}
+
+/// Slows kernels down to the clock that a board keeps for hours.
+class Throttle {
+ public:
+  Throttle(const Job& job, std::span<const ProgramId> stages)
+      : clock_(job.gpu), is_on_(job.mechanisms.power), stages_(stages) {}
+
+  /// Counts the kernels of all stages, and finds the clock.
+  void Measure(const ModelUnits& units, std::span<const UnitOps> kinds, std::int64_t microbatches) {
+    for (const ProgramId stage : stages_) {
+      for (const std::vector<StageUnit>& chunk : units.stages[stage]) {
+        for (const StageUnit& unit : chunk) {
+          const UnitOps& ops = kinds[unit.kind];
+          Add(ops.forward, microbatches);
+          Add(unit.recomputes ? ops.forward : ops.recompute, microbatches);
+          Add(ops.backward, microbatches);
+        }
+      }
+    }
+    state_ = clock_.Of(loads_);
+  }
+
+  void Apply(std::span<LayerOp> ops) const {
+    for (LayerOp& op : ops) {
+      if (!op.op || !is_on_) {
+        continue;
+      }
+      const double slowdown = clock_.Slowdown(LoadOf(op), state_.clock);
+      op.cost.duration_ps = std::llround(static_cast<double>(op.cost.duration_ps) * slowdown);
+      op.cost.memory_share = Millionths(op.cost.memory_share / kMillion / slowdown);
+      op.cost.compute_share = Millionths(op.cost.compute_share / kMillion / slowdown);
+    }
+  }
+
+  [[nodiscard]] StepPower Power() const {
+    double seconds = 0;
+    for (const kernel::WeightedLoad& weighted : loads_) {
+      seconds += weighted.count * weighted.load.seconds *
+                 (is_on_ ? clock_.Slowdown(weighted.load, state_.clock) : 1);
+    }
+    return {.clock = is_on_ ? state_.clock : 1,
+            .busy_watts = state_.watts,
+            .waiting_watts = clock_.power().idle_w + clock_.power().active_w,
+            .busy_seconds = seconds / static_cast<double>(stages_.size()),
+            .measured_on = is_on_ ? clock_.power().measured_on : ""};
+  }
+
+ private:
+  void Add(std::span<const LayerOp> ops, std::int64_t count) {
+    for (const LayerOp& op : ops) {
+      if (op.op) {
+        loads_.push_back({LoadOf(op), static_cast<double>(count * op.repeats)});
+      }
+    }
+  }
+
+  kernel::SustainedClock clock_;
+  bool is_on_;
+  std::span<const ProgramId> stages_;
+  std::vector<kernel::WeightedLoad> loads_;
+  kernel::SustainedState state_;
+};
+
 // Writes programs for one kind of GPU.
 Status AddPrograms(const Job& job, const kernel::CostModel& costs, const PipelineShape& shape,
                    const ModelUnits& units, const std::vector<ProgramId>& stages,
@@ -334,10 +404,18 @@ Status AddPrograms(const Job& job, const kernel::CostModel& costs, const Pipelin
     pricing.Price(unit.recompute);
     pricing.Price(unit.backward);
   }
+  Throttle throttle(job, stages);
+  throttle.Measure(units, kinds, job.microbatches());
+  for (UnitOps& unit : kinds) {
+    throttle.Apply(unit.forward);
+    throttle.Apply(unit.recompute);
+    throttle.Apply(unit.backward);
+  }
   for (const ProgramId program : stages) {
     std::vector<LayerOp> optimizer =
         OptimizerOps(job, StageTensors{&units.stages[program], &units.tensors});
     pricing.Price(optimizer);
+    throttle.Apply(optimizer);
     ORRERY_TRY(Program written,
                WriteStageProgram({.job = job,
                                   .shape = shape,
@@ -349,6 +427,7 @@ Status AddPrograms(const Job& job, const kernel::CostModel& costs, const Pipelin
     generated.ensemble.programs.push_back(std::move(written));
   }
   generated.coverage.push_back(pricing.coverage());
+  generated.power.push_back(throttle.Power());
   return {};
 }
 
@@ -413,19 +492,19 @@ Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs) {
 }
 
 OpCost OpPricing::CostOf(const LayerOp& op, const kernel::Estimate& estimate) const {
-  const double seconds =
+  const double kernel_seconds =
       estimate.seconds / RateOf(op.category, job_) *
       (1 + job_.framework.spread * ExpectedMaximum(static_cast<std::uint32_t>(job_.gpus)));
-  OpCost cost{.duration_ps = std::llround(seconds * kPicoseconds),
+  OpCost cost{.duration_ps = std::llround(kernel_seconds * op.repeats * kPicoseconds),
               .operation = static_cast<std::uint8_t>(op.op->kind())};
-  if (seconds <= 0) {
+  if (kernel_seconds <= 0) {
     return cost;
   }
   const kernel::Work work = kernel::WorkOf(*op.op);
   const double bandwidth = job_.gpu.memory.bytes_per_second;
-  cost.memory_share = bandwidth > 0 ? Millionths(work.Bytes() / seconds / bandwidth) : 0;
+  cost.memory_share = bandwidth > 0 ? Millionths(work.Bytes() / kernel_seconds / bandwidth) : 0;
   cost.compute_share =
-      Millionths(kernel::BoundOf(*op.op, work, job_.gpu).compute_seconds / seconds);
+      Millionths(kernel::BoundOf(*op.op, work, job_.gpu).compute_seconds / kernel_seconds);
   return cost;
 }
 

@@ -20,8 +20,17 @@ struct PriceCoverage {
   std::int64_t extrapolated = 0;  // outside the measured range
   std::int64_t by_other_gpus = 0;
   std::int64_t by_roofline = 0;
-  std::int64_t unaligned = 0;  // GEMMs whose loss from unaligned sizes is that of another GPU
-  std::string alignment_gpu;   // which
+  std::int64_t unaligned = 0;      // GEMMs whose loss from unaligned sizes is that of another GPU
+  std::string alignment_gpu = {};  // which
+};
+
+/// The power of the GPUs of one kind while they run kernels.
+struct StepPower {
+  double clock = 1;              // share of the highest one that the limit leaves
+  double busy_watts = 0;         // mean while kernels run
+  double waiting_watts = 0;      // while they wait, or communicate
+  double busy_seconds = 0;       // of kernels in a step, mean of the stages
+  std::string measured_on = {};  // the GPU whose power was measured; empty: power is not modelled
 };
 
 /// Prices operators with the kernel models, slowed down by what the framework is known to lose.
@@ -52,6 +61,7 @@ class OpPricing {
 struct GeneratedJob {
   Ensemble ensemble;
   std::vector<PriceCoverage> coverage;  // of each GPU that ranks have
+  std::vector<StepPower> power;         // the same
 };
 
 /// Estimates the number of tasks that Generate writes, without writing them: a program for each

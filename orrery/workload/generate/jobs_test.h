@@ -70,6 +70,7 @@ inline Job JobOf(TestJob test) {
   job.training.global_batch = test.micro_batch * test.microbatches * job.plan.dp;
   job.framework.name = "test";
   job.framework.launch_us = 0;
+  job.mechanisms.power = false;  // costs of tests are no times that a board could draw power by
   job.framework.vocabulary_multiple = 1;
   return job;
 }

@@ -121,8 +121,11 @@ struct OpCost {
 struct LayerOp {
   std::string_view name;
   Category category = Category::kElementwise;
-  bool is_wgrad = false;  // may be deferred (zero bubble)
-  int launches = 1;       // host calls that launch it
+  bool is_wgrad = false;    // may be deferred (zero bubble)
+  int repeats = 1;          // kernels of this operator, one after the other
+  int launches = 1;         // host calls that launch it
+  bool is_dynamic = false;  // depends on the routing of tokens: no part of a layer's CUDA graph
+  bool host_waits = false;  // the host reads its result before it goes on
   std::optional<kernel::Operator> op = {};
   std::optional<Communication> communication = {};
   OpCost cost = {};

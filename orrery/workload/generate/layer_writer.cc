@@ -217,8 +217,9 @@ void LayerWriter::Linear(const Matrix& matrix) {
   if (matrix.casts_input) {
     Cast("cast input", matrix.rows, in, forward_);
   }
-  forward_.push_back(
-      OperatorOp(matrix.name, Category::kGemm, Gemm(matrix.rows, out, in, "nt", shape_.gemm_type)));
+  forward_.push_back(OperatorOp(matrix.name, Category::kGemm,
+                                Gemm(matrix.rows, out, in, "nt", shape_.gemm_type),
+                                1 + shape_.EagerCalls(1)));  // its bias, or a copy of its input
   if (matrix.cut == Cut::kRows && shape_.tp > 1) {
     Communicate(by_sequence ? "scatter sum" : "sum",
                 by_sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
@@ -322,7 +323,8 @@ void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& 
   const std::int64_t in = WidthIn(matrix, shape_.tp);
   const std::int64_t out = WidthOut(matrix, shape_.tp);
   LayerOp product =
-      OperatorOp(matrix.name, Category::kGemm, Gemm(out, in, matrix.rows, "tn", shape_.gemm_type));
+      OperatorOp(matrix.name, Category::kGemm, Gemm(out, in, matrix.rows, "tn", shape_.gemm_type),
+                 1 + shape_.EagerCalls(1));  // the gradient of its bias
   product.is_wgrad = true;
   ops.push_back(product);
   // Gradients of several micro-batches are summed in fp32: inside the product, which then reads and
@@ -353,14 +355,23 @@ void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
   }
   const OperatorKind op =
       kind == NormKind::kRms ? OperatorKind::kRmsNorm : OperatorKind::kLayerNorm;
+  const Framework& framework = shape_.framework();
+  // Kernels of Apex, Transformer Engine and compilers run at the memory's speed, for short rows
+  // too; PyTorch's own, which were measured as norms, do not.
+  const bool is_fused = framework.fuses_norm || framework.is_compiled;
   // Without a fused kernel a norm is a cast, a mean of squares, two products and a cast back.
-  const int launches = shape_.framework().fuses_norm ? 1 : 5;
-  WritePart(is_recomputed, [&] {
-    forward_.push_back(
-        OperatorOp("norm", Category::kNorm, RowWise(op, rows, cols, "fwd", shape_.type), launches));
-  });
-  backward_.push_back({OperatorOp("norm", Category::kNorm,
-                                  RowWise(op, rows, cols, "bwd", shape_.type), 2 * launches)});
+  const int launches = framework.fuses_norm ? 1 : 5;
+  const std::int64_t e = shape_.element_bytes;
+  const auto norm = [&](std::string_view pass, int count) {
+    const bool is_forward = pass == "fwd";
+    return OperatorOp("norm", Category::kNorm,
+                      is_fused ? Elementwise(is_forward ? "mul" : "other", rows * cols,
+                                             is_forward ? e : 2 * e, e, shape_.type)
+                               : RowWise(op, rows, cols, pass, shape_.type),
+                      count);
+  };
+  WritePart(is_recomputed, [&] { forward_.push_back(norm("fwd", launches)); });
+  backward_.push_back({norm("bwd", 2 * launches + shape_.EagerCalls(1))});
 }
 
 void LayerWriter::Elements(const Map& map) {

@@ -37,6 +37,10 @@ struct MicrobatchShape {
 
   [[nodiscard]] const Framework& framework() const { return job->framework; }
 
+  /// Small kernels and copies that an eager framework launches beside an operation, where a
+  /// compiler has none. Only the host notices them.
+  [[nodiscard]] int EagerCalls(int calls) const { return framework().is_compiled ? 0 : calls; }
+
   /// Whether GEMMs read narrower copies of activations; TF32 reads the activations themselves.
   [[nodiscard]] bool is_fp8() const { return gemm_type != type && gemm_type != DataType::kTf32; }
 
@@ -133,6 +137,22 @@ class LayerWriter {
       recompute_.insert(recompute_.end(), forward_.begin() + static_cast<std::ptrdiff_t>(begin),
                         forward_.end());
       is_in_recomputed_ = false;
+    }
+  }
+
+  /// The same; what it writes depends on the routing of tokens.
+  template <typename Write>
+  void WriteDynamic(const Write& write) {
+    const std::size_t first = forward_.size();
+    const std::size_t first_backward = backward_.size();
+    write();
+    for (LayerOp& op : std::span(forward_).subspan(first)) {
+      op.is_dynamic = true;
+    }
+    for (std::vector<LayerOp>& ops : std::span(backward_).subspan(first_backward)) {
+      for (LayerOp& op : ops) {
+        op.is_dynamic = true;
+      }
     }
   }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/collective_kind.h"
@@ -52,14 +53,30 @@ RankTokens TokensOf(const Experts& experts, const MicrobatchShape& shape) {
   return tokens;
 }
 
+/// Without a capacity the host has to know how many tokens each expert gets.
+bool ReadsRouting(const MicrobatchShape& shape) {
+  const Framework& framework = shape.framework();
+  return framework.reads_routing && framework.graphs != CudaGraphs::kStep &&
+         shape.plan().capacity_factor == 0;
+}
+
 void WriteRouter(const Experts& experts, std::int64_t tokens, LayerWriter& writer) {
-  writer.Linear({"router", tokens, writer.shape().hidden, experts.count, Cut::kNothing});
-  writer.Forward(OperatorOp(
+  constexpr int kChoiceLaunches = 20;    // scores, top k, masks, counts, loss of balance
+  constexpr int kGradientLaunches = 12;  // of scores and of the loss of balance
+  const MicrobatchShape& shape = writer.shape();
+  writer.Linear({"router", tokens, shape.hidden, experts.count, Cut::kNothing});
+  LayerOp choose = OperatorOp(
       "choose experts", Category::kExperts,
       MakeOperator(
           OperatorKind::kTopK, DataType::kFp32,
           {{Key::kRows, tokens}, {Key::kCols, experts.count}, {Key::kK, experts.per_token}}),
-      8));
+      kChoiceLaunches);
+  // An all-to-all needs the number of tokens for each rank on the host.
+  choose.host_waits = ReadsRouting(shape) && shape.plan().dispatch == TokenDispatch::kAllToAll;
+  writer.Forward(choose);
+  writer.Backward({OperatorOp("choose experts", Category::kExperts,
+                              Elementwise("mul", tokens * experts.count, 4, 4, DataType::kFp32),
+                              kGradientLaunches)});
 }
 
 void WritePermute(std::string_view name, std::int64_t tokens, const Experts& experts,
@@ -74,9 +91,11 @@ void WritePermute(std::string_view name, std::int64_t tokens, const Experts& exp
                           .Set(Key::kPass, pass),
                       4);
   };
+  // A fused kernel gathers the copies of a token to sum them; others add them one by one.
   const bool is_out = name == "permute";
-  writer.Forward(permute(is_out ? "fwd" : "bwd"));
-  writer.Backward({permute(is_out ? "bwd" : "fwd")});
+  const std::string_view sum = writer.shape().framework().fuses_permute ? "fwd" : "bwd";
+  writer.Forward(permute(is_out ? "fwd" : sum));
+  writer.Backward({permute(is_out ? sum : "fwd")});
 }
 
 // Copies of tokens that travel to experts or back.
@@ -91,8 +110,10 @@ std::int64_t SentCopies(std::int64_t copies, std::int64_t per_token, const Micro
   const int ranks = plan.ep * plan.expert_tp;
   const double nodes =
       std::max(1.0, static_cast<double>(ranks) / std::max(shape.job->cluster.island.gpus, 1));
-  double met = nodes * (1 - std::pow(1 - 1 / nodes, static_cast<double>(per_token)));
-  if (plan.expert_nodes > 0) {
+  // Inside of one island each rank with experts of a token gets its copy.
+  const double places = nodes > 1 ? nodes : ranks;
+  double met = places * (1 - std::pow(1 - 1 / places, static_cast<double>(per_token)));
+  if (plan.expert_nodes > 0 && nodes > 1) {
     met = std::min(met, static_cast<double>(plan.expert_nodes));
   }
   return std::llround(static_cast<double>(copies) * met / static_cast<double>(per_token));
@@ -100,11 +121,9 @@ std::int64_t SentCopies(std::int64_t copies, std::int64_t per_token, const Micro
 
 LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int64_t copies,
                                    const MicrobatchShape& shape) {
-  // Tokens that are inputs of fp8 GEMMs are sent in fp8; their sums are not.
+  // Tokens that are inputs of fp8 GEMMs may be sent in fp8; their sums are not.
   const std::int64_t bytes =
-      gathers && shape.is_fp8() && shape.plan().dispatch == TokenDispatch::kFlex
-          ? 1
-          : shape.element_bytes;
+      gathers && shape.is_fp8() && shape.framework().sends_narrow_tokens ? 1 : shape.element_bytes;
   Communication communication = {GroupRole::kExperts, CollectiveKind::kAllToAll,
                                  copies * shape.hidden * bytes, shape.type, 0};
   if (shape.plan().dispatch == TokenDispatch::kAllGather) {
@@ -126,6 +145,7 @@ void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& wri
   const bool is_sent = shape.plan().ep > 1;
   const std::int64_t sent = SentCopies(copies, experts.per_token, shape);
   LayerOp forward = TokenDispatchCommunication("dispatch", true, sent, shape);
+  forward.host_waits = ReadsRouting(shape) && shape.plan().dispatch == TokenDispatch::kFlex;
   LayerOp backward = TokenDispatchCommunication("dispatch", false, sent, shape);
   const bool is_beside = is_sent && experts.shared && shape.framework().overlaps_experts;
   if (is_beside) {
@@ -175,21 +195,48 @@ void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer)
 
 void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t tokens, std::int64_t in,
                   std::int64_t out, LayerWriter& writer) {
+  // A loop over experts launches a GEMM for each, and casts of its operands where it is narrow.
+  constexpr int kNarrowLaunches = 4;
+  constexpr int kLaunches = 2;
+  const Framework& framework = writer.shape().framework();
+  const bool is_loop = framework.launches_each_expert && framework.graphs != CudaGraphs::kStep;
   const auto gemm = [&](std::int64_t n, std::int64_t k) {
-    return OperatorOp(
+    if (!is_loop) {
+      return OperatorOp(
+          name, Category::kExperts,
+          MakeOperator(OperatorKind::kGroupedGemm, writer.shape().gemm_type,
+                       {{Key::kG, groups}, {Key::kM, tokens}, {Key::kN, n}, {Key::kK, k}}));
+    }
+    LayerOp loop = OperatorOp(
         name, Category::kExperts,
-        MakeOperator(OperatorKind::kGroupedGemm, writer.shape().gemm_type,
-                     {{Key::kG, groups}, {Key::kM, tokens}, {Key::kN, n}, {Key::kK, k}}));
+        MakeOperator(
+            OperatorKind::kGemm, writer.shape().gemm_type,
+            {{Key::kM, std::max<std::int64_t>(1, tokens / groups)}, {Key::kN, n}, {Key::kK, k}}),
+        static_cast<int>(groups) * (writer.shape().is_fp8() ? kNarrowLaunches : kLaunches));
+    loop.repeats = static_cast<int>(groups);
+    return loop;
   };
+  // One pass writes a narrow operand and its transpose, for the weight gradient.
+  const auto cast = [&](std::int64_t cols) {
+    return OperatorOp("cast for experts", Category::kCast,
+                      Elementwise("other", tokens * cols, 2, 2, writer.shape().type));
+  };
+  std::vector<LayerOp> backward;
+  if (writer.shape().is_fp8()) {
+    writer.Forward(cast(in));
+    backward.push_back(cast(out));
+  }
   writer.Forward(gemm(out, in));
   const LayerOp gradient = gemm(in, out);
+  backward.push_back(gradient);
   if (writer.shape().is_frozen()) {
-    writer.Backward({gradient});
+    writer.Backward(std::move(backward));
     return;
   }
   LayerOp weights = gradient;
   weights.is_wgrad = true;
-  writer.Backward({gradient, weights});
+  backward.push_back(weights);
+  writer.Backward(std::move(backward));
   writer.KeepForWeights(tokens * (in + out) * writer.shape().gemm_bytes());
 }
 
@@ -264,16 +311,23 @@ void WriteExpertLayer(const Experts& experts, LayerWriter& writer) {
     WriteFeedForward(*experts.shared, shape.tokens, true, writer);
   }
   WriteRouter(experts, tokens.own, writer);
-  WritePermute("permute", tokens.own, experts, writer);
-  WriteDispatch(experts, tokens.sent, writer);
-  WriteExpertTensor(true, tokens.received, writer);
-  const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
-  WriteGrouped("experts up", local, tokens.received, shape.hidden, up, writer);
-  WriteActivation(experts.expert, tokens.received, width, writer);
-  WriteGrouped("experts down", local, tokens.received, width, shape.hidden, writer);
-  WriteExpertTensor(false, tokens.received, writer);
-  WriteCombine(experts, tokens.sent, writer);
-  WritePermute("unpermute", tokens.own, experts, writer);
+  const auto write = [&] {
+    WritePermute("permute", tokens.own, experts, writer);
+    WriteDispatch(experts, tokens.sent, writer);
+    WriteExpertTensor(true, tokens.received, writer);
+    const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
+    WriteGrouped("experts up", local, tokens.received, shape.hidden, up, writer);
+    WriteActivation(experts.expert, tokens.received, width, writer);
+    WriteGrouped("experts down", local, tokens.received, width, shape.hidden, writer);
+    WriteExpertTensor(false, tokens.received, writer);
+    WriteCombine(experts, tokens.sent, writer);
+    WritePermute("unpermute", tokens.own, experts, writer);
+  };
+  if (plan.capacity_factor > 0) {
+    write();
+  } else {
+    writer.WriteDynamic(write);
+  }
 }
 
 }  // namespace

@@ -139,7 +139,12 @@ class StageWriter {
     std::vector<PreparedUnit> prepared;
     for (const StageUnit& unit : units) {
       const UnitOps& kind = source_.kinds[unit.kind];
-      const std::vector<LayerOp>& again = unit.recomputes ? kind.forward : kind.recompute;
+      std::vector<LayerOp> again = unit.recomputes ? kind.forward : kind.recompute;
+      if (!again.empty() && again.front().launches > 0 && !job_.framework.is_compiled) {
+        // States of random numbers are saved before and restored after it.
+        constexpr int kCheckpointCalls = 10;
+        again.front().launches += kCheckpointCalls;
+      }
       std::vector<LayerOp> weights;
       std::ranges::copy_if(kind.backward, std::back_inserter(weights), &LayerOp::is_wgrad);
       prepared.push_back({writer_.Prepare(kind.forward, Phase::kForward, chunk),

@@ -28,6 +28,7 @@ struct PreparedOp {
   int overlapped_ops = 0;
   bool is_wgrad = false;
   bool is_launched = true;
+  bool host_waits = false;
 };
 
 using PreparedOps = std::vector<PreparedOp>;
@@ -60,7 +61,8 @@ class ProgramWriter {
       row.part = PartOf(op, phase, chunk);
       row.is_wgrad = op.is_wgrad;
       row.is_launched = op.launches > 0;
-      row.launch_ps = job_.framework.uses_graphs ? 0 : launch_ps * op.launches;
+      row.host_waits = op.host_waits;
+      row.launch_ps = launch_ps * NumLaunches(op, prepared.empty());
       row.duration_ps = op.cost.duration_ps;
       row.lane = kComputing;
       if (op.communication) {
@@ -79,6 +81,19 @@ class ProgramWriter {
       prepared.push_back(row);
     }
     return prepared;
+  }
+
+  /// Host calls for an operation; the first of a list also launches the graph of its layer.
+  [[nodiscard]] int NumLaunches(const LayerOp& op, bool is_first) const {
+    switch (job_.framework.graphs) {
+      case CudaGraphs::kOff:
+        return op.launches;
+      case CudaGraphs::kLayers:
+        return op.is_dynamic ? op.launches : is_first ? 1 : 0;
+      case CudaGraphs::kStep:
+        return 0;
+    }
+    return op.launches;
   }
 
   /// Which operations of a backward pass are written.
@@ -263,6 +278,9 @@ class ProgramWriter {
       track.last_compute = Compute(op, track.pass.microbatch, track.awaited);
       track.tasks.first = track.tasks.first == kNone ? track.last_compute : track.tasks.first;
       track.tasks.last = track.last_compute;
+      if (op.host_waits) {
+        HostWaitsFor(track.last_compute);
+      }
     }
     return false;
   }
@@ -270,6 +288,9 @@ class ProgramWriter {
   void AddCommunication(Track& track, const PreparedOp& op) {
     const TaskId task = WriteCommunication(op, track.last_compute, track.pass.microbatch);
     AddEdges(track.awaited, task);
+    if (op.host_waits) {
+      HostWaitsFor(task);
+    }
     if (op.overlapped_ops == 0) {
       track.awaited = {task};
     } else {

@@ -41,6 +41,12 @@ constexpr std::array<Spelling<TensorOverlap>, 3> kTensorOverlaps{{
     {"pipelined", TensorOverlap::kPipelined},
 }};
 
+constexpr std::array<Spelling<CudaGraphs>, 3> kCudaGraphs{{
+    {"none", CudaGraphs::kOff},
+    {"layers", CudaGraphs::kLayers},
+    {"step", CudaGraphs::kStep},
+}};
+
 constexpr std::array<Spelling<DataOverlap>, 2> kDataOverlaps{{
     {"after_backward", DataOverlap::kAfterBackward},
     {"buckets", DataOverlap::kBuckets},
@@ -67,7 +73,10 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"copies_shards", &Framework::copies_shards},
     {"wraps_communication", &Framework::wraps_communication},
     {"prioritises_communication", &Framework::prioritises_communication},
-    {"uses_graphs", &Framework::uses_graphs},
+    {"fuses_permute", &Framework::fuses_permute},
+    {"launches_each_expert", &Framework::launches_each_expert},
+    {"reads_routing", &Framework::reads_routing},
+    {"sends_narrow_tokens", &Framework::sends_narrow_tokens},
     {"gathers_in_forward", &Framework::gathers_in_forward},
     {"overlaps_pipeline_sends", &Framework::overlaps_pipeline_sends},
     {"cuts_experts", &Framework::cuts_experts},
@@ -86,9 +95,9 @@ constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> 
     {"least_bucket_elements", &Framework::least_bucket_elements},
 }};
 
-constexpr std::array<std::string_view, 7> kOtherKeys{
+constexpr std::array<std::string_view, 8> kOtherKeys{
     "attention",    "tensor_overlap",      "data_overlap", "dispatch",
-    "expert_nodes", "vocabulary_multiple", "most_chunks"};
+    "expert_nodes", "vocabulary_multiple", "most_chunks",  "graphs"};
 
 template <typename Value, std::size_t kCount>
 void ReadChoice(YamlFields& fields, std::string_view key,
@@ -162,12 +171,12 @@ Result<std::vector<Framework>> ReadAll(const YAML::Node& root) {
 }  // namespace
 
 std::span<const FittedScalar> FittedScalars() {
-  static constexpr std::array<FittedScalar, 6> kScalars{{
-      {"product_rate", &Framework::gemm_rate, 0.5, 1.1},
-      {"attention_rate", &Framework::attention_rate, 0.3, 1.5},
-      {"memory_rate", &Framework::memory_rate, 0.4, 1.2},
-      {"communication_rate", &Framework::communication_rate, 0.4, 1.2},
-      {"launch_us", &Framework::launch_us, 0, 100},
+  static constexpr std::array<FittedScalar, kNumScalars> kScalars{{
+      {"gemm_rate", &Framework::gemm_rate, 0.4, 1.5},
+      {"attention_rate", &Framework::attention_rate, 0.3, 2},
+      {"memory_rate", &Framework::memory_rate, 0.3, 2},
+      {"communication_rate", &Framework::communication_rate, 0.3, 2},
+      {"launch_us", &Framework::launch_us, 0, 200},
       {"spread", &Framework::spread, 0, 0.15},
   }};
   return kScalars;
@@ -177,11 +186,15 @@ void CopyScalars(const Framework& from, Framework& to) {
   for (const FittedScalar& scalar : FittedScalars()) {
     to.*scalar.member = from.*scalar.member;
   }
+  to.is_fitted = from.is_fitted;
 }
 
 Result<std::vector<Framework>> FrameworksWithFits(const std::string& yaml) {
   ORRERY_TRY(std::vector<Framework> frameworks, ReadFrameworks(kEmbeddedFrameworks));
-  ORRERY_TRY_STATUS(ReadFrameworkFits(yaml, frameworks));
+  const Result<ScalarPopulation> population = ReadFrameworkFits(yaml, frameworks);
+  if (!population) {
+    return tl::unexpected(population.error());
+  }
   for (Framework& framework : frameworks) {
     const auto owner = std::ranges::find(frameworks, framework.scalars_of, &Framework::name);
     if (owner != frameworks.end()) {
@@ -238,6 +251,10 @@ void ReadDeclared(YamlFields& fields, Framework& framework) {
   ReadChoice(fields, "tensor_overlap_on", kTensorOverlaps, framework.tensor_overlap_on);
   ReadChoice(fields, "tensor_overlap_off", kTensorOverlaps, framework.tensor_overlap_off);
   ReadChoice(fields, "data_overlap", kDataOverlaps, framework.data_overlap);
+  ReadChoice(fields, "graphs", kCudaGraphs, framework.graphs);
+  if (fields.Flag("uses_graphs", false)) {  // an earlier name
+    framework.graphs = CudaGraphs::kStep;
+  }
   ReadChoice(fields, "dispatch", kDispatches, framework.dispatch);
   framework.expert_nodes = fields.Count("expert_nodes", 0, framework.expert_nodes);
   for (const auto& [key, member] : kFlags) {
@@ -257,9 +274,26 @@ void ReadHostCost(YamlFields& fields, Framework& framework) {
   ReadScalar(fields, *scalar, framework);
 }
 
-Status ReadFrameworkFits(const std::string& yaml, std::vector<Framework>& frameworks) {
-  return WithYaml("fits of frameworks", yaml, [&](const YAML::Node& root) -> Status {
+Result<ScalarPopulation> ReadFrameworkFits(const std::string& yaml,
+                                           std::vector<Framework>& frameworks) {
+  ScalarPopulation population;
+  const Status read = WithYaml("fits of frameworks", yaml, [&](const YAML::Node& root) -> Status {
     std::optional<Error> first_error;
+    if (root["population"]) {
+      population.noise = root["noise"].as<double>(0);
+      YamlFields fields(root["population"], "population", first_error);
+      std::size_t place = 0;
+      for (const FittedScalar& scalar : FittedScalars()) {
+        YamlFields of_scalar = fields.Map(scalar.key);
+        population.mean.*scalar.member = of_scalar.Number("mean", scalar.least, 1);
+        population.deviation[place++] = of_scalar.Number("deviation", 0, 0);
+        of_scalar.RefuseOthers();
+      }
+      fields.RefuseOthers();
+      for (Framework& framework : frameworks) {
+        CopyScalars(population.mean, framework);
+      }
+    }
     const YAML::Node nodes = root["fits"];
     for (std::size_t i = 0; i < nodes.size() && !first_error; ++i) {
       YamlFields fields(nodes[i], fmt::format("fit {}", i + 1), first_error);
@@ -269,12 +303,27 @@ Status ReadFrameworkFits(const std::string& yaml, std::vector<Framework>& framew
         fields.Wrong("framework", "must be one of the catalogue of frameworks", name);
         break;
       }
-      fields.Expect({"rows", "sources", "error_before", "error_after"});  // for people
+      fields.Expect({"rows", "teams", "error_before", "error_after"});  // for people
       ReadFitted(fields, *found);
+      found->is_fitted = true;
       fields.RefuseOthers();
     }
     return first_error ? Status(tl::unexpected(*std::move(first_error))) : Status();
   });
+  if (!read) {
+    return tl::unexpected(read.error());
+  }
+  return population;
+}
+
+const ScalarPopulation& Population() {
+  static const ScalarPopulation population = [] {
+    auto frameworks = ReadFrameworks(kEmbeddedFrameworks);
+    auto read = ReadFrameworkFits(kEmbeddedFrameworkFits, *frameworks);
+    ORRERY_CHECK(read.has_value(), read ? "" : read.error().message());
+    return *std::move(read);
+  }();
+  return population;
 }
 
 Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,6 +26,12 @@ enum class TensorOverlap : std::uint8_t {
   kNever,
   kBackward,   // the sum of input gradients overlaps with the weight gradient
   kPipelined,  // GEMMs and communication are split into pieces (user buffers)
+};
+
+enum class CudaGraphs : std::uint8_t {
+  kOff,
+  kLayers,  // of each layer; what depends on the routing of tokens is launched one by one
+  kStep,    // launches cost nothing
 };
 
 enum class DataOverlap : std::uint8_t {
@@ -58,7 +66,11 @@ struct Framework {
   bool copies_shards = false;               // from and to the buffers of their communications
   bool wraps_communication = false;         // in Python: they cost the host as much as a kernel
   bool prioritises_communication = false;   // its streams go first where kernels wait for room
-  bool uses_graphs = false;                 // launches cost nothing
+  CudaGraphs graphs = CudaGraphs::kOff;
+  bool fuses_permute = false;          // tokens are sorted to experts and back by one kernel each
+  bool launches_each_expert = false;   // grouped GEMMs are a loop over experts on the host
+  bool sends_narrow_tokens = false;    // to experts, where their GEMMs are narrow
+  bool reads_routing = false;          // the host waits for the number of tokens of each expert
   bool keeps_gathered_inputs = false;  // of products, where the sequence is cut: no gather backward
   TensorOverlap tensor_overlap = TensorOverlap::kBackward;
   // What a run has that says its tensor parallelism is overlapped, and one that says it is not.
@@ -92,6 +104,7 @@ struct Framework {
   double communication_rate = 1;  // of collectives
   double launch_us = 4;           // of the host for each kernel
   double spread = 0;              // of ranks' speeds: what waiting for the slowest adds, relative
+  bool is_fitted = false;         // to rows of its own; else they are the population's mean
 
   bool operator==(const Framework&) const = default;
 };
@@ -104,8 +117,21 @@ struct FittedScalar {
   double most;
 };
 
+inline constexpr std::size_t kNumScalars = 6;
+
 /// All of them, in the order of the struct.
 [[nodiscard]] std::span<const FittedScalar> FittedScalars();
+
+/// How the fitted scalars of frameworks are distributed: what is expected of one that nobody
+/// measured, and how sure that is.
+struct ScalarPopulation {
+  Framework mean;
+  std::array<double, kNumScalars> deviation = {};  // of the logarithm
+  double noise = 0;  // deviation of ln(predicted / measured) of a run with fitted scalars
+};
+
+/// That of the shipped fits.
+[[nodiscard]] const ScalarPopulation& Population();
 
 /// Gives a framework the fitted scalars of another one.
 void CopyScalars(const Framework& from, Framework& to);
@@ -124,9 +150,10 @@ void CopyScalars(const Framework& from, Framework& to);
 /// What is expected of a framework that nobody described: the last of the catalogue.
 [[nodiscard]] const Framework& UnknownFramework();
 
-/// Reads the scalars that `orrery fit frameworks` wrote into the frameworks of the same names; an
-/// error is one sentence.
-[[nodiscard]] Status ReadFrameworkFits(const std::string& yaml, std::vector<Framework>& frameworks);
+/// Reads the scalars that `orrery fit frameworks` wrote into the frameworks of the same names, and
+/// the population's mean into all others; returns the population. An error is one sentence.
+[[nodiscard]] Result<ScalarPopulation> ReadFrameworkFits(const std::string& yaml,
+                                                         std::vector<Framework>& frameworks);
 
 /// Reads a file of frameworks; an error is one sentence.
 [[nodiscard]] Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml);

@@ -34,13 +34,13 @@ TEST(FrameworkTest, DeclaredAndFittedPropertiesAreRead) {
       Catalogue("    attention: materialised\n    tensor_overlap: pipelined\n"
                 "    data_overlap: buckets\n    uses_graphs: true\n    bucket_bytes: 1000\n"
                 "    vocabulary_multiple: 64\n    guessed: [attention, bucket_bytes]\n"
-                "    product_rate: 0.9\n    launch_us: 0\n    spread: 0.15\n"));
+                "    gemm_rate: 0.9\n    launch_us: 0\n    spread: 0.15\n"));
   ASSERT_TRUE(frameworks) << frameworks.error().message();
   const Framework& framework = frameworks->front();
   EXPECT_EQ(framework.attention, AttentionKernel::kMaterialised);
   EXPECT_EQ(framework.tensor_overlap, TensorOverlap::kPipelined);
   EXPECT_EQ(framework.data_overlap, DataOverlap::kBuckets);
-  EXPECT_TRUE(framework.uses_graphs);
+  EXPECT_EQ(framework.graphs, CudaGraphs::kStep);
   EXPECT_EQ(framework.bucket_bytes, 1000);
   EXPECT_EQ(framework.vocabulary_multiple, 64);
   EXPECT_THAT(framework.guessed, testing::ElementsAre("attention", "bucket_bytes"));
@@ -51,16 +51,16 @@ TEST(FrameworkTest, DeclaredAndFittedPropertiesAreRead) {
 
 TEST(FrameworkTest, FittedScalarsStayWithinWhatIsPlausible) {
   EXPECT_EQ(FittedScalars().size(), 6u);
-  EXPECT_EQ(ErrorOf(Catalogue("    product_rate: 0.4\n")),
-            "framework 'test': product_rate must be a number of at least 0.5, not '0.4'");
-  EXPECT_EQ(ErrorOf(Catalogue("    product_rate: 1.2\n")),
-            "framework 'test': product_rate must be a number of at most 1.1, not '1.2'");
-  EXPECT_EQ(ErrorOf(Catalogue("    memory_rate: 1.3\n")),
-            "framework 'test': memory_rate must be a number of at most 1.2, not '1.3'");
-  EXPECT_EQ(ErrorOf(Catalogue("    communication_rate: 0.3\n")),
-            "framework 'test': communication_rate must be a number of at least 0.4, not '0.3'");
-  EXPECT_EQ(ErrorOf(Catalogue("    launch_us: 101\n")),
-            "framework 'test': launch_us must be a number of at most 100, not '101'");
+  EXPECT_EQ(ErrorOf(Catalogue("    gemm_rate: 0.3\n")),
+            "framework 'test': gemm_rate must be a number of at least 0.4, not '0.3'");
+  EXPECT_EQ(ErrorOf(Catalogue("    gemm_rate: 1.6\n")),
+            "framework 'test': gemm_rate must be a number of at most 1.5, not '1.6'");
+  EXPECT_EQ(ErrorOf(Catalogue("    memory_rate: 2.1\n")),
+            "framework 'test': memory_rate must be a number of at most 2, not '2.1'");
+  EXPECT_EQ(ErrorOf(Catalogue("    communication_rate: 0.2\n")),
+            "framework 'test': communication_rate must be a number of at least 0.3, not '0.2'");
+  EXPECT_EQ(ErrorOf(Catalogue("    launch_us: 201\n")),
+            "framework 'test': launch_us must be a number of at most 200, not '201'");
   EXPECT_EQ(ErrorOf(Catalogue("    launch_us: -1\n")),
             "framework 'test': launch_us must be a number of at least 0, not '-1'");
   EXPECT_EQ(ErrorOf(Catalogue("    spread: 0.2\n")),

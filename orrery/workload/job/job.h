@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <yaml-cpp/yaml.h>
@@ -55,6 +57,20 @@ struct OtherGpus {
   hardware::Gpu gpu;
 };
 
+/// What of the simulator is in force; each can be switched off to see what it does.
+struct Mechanisms {
+  bool power = true;  // sustained clocks at the board's limit instead of bursts
+
+  bool operator==(const Mechanisms&) const = default;
+};
+
+struct MechanismName {
+  std::string_view name;
+  bool Mechanisms::* member;
+};
+
+inline constexpr std::array<MechanismName, 1> kMechanismNames{{{"power", &Mechanisms::power}}};
+
 /// A model, its training settings, plan, machine and framework: one YAML file
 /// (docs/formats/job.md).
 struct Job {
@@ -67,6 +83,7 @@ struct Job {
   hardware::Gpu gpu;
   Framework framework;
   std::vector<OtherGpus> other_gpus = {};  // ascending; ranks that do not have `gpu`
+  Mechanisms mechanisms = {};
 
   /// Passes of one replica in a step.
   [[nodiscard]] std::int64_t microbatches() const {

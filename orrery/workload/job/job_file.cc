@@ -1,6 +1,7 @@
 #include "orrery/workload/job/job_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,6 +31,8 @@
 
 namespace orrery::workload {
 namespace {
+
+constexpr double kGigabyte = 1e9;
 
 std::vector<std::string> PathOf(std::string_view text) {
   std::vector<std::string> path;
@@ -144,7 +147,7 @@ class JobReader {
   }
 
   Status ReadMachine() {
-    const std::string gpu = top_.Text("gpu", "");
+    const std::string gpu = NameOf("gpu", "");
     file_.job.gpus = top_.Count("gpus", 1, 0);
     const std::string name = NameOf("cluster", gpu.empty() ? std::nullopt : std::optional(gpu));
     ORRERY_TRY_STATUS(FirstError());
@@ -175,6 +178,15 @@ class JobReader {
       return NoSuchGpu(gpu_name);
     }
     file_.job.gpu = *found;
+    if (top_.Has("gpu") && top_.Node("gpu").IsMap()) {
+      YamlFields fields = top_.Map("gpu");
+      fields.Expect({"name"});
+      file_.job.gpu.power_watts = fields.Positive("power_w", found->power_watts);
+      const double memory_gb =
+          fields.Positive("memory_gb", static_cast<double>(found->memory_size.count) / kGigabyte);
+      file_.job.gpu.memory_size = {std::llround(memory_gb * kGigabyte)};
+      fields.RefuseOthers();
+    }
     file_.job.cluster.gpu = found->name;
     top_.Expect({"gpu_of"});
     if (!top_.Has("gpu_of")) {

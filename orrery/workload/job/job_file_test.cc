@@ -121,8 +121,8 @@ TEST(JobFile, FrameworkPropertiesAreOverridden) {
 
 TEST(JobFile, OfTheFittedScalarsTheHostsAloneIsOverridden) {
   EXPECT_EQ(Read(kLlama, {"framework.launch_us=65.5"}).framework.launch_us, 65.5);
-  EXPECT_EQ(ErrorOf(kLlama, {"framework.launch_us=101"}),
-            "llama.yaml: framework: launch_us must be a number of at most 100, not '101'");
+  EXPECT_EQ(ErrorOf(kLlama, {"framework.launch_us=201"}),
+            "llama.yaml: framework: launch_us must be a number of at most 200, not '201'");
   EXPECT_NE(ErrorOf(kLlama, {"framework.product_rate=0.9"}), "");
 }
 

@@ -121,6 +121,9 @@ constexpr std::array<Word<AttentionKernel>, 5> kBackends{
      {"fused", AttentionKernel::kFlash},
      {"unfused", AttentionKernel::kMaterialised},
      {"local", AttentionKernel::kMaterialised}}};
+constexpr std::array<Word<CudaGraphs>, 3> kGraphs{{{"none", CudaGraphs::kOff},
+                                                   {"local", CudaGraphs::kLayers},
+                                                   {"transformer_engine", CudaGraphs::kLayers}}};
 constexpr std::array<Word<OptimizerKind>, 2> kOptimizers{
     {{"adam", OptimizerKind::kAdam}, {"sgd", OptimizerKind::kSgd}}};
 
@@ -163,6 +166,14 @@ bool TakeLayout(MegatronState& state, std::string_view text) {
     return false;
   }
   state.job.plan.layers_per_stage = *std::move(layers);
+  return true;
+}
+
+// Of parts of a layer, or of everything.
+bool TakeGraphScope(MegatronState& state, std::string_view scope) {
+  if (scope == "full_iteration") {
+    state.job.framework.graphs = CudaGraphs::kStep;
+  }
   return true;
 }
 
@@ -286,7 +297,11 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"no-bias-dropout-fusion", false, Set<&Framework::fuses_dropout_add, false>},
     {"no-rope-fusion", false, Set<&Framework::fuses_rope, false>},
     {"data-path", true, nullptr, true},
-    {"enable-cuda-graph", false, Set<&Framework::uses_graphs>},
+    {"enable-cuda-graph", false, Set<&Framework::graphs, CudaGraphs::kLayers>},
+    {"external-cuda-graph", false, Set<&Framework::graphs, CudaGraphs::kLayers>},
+    {"cuda-graph-impl", true, Choose<&Framework::graphs, kGraphs>},
+    {"cuda-graph-scope", true, TakeGraphScope},
+    {"moe-permute-fusion", false, Set<&Framework::fuses_permute>},
 });
 
 // Options without effect on the time of a step, or with only one modelled choice; each name is

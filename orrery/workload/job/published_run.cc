@@ -163,15 +163,15 @@ constexpr std::array<Spelling<Types>, 6> kNumberFormats{
 /// What an execution means for the launches of a framework.
 struct Execution {
   bool is_compiled = false;
-  bool uses_graphs = false;
+  CudaGraphs graphs = CudaGraphs::kOff;
 };
 
 constexpr std::array<Spelling<Execution>, 5> kExecutions{
     {{"eager", {}},
      {"compile", {.is_compiled = true}},
      {"xla", {.is_compiled = true}},
-     {"cuda_graph: per layer", {.uses_graphs = true}},
-     {"cuda_graph: whole step", {.uses_graphs = true}}}};
+     {"cuda_graph: per layer", {.graphs = CudaGraphs::kLayers}},
+     {"cuda_graph: whole step", {.graphs = CudaGraphs::kStep}}}};
 
 // "num_layers_in_first_pipeline_stage=15, middle 16, last 14": the first, the last, and the rest
 // evenly.
@@ -311,7 +311,7 @@ Status ReadExecution(RunRow& row, Framework& framework) {
   ORRERY_TRY(const auto execution, ReadWord(row, "execution", kExecutions));
   if (execution) {
     framework.is_compiled = execution->is_compiled;
-    framework.uses_graphs = execution->uses_graphs;
+    framework.graphs = execution->graphs;
   }
   ORRERY_TRY(const auto tensor, ReadWord(row, "tp_overlap", kYesOrNo));
   if (tensor) {

@@ -263,7 +263,10 @@ TEST(PublishedRunTest, WhatARunSaysOfItsExecutionGoesBeforeTheFramework) {
   EXPECT_EQ(flash_of("Composer"), AttentionKernel::kFlash1);
   EXPECT_EQ(flash_of("Megatron-DeepSpeed"), AttentionKernel::kFlash2);
   EXPECT_TRUE(Described({{"execution", "compile"}}).job.framework.is_compiled);
-  EXPECT_TRUE(Described({{"execution", "cuda_graph: per layer"}}).job.framework.uses_graphs);
+  EXPECT_EQ(Described({{"execution", "cuda_graph: per layer"}}).job.framework.graphs,
+            CudaGraphs::kLayers);
+  EXPECT_EQ(Described({{"execution", "cuda_graph: whole step"}}).job.framework.graphs,
+            CudaGraphs::kStep);
   const Framework alone = Described({{"tp_overlap", "no"},
                                      {"grad_overlap", "no"},
                                      {"param_overlap", "no"},
