@@ -17,7 +17,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build program benches demo models collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz attack asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build program benches demo models power-model framework-fits collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz attack asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -52,6 +52,14 @@ sibling-levels: program  ## refit scale factors for GPUs with few GEMM measureme
 	build/orrery fit siblings ../shared/kernels/neusight/e2e_nodes.csv.gz --gpu MI100 --gpu MI210 \
 	  -o data/models/sibling_levels.yaml || [ $$? -eq 3 ]
 	cmake --build build -j $(JOBS) --target orrery
+
+power-model: program  ## refit what boards draw from data/measured and ../shared/kernels
+	build/orrery fit power data/measured/h200/power/*.csv.zst \
+	  $(foreach gpu,h200 b200 gb200,../shared/kernels/aiconfigurator2/$(gpu)_gemm_power.csv.gz) \
+	  -o data/hardware/power.yaml || [ $$? -eq 3 ]
+
+framework-fits: program  ## refit the scalars of all frameworks from ../shared/truth
+	build/orrery fit frameworks ../shared/truth/training.csv -o data/workload/framework_fits.yaml
 
 collective-models: program  ## refit the shipped collective constants from ../shared
 	build/orrery fit collectives ../shared/truth/nccl.csv ../shared/kernels/aiconfigurator/*_nccl.csv.gz \

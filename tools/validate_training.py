@@ -8,7 +8,6 @@ docs/validation/training-left-out.md instead.
 import csv
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -20,6 +19,7 @@ UNFINISHED = SHARED / "truth" / "unfinished_runs.csv"
 SINGLE = SHARED / "truth" / "single_gpu.csv"
 NEUSIGHT = SHARED / "kernels" / "neusight" / "e2e_labels.csv"
 HEADLINE = ("A", "A-")
+MECHANISMS = ("power",)  # of `orrery validate --without`
 
 
 def validate(program, table, *options):
@@ -201,37 +201,31 @@ def memory(program, headline):
         yield line(size, len(found), full, f"{100 * full / len(found):.0f}")
 
 
-# Whose scalars a source was fitted with; the others were never fitted.
-FRAMEWORK_OF_SOURCE = {
-    "MosaicML llm-foundry": "composer-fsdp", "HF Ultra-Scale Playbook (nanotron)": "nanotron",
-    "vTrain ground truth (single-node)": "megatron-deepspeed", "vTrain ground truth (multi-node)": "megatron-deepspeed",
-    "NVIDIA DGX Cloud Benchmarking": "nemo", "MLPerf Training v4.0": "nemo", "MLPerf Training v4.1": "nemo",
-    "MLPerf Training v5.0": "nemo", "Nemotron-4 15B (2402.16819)": "nemo", "IBM fms-fsdp README": "torch-fsdp",
-}
+def left_out(program):
+    """Teams judged by frameworks that were fitted with their rows, and without them."""
+    grades = ("--grade", ",".join(HEADLINE))
+    fitted = {team["team"]: team for team in validate(program, TRUTH, *grades)["teams"]}
+    unseen = validate(program, TRUTH, *grades, "--leave-team-out")
+    yield line("team", "rows", "MAPE % fitted", "MAPE % left out", "median %", "bias %", "in the 80 % interval, %")
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    for team in sorted(unseen["teams"], key=lambda team: -team["simulated"]):
+        if team["simulated"]:
+            yield line(team["team"], team["simulated"], f"{fitted[team['team']]['mape']:.2f}", f"{team['mape']:.2f}",
+                       f"{team['median']:.2f}", f"{team['bias']:+.1f}", f"{team['coverage_80']:.0f}")
 
 
-def fit_without(program, source, file):
-    """Scalars of the source's framework from all other sources; none where it is the only one."""
-    file.write_text("fits: []\n", encoding="utf-8")
-    if source in FRAMEWORK_OF_SOURCE:
-        command = [program, "fit", "frameworks", TRUTH, "--without", source, "--only", FRAMEWORK_OF_SOURCE[source],
-                   "--rows", "8", "-o", file]
-        subprocess.run([str(part) for part in command], capture_output=True, check=False)
-
-
-def left_out(program, rows):
-    yield line("source", "rows", "MAPE % fitted", "MAPE % held out")
-    yield "|---|---:|---:|---:|"
-    sources = sorted({row["source"] for row in rows.of(is_headline)})
-    with tempfile.TemporaryDirectory() as folder:
-        for source in sources:
-            profiles = pathlib.Path(folder) / "frameworks.yaml"
-            fit_without(program, source, profiles)
-            result = validate(program, TRUTH, "--source", source, "--grade", ",".join(HEADLINE),
-                              "--frameworks", profiles)
-            fitted = rows.figures(rows.of(lambda row, name=source: is_headline(row) and row["source"] == name))
-            if result["simulated"]:
-                yield line(source, result["simulated"], f"{fitted['mape']:.2f}", f"{result['mape']:.2f}")
+def ablations(program):
+    """What each mechanism does to the errors of teams that were left out."""
+    grades = ("--grade", ",".join(HEADLINE))
+    results = {"everything": validate(program, TRUTH, *grades, "--leave-team-out")}
+    for mechanism in MECHANISMS:
+        results[f"without {mechanism}"] = validate(program, TRUTH, *grades, "--leave-team-out", "--without", mechanism)
+    names = [team["team"] for team in results["everything"]["teams"] if team["simulated"] >= 4]
+    yield line("", *names)
+    yield "|---|" + "---:|" * len(names)
+    for name, result in results.items():
+        errors = {team["team"]: team["mape"] for team in result["teams"]}
+        yield line(name, *(f"{errors[team]:.2f}" for team in names))
 
 
 def training_only(result):
@@ -259,13 +253,13 @@ def tables(program, picture):
 def main():
     parser = validation.parser(__doc__)
     parser.add_argument("--leave-out", action="store_true",
-                        help="only this table: frameworks refitted without each source (ten minutes)")
+                        help="only these tables: frameworks refitted without each team (ten minutes)")
     options = parser.parse_args()
     for table in (TRUTH, SINGLE, UNFINISHED, NEUSIGHT):
         if not table.exists():
             sys.exit(f"validate_training: {table} does not exist")
     if options.leave_out:
-        found = {"sources": left_out(options.program, Rows(validate(options.program, TRUTH), TRUTH))}
+        found = {"teams": left_out(options.program), "ablations": ablations(options.program)}
     else:
         found = tables(options.program, str(options.write.with_suffix(".svg")) if options.write else None)
     validation.fill(options.write, found)

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,13 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include <Eigen/Dense>
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
 #include "orrery/base/json_text.h"
 #include "orrery/base/parallel.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/learn/least_squares.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/job/framework.h"
@@ -33,35 +32,52 @@ namespace {
 using workload::FittedScalar;
 using workload::FittedScalars;
 using workload::Framework;
+using workload::kNumScalars;
 using workload::PublishedRun;
 
 constexpr double kPicoseconds = 1e12;
 constexpr double kLeastUtilisation = 10;  // percent
 // Passes of one step through all blocks: longer runs say no more, and take the time of many.
 constexpr std::int64_t kMostBlockPasses = 6'000;
-constexpr double kPriorRows = 4;      // what the prior of a scalar is worth, in rows
-constexpr double kUsualError = 0.05;  // of a row, relative
+/// What all rows of one team together are worth, in independent rows.
+constexpr double kRowsOfTeam = 48;
+constexpr double kOutlier =
+    0.08;  // errors much above hardly count: what is wrong there is not a scalar
+constexpr double kLeastNoise = 0.04;
+constexpr int kIterations = 30;
 
-// What a scalar is expected to be before any row is seen, and how sure that is.
+using Vector = Eigen::Matrix<double, static_cast<int>(kNumScalars), 1>;
+using Matrix = Eigen::Matrix<double, static_cast<int>(kNumScalars), static_cast<int>(kNumScalars)>;
+
+/// What is expected of a scalar before any row is seen: the population's mean and its spread, and
+/// how far a round of linearisation reaches.
 struct Prior {
-  double mean = 1;
-  double deviation = 0.2;
+  double mean = 0;
+  double mean_deviation = 0.1;
+  double spread = 0.08;
+  double reach = 0.2;
+  double step = 0.05;  // of finite differences
 };
 
 Prior PriorOf(const FittedScalar& scalar) {
   if (scalar.key == "launch_us") {
-    return {10, 15};
+    return {std::log(12.0), 0.6, 0.4, 0.7, 0.25};
   }
   if (scalar.key == "spread") {
-    return {0, 0.02};
+    return {std::log(0.006), 0.8, 0.6, 1, 0.5};
   }
-  return {1, 0.2};
+  return {std::log(0.95), 0.1, 0.12, 0.2, 0.05};
 }
 
-bool IsTold(const std::vector<std::string>& texts, const std::string& name) {
-  return std::ranges::any_of(
-      texts, [&](const std::string& text) { return name.find(text) != std::string::npos; });
+/// Logarithms need more than nothing: no launch takes less, no ranks are as equal.
+double LeastOf(const FittedScalar& scalar) {
+  constexpr double kShortestLaunch = 0.5;  // µs
+  constexpr double kLeastSpread = 0.0002;
+  return std::max(scalar.least, scalar.key == "launch_us" ? kShortestLaunch : kLeastSpread);
 }
+
+/// What the population's spread is worth before any framework is seen, in frameworks.
+constexpr double kPriorFrameworks = 2;
 
 bool IsUsable(const PublishedRun& run) {
   const workload::Transformer* const model = run.job.model.transformer();
@@ -72,217 +88,350 @@ bool IsUsable(const PublishedRun& run) {
          run.job.plan.tp <= run.job.cluster.gpus_per_node;
 }
 
-using RunsOfSource = std::map<std::string, std::vector<PublishedRun>>;
-
 const std::string& OwnerOf(const Framework& framework) {
   return framework.scalars_of.empty() ? framework.name : framework.scalars_of;
 }
 
-// The rows whose frameworks are asked for: reading is quick, simulating is not.
-std::set<std::string> AskedRows(const workload::RunTable& table,
-                                const FrameworkFitOptions& options) {
-  std::set<std::string> ids;
-  for (std::size_t row = 0; row < table.num_rows(); ++row) {
-    const Result<PublishedRun> run = table.Read(row);
-    if (run && (options.only.empty() || IsTold(options.only, OwnerOf(run->job.framework)))) {
-      ids.insert(table.Label(row).id);
-    }
-  }
-  return ids;
-}
-
-// Runs by framework and source, as validation describes them.
-std::map<std::string, RunsOfSource> ReadRuns(
-    std::span<const std::unique_ptr<workload::RunTable>> tables, const kernel::CostModel& costs,
-    const FrameworkFitOptions& options) {
-  std::set<std::string> rows;
-  ValidateOptions asked;
-  asked.engine = options.engine;
-  asked.filter = [&](const workload::RunLabel& label) {
-    return rows.contains(label.id) &&
-           (label.grade.empty() || label.grade == "A" || label.grade == "A-") &&
-           !IsTold(options.without_sources, label.source);
-  };
-  std::map<std::string, RunsOfSource> runs;
-  for (const std::unique_ptr<workload::RunTable>& table : tables) {
-    rows = AskedRows(*table, options);
-    for (EvaluatedRun& evaluated : Validate(*table, costs, asked).evaluated) {
-      if (IsUsable(evaluated.run)) {
-        runs[OwnerOf(evaluated.run.job.framework)][evaluated.run.source].push_back(
-            std::move(evaluated.run));
-      }
-    }
-  }
-  return runs;
-}
-
-std::vector<PublishedRun> Spread(const RunsOfSource& runs, std::size_t most) {
-  std::vector<PublishedRun> chosen;
-  for (const auto& [source, all] : runs) {
-    const std::size_t count = std::min(most, all.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      chosen.push_back(all[i * all.size() / count]);
-    }
+template <typename T>
+std::vector<T> SpreadEvenly(std::vector<T> all, std::size_t most) {
+  std::vector<T> chosen;
+  const std::size_t count = std::min(most, all.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    chosen.push_back(std::move(all[i * all.size() / count]));
   }
   return chosen;
 }
 
-class Fitting {
- public:
-  Fitting(std::vector<PublishedRun> runs, const Framework& framework,
-          const kernel::CostModel& costs, const SimulationOptions& engine)
-      : runs_(std::move(runs)), framework_(framework), costs_(costs), engine_(engine) {}
+Vector AsVector(const ScalarVector& scalars) {
+  return Eigen::Map<const Vector>(scalars.data());
+}
 
-  Framework Fit() {
-    std::vector<double> start;
-    std::vector<double> least;
-    std::vector<double> most;
-    for (const FittedScalar& scalar : FittedScalars()) {
-      start.push_back(std::clamp(framework_.*scalar.member, scalar.least, scalar.most));
-      least.push_back(scalar.least);
-      most.push_back(scalar.most);
-    }
-    learn::LeastSquaresOptions options;
-    options.outlier_scale = kUsualError;
-    options.max_iterations = 12;
-    options.tolerance = 2e-3;
-    ChooseLaunch(start);
-    const learn::LeastSquaresFit fit = learn::FitLeastSquares(
-        [this](std::span<const double> scalars) { return Residuals(scalars); }, start, least, most,
-        options);
-    return With(fit.parameters);
+/// The rows of one framework as a linear least-squares problem.
+struct LinearRows {
+  Vector around;  // the scalars that ratios and slopes are of
+  std::vector<Vector> slopes = {};
+  std::vector<double> log_ratios = {};
+  std::vector<double> weights = {};
+
+  [[nodiscard]] double Residual(std::size_t i, const Vector& scalars) const {
+    return log_ratios[i] + slopes[i].dot(scalars - around);
   }
-
-  [[nodiscard]] double MeanError(const Framework& framework) const {
-    double sum = 0;
-    for (const double log_ratio : LogRatios(framework)) {
-      sum += std::abs(std::expm1(log_ratio));
-    }
-    return runs_.empty() ? 0 : sum / static_cast<double>(runs_.size());
-  }
-
- private:
-  // As long as no run is bound by the host, a launch may take any time: derivatives say nothing.
-  void ChooseLaunch(std::vector<double>& start) const {
-    const auto scalars = FittedScalars();
-    const auto launch = static_cast<std::size_t>(
-        std::ranges::find(scalars, "launch_us", &FittedScalar::key) - scalars.begin());
-    double best = std::numeric_limits<double>::infinity();
-    double chosen = start[launch];
-    for (const double launch_us : {5.0, 15.0, 30.0, 45.0, 60.0, 75.0}) {
-      start[launch] = launch_us;
-      double loss = 0;
-      for (const double residual : Residuals(start)) {
-        loss += std::abs(residual);
-      }
-      if (loss < best) {
-        best = loss;
-        chosen = launch_us;
-      }
-    }
-    start[launch] = chosen;
-  }
-
-  [[nodiscard]] Framework With(std::span<const double> scalars) const {
-    Framework framework = framework_;
-    std::size_t next = 0;
-    for (const FittedScalar& scalar : FittedScalars()) {
-      framework.*scalar.member = scalars[next++];
-    }
-    return framework;
-  }
-
-  // A run that cannot be simulated counts as right, so that it moves nothing.
-  [[nodiscard]] std::vector<double> LogRatios(const Framework& framework) const {
-    std::vector<double> ratios(runs_.size(), 0.0);
-    ParallelFor(runs_.size(), 0, [&](std::size_t i) {
-      workload::Job job = runs_[i].job;
-      workload::CopyScalars(framework, job.framework);
-      const Result<Simulation> simulation = Simulate(job, costs_, engine_);
-      if (simulation) {
-        ratios[i] = std::log(static_cast<double>(simulation->step_ps()) / kPicoseconds /
-                             runs_[i].measured_s);
-      }
-    });
-    return ratios;
-  }
-
-  [[nodiscard]] std::vector<double> Residuals(std::span<const double> scalars) const {
-    std::vector<double> residuals = LogRatios(With(scalars));
-    std::size_t next = 0;
-    for (const FittedScalar& scalar : FittedScalars()) {
-      const Prior prior = PriorOf(scalar);
-      residuals.push_back((scalars[next++] - prior.mean) / prior.deviation * kUsualError *
-                          std::sqrt(kPriorRows));
-    }
-    return residuals;
-  }
-
-  std::vector<PublishedRun> runs_;
-  const Framework& framework_;
-  const kernel::CostModel& costs_;
-  const SimulationOptions& engine_;
 };
+
+struct Population {
+  Vector mean;
+  Vector variance;
+};
+
+/// A framework's scalars given the population.
+struct Estimate {
+  Vector mean;
+  Matrix covariance;
+};
+
+Estimate EstimateOf(const LinearRows& rows, const Population& population, double noise,
+                    const Vector& previous) {
+  Matrix information = population.variance.cwiseInverse().asDiagonal();
+  Vector target = information * population.mean;
+  for (std::size_t i = 0; i < rows.slopes.size(); ++i) {
+    const double residual = rows.Residual(i, previous);
+    const double robust = 1 / (1 + residual * residual / (kOutlier * kOutlier));
+    const double weight = rows.weights[i] * robust / (noise * noise);
+    information += weight * rows.slopes[i] * rows.slopes[i].transpose();
+    target += weight * rows.slopes[i] * (rows.slopes[i].dot(rows.around) - rows.log_ratios[i]);
+  }
+  Estimate estimate;
+  estimate.covariance = information.inverse();
+  estimate.mean = estimate.covariance * target;
+  return estimate;
+}
+
+Population PriorPopulation() {
+  Population population;
+  int place = 0;
+  for (const FittedScalar& scalar : FittedScalars()) {
+    const Prior prior = PriorOf(scalar);
+    population.mean[place] = prior.mean;
+    population.variance[place++] = prior.spread * prior.spread;
+  }
+  return population;
+}
+
+/// The step of EM: mean and spread of frameworks, each held by what was expected of it.
+Population PopulationOf(const std::vector<Estimate>& frameworks, const Population& previous) {
+  Population population = previous;
+  const auto count = static_cast<double>(frameworks.size());
+  int place = 0;
+  for (const FittedScalar& scalar : FittedScalars()) {
+    const Prior prior = PriorOf(scalar);
+    double sum = 0;
+    for (const Estimate& framework : frameworks) {
+      sum += framework.mean[place];
+    }
+    const double weight = previous.variance[place] / (prior.mean_deviation * prior.mean_deviation);
+    population.mean[place] = (sum + weight * prior.mean) / (count + weight);
+    double squares = kPriorFrameworks * prior.spread * prior.spread;
+    for (const Estimate& framework : frameworks) {
+      const double distance = framework.mean[place] - population.mean[place];
+      squares += distance * distance + framework.covariance(place, place);
+    }
+    population.variance[place] = squares / (count + kPriorFrameworks);
+    ++place;
+  }
+  return population;
+}
+
+double NoiseOf(const std::vector<LinearRows>& rows, const std::vector<Estimate>& frameworks) {
+  double squares = 0;
+  double weights = 0;
+  for (std::size_t f = 0; f < rows.size(); ++f) {
+    for (std::size_t i = 0; i < rows[f].slopes.size(); ++i) {
+      const double residual = rows[f].Residual(i, frameworks[f].mean);
+      const double held = residual * residual / (1 + residual * residual / (kOutlier * kOutlier));
+      squares += rows[f].weights[i] * held;
+      weights += rows[f].weights[i];
+    }
+  }
+  return std::max(kLeastNoise, weights > 0 ? std::sqrt(squares / weights) : 0);
+}
+
+/// Keeps scalars where the linear model holds, and within what is plausible.
+ScalarVector Limited(const Vector& scalars, const Vector& around) {
+  ScalarVector limited;
+  std::size_t place = 0;
+  for (const FittedScalar& scalar : FittedScalars()) {
+    const auto at = static_cast<int>(place);
+    const double reach = PriorOf(scalar).reach;
+    const double value = std::clamp(scalars[at], around[at] - reach, around[at] + reach);
+    limited[place++] = std::clamp(value, std::log(LeastOf(scalar)), std::log(scalar.most));
+  }
+  return limited;
+}
 
 }  // namespace
 
-std::vector<FrameworkFit> FitFrameworks(std::span<const std::unique_ptr<workload::RunTable>> tables,
-                                        const kernel::CostModel& costs,
-                                        const FrameworkFitOptions& options) {
-  const GpuMemo memo(costs);
-  std::map<std::string, RunsOfSource> runs = ReadRuns(tables, memo, options);
-  std::vector<FrameworkFit> fits;
-  for (const Framework& framework : workload::Frameworks()) {
-    const auto found = runs.find(framework.name);
-    if (found == runs.end() || (!options.only.empty() && !IsTold(options.only, framework.name))) {
-      continue;
-    }
-    FrameworkFit fit;
-    std::vector<PublishedRun> chosen = Spread(found->second, options.most_rows_of_source);
-    fit.rows = chosen.size();
-    for (const auto& [source, all] : found->second) {
-      fit.sources.push_back(source);
-    }
-    if (options.progress) {
-      options.progress(fmt::format("{}: {} rows", framework.name, fit.rows));
-    }
-    Framework start = framework;
-    if (!options.without_sources.empty()) {
-      // Shipped scalars know the sources that are to be left out.
-      workload::CopyScalars(Framework{}, start);
-    }
-    Fitting fitting(std::move(chosen), start, memo, options.engine);
-    fit.error_before = fitting.MeanError(start);
-    fit.framework = fitting.Fit();
-    fit.error_after = fitting.MeanError(fit.framework);
-    // Outliers count less in the fit than in the mean: what is there stays where it is better.
-    if (fit.error_after > fit.error_before) {
-      fit.framework = start;
-      fit.error_after = fit.error_before;
-    }
-    fits.push_back(std::move(fit));
+ScalarVector ScalarsOf(const Framework& framework) {
+  ScalarVector scalars;
+  std::size_t place = 0;
+  for (const FittedScalar& scalar : FittedScalars()) {
+    scalars[place++] = std::log(std::clamp(framework.*scalar.member, LeastOf(scalar), scalar.most));
   }
-  return fits;
+  return scalars;
 }
 
-std::string FitsText(const std::vector<FrameworkFit>& fits) {
+void SetScalars(const ScalarVector& scalars, Framework& framework) {
+  std::size_t place = 0;
+  for (const FittedScalar& scalar : FittedScalars()) {
+    framework.*scalar.member = std::clamp(std::exp(scalars[place++]), LeastOf(scalar), scalar.most);
+  }
+}
+
+FrameworkFitting::FrameworkFitting(std::span<const std::unique_ptr<workload::RunTable>> tables,
+                                   const kernel::CostModel& costs,
+                                   const FrameworkFitOptions& options)
+    : costs_(costs), options_(options) {
+  // Not from the shipped ones, so that the same tables always give the same file.
+  const ScalarVector start = Limited(PriorPopulation().mean, PriorPopulation().mean);
+  for (const Framework& framework : workload::Frameworks()) {
+    scalars_[framework.name] = start;
+  }
+  ReadRows(tables);
+}
+
+// As validation describes them, with what it chooses for what a row leaves open.
+void FrameworkFitting::ReadRows(std::span<const std::unique_ptr<workload::RunTable>> tables) {
+  ValidateOptions asked;
+  asked.engine = options_.engine;
+  std::map<std::string, std::map<std::string, std::vector<Row>>> rows;  // by team and release
+  for (const std::unique_ptr<workload::RunTable>& table : tables) {
+    // Which rows of a release are read is decided before they are simulated.
+    std::map<std::pair<std::string, std::string>, std::vector<std::string>> ids;
+    for (std::size_t row = 0; row < table->num_rows(); ++row) {
+      const workload::RunLabel label = table->Label(row);
+      const bool is_good = label.grade.empty() || label.grade == "A" || label.grade == "A-";
+      if (const Result<PublishedRun> run = table->Read(row); is_good && run && IsUsable(*run)) {
+        ids[{label.team, label.release}].push_back(label.id);
+      }
+    }
+    std::set<std::string> chosen;
+    for (auto& [key, of_release] : ids) {
+      for (std::string& id : SpreadEvenly(std::move(of_release), options_.most_rows_of_release)) {
+        chosen.insert(std::move(id));
+      }
+    }
+    asked.filter = [&](const workload::RunLabel& label) { return chosen.contains(label.id); };
+    for (EvaluatedRun& evaluated : Validate(*table, costs_, asked).evaluated) {
+      Row row{.run = std::move(evaluated.run), .framework = {}};
+      row.framework = OwnerOf(row.run.job.framework);
+      rows[row.run.team][row.run.release].push_back(std::move(row));
+    }
+  }
+  for (auto& [team, releases] : rows) {
+    std::vector<Row> of_team;
+    for (auto& [release, of_release] : releases) {
+      std::ranges::move(of_release, std::back_inserter(of_team));
+    }
+    of_team = SpreadEvenly(std::move(of_team), options_.most_rows_of_team);
+    for (Row& row : of_team) {
+      row.weight = std::min(1.0, kRowsOfTeam / static_cast<double>(of_team.size()));
+      rows_.push_back(std::move(row));
+    }
+  }
+}
+
+// A run that cannot be simulated counts as right, so that it moves nothing.
+double FrameworkFitting::LogRatio(const Row& row, const ScalarVector& scalars) const {
+  workload::Job job = row.run.job;
+  SetScalars(scalars, job.framework);
+  const Result<Simulation> simulation = Simulate(job, costs_, options_.engine);
+  return simulation ? std::log(static_cast<double>(simulation->step_ps()) / kPicoseconds /
+                               row.run.measured_s)
+                    : 0;
+}
+
+void FrameworkFitting::Linearise() {
+  ParallelFor(rows_.size(), 0, [&](std::size_t i) {
+    Row& row = rows_[i];
+    const ScalarVector& around = scalars_.at(row.framework);
+    row.log_ratio = LogRatio(row, around);
+    std::size_t place = 0;
+    for (const FittedScalar& scalar : FittedScalars()) {
+      const double step = PriorOf(scalar).step;
+      ScalarVector moved = around;
+      moved[place] += step;
+      row.slopes[place++] = (LogRatio(row, moved) - row.log_ratio) / step;
+    }
+  });
+}
+
+void FrameworkFitting::Run() {
+  for (int round = 0; round < options_.rounds; ++round) {
+    if (options_.progress) {
+      options_.progress(
+          fmt::format("round {} of {}: {} rows", round + 1, options_.rounds, rows_.size()));
+    }
+    Linearise();
+    const std::vector<Framework> frameworks = FrameworksOf(Solve());
+    // The last simulations stay what later solutions are linear around.
+    if (round + 1 < options_.rounds) {
+      for (const Framework& framework : frameworks) {
+        scalars_[framework.name] = ScalarsOf(framework);
+      }
+    }
+  }
+}
+
+double FrameworkFitting::MeanError(const std::string& framework, const ScalarVector& scalars,
+                                   const std::string& without_team) const {
+  const Vector distance = AsVector(scalars) - AsVector(scalars_.at(framework));
+  double sum = 0;
+  double weights = 0;
+  for (const Row& row : rows_) {
+    if (row.framework == framework && row.run.team != without_team) {
+      sum += row.weight * std::abs(std::expm1(row.log_ratio + AsVector(row.slopes).dot(distance)));
+      weights += row.weight;
+    }
+  }
+  return weights > 0 ? sum / weights : 0;
+}
+
+PopulationFit FrameworkFitting::Solve(const std::string& without_team) const {
+  std::vector<std::string> names;
+  std::vector<LinearRows> rows;
+  PopulationFit fit;
+  for (const Framework& framework : workload::Frameworks()) {
+    LinearRows of_framework{.around = AsVector(scalars_.at(framework.name))};
+    std::set<std::string> teams;
+    for (const Row& row : rows_) {
+      if (row.framework == framework.name && row.run.team != without_team) {
+        of_framework.slopes.push_back(AsVector(row.slopes));
+        of_framework.log_ratios.push_back(row.log_ratio);
+        of_framework.weights.push_back(row.weight);
+        teams.insert(row.run.team);
+      }
+    }
+    if (!of_framework.slopes.empty()) {
+      names.push_back(framework.name);
+      fit.frameworks.push_back({.framework = framework,
+                                .rows = of_framework.slopes.size(),
+                                .teams = {teams.begin(), teams.end()}});
+      rows.push_back(std::move(of_framework));
+    }
+  }
+  Population population = PriorPopulation();
+  fit.population.noise = 0.08;
+  std::vector<Estimate> estimates;
+  for (const LinearRows& of_framework : rows) {
+    estimates.push_back({.mean = of_framework.around, .covariance = Matrix::Zero()});
+  }
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
+    for (std::size_t f = 0; f < rows.size(); ++f) {
+      estimates[f] = EstimateOf(rows[f], population, fit.population.noise, estimates[f].mean);
+    }
+    population = PopulationOf(estimates, population);
+    fit.population.noise = NoiseOf(rows, estimates);
+  }
+  const ScalarVector mean = Limited(population.mean, population.mean);
+  fit.population.mean = Framework{};
+  SetScalars(mean, fit.population.mean);
+  std::size_t place = 0;
+  for (double& deviation : fit.population.deviation) {
+    deviation = std::sqrt(population.variance[static_cast<int>(place++)]);
+  }
+  for (std::size_t f = 0; f < rows.size(); ++f) {
+    FrameworkFit& of_framework = fit.frameworks[f];
+    const ScalarVector scalars = Limited(estimates[f].mean, rows[f].around);
+    of_framework.error_before = MeanError(names[f], mean, without_team);
+    of_framework.error_after = MeanError(names[f], scalars, without_team);
+    // Outliers count less in the fit than in the mean.
+    const bool is_better = of_framework.error_after <= of_framework.error_before;
+    SetScalars(is_better ? scalars : mean, of_framework.framework);
+    of_framework.framework.is_fitted = true;
+    of_framework.error_after = std::min(of_framework.error_before, of_framework.error_after);
+  }
+  return fit;
+}
+
+std::vector<Framework> FrameworksOf(const PopulationFit& fit) {
+  std::vector<Framework> frameworks = workload::Frameworks();
+  for (Framework& framework : frameworks) {
+    const auto found = std::ranges::find(
+        fit.frameworks, OwnerOf(framework),
+        [](const FrameworkFit& one) -> const std::string& { return one.framework.name; });
+    workload::CopyScalars(found != fit.frameworks.end() ? found->framework : fit.population.mean,
+                          framework);
+  }
+  return frameworks;
+}
+
+std::string FitsText(const PopulationFit& fit) {
   std::string text =
       "# Written by `orrery fit frameworks`: what frameworks reach of kernels and collectives "
       "alone, fitted to\n"
       "# published runs (docs/formats/framework.md has the meaning and the range of each scalar). "
-      "Errors are mean\n"
-      "# absolute ones of the rows used, before the fit and after it, in percent.\n"
-      "fits:\n";
-  for (const FrameworkFit& fit : fits) {
-    text += fmt::format("  - framework: {}\n    rows: {}\n    sources:\n", fit.framework.name,
-                        fit.rows);
-    for (const std::string& source : fit.sources) {
-      text += fmt::format("      - {}\n", QuoteJson(source));
+      "A framework that\n"
+      "# is not listed has the population's mean. Deviations are of logarithms, that of `spread` "
+      "of "
+      "itself; errors are\n"
+      "# mean absolute ones of the rows used, with the population's mean and with the fit, in "
+      "percent.\n";
+  text += fmt::format("noise: {:.4f}\npopulation:\n", fit.population.noise);
+  std::size_t place = 0;
+  for (const FittedScalar& scalar : FittedScalars()) {
+    text += fmt::format("  {}: {{mean: {:.4g}, deviation: {:.4g}}}\n", scalar.key,
+                        fit.population.mean.*scalar.member, fit.population.deviation[place++]);
+  }
+  text += "fits:\n";
+  for (const FrameworkFit& one : fit.frameworks) {
+    text +=
+        fmt::format("  - framework: {}\n    rows: {}\n    teams:\n", one.framework.name, one.rows);
+    for (const std::string& team : one.teams) {
+      text += fmt::format("      - {}\n", QuoteJson(team));
     }
     text += fmt::format("    error_before: {:.1f}\n    error_after: {:.1f}\n",
-                        100 * fit.error_before, 100 * fit.error_after);
+                        100 * one.error_before, 100 * one.error_after);
     for (const FittedScalar& scalar : FittedScalars()) {
-      text += fmt::format("    {}: {:.4g}\n", scalar.key, fit.framework.*scalar.member);
+      text += fmt::format("    {}: {:.4g}\n", scalar.key, one.framework.*scalar.member);
     }
   }
   return text;

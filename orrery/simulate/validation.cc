@@ -22,7 +22,10 @@
 #include "orrery/base/statistics.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/interval.h"
 #include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/published_run.h"
@@ -47,6 +50,9 @@ Status SimulateRun(const Engine& engine, EvaluatedRun& evaluated) {
   const workload::Job& job = evaluated.run.job;
   ORRERY_TRY(const Simulation simulation, Simulate(job, engine.costs, engine.options));
   evaluated.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
+  const RankClassId first = SlowestOfPrograms(simulation.rank_classes, simulation.timeline).front();
+  evaluated.interval = IntervalOf(BreakdownOf(simulation.rank_classes, simulation.timeline, first),
+                                  job, simulation.generated->coverage);
   const MemoryAnswer memory = MemoryAnswerOf(simulation.rank_classes, simulation.timeline, job);
   evaluated.memory_bytes = memory.stages[memory.fullest].needed_bytes;
   evaluated.fits = memory.fits();
@@ -103,10 +109,10 @@ Status ChooseRecompute(const Engine& engine, EvaluatedRun& evaluated) {
 Result<EvaluatedRun> Evaluate(const workload::RunTable& table, std::size_t row,
                               const kernel::CostModel& costs, const ValidateOptions& options) {
   ORRERY_TRY(workload::PublishedRun run, table.Read(row));
-  if (options.change) {
-    options.change(run.job);
-  }
   const workload::RunLabel label = table.Label(row);
+  if (options.change) {
+    options.change(label, run.job);
+  }
   run.grade = label.grade;
   run.team = label.team;
   run.release = label.release;
@@ -156,6 +162,12 @@ struct Rows {
   std::string name;
   std::size_t count = 0;
   std::vector<double> errors = {};  // percent
+  std::size_t covered = 0;
+
+  void Add(const EvaluatedRun& evaluated) {
+    errors.push_back(evaluated.Error() * kPercent);
+    covered += evaluated.interval.Contains(evaluated.run.measured_s) ? 1 : 0;
+  }
 };
 
 ErrorFigures FiguresOf(const Rows& rows) {
@@ -168,7 +180,10 @@ ErrorFigures FiguresOf(const Rows& rows) {
           .mape = Mean(sizes),
           .median = Median(sizes),
           .max = sizes.empty() ? std::nan("") : std::ranges::max(sizes),
-          .bias = Mean(rows.errors)};
+          .bias = Mean(rows.errors),
+          .coverage = sizes.empty() ? std::nan("")
+                                    : kPercent * static_cast<double>(rows.covered) /
+                                          static_cast<double>(sizes.size())};
 }
 
 std::string GradeName(const std::string& grade) {
@@ -311,7 +326,7 @@ Validation Validate(const workload::RunTable& table, const kernel::CostModel& co
 ErrorFigures FiguresOf(const Validation& validation) {
   Rows all{.name = "", .count = validation.rows};
   for (const EvaluatedRun& evaluated : validation.evaluated) {
-    all.errors.push_back(evaluated.Error() * kPercent);
+    all.Add(evaluated);
   }
   return FiguresOf(all);
 }
@@ -322,7 +337,7 @@ std::vector<ErrorGroup> GroupsOf(const Validation& validation, GroupKey key) {
     for (const std::string& name : NamesOf(evaluated.run, key)) {
       Rows& group = GroupNamed(name, groups);
       ++group.count;
-      group.errors.push_back(evaluated.Error() * kPercent);
+      group.Add(evaluated);
     }
   }
   for (const RefusedRun& refused : validation.refused) {

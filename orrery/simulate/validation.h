@@ -14,6 +14,7 @@
 #include "orrery/base/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/simulate/interval.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/published_run.h"
 #include "orrery/workload/job/run_table.h"
@@ -46,6 +47,7 @@ class GpuMemo : public kernel::CostModel {
 struct EvaluatedRun {
   workload::PublishedRun run;
   double predicted_s = 0;
+  StepInterval interval = {};
   std::int64_t memory_bytes = 0;  // of the fullest stage
   bool fits = true;               // in the memory of the GPU
 
@@ -78,8 +80,8 @@ struct Validation {
 /// Which rows are asked for.
 using LabelFilter = std::function<bool(const workload::RunLabel& label)>;
 
-/// A last change to a job before it is simulated: another framework, another network.
-using JobChange = std::function<void(workload::Job& job)>;
+/// A last change to the job of a row before it is simulated: another framework, another network.
+using JobChange = std::function<void(const workload::RunLabel& label, workload::Job& job)>;
 
 struct ValidateOptions {
   LabelFilter filter = {};  // all rows when there is none
@@ -99,10 +101,11 @@ struct ValidateOptions {
 struct ErrorFigures {
   std::size_t rows = 0;
   std::size_t simulated = 0;
-  double mape = 0;    // mean |error|
-  double median = 0;  // of |error|
-  double max = 0;     // of |error|
-  double bias = 0;    // mean error, with its sign
+  double mape = 0;      // mean |error|
+  double median = 0;    // of |error|
+  double max = 0;       // of |error|
+  double bias = 0;      // mean error, with its sign
+  double coverage = 0;  // rows whose measured time is in the predicted interval, percent
 
   bool operator==(const ErrorFigures&) const = default;
 };

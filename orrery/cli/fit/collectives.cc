@@ -116,16 +116,14 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
 struct FitFrameworksArguments {
   std::vector<std::string> paths;
   std::string output;
-  std::vector<std::string> only;
-  std::vector<std::string> without;
-  std::size_t most_rows = 0;
+  std::string without_team;
   simulate::SimulationOptions engine;
 };
 
 std::string FitText(const simulate::FrameworkFit& fit) {
-  std::string text =
-      fmt::format("{}: {} rows, mean error {:.1f} % before, {:.1f} % after\n", fit.framework.name,
-                  fit.rows, 100 * fit.error_before, 100 * fit.error_after);
+  std::string text = fmt::format(
+      "{}: {} rows, mean error {:.1f} % with the population's mean, {:.1f} % with the fit\n",
+      fit.framework.name, fit.rows, 100 * fit.error_before, 100 * fit.error_after);
   for (const workload::FittedScalar& scalar : workload::FittedScalars()) {
     text += fmt::format("  {:<22}{:.4g}\n", scalar.key, fit.framework.*scalar.member);
   }
@@ -142,27 +140,24 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
   options.engine = arguments.engine;
   ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
              LoadOverlapModel(options.engine));
-  options.only = arguments.only;
-  options.without_sources = arguments.without;
-  if (arguments.most_rows > 0) {
-    options.most_rows_of_source = arguments.most_rows;
-  }
   ProgressLine progress(TerminalProgress(), "fitting");
   std::int64_t done = 0;
   options.progress = [&](const std::string& text) { progress.Update(++done, 0, text); };
-  const std::vector<simulate::FrameworkFit> fits = simulate::FitFrameworks(tables, models, options);
+  simulate::FrameworkFitting fitting(tables, models, options);
+  fitting.Run();
+  const simulate::PopulationFit fit = fitting.Solve(arguments.without_team);
   progress.Clear();
-  if (fits.empty()) {
+  if (fit.frameworks.empty()) {
     return InvalidInput(
         "{}: no row of grade A or A- that can be simulated names a framework of "
         "the catalogue",
         arguments.paths.front());
   }
-  for (const simulate::FrameworkFit& fit : fits) {
-    fmt::print("{}", FitText(fit));
+  for (const simulate::FrameworkFit& one : fit.frameworks) {
+    Print(FitText(one));
   }
   if (!arguments.output.empty()) {
-    ORRERY_TRY_STATUS(WriteFile(arguments.output, simulate::FitsText(fits)));
+    ORRERY_TRY_STATUS(WriteFile(arguments.output, simulate::FitsText(fit)));
   }
   return kExitOk;
 }
@@ -190,10 +185,7 @@ void AddFitFrameworksCommand(Verb& fit) {
                  "tables of published runs; docs/formats/published-runs.md")
       .Required();
   verb.AddOption("-o,--output FILE", arguments->output, "write the scalars to this file");
-  verb.AddOption("--only TEXT", arguments->only, "only frameworks whose name contains this");
-  verb.AddOption("--without TEXT", arguments->without,
-                 "leave out sources whose name contains this");
-  verb.AddOption("--rows INT", arguments->most_rows, "most rows of a source (120)");
+  verb.AddOption("--without-team NAME", arguments->without_team, "leave out the rows of this team");
   AddOverlapOption(verb, arguments->engine.overlap);
   verb.OnRun([arguments] { return FitFrameworks(*arguments); });
 }

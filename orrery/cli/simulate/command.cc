@@ -262,6 +262,9 @@ class SimulateRun {
     const simulate::SimulatedStep simulated{&simulation.rank_classes, &simulation.timeline,
                                             &file.job};
     answer.summary = simulate::Summarize(simulated);
+    answer.interval =
+        simulate::IntervalOf(answer.summary.breakdown, file.job, simulation.generated->coverage);
+    answer.energy = simulate::EnergyOf(file.job, *simulation.generated, answer.summary.step_ps);
     answer.advice = simulate::TryChanges(
         file.job, options_, answer.summary, simulate::JobScope::kWhole,
         [&](const workload::Job& job, const simulate::SimulationOptions& options) {

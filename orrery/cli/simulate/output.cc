@@ -124,6 +124,27 @@ void AddLoss(const StepSummary& summary, Document::Section& section) {
                      .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)});
 }
 
+void AddEnergy(const SimulationAnswer& answer, Document::Section& section) {
+  if (!answer.energy) {
+    return;
+  }
+  const simulate::StepEnergy& energy = *answer.energy;
+  const std::optional<simulate::JobFigures>& figures = answer.summary.figures;
+  const double step_s = Seconds(answer.summary.step_ps);
+  std::string text;
+  if (figures && figures->tokens_per_s) {
+    text = fmt::format("{:.3g} J/token", energy.joules / (*figures->tokens_per_s * step_s));
+  } else if (figures) {
+    text = fmt::format("{:.3g} J/sample", energy.joules / (figures->samples_per_s * step_s));
+  }
+  section.Show("GPU energy", text,
+               fmt::format("{:.0f} W per GPU{}, {} kWh a month", energy.watts_of_gpu,
+                           energy.clock < 1 ? fmt::format(" at {:.0f} % of the highest clock",
+                                                          100 * energy.clock)
+                                            : "",
+                           Count(energy.MonthKwh(answer.job->gpus))));
+}
+
 void AddHead(const SimulationAnswer& answer, Document& document) {
   const StepSummary& summary = answer.summary;
   Document::Section& section = document.AddSection();
@@ -134,11 +155,15 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
     section.Say(fmt::format("left out of the job: {}", fmt::join(answer.left_out, "; ")),
                 Document::Text::Style::kAlarm);
   }
-  section.Show(
-      "step", fmt::format("{:.4g} s", Seconds(summary.step_ps)),
-      fmt::format("{} rank{}", draw::FormatCount(summary.ranks), summary.ranks == 1 ? "" : "s"));
+  const std::string ranks =
+      fmt::format("{} rank{}", draw::FormatCount(summary.ranks), summary.ranks == 1 ? "" : "s");
+  section.Show("step", fmt::format("{:.4g} s", Seconds(summary.step_ps)),
+               answer.interval ? fmt::format("{:.3g} to {:.3g} s in four of five jobs; {}",
+                                             answer.interval->low_s, answer.interval->high_s, ranks)
+                               : ranks);
   AddThroughput(summary, section);
   AddMemory(summary, section);
+  AddEnergy(answer, section);
   AddLoss(summary, section);
   section.Say(fmt::format("bottleneck: {}", answer.bottleneck), Document::Text::Style::kVerdict);
   section.Add(
@@ -377,6 +402,16 @@ Value DataOf(const SimulationAnswer& answer) {
   Value data = Value::Object();
   data.Set("left_out", Value::ListOf(answer.left_out));
   data.Set("step_time_s", Seconds(summary.step_ps));
+  if (answer.interval) {
+    data.Set("low_s", answer.interval->low_s).Set("high_s", answer.interval->high_s);
+  }
+  if (answer.energy) {
+    data.Set("energy", Value::Object()
+                           .Set("step_j", answer.energy->joules)
+                           .Set("watts_per_gpu", answer.energy->watts_of_gpu)
+                           .Set("clock", answer.energy->clock)
+                           .Set("month_kwh", answer.energy->MonthKwh(answer.job->gpus)));
+  }
   SetFigures(summary.figures, data);
   SetMemory(summary, data);
   Value breakdown = Value::Object();

@@ -9,6 +9,8 @@
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/simulate/advice.h"
+#include "orrery/simulate/energy.h"
+#include "orrery/simulate/interval.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
@@ -104,6 +106,8 @@ struct SimulationAnswer {
   std::string title;                   // one line: what was simulated
   const workload::Job* job = nullptr;  // none: a program of another tool
   simulate::StepSummary summary;
+  std::optional<simulate::StepInterval> interval = {};
+  std::optional<simulate::StepEnergy> energy = {};
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   std::string bottleneck;
   simulate::Advice advice = {};

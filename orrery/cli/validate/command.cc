@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@
 #include "orrery/draw/format.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/framework_fit.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/input.h"
@@ -185,13 +187,15 @@ Document::Table GroupTable(const Validation& validation, const KeyName& key) {
                                     Formatted("MAPE", NumberFormat("{:.2f}")),
                                     Formatted("median", NumberFormat("{:.2f}")),
                                     Formatted("max", NumberFormat("{:.1f}")),
-                                    Formatted("bias", NumberFormat("{:+.1f}"))},
+                                    Formatted("bias", NumberFormat("{:+.1f}")),
+                                    Formatted("in 80 %", NumberFormat("{:.0f}"))},
                         .max_shown = SIZE_MAX};
   for (const ErrorGroup& group : GroupsOf(validation, key.key)) {
     const ErrorFigures& figures = group.figures;
     std::vector<Value> cells{group.name, figures.rows, figures.simulated};
     if (figures.simulated > 0) {
-      cells.insert(cells.end(), {figures.mape, figures.median, figures.max, figures.bias});
+      cells.insert(cells.end(),
+                   {figures.mape, figures.median, figures.max, figures.bias, figures.coverage});
     }
     table.rows.push_back(std::move(cells));
   }
@@ -244,7 +248,8 @@ Value GroupsValue(const Validation& validation, const KeyName& key, const char* 
   return Value::ListOf(GroupsOf(validation, key.key), [&](const ErrorGroup& group) {
     return WithErrors(Value::Object().Set(name, group.name), group.figures)
         .Set("max", group.figures.max)
-        .Set("bias", group.figures.bias);
+        .Set("bias", group.figures.bias)
+        .Set("coverage_80", group.figures.coverage);
   });
 }
 
@@ -256,7 +261,9 @@ Value PredictionData(const EvaluatedRun& evaluated) {
   Value entry = Value::Object();
   entry.Set("id", evaluated.run.id)
       .Set("measured_s", evaluated.run.measured_s)
-      .Set("predicted_s", evaluated.predicted_s);
+      .Set("predicted_s", evaluated.predicted_s)
+      .Set("low_s", evaluated.interval.low_s)
+      .Set("high_s", evaluated.interval.high_s);
   if (!evaluated.run.derived_from.empty()) {
     entry.Set("derived_from", evaluated.run.derived_from);
   }
@@ -293,6 +300,8 @@ Table ValidationTable(const Validation& validation) {
                {"gpus", kInteger},
                {"measured_s", kNumber},
                {"predicted_s", kNumber},
+               {"low_s", kNumber},
+               {"high_s", kNumber},
                {"error_percent", kNumber},
                {"fits", kInteger},
                {"derived_from", kText},
@@ -302,7 +311,8 @@ Table ValidationTable(const Validation& validation) {
     const auto& run = evaluated.run;
     table.AddRow({run.id, run.source, run.team, run.release, run.grade, run.job.gpu.name,
                   std::int64_t{run.job.gpus}, run.measured_s, evaluated.predicted_s,
-                  evaluated.Error() * 100, std::int64_t{evaluated.fits},
+                  evaluated.interval.low_s, evaluated.interval.high_s, evaluated.Error() * 100,
+                  std::int64_t{evaluated.fits},
                   run.derived_from.empty() ? Table::Cell() : Table::Cell(run.derived_from),
                   fmt::format("{}", fmt::join(run.assumptions, "; ")), Table::Cell()});
   }
@@ -323,6 +333,7 @@ Value DataOf(const Validation& validation, const ErrorFigures& figures) {
       .Set("predictions", Value::ListOf(validation.evaluated, PredictionData))
       .Set("max", figures.max)
       .Set("bias", figures.bias)
+      .Set("coverage_80", figures.coverage)
       .Set("headline", WithErrors(Value::Object(), FiguresOf(HeadlineOf(validation))));
   for (const KeyName& key : std::span(kKeys).subspan(1)) {
     data.Set(key.list, GroupsValue(validation, key, key.key == GroupKey::kTeam ? "team" : "name"));
@@ -340,6 +351,10 @@ Document ValidationDocument(const Validation& validation) {
     section.Say("A and A-  " + FiguresText(FiguresOf(headline)));
   }
   section.Say(MemoryText(validation));
+  if (figures.simulated > 0) {
+    section.Say(fmt::format("Interval  {:.0f} % of the measured steps are in the 80 % interval",
+                            figures.coverage));
+  }
   std::ranges::move(ValidationPictures(validation), std::back_inserter(section.blocks));
   for (const KeyName& key : kKeys) {
     section.Add(GroupTable(validation, key));
@@ -360,6 +375,8 @@ struct ValidateArguments {
   std::vector<std::string> grades;
   std::vector<std::string> models;
   std::string frameworks;
+  std::vector<std::string> without;  // mechanisms
+  bool leaves_team_out = false;
   simulate::SimulationOptions engine;
   int threads = 0;
   OutputOptions output;
@@ -374,6 +391,13 @@ bool IsRequested(const workload::RunLabel& label, const ValidateArguments& argum
   return has_source && has_team && has_grade;
 }
 
+void CopyScalarsOf(const std::vector<workload::Framework>& known, workload::Job& job) {
+  const auto found = std::ranges::find(known, job.framework.name, &workload::Framework::name);
+  if (found != known.end()) {
+    workload::CopyScalars(*found, job.framework);
+  }
+}
+
 // The scalars of a file take the place of the shipped ones.
 Result<simulate::JobChange> FrameworkChange(const std::string& path) {
   if (path.empty()) {
@@ -384,12 +408,54 @@ Result<simulate::JobChange> FrameworkChange(const std::string& path) {
   if (!frameworks) {
     return FailWithin(path, frameworks);
   }
-  return simulate::JobChange([known = *std::move(frameworks)](workload::Job& job) {
-    const auto found = std::ranges::find(known, job.framework.name, &workload::Framework::name);
-    if (found != known.end()) {
-      workload::CopyScalars(*found, job.framework);
+  return simulate::JobChange(
+      [known = *std::move(frameworks)](const workload::RunLabel&, workload::Job& job) {
+        CopyScalarsOf(known, job);
+      });
+}
+
+// For each team the scalars of a fit without its rows.
+Result<simulate::JobChange> LeftOutChange(const workload::RunTable& table, const std::string& path,
+                                          const kernel::ModelSet& models,
+                                          const simulate::SimulationOptions& engine) {
+  std::vector<std::unique_ptr<workload::RunTable>> tables;
+  ORRERY_TRY(tables.emplace_back(), workload::OpenRunTable(path));
+  ProgressLine progress(TerminalProgress(), "fitting");
+  std::int64_t done = 0;
+  simulate::FrameworkFitting fitting(tables, models,
+                                     {.engine = engine, .progress = [&](const std::string& text) {
+                                        progress.Update(++done, 0, text);
+                                      }});
+  fitting.Run();
+  std::map<std::string, std::vector<workload::Framework>> frameworks_of_team;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    const std::string team = table.Label(row).team;
+    if (!frameworks_of_team.contains(team)) {
+      frameworks_of_team[team] = simulate::FrameworksOf(fitting.Solve(team));
     }
-  });
+  }
+  progress.Clear();
+  return simulate::JobChange(
+      [known = std::move(frameworks_of_team)](const workload::RunLabel& label, workload::Job& job) {
+        CopyScalarsOf(known.at(label.team), job);
+      });
+}
+
+Result<workload::Mechanisms> MechanismsWithout(const std::vector<std::string>& names) {
+  workload::Mechanisms mechanisms;
+  for (const std::string& name : names) {
+    const auto found =
+        std::ranges::find(workload::kMechanismNames, name, &workload::MechanismName::name);
+    if (found == workload::kMechanismNames.end()) {
+      std::vector<std::string_view> known;
+      std::ranges::transform(workload::kMechanismNames, std::back_inserter(known),
+                             &workload::MechanismName::name);
+      return InvalidInput("--without {}: no such mechanism; there are {}", name,
+                          fmt::join(known, ", "));
+    }
+    mechanisms.*found->member = false;
+  }
+  return mechanisms;
 }
 
 Result<int> Validate(const ValidateArguments& arguments) {
@@ -399,13 +465,23 @@ Result<int> Validate(const ValidateArguments& arguments) {
   ProgressLine progress(TerminalProgress(), "simulating");
   simulate::ValidateOptions options;
   options.filter = [&](const workload::RunLabel& label) { return IsRequested(label, arguments); };
-  ORRERY_TRY(options.change, FrameworkChange(arguments.frameworks));
+  ORRERY_TRY(const workload::Mechanisms mechanisms, MechanismsWithout(arguments.without));
   options.threads = arguments.threads;
   options.engine = arguments.engine;
   ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
              LoadOverlapModel(options.engine));
   options.progress = [&](std::size_t done, std::size_t total) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "rows");
+  };
+  ORRERY_TRY(const simulate::JobChange framework_change,
+             arguments.leaves_team_out
+                 ? LeftOutChange(*table, arguments.path, models, options.engine)
+                 : FrameworkChange(arguments.frameworks));
+  options.change = [&](const workload::RunLabel& label, workload::Job& job) {
+    job.mechanisms = mechanisms;
+    if (framework_change) {
+      framework_change(label, job);
+    }
   };
   const simulate::Validation validation = simulate::Validate(*table, models, options);
   progress.Clear();
@@ -438,6 +514,11 @@ void AddValidateCommand(Verb& app) {
                  "kernel models of `orrery fit`, instead of the shipped ones");
   verb.AddOption("--frameworks FILE", arguments->frameworks,
                  "scalars of `orrery fit frameworks`, instead of the shipped ones");
+  verb.AddFlag("--leave-team-out", arguments->leaves_team_out,
+               "judge each team by frameworks that were fitted without its rows");
+  verb.AddOption("--without NAME", arguments->without,
+                 "leave a mechanism of the simulator out, to see what it does: power")
+      .Delimiter(',');
   verb.AddOption("--csv FILE", arguments->output.csv_file,
                  "write every row with its error or refusal");
   verb.AddOption("--svg FILE", arguments->output.svg_file,
