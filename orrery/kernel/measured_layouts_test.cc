@@ -93,6 +93,28 @@ TEST(ServingLayout, ReadsGemmsAttentionAndExperts) {
                           "h200_sxm 100.000 us"));
 }
 
+TEST(ServingLayout, AttentionOfEncodersIsNotCausalAndSharesNoKeys) {
+  EXPECT_THAT(FirstRow("sys,batch_size,isl,num_heads,head_dim,attn_dtype,latency_ms\n"
+                       "b200_sxm,2,64,16,64,bfloat16,0.01\n"),
+              ElementsAre("attention b=2 h=16 kv=16 sq=64 sk=64 d=64 bf16 | b200_sxm 10.000 us"));
+}
+
+TEST(TrainingLayout, PhasesOfALinearLayerAreGemmsOfTheirOwn) {
+  const std::string head = "gpu,op,phase,dtype,m,n,k,batch,time_us,how\n";
+  EXPECT_THAT(FirstRow(head + "B200,gemm,fwd,bf16,8,16,32,1,5,a loop\n"),
+              ElementsAre("gemm m=8 n=16 k=32 layout=nt bf16 | B200 5.000 us"));
+  EXPECT_THAT(FirstRow(head + "B200,gemm,dgrad,bf16,8,32,16,1,5,a loop\n"),
+              ElementsAre("gemm m=8 n=32 k=16 bf16 | B200 5.000 us"));
+  EXPECT_THAT(FirstRow(head + "B200,gemm,wgrad,bf16,16,32,8,1,5,a loop\n"),
+              ElementsAre("gemm m=16 n=32 k=8 layout=tn bf16 | B200 5.000 us"));
+  // Four groups of 8 rows.
+  EXPECT_THAT(FirstRow(head + "B200,grouped_gemm,fwd,bf16,8,16,32,4,5,a loop\n"),
+              ElementsAre("groupedgemm g=4 m=32 n=16 k=32 bf16 | B200 5.000 us"));
+  // Both gradients together, and what has no operator here.
+  EXPECT_THAT(FirstRow(head + "A100,linear,bwd,fp16,8,16,32,1,5,a loop\n"), ElementsAre());
+  EXPECT_THAT(FirstRow(head + "A100,RoPE,fwd,fp16,8,16,32,1,5,a loop\n"), ElementsAre());
+}
+
 TEST(Layouts, ATableWithoutAColumnIsRejectedByItsName) {
   EXPECT_THAT(FirstRow("operator,kernel_us\nfill n=1 bf16,1\n"),
               ElementsAre("looks like a table of orrery measure kernels, but the column gpu is "

@@ -130,6 +130,60 @@ TEST(Measurements, FilesAreReadInOrder) {
   EXPECT_THAT(read->rejected, IsEmpty());
 }
 
+TEST(Measurements, TablesWithWattsAndHostClocksAreSustained) {
+  const std::string gemm = "gemm_dtype,m,n,k,latency_ms,device";
+  EXPECT_FALSE(Read(gemm + "\nbfloat16,64,64,64,0.01,H200\n").rows[0].is_sustained);
+  EXPECT_TRUE(Read(gemm + ",power_w\nbfloat16,64,64,64,0.01,H200,500\n").rows[0].is_sustained);
+  EXPECT_TRUE(Read("gpu,op,phase,dtype,m,n,k,batch,time_us,how\n"
+                   "B200,gemm,fwd,bf16,64,64,64,1,5,\"in a loop, host clock\"\n")
+                  .rows[0]
+                  .is_sustained);
+  EXPECT_TRUE(Read("operator,burst_us,sustained_us,gpu\n"
+                   "gemm m=64 n=64 k=64 bf16,4,5,H200\n")
+                  .rows[0]
+                  .is_sustained);
+}
+
+// 200 rows of each type: bf16 of 3 µs, fp8 of 80 µs and more whatever the size.
+TEST(Measurements, ATypeThatWasTimedByTheHostIsRejected) {
+  std::string csv = "gemm_dtype,m,n,k,latency_ms,device\n";
+  for (int m = 1; m <= 200; ++m) {
+    csv += fmt::format("bfloat16,{},64,64,0.003,H200\nfp8_block,{},64,64,0.08,H200\n", m, m);
+  }
+  const Measurements read = Read(csv);
+
+  EXPECT_EQ(read.rows.size(), 200);
+  ASSERT_EQ(read.rejected.size(), 200);
+  EXPECT_THAT(read.rejected[0].reason,
+              HasSubstr("fp8_block is host-bound in this table: no row below 80 µs"));
+}
+
+TEST(Measurements, AFallbackThatIsSlowerThanALargerHeadIsRejected) {
+  const Measurements read = Read(
+      "batch_size,isl,num_heads,num_key_value_heads,head_dim,latency_ms,device\n"
+      "1,1024,8,8,128,0.05,B200\n1,1024,8,8,192,0.9,B200\n1,1024,8,8,256,0.1,B200\n");
+
+  ASSERT_EQ(read.rows.size(), 2);
+  ASSERT_EQ(read.rejected.size(), 1);
+  EXPECT_EQ(read.rejected[0].line, 3);
+  EXPECT_THAT(read.rejected[0].reason, HasSubstr("a fallback"));
+}
+
+TEST(Measurements, OfSeveralLibrariesTheFastestCounts) {
+  std::vector<Measurement> rows = Read(
+                                      "gemm_dtype,m,n,k,latency_ms,device\n"
+                                      "bfloat16,64,64,64,0.012,H200\n"
+                                      "bfloat16,64,64,64,0.010,H200\n"
+                                      "bfloat16,64,64,64,0.009,H100\n"
+                                      "bfloat16,128,64,64,0.020,H200\n")
+                                      .rows;
+  KeepFastestReplays(rows);
+
+  ASSERT_EQ(rows.size(), 3);
+  EXPECT_DOUBLE_EQ(rows[0].seconds, 10e-6);
+  EXPECT_EQ(rows[1].gpu->name, "H100");
+}
+
 TEST(Measurements, AnErrorNamesTheFile) {
   const Result<Table> table = ParseCsv("a,b\n1,2\n");
   const Result<Measurements> read = MeasurementsOf(*table, "table.csv");

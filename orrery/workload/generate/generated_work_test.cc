@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,6 +16,7 @@
 #include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/generate/program_counts_test.h"
 #include "orrery/workload/generate/small_jobs_test.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/flops.h"
 #include "orrery/workload/model/model.h"
@@ -143,6 +146,55 @@ TEST(GeneratedWorkTest, RecomputedExpertsExchangeTokensAgain) {
   EXPECT_EQ(Sum(experts, "experts up").count, 4 * kLayers);
   EXPECT_EQ(Sum(experts, "router").count, 4 * kLayers);
   EXPECT_EQ(Sum(experts, "activation").count, 3 * kLayers);
+}
+
+// Host time of all launches of a program.
+std::int64_t LaunchPs(const Program& program) {
+  std::int64_t sum = 0;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    sum += program.tasks.kind[task] == TaskKind::kLaunch ? program.tasks.duration_ps[task] : 0;
+  }
+  return sum;
+}
+
+std::int64_t CountWaits(const Program& program) {
+  return std::ranges::count(program.tasks.kind, TaskKind::kSynchronize);
+}
+
+TEST(GeneratedWorkTest, GraphsOfLayersLeaveTheLaunchesOfExperts) {
+  Job job = JobOf({.model = {"moe", SmallMoe()}});
+  job.framework.launch_us = 1;
+  const auto launches = [&](CudaGraphs graphs) {
+    job.framework.graphs = graphs;
+    return LaunchPs(FirstProgram(job));
+  };
+  EXPECT_LT(launches(CudaGraphs::kLayers), launches(CudaGraphs::kOff));
+  // Permutation, GEMMs and activation of each layer are still launched.
+  EXPECT_GT(launches(CudaGraphs::kLayers), launches(CudaGraphs::kStep) + 10 * kLayers * 1'000'000);
+}
+
+// A GEMM for each of the local experts: as many kernels as experts, four host calls each in fp8.
+TEST(GeneratedWorkTest, ALoopOverExpertsIsLaunchedOneByOne) {
+  Job job = JobOf({.model = {"moe", SmallMoe()}});
+  job.framework.launch_us = 1;
+  const std::int64_t grouped = LaunchPs(FirstProgram(job));
+  job.framework.launches_each_expert = true;
+  const auto experts = std::get<Experts>(job.model.transformer()->blocks[0].block.mlp).count;
+  // Two GEMMs forward and four backward in each layer; one launch each becomes two for each expert.
+  EXPECT_EQ(LaunchPs(FirstProgram(job)) - grouped, kLayers * 6 * (2 * experts - 1) * 1'000'000);
+}
+
+TEST(GeneratedWorkTest, WithoutACapacityTheHostReadsTheRouting) {
+  Plan plan;
+  plan.dp = 4;
+  plan.ep = 4;
+  Job job = JobOf({.model = {"moe", SmallMoe()}, .plan = plan});
+  const std::int64_t at_end = 1;  // of the step, for the norm of gradients
+  EXPECT_EQ(CountWaits(FirstProgram(job)), at_end);
+  job.framework.reads_routing = true;
+  EXPECT_EQ(CountWaits(FirstProgram(job)), at_end + kLayers);  // once forward
+  job.plan.capacity_factor = 1;
+  EXPECT_EQ(CountWaits(FirstProgram(job)), at_end);
 }
 
 // Half of two blocks: the first of them (1 · ½ + ½ ≥ 1).

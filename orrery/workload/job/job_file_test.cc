@@ -113,6 +113,16 @@ TEST(JobFile, OverridesComeBeforeReading) {
             "llama.yaml: 'plan.tp' is not an override: write it as plan.tp=4");
 }
 
+TEST(JobFile, AGpuMayHaveAnotherPowerLimitAndMemory) {
+  const Job job = Read(kLlama, {"gpu={name: H200, power_w: 500, memory_gb: 96}"});
+  EXPECT_EQ(job.gpu.name, "H200");
+  EXPECT_EQ(job.gpu.power_watts, 500);
+  EXPECT_EQ(job.gpu.memory_size.count, 96'000'000'000);
+  EXPECT_EQ(Read(kLlama, {"gpu=H200"}).gpu.power_watts, 700);
+  EXPECT_NE(ErrorOf(kLlama, {"gpu={name: H200, power_w: 0}"}), "");
+  EXPECT_NE(ErrorOf(kLlama, {"gpu={name: H200, watts: 500}"}), "");
+}
+
 TEST(JobFile, FrameworkPropertiesAreOverridden) {
   EXPECT_FALSE(Read(kLlama).framework.is_compiled);
   EXPECT_TRUE(
@@ -123,7 +133,7 @@ TEST(JobFile, OfTheFittedScalarsTheHostsAloneIsOverridden) {
   EXPECT_EQ(Read(kLlama, {"framework.launch_us=65.5"}).framework.launch_us, 65.5);
   EXPECT_EQ(ErrorOf(kLlama, {"framework.launch_us=201"}),
             "llama.yaml: framework: launch_us must be a number of at most 200, not '201'");
-  EXPECT_NE(ErrorOf(kLlama, {"framework.product_rate=0.9"}), "");
+  EXPECT_NE(ErrorOf(kLlama, {"framework.gemm_rate=0.9"}), "");
 }
 
 TEST(JobFile, TheUsualFrameworkFollowsFromTheJob) {
