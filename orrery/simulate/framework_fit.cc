@@ -242,6 +242,9 @@ FrameworkFitting::FrameworkFitting(std::span<const std::unique_ptr<workload::Run
 void FrameworkFitting::ReadRows(std::span<const std::unique_ptr<workload::RunTable>> tables) {
   ValidateOptions asked;
   asked.engine = options_.engine;
+  asked.change = [&](const workload::RunLabel&, workload::Job& job) {
+    job.mechanisms = options_.mechanisms;
+  };
   std::map<std::string, std::map<std::string, std::vector<Row>>> rows;  // by team and release
   for (const std::unique_ptr<workload::RunTable>& table : tables) {
     // Which rows of a release are read is decided before they are simulated.

@@ -13,6 +13,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/run_table.h"
 
 namespace orrery::simulate {
@@ -45,6 +46,7 @@ struct FrameworkFitOptions {
   std::size_t most_rows_of_release = 40;
   std::size_t most_rows_of_team = 96;
   int rounds = 3;  // of linearisation
+  workload::Mechanisms mechanisms = {};
   SimulationOptions engine = {};
   /// Told what is being done.
   std::function<void(const std::string&)> progress = {};

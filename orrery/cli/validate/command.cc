@@ -417,15 +417,17 @@ Result<simulate::JobChange> FrameworkChange(const std::string& path) {
 // For each team the scalars of a fit without its rows.
 Result<simulate::JobChange> LeftOutChange(const workload::RunTable& table, const std::string& path,
                                           const kernel::ModelSet& models,
-                                          const simulate::SimulationOptions& engine) {
+                                          const simulate::SimulationOptions& engine,
+                                          const workload::Mechanisms& mechanisms) {
   std::vector<std::unique_ptr<workload::RunTable>> tables;
   ORRERY_TRY(tables.emplace_back(), workload::OpenRunTable(path));
   ProgressLine progress(TerminalProgress(), "fitting");
   std::int64_t done = 0;
-  simulate::FrameworkFitting fitting(tables, models,
-                                     {.engine = engine, .progress = [&](const std::string& text) {
-                                        progress.Update(++done, 0, text);
-                                      }});
+  simulate::FrameworkFitting fitting(
+      tables, models,
+      {.mechanisms = mechanisms, .engine = engine, .progress = [&](const std::string& text) {
+         progress.Update(++done, 0, text);
+       }});
   fitting.Run();
   std::map<std::string, std::vector<workload::Framework>> frameworks_of_team;
   for (std::size_t row = 0; row < table.num_rows(); ++row) {
@@ -475,7 +477,7 @@ Result<int> Validate(const ValidateArguments& arguments) {
   };
   ORRERY_TRY(const simulate::JobChange framework_change,
              arguments.leaves_team_out
-                 ? LeftOutChange(*table, arguments.path, models, options.engine)
+                 ? LeftOutChange(*table, arguments.path, models, options.engine, mechanisms)
                  : FrameworkChange(arguments.frameworks));
   options.change = [&](const workload::RunLabel& label, workload::Job& job) {
     job.mechanisms = mechanisms;
