@@ -117,12 +117,14 @@ class ProgramWriter {
     Part part = Part::kAll;
   };
 
-  /// Interleaves two lists: while one communicates, the other computes.
-  std::array<PassTasks, 2> WriteTogether(const Pass& one, const Pass& other) {
-    std::array<Track, 2> tracks = {Begin(one), Begin(other)};
+  /// Interleaves two lists: while one communicates, the other computes. The backward pass begins: a
+  /// layer with experts sends tokens almost at once there and late in the forward pass, so that
+  /// each message meets work of the other one.
+  std::array<PassTasks, 2> WriteTogether(const Pass& forward, const Pass& backward) {
+    std::array<Track, 2> tracks = {Begin(forward), Begin(backward)};
     std::array<bool, 2> has_more = {true, true};
     while (has_more[0] || has_more[1]) {
-      for (std::size_t i = 0; i < tracks.size(); ++i) {
+      for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
         has_more[i] = has_more[i] && Advance(tracks[i]);
       }
     }
