@@ -158,7 +158,7 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   const std::string ranks =
       fmt::format("{} rank{}", draw::FormatCount(summary.ranks), summary.ranks == 1 ? "" : "s");
   section.Show("step", fmt::format("{:.4g} s", Seconds(summary.step_ps)),
-               answer.interval ? fmt::format("{:.3g} to {:.3g} s in four of five jobs; {}",
+               answer.interval ? fmt::format("80 % interval {:.3g} to {:.3g} s; {}",
                                              answer.interval->low_s, answer.interval->high_s, ranks)
                                : ranks);
   AddThroughput(summary, section);
