@@ -19,6 +19,7 @@
 #include "orrery/report/simulation_pictures.h"
 #include "orrery/simulate/advice.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/energy.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/job/plan_yaml.h"

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -14,6 +14,7 @@
 #include "orrery/workload/generate/block_ops.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/operators.h"
 #include "orrery/workload/plan/activation_memory.h"
