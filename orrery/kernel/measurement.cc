@@ -100,6 +100,19 @@ class TableReader {
   Measurements& into_;
 };
 
+/// Moves rows from `first` on to the rejected ones, with a reason for each.
+template <typename IsRejected, typename ReasonOf>
+void RejectRows(std::size_t first, const IsRejected& is_rejected, const ReasonOf& reason_of,
+                Measurements& into) {
+  const auto begin = into.rows.begin() + static_cast<std::ptrdiff_t>(first);
+  for (auto row = begin; row != into.rows.end(); ++row) {
+    if (is_rejected(*row)) {
+      into.rejected.push_back({row->file, row->line, reason_of(*row)});
+    }
+  }
+  into.rows.erase(std::remove_if(begin, into.rows.end(), is_rejected), into.rows.end());
+}
+
 /// Among the shortest times of a table: what little work takes.
 constexpr double kShortestShare = 0.02;
 constexpr std::size_t kEnoughRows = 200;
@@ -136,19 +149,16 @@ void RejectHostBound(std::size_t first, Measurements& into) {
     return row.timing == Timing::kReplay && found != shortest.end() &&
            found->second > kHostBound * least.at(row.op.kind());
   };
-  const auto begin = into.rows.begin() + static_cast<std::ptrdiff_t>(first);
-  for (auto row = begin; row != into.rows.end(); ++row) {
-    if (is_host_bound(*row)) {
-      into.rejected.push_back(
-          {row->file, row->line,
-           fmt::format("{} is host-bound in this table: no row below {:.0f} µs, where other types "
-                       "have {:.1f} µs",
-                       DataTypeName(row->op.type()),
-                       shortest.at({row->op.kind(), row->op.type()}) * 1e6,
-                       least.at(row->op.kind()) * 1e6)});
-    }
-  }
-  into.rows.erase(std::remove_if(begin, into.rows.end(), is_host_bound), into.rows.end());
+  RejectRows(
+      first, is_host_bound,
+      [&](const Measurement& row) {
+        return fmt::format(
+            "{} is host-bound in this table: no row below {:.0f} µs, where other types "
+            "have {:.1f} µs",
+            DataTypeName(row.op.type()), shortest.at({row.op.kind(), row.op.type()}) * 1e6,
+            least.at(row.op.kind()) * 1e6);
+      },
+      into);
 }
 
 /// A table that has an attention with a larger head in a quarter of the time timed another kernel
@@ -173,15 +183,14 @@ void RejectFallbacks(std::size_t first, Measurements& into) {
     return std::any_of(of_sizes.upper_bound(row.op.Get(Key::kHeadSize)), of_sizes.end(),
                        [&](const auto& larger) { return row.seconds > kFallback * larger.second; });
   };
-  const auto begin = into.rows.begin() + static_cast<std::ptrdiff_t>(first);
-  for (auto row = begin; row != into.rows.end(); ++row) {
-    if (is_fallback(*row)) {
-      into.rejected.push_back({row->file, row->line,
-                               "takes more than four times as long as with a larger head: a "
-                               "fallback, not a kernel for this size"});
-    }
-  }
-  into.rows.erase(std::remove_if(begin, into.rows.end(), is_fallback), into.rows.end());
+  RejectRows(
+      first, is_fallback,
+      [](const Measurement&) {
+        return std::string(
+            "takes more than four times as long as with a larger head: a fallback, not "
+            "a kernel for this size");
+      },
+      into);
 }
 
 Status AddTable(const Table& table, const std::string& name, Measurements& into) {

@@ -87,7 +87,7 @@ double Peak16(const hardware::Gpu& gpu) {
   return 0;
 }
 
-/// The measured board of the same generation, else of Hopper, whose clock is most similar.
+/// The measured board of a generation whose clock is most similar.
 const Board* NearestBoard(const hardware::Gpu& gpu, std::string_view generation) {
   const Board* nearest = nullptr;
   double least = 0;
@@ -135,6 +135,11 @@ double Watts(const BoardPower& power, const KernelLoad& load, double clock, doub
 
 double ClockShare(const KernelLoad& load) {
   return std::clamp((kMemoryBound - load.memory_share) / (kMemoryBound - kClockBound), 0.0, 1.0);
+}
+
+double SlowdownFrom(double burst_clock, const KernelLoad& load, double clock) {
+  const double follows = ClockShare(load);
+  return std::max(1.0, follows * burst_clock / clock + 1 - follows);
 }
 
 struct FittedWatts {
@@ -235,8 +240,12 @@ double SustainedClock::BurstClock(const KernelLoad& load) const {
 }
 
 double SustainedClock::Slowdown(const KernelLoad& load, double clock) const {
-  const double follows = ClockShare(load);
-  return std::max(1.0, follows * BurstClock(load) / clock + 1 - follows);
+  return SlowdownFrom(BurstClock(load), load, clock);
+}
+
+double SustainedClock::SlowdownAlone(const KernelLoad& load) const {
+  const WeightedLoad alone{load, 1};
+  return Slowdown(load, Of({&alone, 1}).clock);
 }
 
 SustainedState SustainedClock::Of(std::span<const WeightedLoad> loads) const {
@@ -249,8 +258,7 @@ SustainedState SustainedClock::Of(std::span<const WeightedLoad> loads) const {
     double seconds = 0;
     for (std::size_t i = 0; i < loads.size(); ++i) {
       const KernelLoad& load = loads[i].load;
-      const double follows = ClockShare(load);
-      const double slowdown = std::max(1.0, follows * burst_clocks[i] / clock + 1 - follows);
+      const double slowdown = SlowdownFrom(burst_clocks[i], load, clock);
       // In a burst below the highest clock more is not drawn than then.
       const double own = std::min(clock, burst_clocks[i]);
       const double took = loads[i].count * load.seconds * slowdown;
@@ -264,23 +272,20 @@ SustainedState SustainedClock::Of(std::span<const WeightedLoad> loads) const {
 }
 
 double SustainedSeconds(const Operator& op, const hardware::Gpu& gpu, double burst_seconds) {
-  const SustainedClock clock(gpu);
-  const KernelLoad load = LoadOf(op, gpu, burst_seconds);
-  const WeightedLoad alone{load, 1};
-  return burst_seconds * clock.Slowdown(load, clock.Of({&alone, 1}).clock);
+  return burst_seconds * SustainedClock(gpu).SlowdownAlone(LoadOf(op, gpu, burst_seconds));
 }
 
 BoardPower FitPower(std::span<const SustainedRow> rows, const hardware::Gpu& gpu) {
-  std::vector<WeightedLoad> loads;
+  std::vector<KernelLoad> loads;
   for (const SustainedRow& row : rows) {
-    loads.push_back({LoadOf(row.measured.op, gpu, row.burst_seconds), 1});
+    loads.push_back(LoadOf(row.measured.op, gpu, row.burst_seconds));
   }
   const auto residuals = [&](std::span<const double> parameters) {
     const SustainedClock clock(PowerFrom(parameters, gpu), gpu.power_watts, gpu.power_watts);
     std::vector<double> logs;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const double slowdown = clock.Slowdown(loads[i].load, clock.Of({&loads[i], 1}).clock);
-      logs.push_back(std::log(rows[i].burst_seconds * slowdown / rows[i].measured.seconds));
+      logs.push_back(std::log(rows[i].burst_seconds * clock.SlowdownAlone(loads[i]) /
+                              rows[i].measured.seconds));
     }
     return logs;
   };

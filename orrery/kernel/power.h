@@ -82,6 +82,9 @@ class SustainedClock {
   /// How many times longer a kernel takes at this clock than in a burst.
   [[nodiscard]] double Slowdown(const KernelLoad& load, double clock) const;
 
+  /// The same of a kernel that is repeated alone.
+  [[nodiscard]] double SlowdownAlone(const KernelLoad& load) const;
+
   [[nodiscard]] const BoardPower& power() const { return power_; }
 
  private:
@@ -104,7 +107,7 @@ struct SustainedRow {
   double burst_seconds = 0;
 };
 
-/// Fits the watts of one GPU to its sustained rows; `power` is the start.
+/// Fits the watts of one GPU to its sustained rows.
 [[nodiscard]] BoardPower FitPower(std::span<const SustainedRow> rows, const hardware::Gpu& gpu);
 
 }  // namespace orrery::kernel

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -117,6 +116,17 @@ struct LinearRows {
   [[nodiscard]] double Residual(std::size_t i, const Vector& scalars) const {
     return log_ratios[i] + slopes[i].dot(scalars - around);
   }
+
+  /// Of all rows, relative.
+  [[nodiscard]] double MeanError(const ScalarVector& scalars) const {
+    double sum = 0;
+    double sum_of_weights = 0;
+    for (std::size_t i = 0; i < slopes.size(); ++i) {
+      sum += weights[i] * std::abs(std::expm1(Residual(i, AsVector(scalars))));
+      sum_of_weights += weights[i];
+    }
+    return sum_of_weights > 0 ? sum / sum_of_weights : 0;
+  }
 };
 
 struct Population {
@@ -196,6 +206,40 @@ double NoiseOf(const std::vector<LinearRows>& rows, const std::vector<Estimate>&
   return std::max(kLeastNoise, weights > 0 ? std::sqrt(squares / weights) : 0);
 }
 
+struct Solution {
+  Population population;
+  std::vector<Estimate> frameworks = {};
+  double noise = 0;
+};
+
+Solution SolveByEm(const std::vector<LinearRows>& rows) {
+  constexpr double kFirstNoise = 0.08;
+  Solution solution{.population = PriorPopulation(), .noise = kFirstNoise};
+  for (const LinearRows& of_framework : rows) {
+    solution.frameworks.push_back({.mean = of_framework.around, .covariance = Matrix::Zero()});
+  }
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
+    for (std::size_t f = 0; f < rows.size(); ++f) {
+      Estimate& estimate = solution.frameworks[f];
+      estimate = EstimateOf(rows[f], solution.population, solution.noise, estimate.mean);
+    }
+    solution.population = PopulationOf(solution.frameworks, solution.population);
+    solution.noise = NoiseOf(rows, solution.frameworks);
+  }
+  return solution;
+}
+
+workload::ScalarPopulation ShippedForm(const Solution& solution, const ScalarVector& mean) {
+  workload::ScalarPopulation population;
+  SetScalars(mean, population.mean);
+  population.noise = solution.noise;
+  int place = 0;
+  for (double& deviation : population.deviation) {
+    deviation = std::sqrt(solution.population.variance[place++]);
+  }
+  return population;
+}
+
 /// Keeps scalars where the linear model holds, and within what is plausible.
 ScalarVector Limited(const Vector& scalars, const Vector& around) {
   ScalarVector limited;
@@ -227,7 +271,7 @@ void SetScalars(const ScalarVector& scalars, Framework& framework) {
   }
 }
 
-FrameworkFitting::FrameworkFitting(std::span<const std::unique_ptr<workload::RunTable>> tables,
+FrameworkFitting::FrameworkFitting(std::span<const workload::RunTable* const> tables,
                                    const kernel::CostModel& costs,
                                    const FrameworkFitOptions& options)
     : costs_(costs), options_(options) {
@@ -240,14 +284,14 @@ FrameworkFitting::FrameworkFitting(std::span<const std::unique_ptr<workload::Run
 }
 
 // As validation describes them, with what it chooses for what a row leaves open.
-void FrameworkFitting::ReadRows(std::span<const std::unique_ptr<workload::RunTable>> tables) {
+void FrameworkFitting::ReadRows(std::span<const workload::RunTable* const> tables) {
   ValidateOptions asked;
   asked.engine = options_.engine;
   asked.change = [&](const workload::RunLabel&, workload::Job& job) {
     job.mechanisms = options_.mechanisms;
   };
   std::map<std::string, std::map<std::string, std::vector<Row>>> rows;  // by team and release
-  for (const std::unique_ptr<workload::RunTable>& table : tables) {
+  for (const workload::RunTable* const table : tables) {
     // Which rows of a release are read is decided before they are simulated.
     std::map<std::pair<std::string, std::string>, std::vector<std::string>> ids;
     for (std::size_t row = 0; row < table->num_rows(); ++row) {
@@ -325,22 +369,7 @@ void FrameworkFitting::Run() {
   }
 }
 
-double FrameworkFitting::MeanError(const std::string& framework, const ScalarVector& scalars,
-                                   const std::string& without_team) const {
-  const Vector distance = AsVector(scalars) - AsVector(scalars_.at(framework));
-  double sum = 0;
-  double weights = 0;
-  for (const Row& row : rows_) {
-    if (row.framework == framework && row.run.team != without_team) {
-      sum += row.weight * std::abs(std::expm1(row.log_ratio + AsVector(row.slopes).dot(distance)));
-      weights += row.weight;
-    }
-  }
-  return weights > 0 ? sum / weights : 0;
-}
-
 PopulationFit FrameworkFitting::Solve(const std::string& without_team) const {
-  std::vector<std::string> names;
   std::vector<LinearRows> rows;
   PopulationFit fit;
   for (const Framework& framework : workload::Frameworks()) {
@@ -355,38 +384,20 @@ PopulationFit FrameworkFitting::Solve(const std::string& without_team) const {
       }
     }
     if (!of_framework.slopes.empty()) {
-      names.push_back(framework.name);
       fit.frameworks.push_back({.framework = framework,
                                 .rows = of_framework.slopes.size(),
                                 .teams = {teams.begin(), teams.end()}});
       rows.push_back(std::move(of_framework));
     }
   }
-  Population population = PriorPopulation();
-  fit.population.noise = 0.08;
-  std::vector<Estimate> estimates;
-  for (const LinearRows& of_framework : rows) {
-    estimates.push_back({.mean = of_framework.around, .covariance = Matrix::Zero()});
-  }
-  for (int iteration = 0; iteration < kIterations; ++iteration) {
-    for (std::size_t f = 0; f < rows.size(); ++f) {
-      estimates[f] = EstimateOf(rows[f], population, fit.population.noise, estimates[f].mean);
-    }
-    population = PopulationOf(estimates, population);
-    fit.population.noise = NoiseOf(rows, estimates);
-  }
-  const ScalarVector mean = Limited(population.mean, population.mean);
-  fit.population.mean = Framework{};
-  SetScalars(mean, fit.population.mean);
-  std::size_t place = 0;
-  for (double& deviation : fit.population.deviation) {
-    deviation = std::sqrt(population.variance[static_cast<int>(place++)]);
-  }
+  const Solution solution = SolveByEm(rows);
+  const ScalarVector mean = Limited(solution.population.mean, solution.population.mean);
+  fit.population = ShippedForm(solution, mean);
   for (std::size_t f = 0; f < rows.size(); ++f) {
     FrameworkFit& of_framework = fit.frameworks[f];
-    const ScalarVector scalars = Limited(estimates[f].mean, rows[f].around);
-    of_framework.error_before = MeanError(names[f], mean, without_team);
-    of_framework.error_after = MeanError(names[f], scalars, without_team);
+    const ScalarVector scalars = Limited(solution.frameworks[f].mean, rows[f].around);
+    of_framework.error_before = rows[f].MeanError(mean);
+    of_framework.error_after = rows[f].MeanError(scalars);
     // Outliers count less in the fit than in the mean.
     const bool is_better = of_framework.error_after <= of_framework.error_before;
     SetScalars(is_better ? scalars : mean, of_framework.framework);
@@ -414,11 +425,9 @@ std::string FitsText(const PopulationFit& fit) {
       "alone, fitted to\n"
       "# published runs (docs/formats/framework.md has the meaning and the range of each scalar). "
       "A framework that\n"
-      "# is not listed has the population's mean. Deviations are of logarithms, that of `spread` "
-      "of "
-      "itself; errors are\n"
-      "# mean absolute ones of the rows used, with the population's mean and with the fit, in "
-      "percent.\n";
+      "# is not listed has the population's mean. Deviations are of logarithms; errors are mean "
+      "absolute ones of the\n"
+      "# rows used, with the population's mean and with the fit, in percent.\n";
   text += fmt::format("noise: {:.4f}\npopulation:\n", fit.population.noise);
   std::size_t place = 0;
   for (const FittedScalar& scalar : FittedScalars()) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,7 +63,7 @@ struct FrameworkFitOptions {
 class FrameworkFitting {
  public:
   /// Reads the rows. All must outlive this.
-  FrameworkFitting(std::span<const std::unique_ptr<workload::RunTable>> tables,
+  FrameworkFitting(std::span<const workload::RunTable* const> tables,
                    const kernel::CostModel& costs, const FrameworkFitOptions& options);
 
   /// Simulates all rounds. Afterwards Solve is quick.
@@ -82,11 +81,9 @@ class FrameworkFitting {
     ScalarVector slopes = {};
   };
 
-  void ReadRows(std::span<const std::unique_ptr<workload::RunTable>> tables);
+  void ReadRows(std::span<const workload::RunTable* const> tables);
   void Linearise();
   [[nodiscard]] double LogRatio(const Row& row, const ScalarVector& scalars) const;
-  [[nodiscard]] double MeanError(const std::string& framework, const ScalarVector& scalars,
-                                 const std::string& without_team) const;
 
   GpuMemo costs_;
   FrameworkFitOptions options_;

@@ -60,6 +60,32 @@ void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
   }
 }
 
+// How a board draws power was measured on few.
+void AddPower(const std::string& gpu, const workload::StepPower& power, Sentences& sentences) {
+  if (power.measured_on.empty()) {
+    sentences.push_back(fmt::format(
+        "The power of {} is not known: kernels are as fast as in a burst, and energy is left out.",
+        gpu));
+  } else if (power.measured_on != gpu) {
+    sentences.push_back(fmt::format(
+        "The power of {} was never measured; it is scaled from {}, and the clock with it ({:.0f} % "
+        "of the highest).",
+        gpu, power.measured_on, 100 * power.clock));
+  }
+}
+
+void AddFramework(const workload::Framework& framework, Sentences& sentences) {
+  if (!framework.is_fitted) {
+    const workload::ScalarPopulation& population = workload::Population();
+    sentences.push_back(fmt::format(
+        "No published runs of {} were fitted: what it reaches of kernels and "
+        "collectives is the mean of other frameworks (GEMMs ± {:.0f} %, communication ± "
+        "{:.0f} %, launches ± {:.0f} %).",
+        framework.name, 100 * population.deviation[0], 100 * population.deviation[3],
+        100 * population.deviation[4]));
+  }
+}
+
 // Of the machine as the catalogue has it; 0: never measured.
 int MostMeasuredGpus(const hardware::Cluster& cluster) {
   int most = 0;
@@ -198,6 +224,10 @@ Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
   for (const workload::PriceCoverage& coverage : generated.coverage) {
     AddPrices(coverage, sentences);
   }
+  for (std::size_t i = 0; i < generated.power.size() && job.mechanisms.power; ++i) {
+    AddPower(generated.coverage[i].gpu, generated.power[i], sentences);
+  }
+  AddFramework(job.framework, sentences);
   AddNetwork(job, options.faults, sentences);
   AddPlan(job, generated.ensemble, sentences);
   AddDifferences(job, options, sentences);

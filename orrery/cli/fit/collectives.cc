@@ -131,9 +131,11 @@ std::string FitText(const simulate::FrameworkFit& fit) {
 }
 
 Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
-  std::vector<std::unique_ptr<workload::RunTable>> tables;
+  std::vector<std::unique_ptr<workload::RunTable>> opened;
+  std::vector<const workload::RunTable*> tables;
   for (const std::string& path : arguments.paths) {
-    ORRERY_TRY(tables.emplace_back(), workload::OpenRunTable(path));
+    ORRERY_TRY(opened.emplace_back(), workload::OpenRunTable(path));
+    tables.push_back(opened.back().get());
   }
   ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
   simulate::FrameworkFitOptions options;

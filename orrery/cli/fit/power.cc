@@ -104,8 +104,7 @@ FiguresOfType Evaluate(const Rows& rows, const kernel::BoardPower& power,
   const kernel::SustainedClock clock(power, gpu.power_watts, gpu.power_watts);
   FiguresOfType figures;
   for (const auto& [measured, burst_seconds] : rows) {
-    const kernel::WeightedLoad load{kernel::LoadOf(measured.op, gpu, burst_seconds), 1};
-    const double slowdown = clock.Slowdown(load.load, clock.Of({&load, 1}).clock);
+    const double slowdown = clock.SlowdownAlone(kernel::LoadOf(measured.op, gpu, burst_seconds));
     Figures& of_type = figures[{std::string(SchemaOf(measured.op.kind()).name),
                                 std::string(DataTypeName(measured.op.type()))}];
     of_type.burst.Add(burst_seconds, measured.seconds);

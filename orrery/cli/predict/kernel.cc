@@ -118,6 +118,9 @@ Result<std::vector<PredictedKernel>> PredictAll(const PredictKernelArguments& ar
 }
 
 Result<int> PredictKernels(const PredictKernelArguments& arguments) {
+  if (arguments.power_w > 0 && !arguments.is_sustained) {
+    return InvalidInput("--power needs --sustained: a burst does not reach the power limit");
+  }
   ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(arguments.gpu));
   ORRERY_TRY(const std::vector<PredictedKernel> kernels, PredictAll(arguments, *gpu));
   return Deliver(DocumentOf(kernels, *gpu), arguments.output);

@@ -415,16 +415,14 @@ Result<simulate::JobChange> FrameworkChange(const std::string& path) {
 }
 
 // For each team the scalars of a fit without its rows.
-Result<simulate::JobChange> LeftOutChange(const workload::RunTable& table, const std::string& path,
-                                          const kernel::ModelSet& models,
-                                          const simulate::SimulationOptions& engine,
-                                          const workload::Mechanisms& mechanisms) {
-  std::vector<std::unique_ptr<workload::RunTable>> tables;
-  ORRERY_TRY(tables.emplace_back(), workload::OpenRunTable(path));
+simulate::JobChange LeftOutChange(const workload::RunTable& table, const kernel::ModelSet& models,
+                                  const simulate::SimulationOptions& engine,
+                                  const workload::Mechanisms& mechanisms) {
+  const workload::RunTable* const only = &table;
   ProgressLine progress(TerminalProgress(), "fitting");
   std::int64_t done = 0;
   simulate::FrameworkFitting fitting(
-      tables, models,
+      {&only, 1}, models,
       {.mechanisms = mechanisms, .engine = engine, .progress = [&](const std::string& text) {
          progress.Update(++done, 0, text);
        }});
@@ -476,9 +474,9 @@ Result<int> Validate(const ValidateArguments& arguments) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "rows");
   };
   ORRERY_TRY(const simulate::JobChange framework_change,
-             arguments.leaves_team_out
-                 ? LeftOutChange(*table, arguments.path, models, options.engine, mechanisms)
-                 : FrameworkChange(arguments.frameworks));
+             arguments.leaves_team_out ? Result<simulate::JobChange>(LeftOutChange(
+                                             *table, models, options.engine, mechanisms))
+                                       : FrameworkChange(arguments.frameworks));
   options.change = [&](const workload::RunLabel& label, workload::Job& job) {
     job.mechanisms = mechanisms;
     if (framework_change) {

@@ -354,6 +354,7 @@ std::vector<JobFact> JobFacts(const Job& job) {
   facts.section = "machine";
   facts.Add("gpus", job.gpus);
   facts.Add("gpu", job.gpu.name);
+  facts.Add("power_w", job.gpu.power_watts);
   for (const OtherGpus& other : job.other_gpus) {
     facts.Add(fmt::format("gpu of {}", RanksText(other)), other.gpu.name);
   }
