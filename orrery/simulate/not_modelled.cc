@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -17,6 +18,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/generate.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/program.h"
 
