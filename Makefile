@@ -10,14 +10,8 @@ RANKS ?= 64
 
 SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
-# LeakSanitizer of GCC 12 costs four seconds per process on aarch64; the fuzzers, built with clang,
-# check for leaks.
-ifeq ($(shell uname -m),aarch64)
-ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
-endif
-
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build program benches demo models power-model framework-fits collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz attack asan tsan lint format \
+.PHONY: help packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz attack asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -90,31 +84,28 @@ bench-collectives: benches  ## speed of collective prediction: closed form, flow
 bench-simulate: benches  ## speed of job simulation: 8,192 and 131,072 GPUs, 1,024 ranks without folding
 	python3 bench/simulate.py --build build --write docs/validation/simulate-speed.md
 
-fuzz: build-fuzz/build.ninja  ## run each fuzzer for SECONDS=60
-	cmake --build build-fuzz -j $(JOBS) --target fuzzers
-	python3 tools/run_fuzzers.py --build build-fuzz --seconds $(SECONDS)
+fuzz: build-asan/build.ninja  ## run each fuzzer for SECONDS=60
+	cmake --build build-asan -j $(JOBS) --target fuzzers
+	python3 tools/run_fuzzers.py --build build-asan --seconds $(SECONDS)
 
-fuzz-packages: packages
-	@tools/install_packages packages-fuzz.txt
-
-build-fuzz/build.ninja: CMakePresets.json | fuzz-packages
-	cmake --preset fuzz
+sanitizer-packages: packages
+	@tools/install_packages packages-sanitizers.txt
 
 attack: program  ## attack the program from outside for MINUTES=10: damaged files, hostile jobs and options, full disks, signals (SEED=1)
 	python3 tools/attack.py --minutes $(MINUTES) --seed $(SEED)
 
 asan: build-asan/build.ninja  ## all tests under the address and undefined-behaviour sanitizers
 	cmake --build build-asan -j $(JOBS)
-	$(ASAN_SETTINGS) ctest --test-dir build-asan --output-on-failure -j2
+	ctest --test-dir build-asan --output-on-failure -j2
 
-build-asan/build.ninja: CMakePresets.json | packages
-	cmake --preset dev
+build-asan/build.ninja: CMakePresets.json | sanitizer-packages
+	cmake --preset asan
 
 tsan: build-tsan/build.ninja  ## all tests under the thread sanitizer
 	cmake --build build-tsan -j $(JOBS)
 	ctest --test-dir build-tsan --output-on-failure -j2
 
-build-tsan/build.ninja: CMakePresets.json | packages
+build-tsan/build.ninja: CMakePresets.json | sanitizer-packages
 	cmake --preset tsan
 
 lint-packages: packages
@@ -133,4 +124,4 @@ install: program  ## install program, manual pages, completions and documentatio
 	cmake --install build --prefix $(PREFIX)
 
 clean:  ## remove all build directories
-	rm -rf build build-asan build-lint build-tsan build-fuzz
+	rm -rf build build-asan build-lint build-tsan

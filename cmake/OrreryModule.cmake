@@ -34,11 +34,11 @@ endif()
 if(ORRERY_SANITIZE)
   add_compile_options(-fsanitize=${ORRERY_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined)
-  # GCC sees uninitialised values that are not there in what sanitizers insert.
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-Wno-maybe-uninitialized)
-  endif()
   add_link_options(-fsanitize=${ORRERY_SANITIZE})
+  add_compile_definitions(ORRERY_SANITIZES)
+  if(ORRERY_SANITIZE MATCHES thread)
+    add_compile_definitions(ORRERY_SANITIZES_THREADS)
+  endif()
 endif()
 
 # Benchmarks are built when somebody asks for them: `make bench*`.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs every fuzzer for a limited time and fails if one finds an error.
 
-    tools/run_fuzzers.py --build build-fuzz [--seconds 60] [--jobs 2] [--only NAME] [--write docs/validation/robustness.md]
+    tools/run_fuzzers.py --build build-asan [--seconds 60] [--jobs 2] [--only NAME...] [--write docs/validation/robustness.md [--resume]]
 
 A fuzzer starts from small files: those of its own directory under tests/fuzz_seeds, and pieces of the
 traces under tests/data and, if it exists, ../shared. Its corpus is kept in
-BUILD/corpus/NAME; its findings go to BUILD/findings/NAME. BUILD/fuzz_stats.json adds up all runs; --write makes a table of it.
+BUILD/corpus/NAME; its findings go to BUILD/findings/NAME. The table of --write adds up all runs.
 """
 
 import argparse
@@ -158,43 +158,63 @@ def run_fuzzer(fuzzer, root, build, seconds):
 
 
 def print_table(outcomes):
-    width = max(len(outcome.name) for outcome in outcomes)
+    width = max((len(outcome.name) for outcome in outcomes), default=6)
     print(f"{'fuzzer':{width}}  {'executions':>12}  {'coverage':>9}  result")
     for outcome in outcomes:
         print(f"{outcome.name:{width}}  {outcome.executions:>12}  {outcome.coverage:>9}  "
               f"{outcome.result}")
 
 
-def add_to_stats(stats, outcome, seconds, corpus_files, finding_files):
+COLUMNS = ("seconds", "executions", "corpus files", "coverage", "findings")
+HEADER = [validation.line("fuzzer", *COLUMNS), validation.line("---", *["---:"] * len(COLUMNS))]
+
+
+def stats_of(document):
+    """The rows of the table in the document, by fuzzer."""
+    if not document:
+        return {}
+    table = document.read_text(encoding="utf-8").split("<!-- fuzzers, made by tools/run_fuzzers.py -->\n", 1)[1]
+    cells = [line.strip("| ").split(" | ") for line in table[:table.index("<!-- end -->")].splitlines()[len(HEADER):]]
+    return {name + "_fuzz": dict(zip(COLUMNS, (int(value.replace(",", "")) for value in values))) for name, *values in cells}
+
+
+def add_to_stats(stats, outcome, seconds, build):
     """Adds a run to the sums of its fuzzer; corpus, coverage and findings are those of now."""
-    row = stats.setdefault(outcome.name, {"seconds": 0, "executions": 0, "coverage": 0})
+    row = stats.setdefault(outcome.name, dict.fromkeys(COLUMNS, 0))
     row["seconds"] += seconds
     row["executions"] += int(outcome.executions) if outcome.executions.isdigit() else 0
-    row["coverage"] = max(row["coverage"], int(outcome.coverage) if outcome.coverage.isdigit() else 0)
-    row["corpus_files"], row["findings"] = corpus_files, finding_files
+    row["coverage"] = int(outcome.coverage) if outcome.coverage.isdigit() else 0
+    row["corpus files"] = num_files(build / "corpus" / outcome.name)
+    row["findings"] = num_files(build / "findings" / outcome.name)
 
 
 def num_files(folder):
     return sum(1 for path in folder.glob("*") if path.is_file())
 
 
-def update_stats(build, outcomes, seconds):
-    """Adds the outcomes to BUILD/fuzz_stats.json; returns all rows."""
-    path = build / "fuzz_stats.json"
-    stats = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for outcome in outcomes:
-        add_to_stats(stats, outcome, seconds, num_files(build / "corpus" / outcome.name), num_files(build / "findings" / outcome.name))
-    path.write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return stats
-
-
 def stats_table(stats):
-    columns = ("seconds", "executions", "corpus_files", "coverage", "findings")
-    lines = [validation.line("fuzzer", "seconds", "executions", "corpus files", "coverage", "findings"),
-             validation.line("---", *["---:"] * len(columns))]
-    for name, row in sorted(stats.items()):
-        lines.append(validation.line(name.removesuffix("_fuzz"), *(f"{row[column]:,}" for column in columns)))
-    return lines
+    return HEADER + [validation.line(name.removesuffix("_fuzz"), *(f"{row[column]:,}" for column in COLUMNS))
+                     for name, row in sorted(stats.items())]
+
+
+def run_fuzzers(fuzzers, root, build, options):
+    """Runs them, several at a time, and adds each to the document as it ends."""
+    stats = stats_of(options.write)
+
+    def seconds_of(fuzzer):
+        done = stats.get(fuzzer.name, {}).get("seconds", 0) if options.resume else 0
+        return options.seconds - done
+
+    missing = [(fuzzer, seconds_of(fuzzer)) for fuzzer in fuzzers if seconds_of(fuzzer) > 0]
+    outcomes = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        runs = {pool.submit(run_fuzzer, fuzzer, root, build, seconds): seconds for fuzzer, seconds in missing}
+        for run in concurrent.futures.as_completed(runs):
+            outcomes.append(run.result())
+            add_to_stats(stats, run.result(), runs[run], build)
+            if options.write:
+                validation.fill(options.write, {"fuzzers": stats_table(stats)})
+    return sorted(outcomes, key=lambda outcome: outcome.name)
 
 
 def is_program(path):
@@ -206,28 +226,24 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--seconds", default=60, type=int)
     parser.add_argument("--jobs", default=2, type=int)
-    parser.add_argument("--only", default="", help="run only fuzzers whose name contains this")
-    parser.add_argument("--write", type=pathlib.Path, help="write the table of all runs so far into this document")
+    parser.add_argument("--only", nargs="*", default=[""], help="run only fuzzers whose names start with one of these")
+    parser.add_argument("--write", type=pathlib.Path, help="add these runs to the table of this document")
+    parser.add_argument("--resume", action="store_true", help="run only for what the table of --write lacks of --seconds")
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parent.parent
     build = options.build.resolve()
 
     fuzzers = [p for p in sorted((build / "fuzzers").glob("*")) if is_program(p)]
-    fuzzers = [p for p in fuzzers if options.only in p.name]
+    fuzzers = [p for p in fuzzers if p.name.startswith(tuple(options.only))]
     if not fuzzers:
-        print(f"run_fuzzers: no fuzzers in {options.build}/fuzzers; build the preset 'fuzz' first.",
+        print(f"run_fuzzers: no fuzzers in {options.build}/fuzzers; build the preset 'asan' first.",
               file=sys.stderr)
         return 1
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(
-            lambda fuzzer: run_fuzzer(fuzzer, root, build, options.seconds), fuzzers))
+    outcomes = run_fuzzers(fuzzers, root, build, options)
     failed = [outcome for outcome in outcomes if outcome.result != "ok"]
     for outcome in failed:
         print(f"==== {outcome.name}\n{outcome.log[-6000:]}")
     print_table(outcomes)
-    stats = update_stats(build, outcomes, options.seconds)
-    if options.write:
-        validation.fill(options.write, {"fuzzers": stats_table(stats)})
     return 1 if failed else 0
 
 

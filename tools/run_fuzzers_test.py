@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Tests of tools/run_fuzzers.py: seeds and the reading of a fuzzer's log."""
 
+import argparse
 import gzip
 import json
 import pathlib
+import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import run_fuzzers
 
@@ -68,15 +71,32 @@ class RunFuzzersTest(unittest.TestCase):
         self.assertEqual(run_fuzzers.outcome_of("kineto_fuzz", -9, "").result, "exit status -9")
 
     def test_shorter_runs_add_up_in_the_table(self):
-        build = self.root / "build-fuzz"
-        self.write("build-fuzz/corpus/orr_fuzz/a", b"x")
-        self.write("build-fuzz/findings/orr_fuzz/crash-1", b"x")
-        run_fuzzers.update_stats(build, [run_fuzzers.Outcome("orr_fuzz", "1000", "31", "ok")], 60)
-        stats = run_fuzzers.update_stats(build, [run_fuzzers.Outcome("orr_fuzz", "500", "29", "crash"),
-                                                 run_fuzzers.Outcome("card_fuzz", "-", "-", "exit status 1")], 30)
-        # 60 + 30 seconds, 1000 + 500 executions; the larger coverage, since the corpus only grows.
+        build = self.root / "build-asan"
+        self.write("build-asan/corpus/orr_fuzz/a", b"x")
+        self.write("build-asan/findings/orr_fuzz/crash-1", b"x")
+        self.write("doc.md", b"Text.\n<!-- fuzzers, made by tools/run_fuzzers.py -->\n" + "\n".join(
+            [*run_fuzzers.HEADER, "| orr | 60 | 1,000 | 7 | 31 | 0 |"]).encode() + b"\n<!-- end -->\n| no | row |\n")
+        stats = run_fuzzers.stats_of(self.root / "doc.md")
+        run_fuzzers.add_to_stats(stats, run_fuzzers.Outcome("orr_fuzz", "500", "29", "crash"), 30, build)
+        run_fuzzers.add_to_stats(stats, run_fuzzers.Outcome("card_fuzz", "-", "-", "exit status 1"), 30, build)
+        # 60 + 30 seconds, 1000 + 500 executions; corpus, coverage and findings of the last build folder.
         self.assertEqual(run_fuzzers.stats_table(stats)[2:],
-                         ["| card | 30 | 0 | 0 | 0 | 0 |", "| orr | 90 | 1,500 | 1 | 31 | 1 |"])
+                         ["| card | 30 | 0 | 0 | 0 | 0 |", "| orr | 90 | 1,500 | 1 | 29 | 1 |"])
+
+    def test_resumed_runs_last_for_what_is_missing(self):
+        asked = []
+        self.write("doc.md", b"<!-- fuzzers, made by tools/run_fuzzers.py -->\n" + "\n".join(
+            [*run_fuzzers.HEADER, "| orr | 40 | 9 | 7 | 31 | 0 |", "| csv | 60 | 9 | 7 | 31 | 0 |"]).encode() + b"\n<!-- end -->\n")
+        options = argparse.Namespace(write=self.root / "doc.md", resume=True, seconds=60, jobs=1)
+
+        def run(fuzzer, root, build, seconds):
+            asked.append((fuzzer.name, seconds))
+            return run_fuzzers.Outcome(fuzzer.name, "1", "1", "ok")
+
+        with mock.patch.object(run_fuzzers, "run_fuzzer", run), mock.patch.object(sys, "argv", ["run_fuzzers.py"]):
+            run_fuzzers.run_fuzzers([self.root / "orr_fuzz", self.root / "csv_fuzz"], self.root, self.root / "build", options)
+        self.assertEqual(asked, [("orr_fuzz", 20)])
+        self.assertEqual(run_fuzzers.stats_of(self.root / "doc.md")["orr_fuzz"]["seconds"], 60)
 
 
 if __name__ == "__main__":

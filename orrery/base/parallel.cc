@@ -15,7 +15,7 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
-#ifdef __SANITIZE_THREAD__
+#ifdef ORRERY_SANITIZES_THREADS
 #include <mutex>
 #endif
 
@@ -39,7 +39,7 @@ int NumPossibleThreads() {
   return static_cast<int>(threads.size()) + 1;
 }
 
-#ifdef __SANITIZE_THREAD__
+#ifdef ORRERY_SANITIZES_THREADS
 
 // Libraries are not instrumented, so the thread sanitizer does not see how TBB hands work from
 // thread to thread and takes it for a race. Plain threads do the same work there.

@@ -76,7 +76,7 @@ void RefuseThreads() {
 }
 
 TEST(NumThreadsTest, WhereThreadsAreRefusedOneDoesAll) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ORRERY_SANITIZES
   GTEST_SKIP() << "sanitizers end a program that cannot have a thread";
 #endif
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has had no thread yet

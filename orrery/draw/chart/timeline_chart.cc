@@ -69,7 +69,7 @@ void DrawBackground(const TimelineChart& chart, const Frame& frame, SvgWriter& s
 // How many columns a pixel has when a page is zoomed in. Coordinates have one decimal: at most ten.
 std::size_t FinePerPixel(const Frame& frame) {
   const double columns = frame.plot.width * static_cast<double>(frame.layout.num_rows());
-  for (const std::size_t per_pixel : {10, 5, 2}) {
+  for (const std::size_t per_pixel : {std::size_t{10}, std::size_t{5}, std::size_t{2}}) {
     if (columns * static_cast<double>(per_pixel) <= kFineColumns) {
       return per_pixel;
     }
