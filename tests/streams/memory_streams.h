@@ -194,7 +194,7 @@ inline std::string SmallRecording() {
   AddLaunch(bytes, 23, 4, codes::kExact, 1000);
   AddTouch(bytes, 23, 3, 256, 0);
   // 32 lanes of 4 bytes, one behind the other, and the same again 8 bytes further: 136 bytes.
-  for (const std::uint64_t offset : {0, 8}) {
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{8}}) {
     bytes.Add(stream::WarpAccess{.launch = 23,
                                  .address = kWeight + offset,
                                  .access_bytes = 4,
