@@ -288,13 +288,13 @@ Result<SplitRule> SplitRule::Parse(std::string_view text) {
   SplitRule rule;
   std::string_view rest = text;
   if (const std::size_t at = rest.find(":seed="); at != std::string_view::npos) {
-    const std::optional<double> seed = ParseWhole<double>(rest.substr(at + 6));
-    rule.seed = static_cast<std::uint64_t>(seed.value_or(-1));
-    rest = seed && *seed >= 0 ? rest.substr(0, at) : "";
+    const std::optional<std::uint64_t> seed = ParseWhole<std::uint64_t>(rest.substr(at + 6));
+    rule.seed = seed.value_or(0);
+    rest = seed ? rest.substr(0, at) : "";
   }
   if (const auto gpus = After(rest, "above:gpus:")) {
     rule.kind = Kind::kAboveGpus;
-    rule.most_gpus = static_cast<int>(ParseWhole<double>(*gpus).value_or(0));
+    rule.most_gpus = ParseWhole<int>(*gpus).value_or(0);
     if (rule.most_gpus >= 1) {
       return rule;
     }

@@ -83,7 +83,7 @@ void CreateSenders(std::span<const Flow> flows, const std::vector<s4u::Host*>& h
     starts.insert(flow.start_seconds);
   }
   for (const double start : starts) {
-    s4u::Actor::create("sender", hosts[0], [&, start, rounds] {
+    s4u::Actor::create("sender", hosts[0], [flows, &hosts, &end_seconds, start, rounds] {
       s4u::this_actor::sleep_until(start);
       SendTogether(flows, start, hosts, end_seconds);
       std::vector<double> later_ends(flows.size());
