@@ -162,33 +162,71 @@ void RejectHostBound(std::size_t first, Measurements& into) {
 }
 
 /// A table that has an attention with a larger head in a quarter of the time timed another kernel
-/// for the smaller one: the fallback of a stack that has none for its size.
+/// for the smaller one: the fallback of a stack that has none for its size. Short ones hide it
+/// behind their launch, so that all rows of a size go where more than a few are seen to.
 constexpr double kFallback = 4;
+constexpr double kFewFallbacks = 0.05;
 
-void RejectFallbacks(std::size_t first, Measurements& into) {
-  const auto with_head = [](Operator op, std::int64_t size) {
-    return op.Set(Key::kHeadSize, size);
-  };
-  std::map<Operator, std::map<std::int64_t, double>> times;  // by head size
-  for (const Measurement& row : std::span(into.rows).subspan(first)) {
-    if (row.op.kind() == OperatorKind::kAttention && row.timing == Timing::kReplay) {
-      times[with_head(row.op, 1)][row.op.Get(Key::kHeadSize)] = row.seconds;
+bool IsReplayedAttention(const Measurement& row) {
+  return row.op.kind() == OperatorKind::kAttention && row.timing == Timing::kReplay;
+}
+
+/// Attention of one table, by shape without the head size.
+class HeadSizes {
+ public:
+  explicit HeadSizes(std::span<const Measurement> rows) {
+    for (const Measurement& row : rows) {
+      if (IsReplayedAttention(row)) {
+        times_[ShapeOf(row.op)][row.op.Get(Key::kHeadSize)] = row.seconds;
+      }
+    }
+    for (const auto& [shape, of_sizes] : times_) {
+      for (const auto& [size, seconds] : of_sizes) {
+        Share& share = shares_[size];
+        share.compared += of_sizes.upper_bound(size) != of_sizes.end() ? 1 : 0;
+        share.slow += IsSlow(of_sizes, size, seconds) ? 1 : 0;
+      }
     }
   }
-  const auto is_fallback = [&](const Measurement& row) {
-    if (row.op.kind() != OperatorKind::kAttention || row.timing != Timing::kReplay) {
+
+  [[nodiscard]] bool IsFallback(const Measurement& row) const {
+    if (!IsReplayedAttention(row)) {
       return false;
     }
-    const std::map<std::int64_t, double>& of_sizes = times.at(with_head(row.op, 1));
-    return std::any_of(of_sizes.upper_bound(row.op.Get(Key::kHeadSize)), of_sizes.end(),
-                       [&](const auto& larger) { return row.seconds > kFallback * larger.second; });
+    const std::int64_t size = row.op.Get(Key::kHeadSize);
+    const Share& share = shares_.at(size);
+    return share.slow > kFewFallbacks * share.compared ||
+           IsSlow(times_.at(ShapeOf(row.op)), size, row.seconds);
+  }
+
+ private:
+  using Times = std::map<std::int64_t, double>;  // by head size
+
+  struct Share {
+    double compared = 0;  // rows with a larger head beside them
+    double slow = 0;
   };
+
+  static Operator ShapeOf(Operator op) { return op.Set(Key::kHeadSize, 1); }
+
+  static bool IsSlow(const Times& of_sizes, std::int64_t size, double seconds) {
+    return std::any_of(of_sizes.upper_bound(size), of_sizes.end(),
+                       [&](const auto& larger) { return seconds > kFallback * larger.second; });
+  }
+
+  std::map<Operator, Times> times_;
+  std::map<std::int64_t, Share> shares_;
+};
+
+void RejectFallbacks(std::size_t first, Measurements& into) {
+  const HeadSizes sizes(std::span(into.rows).subspan(first));
   RejectRows(
-      first, is_fallback,
-      [](const Measurement&) {
-        return std::string(
-            "takes more than four times as long as with a larger head: a fallback, not "
-            "a kernel for this size");
+      first, [&](const Measurement& row) { return sizes.IsFallback(row); },
+      [](const Measurement& row) {
+        return fmt::format(
+            "attention with heads of {} takes more than four times as long as with larger "
+            "ones in this table: a fallback, not a kernel for this size",
+            row.op.Get(Key::kHeadSize));
       },
       into);
 }

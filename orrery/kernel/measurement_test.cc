@@ -169,6 +169,30 @@ TEST(Measurements, AFallbackThatIsSlowerThanALargerHeadIsRejected) {
   EXPECT_THAT(read.rejected[0].reason, HasSubstr("a fallback"));
 }
 
+// Of 30 shapes with heads of 192 ten take nine times as long as with heads of 256; the others are as
+// short as a launch.
+TEST(Measurements, ASizeThatFallsBackIsRejectedWhereLaunchesHideItToo) {
+  std::string csv = "batch_size,isl,num_heads,num_key_value_heads,head_dim,latency_ms,device\n";
+  for (int i = 1; i <= 30; ++i) {
+    csv += fmt::format("1,{},8,8,192,{},B200\n1,{},8,8,256,0.01,B200\n", 64 * i,
+                       i <= 10 ? 0.09 : 0.02, 64 * i);
+  }
+  const Measurements read = Read(csv);
+
+  EXPECT_EQ(read.rows.size(), 30);
+  EXPECT_EQ(read.rejected.size(), 30);
+}
+
+// One of 30 is an outlier.
+TEST(Measurements, OneSlowRowCondemnsNoSize) {
+  std::string csv = "batch_size,isl,num_heads,num_key_value_heads,head_dim,latency_ms,device\n";
+  for (int i = 1; i <= 30; ++i) {
+    csv += fmt::format("1,{},8,8,192,{},B200\n1,{},8,8,256,0.01,B200\n", 64 * i,
+                       i <= 1 ? 0.09 : 0.02, 64 * i);
+  }
+  EXPECT_EQ(Read(csv).rejected.size(), 1);
+}
+
 TEST(Measurements, OfSeveralLibrariesTheFastestCounts) {
   std::vector<Measurement> rows = Read(
                                       "gemm_dtype,m,n,k,latency_ms,device\n"
