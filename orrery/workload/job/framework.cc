@@ -84,6 +84,9 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"waits_each_pipeline_message", &Framework::waits_each_pipeline_message},
     {"scales_bucket_with_ranks", &Framework::scales_bucket_with_ranks},
     {"splits_layers_by_work", &Framework::splits_layers_by_work},
+    {"launch_blocking", &Framework::launch_blocking},
+    {"uses_dropout", &Framework::uses_dropout},
+    {"counts_causal_flops", &Framework::counts_causal_flops},
     // Earlier names, accepted for one more release.
     {"spells_out_layers", &Framework::has_unfused_layers},
     {"wraps_exchanges", &Framework::wraps_communication},

@@ -67,6 +67,7 @@ struct Framework {
   bool wraps_communication = false;         // in Python: they cost the host as much as a kernel
   bool prioritises_communication = false;   // its streams go first where kernels wait for room
   CudaGraphs graphs = CudaGraphs::kOff;
+  bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING=1: the host waits for each kernel
   bool fuses_permute = false;          // tokens are sorted to experts and back by one kernel each
   bool launches_each_expert = false;   // grouped GEMMs are a loop over experts on the host
   bool sends_narrow_tokens = false;    // to experts, where their GEMMs are narrow
@@ -93,6 +94,8 @@ struct Framework {
   int most_chunks =
       1;  // of a device, where its recipes interleave and a table does not say how far
   bool splits_layers_by_work = false;  // stages get equal work, the head's included (nanotron)
+  bool uses_dropout = false;           // in GPT models of published runs that do not say so
+  bool counts_causal_flops = false;    // in the TFLOP/s that its tables publish
 
   /// The framework that it shares its code with, and so the fitted scalars; empty: it has its own.
   std::string scalars_of = {};

@@ -259,7 +259,8 @@ void FinishPrecision(MegatronState& state) {
   precision.compute = state.is_bf16   ? DataType::kBf16
                       : state.is_fp16 ? DataType::kFp16
                                       : DataType::kFp32;
-  precision.gemm_type = state.is_fp8 ? DataType::kFp8 : precision.compute;
+  const DataType narrow = state.has_block_scales ? DataType::kFp8Block : DataType::kFp8;
+  precision.gemm_type = state.is_fp8 ? narrow : precision.compute;
   const bool is_half = state.is_bf16 || state.is_fp16;
   // bf16 always accumulates in fp32 unless told otherwise; fp16 only when told.
   const bool is_wide =

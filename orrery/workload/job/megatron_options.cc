@@ -274,6 +274,11 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"fp16", false, Set<&MegatronState::is_fp16>},
     {"fp8-format", true, Set<&MegatronState::is_fp8>},
     {"fp8-hybrid", false, Set<&MegatronState::is_fp8>},
+    {"fp8-recipe", true,
+     [](MegatronState& state, std::string_view recipe) {
+       state.has_block_scales = recipe == "blockwise";
+       return true;
+     }},
     {"fp8-param-gather", false, Set<&Precision::gathered_bytes, 1>},
     {"accumulate-allreduce-grads-in-fp32", false, Set<&MegatronState::gradients_in_fp32>},
     {"grad-reduce-in-bf16", false, Set<&MegatronState::gradients_in_bf16>},
@@ -323,7 +328,7 @@ constexpr std::string_view kIgnoredValues =
     "decoupled-lr decoupled-min-lr "
     "distributed-backend distributed-timeout-minutes eval-interval eval-iters "
     "exit-duration-in-mins exit-interval fp8-amax-compute-algo fp8-amax-history-len "
-    "fp8-margin fp8-recipe init-method-std initial-loss-scale load log-interval lr "
+    "fp8-margin init-method-std initial-loss-scale load log-interval lr "
     "lr-decay-iters lr-decay-samples lr-decay-style lr-warmup-fraction lr-warmup-iters "
     "lr-warmup-samples master-addr master-port merge-file min-lr moe-aux-loss-coeff "
     "moe-router-bias-update-rate moe-router-dtype moe-router-group-topk "

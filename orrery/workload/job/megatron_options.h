@@ -27,6 +27,7 @@ struct MegatronState {
   bool is_bf16 = false;
   bool is_fp16 = false;
   bool is_fp8 = false;
+  bool has_block_scales = false;  // of fp8
   bool gradients_in_fp32 = false;
   bool gradients_in_bf16 = false;
   bool shards_with_fsdp = false;

@@ -72,10 +72,11 @@ struct PrecisionTypes {
   DataType gemm_type;
 };
 
-constexpr std::array<Spelling<PrecisionTypes>, 6> kPrecisions{{
+constexpr std::array<Spelling<PrecisionTypes>, 7> kPrecisions{{
     {"bf16", {DataType::kBf16, DataType::kBf16}},
     {"fp16", {DataType::kFp16, DataType::kFp16}},
     {"fp8", {DataType::kBf16, DataType::kFp8}},
+    {"fp8_block", {DataType::kBf16, DataType::kFp8Block}},
     {"nvfp4", {DataType::kBf16, DataType::kNvfp4}},
     {"fp32", {DataType::kFp32, DataType::kFp32}},
     {"tf32", {DataType::kFp32, DataType::kTf32}},

@@ -159,7 +159,8 @@ CountedFlops HardwareFlops(std::string_view kind, const Transformer& model, cons
 }
 
 // What section 3 of the conventions says of a kind; a kind that says nothing of causality is
-// NVIDIA's in NVIDIA's tables of recipes, and equation 7 of Korthikanti et al. elsewhere.
+// its framework's: Megatron's count in NVIDIA's tables of recipes, equation 7 of Korthikanti et al.
+// elsewhere.
 CountedFlops FlopsOf(std::string_view kind, const Transformer& model, const Job& job) {
   const TokenBatch batch = {job.training.sequence, job.training.global_batch};
   if (Mentions(kind, "hardware")) {
@@ -172,7 +173,7 @@ CountedFlops FlopsOf(std::string_view kind, const Transformer& model, const Job&
   const std::string_view before = kind.substr(0, kind.find("causal"));
   const bool is_causal = before != kind && !before.ends_with("non-") && !before.ends_with("no ") &&
                          !before.ends_with("not ");
-  if (is_causal || (kind == "model" && job.framework.name == "nemo")) {
+  if (is_causal || (kind == "model" && job.framework.counts_causal_flops)) {
     return {MegatronFlops(model, batch), "model FLOPs, causal"};
   }
   return {ModelFlops(model, batch), "model FLOPs, not causal"};
@@ -240,7 +241,7 @@ Result<Model> PublishedModel(RunRow& row, const Job& job) {
   if (!shape.rope) {  // GPT
     shape.positions = job.training.sequence;
     // GPT as Megatron trains it drops; MPT and everything after it does not.
-    const double dropout = Mentions(job.framework.name, "megatron") ? kMegatronDropout : 0.0;
+    const double dropout = job.framework.uses_dropout ? kMegatronDropout : 0.0;
     shape.dropout = dropout;
     shape.attention_dropout = dropout;
   }
@@ -312,6 +313,13 @@ Status SetMachine(const std::string& gpu, Job& job) {
   return {};
 }
 
+void UsePcie(Job& job) {
+  const int gpus = job.cluster.island.gpus;
+  job.cluster.island = hardware::FindCluster("L40S PCIe")->island;
+  job.cluster.island.per_gpu = job.gpu.host_link;
+  job.cluster.island.gpus = std::min(gpus, job.cluster.gpus_per_node);
+}
+
 void SetNode(int gpus_per_node, Job& job) {
   hardware::Cluster& cluster = job.cluster;
   const int before = cluster.gpus_per_node;
@@ -324,8 +332,7 @@ void SetNode(int gpus_per_node, Job& job) {
   }
   cluster.gpus_per_node = gpus_per_node;
   if (cluster.island.per_gpu.bytes_per_second == 0) {
-    cluster.island = hardware::FindCluster("L40S PCIe")->island;
-    cluster.island.per_gpu = job.gpu.host_link;
+    UsePcie(job);
   }
   if (!spans_nodes) {
     cluster.island.gpus = gpus_per_node;

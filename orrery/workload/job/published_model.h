@@ -50,6 +50,9 @@ class RunRow {
 /// there are as many NICs for a GPU as before. GPUs without links reach each other by PCIe.
 void SetNode(int gpus_per_node, Job& job);
 
+/// Replaces the links between the GPUs of a node by PCIe.
+void UsePcie(Job& job);
+
 /// Gives nodes without a NIC one of 200 Gb/s. False where they have some.
 [[nodiscard]] bool AddNetwork(Job& job);
 

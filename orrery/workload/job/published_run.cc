@@ -68,6 +68,10 @@ Status ReadMachine(RunRow& row, Job& job) {
   if (memory && *memory > 0) {
     job.gpu.memory_size.count = *memory * kBytesPerGigabyte;
   }
+  // Cards of one name come with NVLink and without.
+  if (cluster == nullptr && row.Text("intra_node").starts_with("PCIe")) {
+    UsePcie(job);
+  }
   if (cluster != nullptr) {
     job.cluster = *cluster;
     job.cluster.gpu = job.gpu.name;
@@ -119,6 +123,16 @@ Result<std::optional<Value>> ReadWord(const RunRow& row, std::string_view column
 }
 
 constexpr std::array<Spelling<bool>, 2> kYesOrNo{{{"yes", true}, {"no", false}}};
+
+/// Whether GEMMs read fp8 with a scale for each block. The other recipes differ in how scales are
+/// found, which the simulator does not tell apart.
+constexpr std::array<Spelling<bool>, 7> kBlockScales{{{"delayed", false},
+                                                      {"current", false},
+                                                      {"tensorwise", false},
+                                                      {"rowwise", false},
+                                                      {"block", true},
+                                                      {"mxfp8", false},
+                                                      {"nvfp4", false}}};
 
 /// Whole blocks that are recomputed, a share of them, or parts and operators of all.
 enum class RecomputeWord : std::uint8_t { kNone, kSelective, kFull, kBlocks, kOps, kParts };
@@ -313,6 +327,12 @@ Status ReadExecution(RunRow& row, Framework& framework) {
     framework.is_compiled = execution->is_compiled;
     framework.graphs = execution->graphs;
   }
+  ORRERY_TRY(const auto is_blocking, ReadWord(row, "launch_blocking", kYesOrNo));
+  framework.launch_blocking = is_blocking.value_or(framework.launch_blocking);
+  ORRERY_TRY(const auto is_grouped, ReadWord(row, "grouped_gemm", kYesOrNo));
+  if (!is_grouped.value_or(true)) {
+    framework.launches_each_expert = true;
+  }
   ORRERY_TRY(const auto tensor, ReadWord(row, "tp_overlap", kYesOrNo));
   if (tensor) {
     framework.tensor_overlap = *tensor ? framework.tensor_overlap_on : framework.tensor_overlap_off;
@@ -437,6 +457,10 @@ Status ReadPrecision(RunRow& row, Precision& precision) {
     row.Assume("bf16");
   }
   std::tie(precision.compute, precision.gemm_type) = types.value_or(kNumberFormats.front().second);
+  ORRERY_TRY(const auto has_blocks, ReadWord(row, "fp8_recipe", kBlockScales));
+  if (has_blocks.value_or(false) && precision.gemm_type == DataType::kFp8) {
+    precision.gemm_type = DataType::kFp8Block;
+  }
   const bool is_half = precision.compute != DataType::kFp32;
   precision.has_master = is_half;
   precision.gathered_bytes = is_half ? 2 : 4;

@@ -281,6 +281,40 @@ TEST(PublishedRunTest, WhatARunSaysOfItsExecutionGoesBeforeTheFramework) {
   EXPECT_THAT(Refusal({{"execution", "by hand"}}), HasSubstr("execution 'by hand'"));
 }
 
+TEST(PublishedRunTest, ExpertsThatAreNotGroupedAreLaunchedOneByOne) {
+  const auto launches_each = [](const std::string& framework, const std::string& grouped) {
+    return Described({{"framework", framework}, {"grouped_gemm", grouped}})
+        .job.framework.launches_each_expert;
+  };
+  EXPECT_FALSE(launches_each("torchtitan", ""));
+  EXPECT_TRUE(launches_each("torchtitan", "no"));
+  EXPECT_TRUE(launches_each("Megatron-LM", "yes"));  // its grouped GEMM is a loop on the host
+}
+
+TEST(PublishedRunTest, BlockingLaunchesAreThoseOfTheRow) {
+  EXPECT_TRUE(Described({{"launch_blocking", "yes"}}).job.framework.launch_blocking);
+  EXPECT_FALSE(Described({}).job.framework.launch_blocking);
+}
+
+TEST(PublishedRunTest, BlockScalesAreATypeOfGemms) {
+  const auto type = [](const std::string& recipe) {
+    return Described({{"number_format", "fp8"}, {"fp8_recipe", recipe}})
+        .job.training.precision.gemm_type;
+  };
+  EXPECT_EQ(type("block"), DataType::kFp8Block);
+  EXPECT_EQ(type("mxfp8"), DataType::kFp8);
+  EXPECT_THAT(Refusal({{"fp8_recipe", "by ear"}}), HasSubstr("fp8_recipe 'by ear'"));
+}
+
+TEST(PublishedRunTest, CardsOnPcieHaveNoOtherLinks) {
+  const hardware::Cluster with = Described({{"intra_node", "NVLink4 NVSwitch"}}).job.cluster;
+  const hardware::Cluster without = Described({{"intra_node", "PCIe 5.0 x16"}}).job.cluster;
+  EXPECT_EQ(with.island.kind, hardware::IslandKind::kNvswitch);
+  EXPECT_EQ(without.island.kind, hardware::IslandKind::kPcie);
+  EXPECT_EQ(without.island.gpus, 8);
+  EXPECT_EQ(without.nics.per_node, with.nics.per_node);
+}
+
 TEST(PublishedRunTest, APowerLimitIsThatOfTheRow) {
   EXPECT_EQ(Described({{"power_w", "500"}}).job.gpu.power_watts, 500);
 }
