@@ -62,6 +62,28 @@ TEST(ChannelsUsedTest, SwitchReductionHasItsOwnChannels) {
   EXPECT_EQ(nvls("DGX B200", 16).channels, 32);
 }
 
+// A message has two channels over the network, four inside of a node, fewer where it is short: a
+// thread of the 512 of a channel has 64 bytes at least.
+TEST(ChannelsUsedTest, MessagesUseFewChannels) {
+  const auto channels = [](int gpus, std::int64_t bytes) {
+    const Fabric fabric =
+        FabricOf(*hardware::FindCluster("DGX H100"), {.gpus = gpus, .gpus_per_node = gpus / 2})
+            .value();
+    return ChannelsFor(fabric, {.kind = CollectiveKind::kSendRecv, .size = {bytes}},
+                       Algorithm::kDirect, Protocol::kSimple, {})
+        .channels;
+  };
+  EXPECT_EQ(channels(2, 16 * kMebibyte), 2);  // one GPU of each of two nodes
+  const Fabric node = FabricOf(*hardware::FindCluster("DGX H100"), {.gpus = 2}).value();
+  const auto inside = [&](std::int64_t bytes) {
+    return ChannelsFor(node, {.kind = CollectiveKind::kSendRecv, .size = {bytes}},
+                       Algorithm::kDirect, Protocol::kSimple, {})
+        .channels;
+  };
+  EXPECT_EQ(inside(16 * kMebibyte), 4);
+  EXPECT_EQ(inside(32 * kKibibyte), 1);
+}
+
 TEST(ChannelsUsedTest, PayloadOfAStep) {
   EXPECT_EQ(StepPayload(Protocol::kLl, {}), Bytes{32'768});
   EXPECT_EQ(StepPayload(Protocol::kLl128, {}), Bytes{576'000});

@@ -315,7 +315,12 @@ Shape ShapeOf(const Fabric& fabric, CollectiveKind kind, Algorithm algorithm) {
 ChannelsUsed ChannelsFor(const Fabric& fabric, const Request& request, Algorithm algorithm,
                          Protocol protocol, const NcclSettings& settings) {
   const bool is_wide = protocol == Protocol::kLl128 || IsNvls(algorithm) || IsCollnet(algorithm);
-  ChannelsUsed used{.channels = AllChannels(fabric, algorithm, settings),
+  const ChannelTables& tables = EmbeddedChannelTables();
+  const int of_message =
+      fabric.nodes > 1 ? tables.p2p_network_channels : tables.p2p_node_channels;
+  ChannelsUsed used{.channels = request.kind == CollectiveKind::kSendRecv
+                                    ? of_message
+                                    : AllChannels(fabric, algorithm, settings),
                     .threads = is_wide ? kMostThreads : 512};
   const std::int64_t threshold = Threshold(fabric, algorithm, protocol);
   const auto has_little = [&] {

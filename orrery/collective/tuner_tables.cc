@@ -142,6 +142,8 @@ ChannelTables ReadTables(const YAML::Node& root) {
   tables.nic_latency_us = root["nic_latency_us"].as<std::map<std::string, double>>();
   tables.p2p_ll_threshold_bytes = root["p2p_ll_threshold_bytes"].as<std::int64_t>();
   tables.p2p_least_part_bytes = root["p2p_least_part_bytes"].as<std::int64_t>();
+  tables.p2p_network_channels = root["p2p_channels"]["network"].as<int>();
+  tables.p2p_node_channels = root["p2p_channels"]["node"].as<int>();
   return tables;
 }
 

@@ -75,6 +75,8 @@ struct ChannelTables {
   std::map<std::string, double> nic_latency_us;  // by kind of network
   std::int64_t p2p_ll_threshold_bytes = 0;
   std::int64_t p2p_least_part_bytes = 0;
+  int p2p_network_channels = 0;  // of one send or receive to another node
+  int p2p_node_channels = 0;     // to the same node
 };
 
 [[nodiscard]] const ChannelTables& EmbeddedChannelTables();

@@ -121,7 +121,7 @@ Result<std::int64_t> ClusterTimes::DurationPs(const workload::Communications::Ro
 Result<CommunicationTask> ClusterTimes::KernelOf(const workload::Communications::Row& communication,
                                                  std::span<const network::GpuId> gpus) {
   ORRERY_TRY(const std::int64_t duration_ps, DurationPs(communication, gpus));
-  if (duration_ps == 0) {
+  if (duration_ps == 0 || communication.in_pieces != 0) {  // copy engines launch no kernel
     return CommunicationTask{};
   }
   const collective::Request request = RequestOf(communication);

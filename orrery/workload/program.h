@@ -90,7 +90,8 @@ ORRERY_TABLE(Roles, ORRERY_PROGRAM_ROLE_COLUMNS);
   X(std::uint32_t, role, 0) /* a row of Program::roles */                              \
   X(CollectiveKind, kind, CollectiveKind::kAllReduce)                                  \
   X(std::int64_t, bytes, 0) /* as collective::Request counts; of a message its size */ \
-  X(DataType, element, DataType::kBf16)
+  X(DataType, element, DataType::kBf16)                                                \
+  X(std::uint8_t, in_pieces, 0) /* 1: copy engines send it piece by piece */
 ORRERY_TABLE(Communications, ORRERY_PROGRAM_COMMUNICATION_COLUMNS);
 
 /// Memory that a task allocates when it begins or frees when it ends.

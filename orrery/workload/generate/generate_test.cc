@@ -1,5 +1,6 @@
 #include "orrery/workload/generate/generate.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -74,6 +75,59 @@ TEST(GenerateTest, SequenceParallelismGathersAndScatters) {
             Times(0, 0));
 }
 
+// With user buffers a gather is one communication that the GEMM after it does not wait for, and of a
+// sum a quarter is left when its GEMM has ended.
+TEST(GenerateTest, UserBuffersHideCommunicationBesideItsGemm) {
+  Plan plan;
+  plan.tp = 4;
+  plan.sequence_parallel = true;
+  Job job = SmallJob(plan);
+  job.framework.tensor_overlap = TensorOverlap::kPipelined;
+  const Program program = FirstProgram(job);
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllGather, "gather sequence"}),
+            Times(2 * kLayers + 1, kX));
+  const auto scatters = Count(program, {GroupRole::kTensor, kReduceScatter, "scatter sum"});
+  EXPECT_EQ(scatters.messages, 2 * (2 * kLayers));
+  EXPECT_EQ(scatters.bytes, 2 * kLayers * kX);
+  // No copy engine waits for a multiprocessor, and none is held.
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (program.strings.View(program.tasks.name[task]) == "gather sequence") {
+      EXPECT_EQ(program.parts.sm_share[program.tasks.part[task]], 0);
+    }
+  }
+}
+
+// Without sequence parallelism there is nothing to send in pieces.
+TEST(GenerateTest, SumsOfWholeTensorsAreNotHidden) {
+  Plan plan;
+  plan.tp = 4;
+  Job job = SmallJob(plan);
+  job.framework.tensor_overlap = TensorOverlap::kPipelined;
+  EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kTensor, kAllReduce, "sum"}),
+            Times(2 * kLayers, kX));
+}
+
+// Each kernel is followed by a wait of the host, beside the one at the end of the step.
+TEST(GenerateTest, BlockingLaunchesWaitForEachKernel) {
+  Job job = SmallJob({});
+  const auto waits = [&] {
+    const Program program = FirstProgram(job);
+    return std::ranges::count(program.tasks.kind, TaskKind::kSynchronize);
+  };
+  const auto kernels = [&] {
+    const Program program = FirstProgram(job);
+    std::ptrdiff_t launched = 0;
+    for (TaskId task = 0; task < program.tasks.size(); ++task) {
+      launched +=
+          program.tasks.kind[task] == TaskKind::kKernel && program.tasks.launch[task] != kNone;
+    }
+    return launched;
+  };
+  const auto before = waits();
+  job.framework.launch_blocking = true;
+  EXPECT_EQ(waits(), before + kernels());
+}
+
 // TV4: GPT-175B with t = 8: 50,331,648 B an all-reduce.
 TEST(GenerateTest, TheSumOfGpt175bIsAsPublished) {
   Plan plan;
@@ -105,6 +159,38 @@ TEST(GenerateTest, StagesSendOneMessageForwardAndOneBackward) {
     EXPECT_EQ(Count(programs[0], {GroupRole::kPreviousForwardIn}).messages, 0);
     EXPECT_EQ(Count(programs[1], {GroupRole::kNextForwardOut}).messages, 0);
   }
+}
+
+// The second forward pass of the last stage: its input is received when the first one has ended,
+// while the backward pass between them runs.
+TEST(GenerateTest, ReceivesArePostedAPassAhead) {
+  Plan plan;
+  plan.pp = 2;
+  plan.schedule = PipelineSchedule::k1f1b;
+  Job job = SmallJob(plan, 4);
+  job.framework.overlaps_pipeline_sends = true;
+  const GeneratedJob generated = Generated(job);
+  const Program& last = generated.ensemble.programs[1];
+  std::vector<TaskId> receives;
+  for (TaskId task = 0; task < last.tasks.size(); ++task) {
+    if (last.strings.View(last.tasks.name[task]) == "receive") {
+      receives.push_back(task);
+    }
+  }
+  ASSERT_EQ(receives.size(), 4);
+  const auto waits_for = [&](TaskId receive) {
+    for (std::size_t edge = 0; edge < last.edges.size(); ++edge) {
+      if (last.edges.to[edge] == receive) {
+        return last.edges.from[edge];
+      }
+    }
+    return kNone;
+  };
+  EXPECT_EQ(waits_for(receives[0]), kNone);
+  const TaskId before = waits_for(receives[1]);
+  ASSERT_NE(before, kNone);
+  EXPECT_EQ(last.parts.phase[last.tasks.part[before]], Phase::kForward);
+  EXPECT_EQ(last.tasks.microbatch[before], 0);
 }
 
 // Interleaved: v messages a micro-batch over each boundary, and v − 1 from the last device back to

@@ -107,6 +107,7 @@ struct Communication {
   std::int64_t bytes = 0;
   DataType element = DataType::kBf16;
   int overlapped_ops = 0;  // how many following operators do not wait for it
+  bool in_pieces = false;  // copy engines send it beside GEMMs that are cut like it (user buffers)
 };
 
 /// What an operator takes on a GPU; OpPricing fills it in.

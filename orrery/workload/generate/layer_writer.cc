@@ -197,14 +197,34 @@ void LayerWriter::Cast(std::string_view name, std::int64_t rows, std::int64_t co
   }
 }
 
-// With user buffers a communication is split into one piece per rank and overlaps with the GEMM it
-// belongs to: only one piece is waited for.
-void LayerWriter::Communicate(std::string_view name, CollectiveKind kind, std::int64_t elements,
-                              std::vector<LayerOp>& ops) const {
-  const bool is_split = shape_.framework().tensor_overlap == TensorOverlap::kPipelined;
-  Communication exposed = shape_.Over(GroupRole::kTensor, kind, elements);
-  exposed.bytes /= is_split ? shape_.tp : 1;
-  ops.push_back(CommunicationOp(name, exposed));
+// With user buffers a GEMM and its communication are cut into a piece for each rank, and run beside
+// each other. A GEMM begins with the piece that its rank has.
+void LayerWriter::Gather(std::string_view name, std::int64_t elements, bool is_cast,
+                         std::vector<LayerOp>& ops) const {
+  Communication gather = shape_.Over(GroupRole::kTensor, CollectiveKind::kAllGather, elements);
+  if (IsInPieces()) {
+    gather.in_pieces = true;
+    gather.overlapped_ops = is_cast && shape_.is_fp8() ? 2 : 1;
+  }
+  ops.push_back(CommunicationOp(name, gather));
+}
+
+// All pieces of a sum but the last are sent while the GEMM computes the next ones.
+void LayerWriter::ScatterBeside(const LayerOp& gemm, std::int64_t elements,
+                                std::vector<LayerOp>& ops) const {
+  Communication scatter =
+      shape_.Over(GroupRole::kTensor, CollectiveKind::kReduceScatter, elements);
+  if (IsInPieces()) {
+    Communication hidden = scatter;
+    hidden.bytes = scatter.bytes / shape_.tp * (shape_.tp - 1);
+    hidden.in_pieces = true;
+    hidden.overlapped_ops = 1;
+    ops.push_back(CommunicationOp("scatter sum", hidden));
+    scatter.bytes /= shape_.tp;
+    scatter.in_pieces = true;
+  }
+  ops.push_back(gemm);
+  ops.push_back(CommunicationOp("scatter sum", scatter));
 }
 
 void LayerWriter::Linear(const Matrix& matrix) {
@@ -212,18 +232,24 @@ void LayerWriter::Linear(const Matrix& matrix) {
   const std::int64_t out = WidthOut(matrix, shape_.tp);
   const bool by_sequence = shape_.plan().sequence_parallel;
   if (matrix.cut == Cut::kColumns && shape_.tp > 1 && by_sequence) {
-    Communicate("gather sequence", CollectiveKind::kAllGather, matrix.rows * matrix.in, forward_);
+    Gather("gather sequence", matrix.rows * matrix.in, matrix.casts_input, forward_);
   }
   if (matrix.casts_input) {
     Cast("cast input", matrix.rows, in, forward_);
   }
-  forward_.push_back(OperatorOp(matrix.name, Category::kGemm,
-                                Gemm(matrix.rows, out, in, "nt", shape_.gemm_type),
-                                1 + shape_.EagerCalls(1)));  // its bias, or a copy of its input
-  if (matrix.cut == Cut::kRows && shape_.tp > 1) {
-    Communicate(by_sequence ? "scatter sum" : "sum",
-                by_sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                matrix.rows * matrix.out, forward_);
+  const LayerOp gemm = OperatorOp(matrix.name, Category::kGemm,
+                                  Gemm(matrix.rows, out, in, "nt", shape_.gemm_type),
+                                  1 + shape_.EagerCalls(1));  // its bias, or a copy of its input
+  const bool is_summed = matrix.cut == Cut::kRows && shape_.tp > 1;
+  if (is_summed && by_sequence) {
+    ScatterBeside(gemm, matrix.rows * matrix.out, forward_);
+  } else {
+    forward_.push_back(gemm);
+  }
+  if (is_summed && !by_sequence) {
+    forward_.push_back(CommunicationOp("sum", shape_.Over(GroupRole::kTensor,
+                                                          CollectiveKind::kAllReduce,
+                                                          matrix.rows * matrix.out)));
   }
   backward_.push_back(LinearBackward(matrix));
   if (!shape_.is_frozen()) {
@@ -273,7 +299,7 @@ std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
   std::vector<LayerOp> ops;
   const bool by_sequence = shape_.tp > 1 && shape_.plan().sequence_parallel;
   if (matrix.cut == Cut::kRows && by_sequence) {
-    Communicate("gather gradient", CollectiveKind::kAllGather, matrix.rows * matrix.out, ops);
+    Gather("gather gradient", matrix.rows * matrix.out, matrix.casts_gradient, ops);
   }
   if (matrix.casts_gradient) {
     Cast("cast gradient", matrix.rows, WidthOut(matrix, shape_.tp), ops);

@@ -163,8 +163,15 @@ class LayerWriter {
 
  private:
   void RecomputeOperators();
-  void Communicate(std::string_view name, CollectiveKind kind, std::int64_t elements,
-                   std::vector<LayerOp>& ops) const;
+  /// Whether GEMMs and communication of tensor parallelism run beside each other, piece by piece.
+  [[nodiscard]] bool IsInPieces() const {
+    return shape_.framework().tensor_overlap == TensorOverlap::kPipelined;
+  }
+
+  /// `is_cast`: a cast follows before the GEMM that reads it.
+  void Gather(std::string_view name, std::int64_t elements, bool is_cast,
+              std::vector<LayerOp>& ops) const;
+  void ScatterBeside(const LayerOp& gemm, std::int64_t elements, std::vector<LayerOp>& ops) const;
   void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<LayerOp>& ops);
   [[nodiscard]] std::int64_t WeightInputBytes(const Matrix& matrix) const;
   void AddAdapter(const Matrix& matrix);

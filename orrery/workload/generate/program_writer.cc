@@ -2,6 +2,7 @@
 #include "orrery/workload/generate/program_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -211,19 +212,27 @@ class StageWriter {
            source_.shape.schedule == PipelineSchedule::kZeroBubble2p;
   }
 
+  // An overlapped receive is posted when the last pass of its direction has ended, not as early as
+  // the host can: until its peer sends, its kernel would spin beside all that the GPU computes.
   void Receive(const Neighbours& neighbours, const PipelineStep& step) {
     if (!neighbours.from) {
       return;
     }
-    const TaskId message = WriteMessage(*neighbours.from, "receive",
-                                        OverlapsSends() ? kNone : writer_.last_compute(), step);
+    const TaskId after = OverlapsSends() ? LastPassOf(step) : writer_.last_compute();
+    const TaskId message = WriteMessage(*neighbours.from, "receive", after, step);
     writer_.WaitFor(message);
     if (job_.framework.waits_each_pipeline_message) {
       writer_.HostWaitsFor(message);
     }
   }
 
+  // The last computation of the last pass of the same direction; kNone before the first.
+  TaskId& LastPassOf(const PipelineStep& step) {
+    return last_pass_[step.pass == PipelinePass::kForward ? 0 : 1];
+  }
+
   void Send(const Neighbours& neighbours, const PipelineStep& step) {
+    LastPassOf(step) = writer_.last_compute();
     if (!neighbours.to) {
       return;
     }
@@ -397,6 +406,7 @@ class StageWriter {
   std::vector<std::vector<PreparedUnit>> prepared_;  // by chunk
   std::vector<int> passes_left_;                     // backward, by chunk
   std::vector<bool> is_first_pass_;
+  std::array<TaskId, 2> last_pass_ = {kNone, kNone};  // forward, backward
   std::map<std::pair<GroupRole, int>, PreparedOps> messages_;  // by role and chunk
 };
 

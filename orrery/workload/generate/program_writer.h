@@ -76,7 +76,8 @@ class ProgramWriter {
             program_.communications.Append({.role = static_cast<std::uint32_t>(communication.role),
                                             .kind = communication.kind,
                                             .bytes = communication.bytes,
-                                            .element = communication.element});
+                                            .element = communication.element,
+                                            .in_pieces = communication.in_pieces});
       }
       prepared.push_back(row);
     }
@@ -325,7 +326,7 @@ class ProgramWriter {
     row.chunk = chunk;
     if (op.communication) {
       row.category = program_.strings.Intern(Name(op.communication->role));
-      row.sm_share = CommunicationShare(op.communication->kind, job_.gpu.multiprocessors);
+      row.sm_share = CommunicationShare(*op.communication);
     } else {
       row.category = program_.strings.Intern(Name(op.category));
       row.sm_share = 1'000'000;
@@ -334,6 +335,13 @@ class ProgramWriter {
       row.operation = op.cost.operation;
     }
     return parts_.Find(row, program_);
+  }
+
+  // Copy engines hold no multiprocessor.
+  [[nodiscard]] std::uint32_t CommunicationShare(const Communication& communication) const {
+    return communication.in_pieces
+               ? 0
+               : workload::CommunicationShare(communication.kind, job_.gpu.multiprocessors);
   }
 
   [[nodiscard]] LaneId LaneOf(GroupRole role) {
@@ -367,6 +375,9 @@ class ProgramWriter {
     AddEdges(awaited, task);
     awaited.clear();
     last_compute_ = task;
+    if (job_.framework.launch_blocking && launch != kNone) {
+      HostWaitsFor(task);
+    }
     return task;
   }
 
