@@ -11,7 +11,7 @@ RANKS ?= 64
 SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
 .DEFAULT_GOAL := build
-.PHONY: help packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz attack asan tsan lint format \
+.PHONY: help packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz scoreboard attack asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -83,6 +83,9 @@ bench-collectives: benches  ## speed of collective prediction: closed form, flow
 
 bench-simulate: benches  ## speed of job simulation: 8,192 and 131,072 GPUs, 1,024 ranks without folding
 	python3 bench/simulate.py --build build --write docs/validation/simulate-speed.md
+
+scoreboard: program  ## every published run beside baselines: docs/validation/scoreboard.html and .md (8 minutes)
+	python3 tools/scoreboard.py --program build/orrery --out docs/validation
 
 fuzz: build-asan/build.ninja  ## run each fuzzer for SECONDS=60
 	cmake --build build-asan -j $(JOBS) --target fuzzers

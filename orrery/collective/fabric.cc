@@ -316,8 +316,7 @@ ChannelsUsed ChannelsFor(const Fabric& fabric, const Request& request, Algorithm
                          Protocol protocol, const NcclSettings& settings) {
   const bool is_wide = protocol == Protocol::kLl128 || IsNvls(algorithm) || IsCollnet(algorithm);
   const ChannelTables& tables = EmbeddedChannelTables();
-  const int of_message =
-      fabric.nodes > 1 ? tables.p2p_network_channels : tables.p2p_node_channels;
+  const int of_message = fabric.nodes > 1 ? tables.p2p_network_channels : tables.p2p_node_channels;
   ChannelsUsed used{.channels = request.kind == CollectiveKind::kSendRecv
                                     ? of_message
                                     : AllChannels(fabric, algorithm, settings),

@@ -169,8 +169,8 @@ TEST(Measurements, AFallbackThatIsSlowerThanALargerHeadIsRejected) {
   EXPECT_THAT(read.rejected[0].reason, HasSubstr("a fallback"));
 }
 
-// Of 30 shapes with heads of 192 ten take nine times as long as with heads of 256; the others are as
-// short as a launch.
+// Of 30 shapes with heads of 192 ten take nine times as long as with heads of 256; the others are
+// as short as a launch.
 TEST(Measurements, ASizeThatFallsBackIsRejectedWhereLaunchesHideItToo) {
   std::string csv = "batch_size,isl,num_heads,num_key_value_heads,head_dim,latency_ms,device\n";
   for (int i = 1; i <= 30; ++i) {

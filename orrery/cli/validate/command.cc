@@ -30,6 +30,7 @@
 #include "orrery/draw/format.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/baselines.h"
 #include "orrery/simulate/framework_fit.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
@@ -291,30 +292,36 @@ Table ValidationTable(const Validation& validation) {
   constexpr Table::Type kText = Table::Type::kText;
   constexpr Table::Type kInteger = Table::Type::kInteger;
   constexpr Table::Type kNumber = Table::Type::kNumber;
-  Table table({{"id", kText},
-               {"source", kText},
-               {"team", kText},
-               {"release", kText},
-               {"grade", kText},
-               {"gpu", kText},
-               {"gpus", kInteger},
-               {"measured_s", kNumber},
-               {"predicted_s", kNumber},
-               {"low_s", kNumber},
-               {"high_s", kNumber},
-               {"error_percent", kNumber},
-               {"fits", kInteger},
-               {"derived_from", kText},
-               {"assumed", kText},
-               {"refused", kText}});
+  Table table({{"id", kText},           {"source", kText},        {"team", kText},
+               {"release", kText},      {"grade", kText},         {"gpu", kText},
+               {"gpus", kInteger},      {"measured_s", kNumber},  {"predicted_s", kNumber},
+               {"low_s", kNumber},      {"high_s", kNumber},      {"error_percent", kNumber},
+               {"fits", kInteger},      {"model_flops", kNumber}, {"peak_flops", kNumber},
+               {"roofline_s", kNumber}, {"analytic_s", kNumber},  {"derived_from", kText},
+               {"assumed", kText},      {"refused", kText}});
   for (const EvaluatedRun& evaluated : validation.evaluated) {
     const auto& run = evaluated.run;
-    table.AddRow({run.id, run.source, run.team, run.release, run.grade, run.job.gpu.name,
-                  std::int64_t{run.job.gpus}, run.measured_s, evaluated.predicted_s,
-                  evaluated.interval.low_s, evaluated.interval.high_s, evaluated.Error() * 100,
+    const simulate::Baselines baselines = simulate::BaselinesOf(run.job);
+    table.AddRow({run.id,
+                  run.source,
+                  run.team,
+                  run.release,
+                  run.grade,
+                  run.job.gpu.name,
+                  std::int64_t{run.job.gpus},
+                  run.measured_s,
+                  evaluated.predicted_s,
+                  evaluated.interval.low_s,
+                  evaluated.interval.high_s,
+                  evaluated.Error() * 100,
                   std::int64_t{evaluated.fits},
+                  baselines.model_flops,
+                  baselines.peak_flops,
+                  baselines.roofline_s,
+                  baselines.analytic_s,
                   run.derived_from.empty() ? Table::Cell() : Table::Cell(run.derived_from),
-                  fmt::format("{}", fmt::join(run.assumptions, "; ")), Table::Cell()});
+                  fmt::format("{}", fmt::join(run.assumptions, "; ")),
+                  Table::Cell()});
   }
   for (const simulate::RefusedRun& refused : validation.refused) {
     const workload::RunLabel& label = refused.label;

@@ -75,8 +75,8 @@ TEST(GenerateTest, SequenceParallelismGathersAndScatters) {
             Times(0, 0));
 }
 
-// With user buffers a gather is one communication that the GEMM after it does not wait for, and of a
-// sum a quarter is left when its GEMM has ended.
+// With user buffers a gather is one communication that the GEMM after it does not wait for, and of
+// a sum a quarter is left when its GEMM has ended.
 TEST(GenerateTest, UserBuffersHideCommunicationBesideItsGemm) {
   Plan plan;
   plan.tp = 4;

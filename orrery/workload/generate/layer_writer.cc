@@ -212,8 +212,7 @@ void LayerWriter::Gather(std::string_view name, std::int64_t elements, bool is_c
 // All pieces of a sum but the last are sent while the GEMM computes the next ones.
 void LayerWriter::ScatterBeside(const LayerOp& gemm, std::int64_t elements,
                                 std::vector<LayerOp>& ops) const {
-  Communication scatter =
-      shape_.Over(GroupRole::kTensor, CollectiveKind::kReduceScatter, elements);
+  Communication scatter = shape_.Over(GroupRole::kTensor, CollectiveKind::kReduceScatter, elements);
   if (IsInPieces()) {
     Communication hidden = scatter;
     hidden.bytes = scatter.bytes / shape_.tp * (shape_.tp - 1);
@@ -237,9 +236,9 @@ void LayerWriter::Linear(const Matrix& matrix) {
   if (matrix.casts_input) {
     Cast("cast input", matrix.rows, in, forward_);
   }
-  const LayerOp gemm = OperatorOp(matrix.name, Category::kGemm,
-                                  Gemm(matrix.rows, out, in, "nt", shape_.gemm_type),
-                                  1 + shape_.EagerCalls(1));  // its bias, or a copy of its input
+  const LayerOp gemm =
+      OperatorOp(matrix.name, Category::kGemm, Gemm(matrix.rows, out, in, "nt", shape_.gemm_type),
+                 1 + shape_.EagerCalls(1));  // its bias, or a copy of its input
   const bool is_summed = matrix.cut == Cut::kRows && shape_.tp > 1;
   if (is_summed && by_sequence) {
     ScatterBeside(gemm, matrix.rows * matrix.out, forward_);
@@ -247,9 +246,9 @@ void LayerWriter::Linear(const Matrix& matrix) {
     forward_.push_back(gemm);
   }
   if (is_summed && !by_sequence) {
-    forward_.push_back(CommunicationOp("sum", shape_.Over(GroupRole::kTensor,
-                                                          CollectiveKind::kAllReduce,
-                                                          matrix.rows * matrix.out)));
+    forward_.push_back(CommunicationOp(
+        "sum",
+        shape_.Over(GroupRole::kTensor, CollectiveKind::kAllReduce, matrix.rows * matrix.out)));
   }
   backward_.push_back(LinearBackward(matrix));
   if (!shape_.is_frozen()) {

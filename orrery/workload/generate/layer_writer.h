@@ -163,6 +163,7 @@ class LayerWriter {
 
  private:
   void RecomputeOperators();
+
   /// Whether GEMMs and communication of tensor parallelism run beside each other, piece by piece.
   [[nodiscard]] bool IsInPieces() const {
     return shape_.framework().tensor_overlap == TensorOverlap::kPipelined;

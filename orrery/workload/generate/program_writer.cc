@@ -406,7 +406,7 @@ class StageWriter {
   std::vector<std::vector<PreparedUnit>> prepared_;  // by chunk
   std::vector<int> passes_left_;                     // backward, by chunk
   std::vector<bool> is_first_pass_;
-  std::array<TaskId, 2> last_pass_ = {kNone, kNone};  // forward, backward
+  std::array<TaskId, 2> last_pass_ = {kNone, kNone};           // forward, backward
   std::map<std::pair<GroupRole, int>, PreparedOps> messages_;  // by role and chunk
 };
 

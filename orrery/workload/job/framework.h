@@ -67,7 +67,7 @@ struct Framework {
   bool wraps_communication = false;         // in Python: they cost the host as much as a kernel
   bool prioritises_communication = false;   // its streams go first where kernels wait for room
   CudaGraphs graphs = CudaGraphs::kOff;
-  bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING=1: the host waits for each kernel
+  bool launch_blocking = false;        // CUDA_LAUNCH_BLOCKING=1: the host waits for each kernel
   bool fuses_permute = false;          // tokens are sorted to experts and back by one kernel each
   bool launches_each_expert = false;   // grouped GEMMs are a loop over experts on the host
   bool sends_narrow_tokens = false;    // to experts, where their GEMMs are narrow

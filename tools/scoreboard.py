@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Predicted over measured step times of every published run, beside baselines that anyone can check.
+
+    tools/scoreboard.py --program build/orrery --out docs/validation [--left-out CSV --fitted CSV]
+
+Writes scoreboard.md and scoreboard.html. The two tables of `orrery validate --csv` are made unless they are given: with every team
+judged by frameworks fitted without its rows, and with all rows fitted. Ends with 1 where a mark of the left-out teams is missed.
+"""
+
+import argparse
+import html
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+
+import validation
+from validation import SHARED, line, rows_of
+
+TRUTH = SHARED / "truth" / "training.csv"
+GRADES = "A,A-,B+"
+LEAST_ROWS = 20  # of a team whose mark counts
+MOST_OF_TEAM = 12.0
+MOST_OF_MEAN = 9.0
+METHODS = (("left_out", "Orrery, team left out"), ("fitted", "Orrery, fitted"), ("mfu", "FLOPs at median MFU"),
+           ("analytic", "analytic"), ("roofline", "roofline"))
+
+
+def table(program, *options):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "rows.csv"
+        validation.run(program, "validate", TRUTH, "--grade", GRADES, "--csv", path, *options)
+        return rows_of(path)
+
+
+def median_mfu(rows):
+    """By team: the median MFU of the runs of all other teams."""
+    shares = [(row["team"], float(row["model_flops"]) / float(row["peak_flops"]) / float(row["measured_s"])) for row in rows]
+    return {team: statistics.median(share for other, share in shares if other != team) for team, _ in shares}
+
+
+def runs_of(left_out, fitted):
+    """One run for each simulated row: facts and predicted over measured by method."""
+    left_out = [row for row in left_out if row["predicted_s"] and float(row["peak_flops"] or 0) > 0]
+    of_id = {row["id"]: row for row in fitted if row["predicted_s"]}
+    mfu = median_mfu(left_out)
+    runs = []
+    for row in left_out:
+        measured = float(row["measured_s"])
+        at_mfu = float(row["model_flops"]) / float(row["peak_flops"]) / mfu[row["team"]]
+        runs.append({
+            "id": row["id"], "team": row["team"], "gpu": row["gpu"], "gpus": int(row["gpus"]), "measured": measured,
+            "low": float(row["low_s"]) / measured, "high": float(row["high_s"]) / measured,
+            "left_out": float(row["predicted_s"]) / measured, "fitted": float(of_id[row["id"]]["predicted_s"]) / measured,
+            "mfu": at_mfu / measured, "analytic": float(row["analytic_s"]) / measured,
+            "roofline": float(row["roofline_s"]) / measured})
+    return runs
+
+
+def mape(runs, method):
+    return 100 * statistics.fmean(abs(run[method] - 1) for run in runs)
+
+
+def groups_of(runs, key):
+    groups = {}
+    for run in runs:
+        groups.setdefault(run[key], []).append(run)
+    return sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+
+
+def coverage(runs):
+    return 100 * statistics.fmean(run["low"] <= 1 <= run["high"] for run in runs)
+
+
+def group_table(title, groups):
+    yield line(title, "runs", *(name for _, name in METHODS), "in the 80 % interval")
+    yield line("---", *["---:"] * (len(METHODS) + 2))
+    for name, runs in groups:
+        yield line(name, len(runs), *(f"{mape(runs, method):.1f}" for method, _ in METHODS), f"{coverage(runs):.0f} %")
+
+
+def marks(runs):
+    """Sentences about the marks of left-out teams, and whether all are met."""
+    large = [(team, mape(found, "left_out")) for team, found in groups_of(runs, "team") if len(found) >= LEAST_ROWS]
+    missed = [f"{team} {error:.1f} %" for team, error in large if error > MOST_OF_TEAM]
+    mean = statistics.fmean(error for _, error in large)
+    by_team = f"Mark: every team with {LEAST_ROWS} runs or more within {MOST_OF_TEAM:.0f} %, " + (
+        "missed by " + ", ".join(missed) if missed else "met") + "."
+    by_mean = f"Mark: their mean within {MOST_OF_MEAN:.0f} %: {mean:.1f} %, {'met' if mean <= MOST_OF_MEAN else 'missed'}."
+    return [by_team, by_mean], not missed and mean <= MOST_OF_MEAN
+
+
+INTRODUCTION = """Mean |predicted / measured − 1| in percent. *Team left out*: the scalars of frameworks were fitted without the rows of the
+team, as for a user's job; *fitted*: with them, which says how well they can be described and nothing about accuracy on other jobs.
+Baselines: **FLOPs at median MFU**, model FLOPs over the peak of the GPUs at the median MFU of all other teams; **roofline**, what is
+executed at the peak, or weights and optimizer states at the full memory bandwidth; **analytic**, closed forms for compute, memory,
+tensor, pipeline and data parallelism and the bubble in the manner of Calculon, everything at 80 % of the datasheet
+(orrery/simulate/baselines.cc). Half of Hugging Face's runs reach less than 5 % MFU on a cluster with faults that no plan tells of."""
+
+
+def markdown(runs, sentences):
+    return "\n".join([
+        "# Scoreboard", "",
+        "Made by `make scoreboard`; every run is in [scoreboard.html](scoreboard.html).", "", INTRODUCTION, "",
+        *sentences, "", *group_table("team", groups_of(runs, "team")), "", *group_table("GPU", groups_of(runs, "gpu")), ""])
+
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 1100px; padding: 24px; color: #1c2430; background: #fff; }
+h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 18px; margin: 32px 0 8px; }
+p { max-width: 80ch; } .marks { color: #44505e; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 13px; }
+th, td { padding: 4px 8px; text-align: right; border-bottom: 1px solid #e3e8ee; white-space: nowrap; }
+th { color: #44505e; font-weight: 600; } th:first-child, td:first-child { text-align: left; }
+td.best { font-weight: 700; } canvas { width: 100%; display: block; }
+input, select { font: inherit; padding: 3px 8px; border: 1px solid #c4ccd6; border-radius: 4px; }
+.legend span { margin-right: 18px; } .dot { display: inline-block; width: 10px; height: 10px; border-radius: 5px; margin-right: 6px; }
+#rows { max-height: 640px; overflow: auto; border: 1px solid #e3e8ee; } #rows th { position: sticky; top: 0; background: #f6f8fa; cursor: pointer; }
+footer { margin-top: 32px; color: #6b7785; font-size: 12px; }
+"""
+
+SCRIPT = """
+const colors = {left_out: '#0b62c4', mfu: '#c26a00', analytic: '#7a8794'};
+const shown = Object.keys(colors), low = 0.2, high = 5;
+const teams = [...new Set(runs.map(r => r.team))].map(t => [t, runs.filter(r => r.team === t)])
+  .sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1));
+function draw() {
+  const canvas = document.getElementById('ratios'), ratio = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth, left = 170, right = 20, row = 44, top = 24;
+  canvas.style.height = (top + row * teams.length + 28) + 'px';
+  canvas.width = width * ratio; canvas.height = (top + row * teams.length + 28) * ratio;
+  const c = canvas.getContext('2d'); c.scale(ratio, ratio);
+  const x = v => left + (width - left - right) * Math.log(Math.min(high, Math.max(low, v)) / low) / Math.log(high / low);
+  c.font = '12px system-ui, sans-serif'; c.textBaseline = 'middle';
+  for (const tick of [0.2, 0.33, 0.5, 0.75, 1, 1.33, 2, 3, 5]) {
+    c.strokeStyle = tick === 1 ? '#1c2430' : '#e3e8ee'; c.beginPath();
+    c.moveTo(x(tick), top - 6); c.lineTo(x(tick), top + row * teams.length); c.stroke();
+    c.fillStyle = '#44505e'; c.textAlign = 'center'; c.fillText(tick + '\\u00d7', x(tick), top + row * teams.length + 14);
+  }
+  teams.forEach(([team, of], i) => {
+    c.fillStyle = '#1c2430'; c.textAlign = 'right';
+    c.fillText(team + ' (' + of.length + ')', left - 12, top + row * i + row / 2);
+    shown.forEach((method, k) => {
+      const y = top + row * i + 8 + 14 * k;
+      c.fillStyle = colors[method]; c.globalAlpha = Math.max(0.06, Math.min(0.8, 12 / of.length));
+      of.forEach((r, n) => { c.beginPath(); c.arc(x(r[method]), y + (n * 7 % 9) - 4, 2, 0, 7); c.fill(); });
+      c.globalAlpha = 1;
+    });
+  });
+}
+let key = 'left_out', text = '';
+function list() {
+  const found = runs.filter(r => (r.team + ' ' + r.gpu + ' ' + r.id).toLowerCase().includes(text));
+  found.sort((a, b) => typeof a[key] === 'string' ? (a[key] < b[key] ? -1 : 1) : key === 'gpus' || key === 'measured'
+    ? b[key] - a[key] : Math.abs(Math.log(b[key])) - Math.abs(Math.log(a[key])));
+  const f = v => v.toFixed(2);
+  document.getElementById('body').innerHTML = found.slice(0, 400).map(r => '<tr><td>' + r.id + '<td>' + r.team + '<td>' + r.gpu + '<td>' +
+    r.gpus + '<td>' + r.measured.toPrecision(4) + '<td>' + f(r.left_out) + '<td>' + f(r.low) + '\\u2013' + f(r.high) + '<td>' + f(r.fitted) +
+    '<td>' + f(r.mfu) + '<td>' + f(r.analytic) + '<td>' + f(r.roofline)).join('');
+  document.getElementById('count').textContent = found.length + ' runs' + (found.length > 400 ? ', the first 400 shown' : '');
+}
+document.getElementById('find').addEventListener('input', e => { text = e.target.value.toLowerCase(); list(); });
+document.querySelectorAll('#rows th[data-key]').forEach(th => th.addEventListener('click', () => { key = th.dataset.key; list(); }));
+window.addEventListener('resize', draw); draw(); list();
+"""
+
+
+def html_table(title, groups):
+    cells = "".join(f"<th>{html.escape(name)}</th>" for name in (title, "runs", *(n for _, n in METHODS), "in the 80 % interval"))
+    rows = []
+    for name, runs in groups:
+        errors = {method: mape(runs, method) for method, _ in METHODS}
+        best = min(error for method, error in errors.items() if method != "fitted")
+        shown = "".join(f'<td class="{"best" if method != "fitted" and errors[method] == best else ""}">{errors[method]:.1f} %</td>'
+                        for method, _ in METHODS)
+        rows.append(f"<tr><td>{html.escape(name)}</td><td>{len(runs)}</td>{shown}<td>{coverage(runs):.0f} %</td></tr>")
+    return f"<table><tr>{cells}</tr>{''.join(rows)}</table>"
+
+
+def rounded(run):
+    return {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in run.items()}
+
+
+def page(runs, sentences, version):
+    text = html.escape(INTRODUCTION).replace("**", "").replace("*", "")
+    heads = (("id", "run"), ("team", "team"), ("gpu", "GPU"), ("gpus", "GPUs"), ("measured", "measured s"), ("left_out", "left out"),
+             ("low", "80 % interval"), ("fitted", "fitted"), ("mfu", "median MFU"), ("analytic", "analytic"), ("roofline", "roofline"))
+    columns = "".join(f'<th data-key="{key}">{name}</th>' for key, name in heads)
+    data = json.dumps([rounded(run) for run in runs], separators=(",", ":"))
+    return f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Orrery: scoreboard</title><meta name="viewport" content="width=device-width">
+<style>{STYLE}</style>
+<h1>Predicted over measured: {len(runs):,} published training runs</h1>
+<p>{text}</p>
+<p class="marks">{"<br>".join(html.escape(sentence) for sentence in sentences)}</p>
+<h2>By team</h2>{html_table("team", groups_of(runs, "team"))}
+<h2>Every run: predicted / measured</h2>
+<p class="legend"><span><i class="dot" style="background:#0b62c4"></i>Orrery, team left out</span>
+<span><i class="dot" style="background:#c26a00"></i>FLOPs at the median MFU of the others</span>
+<span><i class="dot" style="background:#7a8794"></i>analytic</span></p>
+<canvas id="ratios"></canvas>
+<h2>By GPU</h2>{html_table("GPU", groups_of(runs, "gpu"))}
+<h2>Runs</h2>
+<p><input id="find" placeholder="team, GPU or run" size="30"> <span id="count"></span>; ratios are predicted / measured, a click on a
+column sorts by it, the farthest from 1 first</p>
+<div id="rows"><table><thead><tr>{columns}</tr></thead><tbody id="body"></tbody></table></div>
+<footer>{html.escape(version)}; make scoreboard</footer>
+<script>const runs = {data};{SCRIPT}</script></html>
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=validation.ROOT / "build" / "orrery", type=pathlib.Path)
+    parser.add_argument("--out", required=True, type=pathlib.Path, help="folder for scoreboard.md and scoreboard.html")
+    parser.add_argument("--left-out", type=pathlib.Path, help="a table of `orrery validate --leave-team-out --csv`, instead of making one")
+    parser.add_argument("--fitted", type=pathlib.Path, help="a table of `orrery validate --csv`, instead of making one")
+    options = parser.parse_args()
+    left_out = rows_of(options.left_out) if options.left_out else table(options.program, "--leave-team-out")
+    fitted = rows_of(options.fitted) if options.fitted else table(options.program)
+    runs = runs_of(left_out, fitted)
+    sentences, is_met = marks(runs)
+    version = validation.run(options.program, "--version").strip()
+    (options.out / "scoreboard.md").write_text(markdown(runs, sentences), encoding="utf-8")
+    (options.out / "scoreboard.html").write_text(page(runs, sentences, version), encoding="utf-8")
+    print("\n".join(sentences))
+    return 0 if is_met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Tests of tools/scoreboard.py: baselines, groups and marks."""
+
+import unittest
+
+import scoreboard
+
+
+def row(team, measured, flops, predicted=1.0, gpu="H100"):
+    return {"id": f"{team}-{measured}", "team": team, "gpu": gpu, "gpus": "8", "measured_s": str(measured), "predicted_s": str(predicted),
+            "low_s": "0.9", "high_s": "1.2", "model_flops": str(flops), "peak_flops": "100", "roofline_s": "0.5", "analytic_s": "0.8"}
+
+
+class ScoreboardTest(unittest.TestCase):
+    def test_a_team_is_judged_by_the_median_mfu_of_the_others(self):
+        # MFU: a 0.5; b 0.4, 0.2 and 0.3.
+        rows = [row("a", 1, 50), row("b", 1, 40), row("b", 2, 40), row("b", 1, 30)]
+        self.assertAlmostEqual(scoreboard.median_mfu(rows)["a"], 0.3)
+        self.assertAlmostEqual(scoreboard.median_mfu(rows)["b"], 0.5)
+        run = scoreboard.runs_of(rows, rows)[0]
+        self.assertAlmostEqual(run["mfu"], 50 / 100 / 0.3)
+
+    def test_columns_do_not_mix_left_out_and_fitted(self):
+        rows = [row("a", 1, 50, 1.2), row("b", 1, 50, 1.2)]
+        fitted = [row("a", 1, 50, 1.1), row("b", 1, 50, 1.1)]
+        runs = scoreboard.runs_of(rows, fitted)
+        self.assertAlmostEqual(scoreboard.mape(runs, "left_out"), 20)
+        self.assertAlmostEqual(scoreboard.mape(runs, "fitted"), 10)
+        self.assertAlmostEqual(scoreboard.coverage(runs), 100)
+
+    def test_marks_count_teams_with_many_runs(self):
+        def verdict(error):
+            rows = [row("a", 1, 50, 1 + error) for _ in range(20)] + [row("b", 1, 50, 3)]
+            return scoreboard.marks(scoreboard.runs_of(rows, rows))
+        self.assertTrue(verdict(0.08)[1])
+        self.assertFalse(verdict(0.10)[1])  # the mean
+        sentences, is_met = verdict(0.2)
+        self.assertFalse(is_met)
+        self.assertIn("missed by a 20.0 %", sentences[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
