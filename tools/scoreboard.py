@@ -35,26 +35,31 @@ def table(program, *options):
 
 
 def median_mfu(rows):
-    """By team: the median MFU of the runs of all other teams."""
-    shares = [(row["team"], float(row["model_flops"]) / float(row["peak_flops"]) / float(row["measured_s"])) for row in rows]
-    return {team: statistics.median(share for other, share in shares if other != team) for team, _ in shares}
+    """By team: the median of the median MFUs of all other teams, so that no team counts more than another."""
+    shares = {}
+    for row in rows:
+        mfu = float(row["model_flops"]) / float(row["peak_flops"]) / float(row["measured_s"])
+        shares.setdefault(row["team"], []).append(mfu)
+    medians = {team: statistics.median(of_team) for team, of_team in shares.items()}
+    return {team: statistics.median(mfu for other, mfu in medians.items() if other != team) for team in medians}
 
 
 def runs_of(left_out, fitted):
     """One run for each simulated row: facts and predicted over measured by method."""
-    left_out = [row for row in left_out if row["predicted_s"] and float(row["peak_flops"] or 0) > 0]
-    of_id = {row["id"]: row for row in fitted if row["predicted_s"]}
-    mfu = median_mfu(left_out)
+    of_id = {row["id"]: row for row in fitted if row["predicted_s"] and float(row["peak_flops"] or 0) > 0}
+    left_out = [row for row in left_out if row["predicted_s"] and row["id"] in of_id]
+    mfu = median_mfu(of_id.values())
     runs = []
     for row in left_out:
         measured = float(row["measured_s"])
-        at_mfu = float(row["model_flops"]) / float(row["peak_flops"]) / mfu[row["team"]]
+        known = of_id[row["id"]]
+        at_mfu = float(known["model_flops"]) / float(known["peak_flops"]) / mfu[row["team"]]
         runs.append({
             "id": row["id"], "team": row["team"], "gpu": row["gpu"], "gpus": int(row["gpus"]), "measured": measured,
             "low": float(row["low_s"]) / measured, "high": float(row["high_s"]) / measured,
-            "left_out": float(row["predicted_s"]) / measured, "fitted": float(of_id[row["id"]]["predicted_s"]) / measured,
-            "mfu": at_mfu / measured, "analytic": float(row["analytic_s"]) / measured,
-            "roofline": float(row["roofline_s"]) / measured})
+            "left_out": float(row["predicted_s"]) / measured, "fitted": float(known["predicted_s"]) / measured,
+            "mfu": at_mfu / measured, "analytic": float(known["analytic_s"]) / measured,
+            "roofline": float(known["roofline_s"]) / measured})
     return runs
 
 
@@ -93,7 +98,7 @@ def marks(runs):
 
 INTRODUCTION = """Mean |predicted / measured − 1| in percent. *Team left out*: the scalars of frameworks were fitted without the rows of the
 team, as for a user's job; *fitted*: with them, which says how well they can be described and nothing about accuracy on other jobs.
-Baselines: **FLOPs at median MFU**, model FLOPs over the peak of the GPUs at the median MFU of all other teams; **roofline**, what is
+Baselines: **FLOPs at median MFU**, model FLOPs over the peak of the GPUs at the median MFU of the other teams; **roofline**, what is
 executed at the peak, or weights and optimizer states at the full memory bandwidth; **analytic**, closed forms for compute, memory,
 tensor, pipeline and data parallelism and the bubble in the manner of Calculon, everything at 80 % of the datasheet
 (orrery/simulate/baselines.cc). Half of Hugging Face's runs reach less than 5 % MFU on a cluster with faults that no plan tells of."""
@@ -127,7 +132,7 @@ const teams = [...new Set(runs.map(r => r.team))].map(t => [t, runs.filter(r => 
   .sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1));
 function draw() {
   const canvas = document.getElementById('ratios'), ratio = window.devicePixelRatio || 1;
-  const width = canvas.clientWidth, left = 170, right = 20, row = 44, top = 24;
+  const width = canvas.clientWidth, left = 200, right = 20, row = 44, top = 24;
   canvas.style.height = (top + row * teams.length + 28) + 'px';
   canvas.width = width * ratio; canvas.height = (top + row * teams.length + 28) * ratio;
   const c = canvas.getContext('2d'); c.scale(ratio, ratio);
@@ -143,7 +148,7 @@ function draw() {
     c.fillText(team + ' (' + of.length + ')', left - 12, top + row * i + row / 2);
     shown.forEach((method, k) => {
       const y = top + row * i + 8 + 14 * k;
-      c.fillStyle = colors[method]; c.globalAlpha = Math.max(0.06, Math.min(0.8, 12 / of.length));
+      c.fillStyle = colors[method]; c.globalAlpha = Math.max(0.14, Math.min(0.8, 12 / of.length));
       of.forEach((r, n) => { c.beginPath(); c.arc(x(r[method]), y + (n * 7 % 9) - 4, 2, 0, 7); c.fill(); });
       c.globalAlpha = 1;
     });

@@ -13,12 +13,12 @@ def row(team, measured, flops, predicted=1.0, gpu="H100"):
 
 class ScoreboardTest(unittest.TestCase):
     def test_a_team_is_judged_by_the_median_mfu_of_the_others(self):
-        # MFU: a 0.5; b 0.4, 0.2 and 0.3.
-        rows = [row("a", 1, 50), row("b", 1, 40), row("b", 2, 40), row("b", 1, 30)]
-        self.assertAlmostEqual(scoreboard.median_mfu(rows)["a"], 0.3)
-        self.assertAlmostEqual(scoreboard.median_mfu(rows)["b"], 0.5)
+        # MFU: a 0.5; b 0.4, 0.2 and 0.3; c 0.6: medians 0.5, 0.3 and 0.6.
+        rows = [row("a", 1, 50), row("b", 1, 40), row("b", 2, 40), row("b", 3, 90), row("c", 1, 60)]
+        self.assertAlmostEqual(scoreboard.median_mfu(rows)["a"], 0.45)
+        self.assertAlmostEqual(scoreboard.median_mfu(rows)["b"], 0.55)
         run = scoreboard.runs_of(rows, rows)[0]
-        self.assertAlmostEqual(run["mfu"], 50 / 100 / 0.3)
+        self.assertAlmostEqual(run["mfu"], 50 / 100 / 0.45)
 
     def test_columns_do_not_mix_left_out_and_fitted(self):
         rows = [row("a", 1, 50, 1.2), row("b", 1, 50, 1.2)]
@@ -30,7 +30,7 @@ class ScoreboardTest(unittest.TestCase):
 
     def test_marks_count_teams_with_many_runs(self):
         def verdict(error):
-            rows = [row("a", 1, 50, 1 + error) for _ in range(20)] + [row("b", 1, 50, 3)]
+            rows = [row("a", 1 + n / 1e6, 50, 1 + error) for n in range(20)] + [row("b", 1, 50, 3)]
             return scoreboard.marks(scoreboard.runs_of(rows, rows))
         self.assertTrue(verdict(0.08)[1])
         self.assertFalse(verdict(0.10)[1])  # the mean

@@ -48,7 +48,8 @@ class ClosedForms {
         plan_(job.plan),
         model_(model),
         parameters_(static_cast<double>(workload::TotalParameters(job.model)) /
-                    (plan_.tp * plan_.pp)) {}
+                    (plan_.tp * plan_.pp * plan_.ep)),
+        trained_(job.training.adapter_rank > 0 ? 0 : parameters_) {}
 
   /// What a GPU executes for one micro-batch.
   [[nodiscard]] double ExecutedOfPass() const {
@@ -86,15 +87,21 @@ class ClosedForms {
     return static_cast<double>(model_.num_blocks()) / plan_.pp;
   }
 
-  // What a group of so many neighbours sends by.
-  [[nodiscard]] double Rate(int ranks) const {
+  // What a group of so many ranks sends by, of which every `stride`-th GPU is a member: the links
+  // of an island, or all NICs that its members on a node have.
+  [[nodiscard]] double Rate(int ranks, int stride) const {
     const hardware::Cluster& cluster = job_.cluster;
-    const double nics = cluster.nics.bandwidth.bytes_per_second * cluster.nics.per_node /
-                        std::max(cluster.gpus_per_node, 1);
     const double links = cluster.island.per_gpu.bytes_per_second;
-    const double rate = ranks <= cluster.island.gpus || nics == 0 ? links : nics;
-    return rate * kEfficiency;
+    const double nic = cluster.nics.bandwidth.bytes_per_second * cluster.nics.per_node /
+                       std::max(cluster.gpus_per_node, 1);
+    if (ranks * stride <= cluster.island.gpus || nic == 0) {
+      return links * kEfficiency;
+    }
+    const int members = std::clamp(cluster.gpus_per_node / stride, 1, ranks);
+    return std::min(links, nic * members) * kEfficiency;
   }
+
+  [[nodiscard]] double DataRate() const { return Rate(plan_.dp, plan_.tp * plan_.cp); }
 
   [[nodiscard]] static double Over(double seconds_of_bytes, double rate) {
     return rate > 0 ? seconds_of_bytes / rate : 0;
@@ -110,18 +117,19 @@ class ClosedForms {
   [[nodiscard]] double TensorOfPass() const {
     const double sums = plan_.recompute == Recompute::kFull ? 6 : 4;
     const double around = 2.0 * (plan_.tp - 1) / plan_.tp;
-    return Over(sums * Layers() * around * kBytesOfActivation * Activations(), Rate(plan_.tp));
+    return Over(sums * Layers() * around * kBytesOfActivation * Activations(), Rate(plan_.tp, 1));
   }
 
   [[nodiscard]] double MessagesOfPass() const {
     const double messages = plan_.pp > 1 ? 2.0 * plan_.chunks : 0;
     const int tensor = plan_.sequence_parallel ? plan_.tp : 1;
-    return Over(messages * kBytesOfActivation * Activations() / tensor, Rate(job_.gpus));
+    return Over(messages * kBytesOfActivation * Activations() / tensor,
+                Rate(plan_.pp, job_.gpus / plan_.pp));
   }
 
   [[nodiscard]] double OwnedStates() const {
     const bool is_sharded = plan_.sharding != Sharding::kReplicated;
-    return kBytesOfState * parameters_ / (is_sharded ? plan_.dp * plan_.cp : 1);
+    return kBytesOfState * trained_ / (is_sharded ? plan_.dp * plan_.cp : 1);
   }
 
   // Parameters are gathered twice and gradients scattered, beside the pass.
@@ -129,7 +137,7 @@ class ClosedForms {
     if (plan_.sharding != Sharding::kParameters) {
       return 0;
     }
-    return std::max(0.0, Over(3 * kBytesOfActivation * parameters_, Rate(plan_.dp)) - pass);
+    return std::max(0.0, Over(3 * kBytesOfActivation * parameters_, DataRate()) - pass);
   }
 
   // Beside the last backward pass.
@@ -138,14 +146,16 @@ class ClosedForms {
       return 0;
     }
     const double around = 2.0 * (plan_.dp - 1) / plan_.dp;
-    const double bytes = job_.training.precision.gradient_bytes * parameters_;
-    return std::max(0.0, Over(around * bytes, Rate(job_.gpus)) - kBackwardOfPass * pass);
+    const double bytes = job_.training.precision.gradient_bytes * trained_;
+    return std::max(0.0, Over(around * bytes, DataRate()) - kBackwardOfPass * pass);
   }
 
   const Job& job_;
   const Plan& plan_;
   const Transformer& model_;
-  double parameters_;  // of one GPU, were nothing sharded; experts count as if they were dense
+  double
+      parameters_;  // of one GPU, were nothing sharded; all count as experts where there are some
+  double trained_;  // without adapters, which are few
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/workload/generate/jobs_test.h"
 #include "orrery/workload/generate/small_jobs_test.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/flops.h"

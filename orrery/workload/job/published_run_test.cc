@@ -12,6 +12,7 @@
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
