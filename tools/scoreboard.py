@@ -207,8 +207,8 @@ def page(runs, sentences, version):
 <canvas id="ratios"></canvas>
 <h2>By GPU</h2>{html_table("GPU", groups_of(runs, "gpu"))}
 <h2>Runs</h2>
-<p><input id="find" placeholder="team, GPU or run" size="30"> <span id="count"></span>; ratios are predicted / measured, a click on a
-column sorts by it, the farthest from 1 first</p>
+<p><input id="find" placeholder="team, GPU or run" size="30"> <span id="count"></span>. Ratios are predicted / measured. A click on
+the head of a column sorts: names by the alphabet, GPUs and times largest first, ratios farthest from 1 first.</p>
 <div id="rows"><table><thead><tr>{columns}</tr></thead><tbody id="body"></tbody></table></div>
 <footer>{html.escape(version)}; make scoreboard</footer>
 <script>const runs = {data};{SCRIPT}</script></html>
