@@ -56,7 +56,7 @@ framework-fits: program  ## refit the scalars of all frameworks from ../shared/t
 	build/orrery fit frameworks ../shared/truth/training.csv -o data/workload/framework_fits.yaml
 
 collective-models: program  ## refit the shipped collective constants from ../shared
-	build/orrery fit collectives ../shared/truth/nccl.csv ../shared/kernels/aiconfigurator/*_nccl.csv.gz \
+	build/orrery fit collectives ../shared/truth/nccl.csv ../shared/truth/nccl_multi.csv ../shared/kernels/aiconfigurator/*_nccl.csv.gz \
 	  -o data/models/collectives.yaml || [ $$? -eq 3 ]
 	cmake --build build -j $(JOBS) --target orrery
 
@@ -106,7 +106,7 @@ build-asan/build.ninja: CMakePresets.json | sanitizer-packages
 
 tsan: build-tsan/build.ninja  ## all tests under the thread sanitizer
 	cmake --build build-tsan -j $(JOBS)
-	ctest --test-dir build-tsan --output-on-failure -j2
+	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan_suppressions.txt ctest --test-dir build-tsan --output-on-failure -j2
 
 build-tsan/build.ninja: CMakePresets.json | sanitizer-packages
 	cmake --preset tsan

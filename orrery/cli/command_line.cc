@@ -88,6 +88,21 @@ std::string NoSuchOption(const NamedVerb& verb, std::string_view word) {
 }
 
 // The verbs at the beginning of a command line, as far as each needs one below it.
+// CLI11 takes the next word for the value of `--option=`, so that `--html= --json` writes a file of
+// that name.
+Status CheckEmptyValues(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") {
+      break;
+    }
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+      return InvalidInput("{} has no value; write {} VALUE", word, word.substr(0, word.size() - 1));
+    }
+  }
+  return {};
+}
+
 Status CheckVerbs(const CLI::App& program, int argc, char** argv) {
   NamedVerb named{&program, "orrery"};
   std::vector<std::string> words;
@@ -307,8 +322,12 @@ int RunCommandLine(int argc, char** argv, const std::string& description,
   Invocation invocation{.version = version, .command = CommandText(argc, argv)};
   Verb program(&app, &invocation);
   add_verbs(program);
-  if (const Status named = CheckVerbs(app, argc, argv); !named) {
-    return PrintError(named.error());
+  Status checked = CheckVerbs(app, argc, argv);
+  if (checked) {
+    checked = CheckEmptyValues(argc, argv);
+  }
+  if (!checked) {
+    return PrintError(checked.error());
   }
   return CloseStandardOutput(Parse(app, argc, argv, invocation.status));
 }

@@ -86,7 +86,7 @@ def sample_content(path):
             connection.executescript(path.read_text(encoding="utf-8"))
             connection.close()
             return pathlib.Path(file.name).read_bytes()
-    content = run_fuzzers.small_form(path) if ".json" in path.name else path.read_bytes()
+    content = run_fuzzers.small_form(path, MOST_SAMPLE_BYTES) if ".json" in path.name else path.read_bytes()
     return gzip.compress(content, mtime=0) if path.suffix == ".gz" and ".json" in path.name else content
 
 
