@@ -21,6 +21,7 @@ from validation import SHARED, line, rows_of
 TRUTH = SHARED / "truth" / "training.csv"
 GRADES = "A,A-,B+"
 LEAST_ROWS = 20  # of a team whose mark counts
+HEALTHY = 0.1  # MFU
 MOST_OF_TEAM = 12.0
 MOST_OF_MEAN = 9.0
 METHODS = (("left_out", "Orrery, team left out"), ("fitted", "Orrery, fitted"), ("mfu", "FLOPs at median MFU"),
@@ -59,7 +60,8 @@ def runs_of(left_out, fitted):
             "low": float(row["low_s"]) / measured, "high": float(row["high_s"]) / measured,
             "left_out": float(row["predicted_s"]) / measured, "fitted": float(known["predicted_s"]) / measured,
             "mfu": at_mfu / measured, "analytic": float(known["analytic_s"]) / measured,
-            "roofline": float(known["roofline_s"]) / measured})
+            "roofline": float(known["roofline_s"]) / measured,
+            "utilisation": float(known["model_flops"]) / float(known["peak_flops"]) / measured})
     return runs
 
 
@@ -72,6 +74,13 @@ def groups_of(runs, key):
     for run in runs:
         groups.setdefault(run[key], []).append(run)
     return sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+
+
+def healthy_groups(runs):
+    """Runs of teams that have both: below HEALTHY a fault, or a host that nobody described, is the likelier reason."""
+    of_teams = groups_of(runs, "team")
+    kept = [(team, [run for run in found if run["utilisation"] > HEALTHY], len(found)) for team, found in of_teams]
+    return [(team, found) for team, found, every in kept if found and len(found) < every]
 
 
 def coverage(runs):
@@ -108,7 +117,9 @@ def markdown(runs, sentences):
     return "\n".join([
         "# Scoreboard", "",
         "Made by `make scoreboard`; every run is in [scoreboard.html](scoreboard.html).", "", INTRODUCTION, "",
-        *sentences, "", *group_table("team", groups_of(runs, "team")), "", *group_table("GPU", groups_of(runs, "gpu")), ""])
+        *sentences, "", *group_table("team", groups_of(runs, "team")), "", *group_table("GPU", groups_of(runs, "gpu")), "",
+        f"Runs above {100 * HEALTHY:.0f} % MFU, which the data's README suggests to judge by, of teams that have others:", "",
+        *group_table("team", healthy_groups(runs)), ""])
 
 
 STYLE = """

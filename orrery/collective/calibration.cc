@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
@@ -25,6 +27,8 @@
 #include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/tuner.h"
 #include "orrery/collective/tuner_tables.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/least_squares.h"
 #include "orrery/learn/metrics.h"
@@ -34,9 +38,9 @@ namespace {
 
 /// With fewer rows the defaults are kept.
 constexpr std::size_t kFewestRows = 4;
+/// Fewer do not tell ten constants apart: they say more about a run than about its machine.
+constexpr std::size_t kRowsOfItsOwn = 30;
 constexpr std::int64_t kLargeBytes = 4'000'000;
-/// Jobs depend on bandwidth, so these rows have larger weights.
-constexpr std::int64_t kHeavyBytes = 1'000'000;
 constexpr double kHeavyWeight = 1.5;
 /// Regularises constants towards their defaults where rows do not determine them.
 constexpr double kPriorWeight = 0.02;
@@ -193,7 +197,10 @@ Result<FitOfVersion> FitWith(std::span<const Measurement* const> rows, const Tun
 
 /// The versions to try: that of the rows, else all.
 Result<std::vector<const TunerTables*>> VersionsOf(std::span<const Measurement* const> rows) {
-  if (!rows.front()->nccl_version.empty()) {
+  const std::string& first = rows.front()->nccl_version;
+  const bool is_one =
+      std::ranges::all_of(rows, [&](const Measurement* row) { return row->nccl_version == first; });
+  if (!first.empty() && is_one) {
     ORRERY_TRY(const TunerTables* told, FindTunerTables(rows.front()->nccl_version));
     return std::vector<const TunerTables*>{told};
   }
@@ -204,12 +211,31 @@ Result<std::vector<const TunerTables*>> VersionsOf(std::span<const Measurement* 
   return all;
 }
 
+/// The root mean square of numbers.
+class Deviation {
+ public:
+  void Add(double value) {
+    squares_ += value * value;
+    ++count_;
+  }
+
+  [[nodiscard]] double value() const {
+    return count_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(count_));
+  }
+
+ private:
+  double squares_ = 0;
+  std::size_t count_ = 0;
+};
+
 Status Evaluate(std::span<const Measurement* const> rows, Calibration& calibration) {
   learn::EvaluatedTimes all;
   learn::EvaluatedTimes large;
+  std::array<Deviation, 2> deviations;
   for (const Measurement* row : rows) {
     ORRERY_TRY(const double seconds, PredictRow(calibration.model, *row));
     all.Add(seconds, row->seconds);
+    deviations[row->request.size.count < kHeavyBytes ? 0 : 1].Add(std::log(seconds / row->seconds));
     if (row->request.size.count >= kLargeBytes) {
       large.Add(seconds, row->seconds);
     }
@@ -219,7 +245,48 @@ Status Evaluate(std::span<const Measurement* const> rows, Calibration& calibrati
   }
   calibration.all = all.Evaluate();
   calibration.large = large.Evaluate();
+  calibration.model.small_deviation = deviations[0].value();
+  calibration.model.large_deviation = deviations[1].value();
   return {};
+}
+
+/// Rows that are long enough to be fitted.
+std::vector<const Measurement*> LongRows(std::span<const Measurement* const> rows) {
+  std::vector<const Measurement*> used;
+  std::ranges::copy_if(rows, std::back_inserter(used), [](const Measurement* row) {
+    return row->request.size.count >= kLeastBytes;
+  });
+  return used;
+}
+
+/// Fills in whose rows a model is of.
+void Describe(std::span<const Measurement* const> rows, MachineModel& model) {
+  model.machine = rows.front()->machine();
+  model.source = rows.front()->source;
+  model.setup = rows.front()->setup;
+  model.rows = rows.size();
+  const auto [fewest, most] = std::ranges::minmax(rows, {}, &Measurement::gpus);
+  std::set<CollectiveKind> kinds;
+  for (const Measurement* row : rows) {
+    kinds.insert(row->request.kind);
+  }
+  model.kinds = static_cast<int>(kinds.size());
+  model.fewest_gpus = fewest->gpus;
+  model.most_gpus = most->gpus;
+}
+
+/// What machines that are fitted together have in common: themselves, or their generation of GPUs,
+/// links, NICs and whether rows are of several nodes.
+using ClassKey =
+    std::tuple<std::string, std::string, hardware::IslandKind, hardware::NetworkKind, bool>;
+
+ClassKey KeyOf(std::span<const Measurement* const> group, bool is_alone) {
+  const hardware::Cluster& cluster = *group.front()->cluster;
+  const hardware::Gpu* gpu = hardware::FindGpu(cluster.gpu);
+  const bool is_on_nodes =
+      std::ranges::any_of(group, [](const Measurement* row) { return row->fabric.nodes > 1; });
+  return {is_alone ? cluster.name : "", gpu == nullptr ? "" : gpu->generation, cluster.island.kind,
+          cluster.nics.kind, is_on_nodes && !is_alone};
 }
 
 }  // namespace
@@ -235,10 +302,7 @@ std::vector<std::vector<const Measurement*>> GroupByMachine(std::span<const Meas
 }
 
 Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
-  std::vector<const Measurement*> used;
-  std::ranges::copy_if(rows, std::back_inserter(used), [](const Measurement* row) {
-    return row->request.size.count >= kLeastBytes;
-  });
+  const std::vector<const Measurement*> used = LongRows(rows);
   if (used.size() < kFewestRows) {
     return Invalid(
         "{} rows of at least {} bytes are too few to fit constants of a "
@@ -273,24 +337,78 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
   }
   Calibration calibration;
   calibration.model = std::move(best->model);
-  calibration.model.machine = used.front()->machine();
-  calibration.model.source = used.front()->source;
-  calibration.model.setup = used.front()->setup;
   calibration.model.was_version_told = versions.size() == 1;
-  calibration.model.rows = used.size();
-  for (const Measurement* row : used) {
-    calibration.model.most_gpus = std::max(calibration.model.most_gpus, row->gpus);
-  }
+  Describe(used, calibration.model);
   ORRERY_TRY_STATUS(Evaluate(used, calibration));
   return calibration;
+}
+
+std::vector<MachineClass> ClassesOf(std::span<const Measurement> rows) {
+  std::vector<std::vector<const Measurement*>> groups = GroupByMachine(rows);
+  const auto is_small = [](const std::vector<const Measurement*>& group) {
+    return LongRows(group).size() < kRowsOfItsOwn;
+  };
+  std::map<std::string_view, std::size_t> rows_of_machine;  // in small groups
+  for (const std::vector<const Measurement*>& group : groups | std::views::filter(is_small)) {
+    rows_of_machine[group.front()->machine()] += LongRows(group).size();
+  }
+  std::vector<MachineClass> classes;
+  std::map<ClassKey, std::size_t> places;  // of small groups
+  for (std::vector<const Measurement*>& group : groups) {
+    if (!is_small(group)) {
+      classes.push_back({std::move(group)});
+      continue;
+    }
+    const bool is_enough = rows_of_machine[group.front()->machine()] >= kRowsOfItsOwn;
+    const auto [place, is_new] = places.emplace(KeyOf(group, is_enough), classes.size());
+    if (is_new) {
+      classes.emplace_back();
+    }
+    classes[place->second].push_back(std::move(group));
+  }
+  return classes;
+}
+
+Result<std::vector<Calibration>> CalibrateClass(const MachineClass& machines, bool is_only) {
+  std::vector<const Measurement*> all;
+  for (const std::vector<const Measurement*>& machine : machines) {
+    all.insert(all.end(), machine.begin(), machine.end());
+  }
+  if (const std::size_t rows = LongRows(all).size(); rows < kRowsOfItsOwn && !is_only) {
+    return Invalid(
+        "{} rows of its class ({} machines) are too few, {} are needed; it gets the constants of "
+        "the nearest machine",
+        rows, machines.size(), kRowsOfItsOwn);
+  }
+  ORRERY_TRY(const Calibration together, Calibrate(all));
+  std::vector<Calibration> calibrations;
+  for (const std::vector<const Measurement*>& machine : machines) {
+    const std::vector<const Measurement*> used = LongRows(machine);
+    if (used.empty()) {
+      continue;
+    }
+    Calibration& calibration = calibrations.emplace_back();
+    calibration.model = together.model;
+    calibration.model.machines_of_class = static_cast<int>(machines.size());
+    Describe(used, calibration.model);
+    ORRERY_TRY_STATUS(Evaluate(used, calibration));
+    // A few rows of one machine do not say how far another one is off.
+    calibration.model.small_deviation = together.model.small_deviation;
+    calibration.model.large_deviation = together.model.large_deviation;
+  }
+  return calibrations;
 }
 
 Result<double> PredictRow(const MachineModel& model, const Measurement& row) {
   ORRERY_TRY(const TunerTables* tables, FindTunerTables(model.nccl_version));
   ORRERY_TRY(const NcclSettings settings, SettingsFor(row, model.assumed_settings));
-  ORRERY_TRY(const Prediction prediction,
-             Predict(row.fabric, row.request, settings, *tables, model.constants));
-  return prediction.seconds;
+  Result<Prediction> prediction =
+      Predict(row.fabric, row.request, settings, *tables, model.constants);
+  if (!prediction) {  // an algorithm that is younger than the model of another machine
+    prediction = Predict(row.fabric, row.request, settings, NewestTunerTables(), model.constants);
+  }
+  ORRERY_TRY(const Prediction predicted, std::move(prediction));
+  return predicted.seconds;
 }
 
 }  // namespace orrery::collective

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -16,6 +19,7 @@
 #include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/learn/data_set.h"
+#include "orrery/learn/interval.h"
 
 namespace orrery::collective {
 namespace {
@@ -107,6 +111,82 @@ TEST(Calibration, FewRowsAreRejected) {
   EXPECT_THAT(fit.error().message(), HasSubstr("too few to fit constants"));
 }
 
+/// 21 rows for each number of GPUs.
+std::vector<Measurement> RowsOfMachine(std::string_view cluster, const std::vector<int>& gpus) {
+  MachineModel model = SomeMachine();
+  model.machine = hardware::FindCluster(cluster)->name;
+  return RowsOf(model, gpus, 0);
+}
+
+TEST(Calibration, SmallMachinesShareTheConstantsOfTheirClass) {
+  std::vector<Measurement> rows = RowsOfMachine("azure nd a100 v4", {16});
+  for (const std::string_view cluster : {"selene", "aws p4de"}) {
+    std::ranges::copy(RowsOfMachine(cluster, {16}), std::back_inserter(rows));
+  }
+  // Another network is another class.
+  const std::vector<MachineClass> classes = ClassesOf(rows);
+  ASSERT_EQ(classes.size(), 2);
+  const auto is_pair = [](const MachineClass& machines) { return machines.size() == 2; };
+  const auto pair = std::ranges::find_if(classes, is_pair);
+  ASSERT_NE(pair, classes.end());
+  const Result<std::vector<Calibration>> fits = CalibrateClass(*pair, false);
+  ASSERT_TRUE(fits.has_value()) << fits.error().message();
+  ASSERT_EQ(fits->size(), 2);
+  EXPECT_NE((*fits)[0].model.machine, (*fits)[1].model.machine);
+  for (const Calibration& fit : *fits) {
+    EXPECT_EQ(fit.model.machines_of_class, 2);
+    EXPECT_EQ(fit.model.rows, 21);
+    EXPECT_EQ(fit.model.constants[Constant::kNetworkShare],
+              (*fits)[0].model.constants[Constant::kNetworkShare]);
+  }
+  // 21 rows of a class are too few, unless there is nothing else to fit.
+  const auto single = std::ranges::find_if_not(classes, is_pair);
+  const Result<std::vector<Calibration>> few = CalibrateClass(*single, false);
+  ASSERT_FALSE(few.has_value());
+  EXPECT_THAT(few.error().message(), HasSubstr("21 rows of its class (1 machines) are too few"));
+  EXPECT_TRUE(CalibrateClass(*single, true).has_value());
+}
+
+TEST(Calibration, AMachineWithManyRowsHasConstantsOfItsOwn) {
+  std::vector<Measurement> rows = RowsOfMachine("azure nd a100 v4", {8, 16});
+  std::ranges::copy(RowsOfMachine("selene", {16}), std::back_inserter(rows));
+  const std::vector<MachineClass> classes = ClassesOf(rows);
+  ASSERT_EQ(classes.size(), 2);
+  EXPECT_EQ(classes[0].size(), 1);
+  EXPECT_EQ(classes[1].size(), 1);
+}
+
+TEST(MachineModels, RowsOfSeveralNodesDoNotSpeakForLinksInsideOfOne) {
+  MachineModels models;
+  MachineModel on_nodes = SomeMachine();
+  on_nodes.fewest_gpus = 16;
+  on_nodes.most_gpus = 32;
+  models.Add(on_nodes);
+  MachineModel inside = SomeMachine();
+  inside.machine = hardware::FindCluster("dgx a100")->name;
+  inside.most_gpus = 8;
+  models.Add(inside);
+  const hardware::Cluster* const azure = hardware::FindCluster("azure nd a100 v4");
+  EXPECT_EQ(models.Find({.cluster = azure, .gpus = 8}).model->machine, inside.machine);
+  EXPECT_EQ(models.Find({.cluster = azure, .gpus = 64}).model->machine, on_nodes.machine);
+  EXPECT_EQ(models.Find({.cluster = azure, .gpus = 64, .is_unseen = true}).model->machine,
+            inside.machine);
+}
+
+// Four of five measured times lie within 1.2816 deviations: exp(1.2816 · 0.1) = 1.1367.
+TEST(MachineModels, TheDeviationDependsOnSizeAndOnWhoseConstantsTheyAre) {
+  MachineModel model = SomeMachine();
+  model.small_deviation = 0.2;
+  model.large_deviation = 0.1;
+  EXPECT_EQ(model.DeviationAt(1 << 10, false), 0.2);
+  EXPECT_EQ(model.DeviationAt(1 << 30, false), 0.1);
+  EXPECT_GT(model.DeviationAt(1 << 10, true), 0.2);
+  EXPECT_GT(model.DeviationAt(1 << 30, true), 0.1);
+  const learn::TimeInterval interval = learn::IntervalAround(2, model.DeviationAt(1 << 30, false));
+  EXPECT_NEAR(interval.high_s, 2 * 1.1367, 1e-3);
+  EXPECT_NEAR(interval.low_s, 2 / 1.1367, 1e-3);
+}
+
 TEST(MachineModels, AFileReadsBackAsItself) {
   MachineModels models;
   MachineModel model = SomeMachine();
@@ -165,7 +245,7 @@ TEST(MachineModels, ConstantsAreAMappingOfKnownNames) {
   };
   EXPECT_EQ(error_of(""), "");  // a machine for which nothing was fitted
   EXPECT_EQ(error_of("{start_us: 5}"), "");
-  EXPECT_THAT(error_of("5"), HasSubstr("x.yaml:12: constants must map names to numbers"));
+  EXPECT_THAT(error_of("5"), HasSubstr("x.yaml:17: constants must map names to numbers"));
   EXPECT_THAT(error_of("[start_us]"), HasSubstr("constants must map names to numbers"));
   EXPECT_THAT(error_of("{strat: 5}"), HasSubstr("no constant is called 'strat'"));
   EXPECT_THAT(error_of("{[1]: 5}"), HasSubstr("no constant is called ''"));

@@ -49,8 +49,10 @@ const MachineModel& DefaultModel() {
   return model;
 }
 
-/// The distance of two machines with respect to the library's constants.
-double DistanceBetween(const hardware::Cluster& one, const hardware::Cluster& other) {
+/// The distance of two machines with respect to the library's constants, for ranks on several
+/// nodes or on one: latencies of a network are those of its kind.
+double DistanceBetween(const hardware::Cluster& one, const hardware::Cluster& other,
+                       bool is_on_nodes) {
   const hardware::Gpu* gpu = hardware::FindGpu(one.gpu);
   const hardware::Gpu* other_gpu = hardware::FindGpu(other.gpu);
   const bool is_same_generation =
@@ -58,7 +60,7 @@ double DistanceBetween(const hardware::Cluster& one, const hardware::Cluster& ot
   double distance = 0;
   distance += one.island.kind == other.island.kind ? 0 : 4;
   distance += one.gpu == other.gpu ? 0 : is_same_generation ? 1 : 3;
-  distance += one.nics.kind == other.nics.kind ? 0 : 0.5;
+  distance += one.nics.kind == other.nics.kind ? 0 : is_on_nodes ? 3 : 0.5;
   distance += one.cpu == other.cpu ? 0 : 0.25;
   const double bandwidth = one.nics.bandwidth.bytes_per_second;
   const double other_bandwidth = other.nics.bandwidth.bytes_per_second;
@@ -116,6 +118,11 @@ Result<MachineModel> ParseModel(const YAML::Node& node, const std::string& name)
     model.was_version_told = node["version_told"].as<bool>();
     model.rows = node["rows"].as<std::size_t>();
     model.most_gpus = node["most_gpus"].as<int>();
+    model.fewest_gpus = node["fewest_gpus"].as<int>(2);
+    model.kinds = node["kinds"].as<int>(1);
+    model.machines_of_class = node["machines_of_class"].as<int>(1);
+    model.small_deviation = node["small_deviation"].as<double>(0);
+    model.large_deviation = node["large_deviation"].as<double>(0);
   } catch (const YAML::Exception&) {
     return Damaged(
         name, node,
@@ -156,12 +163,12 @@ void Summarize(EvaluationResult& evaluation) {
 }
 
 Status EvaluateRow(const MachineModels& models, const Measurement& row, std::int64_t min_bytes,
-                   EvaluationResult& evaluation) {
+                   bool is_unseen, EvaluationResult& evaluation) {
   if (row.request.size.count < min_bytes) {
     return {};
   }
-  const MachineModels::Found found = models.Find(
-      {.cluster = row.cluster, .gpus = row.gpus, .source = row.source, .setup = row.setup});
+  const MachineModels::Found found =
+      models.Find({row.cluster, row.gpus, row.source, row.setup, is_unseen});
   ORRERY_TRY(const double seconds, PredictRow(*found.model, row));
   evaluation.rows.push_back({&row, seconds, found.match});
   return {};
@@ -188,28 +195,50 @@ bool IsHeldBack(const SplitRule& rule, const Measurement& row) {
 
 }  // namespace
 
+double MachineModel::DeviationAt(std::int64_t bytes, bool is_nearest) const {
+  // Of machines that were left out of their own constants (docs/validation/collectives.md).
+  constexpr double kSmallOfNearest = 0.45;
+  constexpr double kLargeOfNearest = 0.25;
+  constexpr double kLeast = 0.03;  // that repeated measurements differ by
+  const bool is_small = bytes < kHeavyBytes;
+  const double own = is_small ? small_deviation : large_deviation;
+  const double nearest = is_small ? kSmallOfNearest : kLargeOfNearest;
+  return std::max(kLeast, is_nearest ? std::max(own, nearest) : own);
+}
+
 void MachineModels::Add(MachineModel model) {
   models_.push_back(std::move(model));
 }
 
 MachineModels::Found MachineModels::Find(const Question& question) const {
   Found best{&DefaultModel(), ModelMatch::kNearest};
+  constexpr double kOtherReach = 3;
+  // All-reduce, all-gather, reduce-scatter and all-to-all: a model of one of them guesses the
+  // others.
+  constexpr int kKindsOfJobs = 4;
+  constexpr double kUnknownKind = 0.3;
   double best_distance = std::numeric_limits<double>::infinity();
   for (const MachineModel& model : models_) {
     const hardware::Cluster& other = *hardware::FindCluster(model.machine);
     const bool is_same = &other == question.cluster;
+    if (is_same && question.is_unseen) {
+      continue;
+    }
     const bool is_same_source = is_same && model.source == question.source;
     if (is_same_source && model.setup == question.setup) {
       return {&model, ModelMatch::kSource};
     }
-    // Constants of links and of the network are independent.
+    // Constants of links and of the network are independent: rows of several nodes say little of
+    // the links inside of one, and the other way round.
+    const bool is_on_nodes = question.gpus > question.cluster->island.gpus;
     const bool is_same_reach =
-        (question.gpus > question.cluster->island.gpus) == (model.most_gpus > other.island.gpus);
+        is_on_nodes ? model.most_gpus > other.island.gpus : model.fewest_gpus <= other.island.gpus;
     // Ties: most fitted constants, then most rows.
     const double distance = (is_same_source ? -2
                              : is_same      ? -1
-                                            : DistanceBetween(*question.cluster, other)) +
-                            (is_same_reach ? 0 : 0.5) -
+                                       : DistanceBetween(*question.cluster, other, is_on_nodes)) +
+                            (is_same_reach ? 0 : kOtherReach) +
+                            kUnknownKind * std::max(0, kKindsOfJobs - model.kinds) -
                             1e-2 * static_cast<double>(model.fitted.size()) -
                             1e-3 * std::log2(1 + static_cast<double>(model.rows));
     if (distance < best_distance) {
@@ -227,11 +256,15 @@ std::string MachineModels::Text() const {
   for (const MachineModel& model : models_) {
     text += fmt::format(
         "  - machine: {}\n    source: {}\n    setup: {}\n    nccl_version: {}\n"
-        "    version_told: {}\n    settings: {}\n    rows: {}\n    most_gpus: {}\n    "
-        "constants:\n",
+        "    version_told: {}\n    settings: {}\n    rows: {}\n    most_gpus: {}\n"
+        "    fewest_gpus: {}\n    kinds: {}\n    machines_of_class: {}\n    small_deviation: "
+        "{:.3f}\n    "
+        "large_deviation: {:.3f}\n"
+        "    constants:\n",
         QuoteJson(model.machine), QuoteJson(model.source), QuoteJson(model.setup),
         QuoteJson(model.nccl_version), model.was_version_told, QuoteJson(model.assumed_settings),
-        model.rows, model.most_gpus);
+        model.rows, model.most_gpus, model.fewest_gpus, model.kinds, model.machines_of_class,
+        model.small_deviation, model.large_deviation);
     for (const Constant constant : model.fitted) {
       text += fmt::format("      {}: {:.6g}\n", InfoOf(constant).name, model.constants[constant]);
     }
@@ -311,10 +344,10 @@ Result<SplitRule> SplitRule::Parse(std::string_view text) {
 }
 
 Result<EvaluationResult> Evaluate(std::span<const Measurement> rows, std::int64_t min_bytes,
-                                  const MachineModels& models) {
+                                  const MachineModels& models, bool is_unseen) {
   EvaluationResult evaluation;
   for (const Measurement& row : rows) {
-    ORRERY_TRY_STATUS(EvaluateRow(models, row, min_bytes, evaluation));
+    ORRERY_TRY_STATUS(EvaluateRow(models, row, min_bytes, is_unseen, evaluation));
   }
   Summarize(evaluation);
   return evaluation;
@@ -338,7 +371,7 @@ Result<EvaluationResult> EvaluateHeldOut(std::span<const Measurement> rows, std:
     models.Add(calibration->model);
     for (const Measurement* row : group) {
       if (IsHeldBack(rule, *row)) {
-        ORRERY_TRY_STATUS(EvaluateRow(models, *row, min_bytes, evaluation));
+        ORRERY_TRY_STATUS(EvaluateRow(models, *row, min_bytes, false, evaluation));
       }
     }
   }

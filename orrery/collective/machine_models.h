@@ -17,6 +17,8 @@ namespace orrery::collective {
 
 /// Smaller messages are dominated by the launch and neither fitted nor evaluated.
 inline constexpr std::int64_t kLeastBytes = 1024;
+/// Jobs depend on bandwidth, so rows from here on have larger weights.
+inline constexpr std::int64_t kHeavyBytes = 1'000'000;
 
 /// A machine as described by one source's measurements.
 struct MachineModel {
@@ -31,7 +33,16 @@ struct MachineModel {
   MachineConstants constants;
   std::vector<Constant> fitted;
   std::size_t rows = 0;
+  int fewest_gpus = 2;
   int most_gpus = 0;
+  int kinds = 1;              // of collectives
+  int machines_of_class = 1;  // that share the constants, this one included
+  // Of ln(predicted / measured) of its rows below `kHeavyBytes` and from there on.
+  double small_deviation = 0;
+  double large_deviation = 0;
+
+  /// The deviation at this size; `is_nearest`: where it stands for a machine that nobody measured.
+  [[nodiscard]] double DeviationAt(std::int64_t bytes, bool is_nearest) const;
 };
 
 struct Outlier {
@@ -53,6 +64,19 @@ struct Calibration {
 /// Fits the constants that the rows determine, at most ten, to rows of one group; the others keep
 /// their defaults. Fails for fewer than four rows.
 [[nodiscard]] Result<Calibration> Calibrate(std::span<const Measurement* const> rows);
+
+/// Machines that are fitted together, each the rows of one group.
+using MachineClass = std::vector<std::vector<const Measurement*>>;
+
+/// A group with at least 30 rows is a class of its own, as are all smaller ones of a machine that
+/// have so many together; the rest share the constants of all with GPUs of the same generation and
+/// the same kinds of links and NICs.
+[[nodiscard]] std::vector<MachineClass> ClassesOf(std::span<const Measurement> rows);
+
+/// One calibration for each machine of the class, in its order. Fails for fewer than 30 rows, whose
+/// machines are then better described by the nearest one, unless it is the only class there is.
+[[nodiscard]] Result<std::vector<Calibration>> CalibrateClass(const MachineClass& machines,
+                                                              bool is_only);
 [[nodiscard]] Result<double> PredictRow(const MachineModel& model, const Measurement& row);
 
 enum class ModelMatch {
@@ -77,6 +101,7 @@ class MachineModels {
     int gpus = 1;
     std::string_view source = {};  // the source of the measurements to compare with
     std::string_view setup = {};   // the source's name of the machine
+    bool is_unseen = false;        // as if nobody had measured the machine
   };
 
   [[nodiscard]] Found Find(const Question& question) const;
@@ -132,9 +157,10 @@ struct EvaluationResult {
   std::vector<EvaluatedGroup> groups;
 };
 
+/// `is_unseen`: each row by the models of other machines.
 [[nodiscard]] Result<EvaluationResult> Evaluate(std::span<const Measurement> rows,
-                                                std::int64_t min_bytes,
-                                                const MachineModels& models);
+                                                std::int64_t min_bytes, const MachineModels& models,
+                                                bool is_unseen = false);
 
 /// Fits each machine to a part of its rows and evaluates the rest.
 [[nodiscard]] Result<EvaluationResult> EvaluateHeldOut(std::span<const Measurement> rows,

@@ -154,7 +154,9 @@ Raw ReadRow(const Layout& layout, const Table& table, std::size_t row) {
   measurement.source = TextOr(table, row, "source", layout.default_source);
   ORRERY_TRY(measurement.request,
              RequestOf(TextOr(table, row, layout.kind, layout.default_kind), bytes, element));
-  ORRERY_TRY(measurement.settings, ParseNcclSettings(TextOr(table, row, "algo_env")));
+  const std::string settings = TextOr(table, row, "algo_env");
+  ORRERY_TRY(measurement.settings,
+             ParseNcclSettings(settings.ends_with("default") ? "" : settings));
   measurement.nccl_version = TextOr(table, row, layout.version);
   ORRERY_TRY(measurement.seconds, TimeIn(layout, table, row, measurement));
   measurement.setup = TextOr(table, row, layout.machine);

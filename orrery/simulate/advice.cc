@@ -16,8 +16,10 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/learn/interval.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/group_limits.h"
+#include "orrery/simulate/interval.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/job/framework.h"
@@ -325,7 +327,8 @@ std::vector<Variant> ChangesFor(const Job& job, const SimulationOptions& options
 }
 
 std::vector<TriedChange> TryAll(const std::vector<Variant>& variants, const Job& job,
-                                std::int64_t step_ps, const SimulateVariant& simulate) {
+                                const StepSummary& summary, const SimulateVariant& simulate) {
+  const std::int64_t step_ps = summary.step_ps;
   std::vector<std::optional<TriedChange>> tried(variants.size());
   ParallelFor(variants.size(), 0, [&](std::size_t i) {
     const Variant& variant = variants[i];
@@ -342,6 +345,11 @@ std::vector<TriedChange> TryAll(const std::vector<Variant>& variants, const Job&
         .step_ps = step->step_ps,
         .gain = 1 - static_cast<double>(step->step_ps) / samples / static_cast<double>(step_ps),
         .fits = step->fits};
+    if (step->breakdown) {
+      const learn::TimeInterval ratio = IntervalOfRatio(summary.breakdown, *step->breakdown, job);
+      tried[i]->least_gain = 1 - ratio.high_s / samples;
+      tried[i]->most_gain = 1 - ratio.low_s / samples;
+    }
   });
   std::vector<TriedChange> done;
   for (std::optional<TriedChange>& change : tried) {
@@ -359,10 +367,14 @@ std::string PercentText(double share) {
 }
 
 std::string GainText(const TriedChange& change) {
+  const std::string interval =
+      change.least_gain ? fmt::format(" ({} to {} %)", std::lround(100 * *change.least_gain),
+                                      std::lround(100 * *change.most_gain))
+                        : "";
   return change.changes_batch
-             ? fmt::format("a sample would take {} less time", PercentText(change.gain))
-             : fmt::format("the step would be {} shorter, {:.4g} s", PercentText(change.gain),
-                           static_cast<double>(change.step_ps) * 1e-12);
+             ? fmt::format("a sample would take {} less time{}", PercentText(change.gain), interval)
+             : fmt::format("the step would be {} shorter{}, {:.4g} s", PercentText(change.gain),
+                           interval, static_cast<double>(change.step_ps) * 1e-12);
 }
 
 std::string Capitalised(std::string text) {
@@ -381,10 +393,9 @@ bool TriedChange::IsWorthwhile() const {
 Advice TryChanges(const Job& job, const SimulationOptions& options, const StepSummary& summary,
                   JobScope scope, const SimulateVariant& simulate) {
   Advice advice;
-  advice.causes = TryAll(RepairsOf(job, options), job, summary.step_ps, simulate);
+  advice.causes = TryAll(RepairsOf(job, options), job, summary, simulate);
   if (!summary.IsOutOfMemory()) {
-    advice.changes =
-        TryAll(ChangesFor(job, options, summary, scope), job, summary.step_ps, simulate);
+    advice.changes = TryAll(ChangesFor(job, options, summary, scope), job, summary, simulate);
   }
   return advice;
 }

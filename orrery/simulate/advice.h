@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
@@ -18,7 +20,10 @@ struct TriedChange {
   std::string setting = {};    // "plan.sequence_parallel=true"; causes have none
   bool changes_batch = false;  // the gain is that of a sample, not of a step
   std::int64_t step_ps = 0;
-  double gain = 0;   // share of the time of a sample that is saved; below 0: lost
+  double gain = 0;  // share of the time of a sample that is saved; below 0: lost
+  // The 80 % interval of the gain, where one is known.
+  std::optional<double> least_gain = {};
+  std::optional<double> most_gain = {};
   bool fits = true;  // into memory
 
   /// It fits and saves at least 1 %: less is not worth a recommendation.
@@ -34,6 +39,7 @@ struct Advice {
 struct VariantStep {
   std::int64_t step_ps = 0;
   bool fits = true;
+  std::optional<Breakdown> breakdown = {};  // of its slowest rank, where its job was generated
 };
 
 /// Simulates a changed job; several threads call it.

@@ -34,7 +34,7 @@ Result<collective::CostSettings> SettingsOf(const workload::Job& job, int gpus) 
   settings.cluster = &job.cluster;
   const auto found =
       collective::MachineModels::Shipped().Find({.cluster = &job.cluster, .gpus = gpus});
-  if (found.model == nullptr) {
+  if (found.model == nullptr || !job.mechanisms.calibration) {
     return settings;
   }
   settings.constants = found.model->constants;

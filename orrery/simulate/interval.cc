@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "orrery/learn/interval.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/framework.h"
@@ -17,11 +18,15 @@ namespace orrery::simulate {
 namespace {
 
 constexpr double kPicoseconds = 1e12;
-constexpr double kFourOfFive = 1.2816;  // standard deviations of a normal distribution
 /// Of kernels whose time is that of other GPUs, or of other sizes (docs/validation/kernels.md,
 /// unseen GPUs).
 constexpr double kUnmeasuredDeviation = 0.15;
-constexpr double kKnownShare = 0.5;  // of the population's spread that is left where rows are known
+/// Of the population's spread that is left where a framework has rows: teams that share one differ
+/// (eight of them run NeMo).
+constexpr double kKnownShare = 0.67;
+/// Of host times, whatever the framework: hosts that issued the same step took 61 to 93 ms
+/// (docs/validation/strangers.md), and those of another generation differ by more.
+constexpr double kHostDeviation = 0.4;
 
 /// Shares of the step that follow each fitted scalar, in their order.
 using Sensitivity = std::array<double, workload::kNumScalars>;
@@ -74,24 +79,43 @@ double UnmeasuredShare(std::span<const workload::PriceCoverage> coverage) {
   return all > 0 ? unmeasured / all : 0;
 }
 
-}  // namespace
-
-StepInterval IntervalOf(const Breakdown& breakdown, const workload::Job& job,
-                        std::span<const workload::PriceCoverage> coverage) {
-  const workload::ScalarPopulation& population = workload::Population();
-  const Sensitivity sensitivity = SensitivityOf(breakdown);
+/// What the spread of frameworks adds to the variance of ln time.
+double VarianceOf(const Sensitivity& sensitivity, const workload::Job& job) {
   const double known = job.framework.is_fitted ? kKnownShare : 1;
-  double variance = population.noise * population.noise;
+  double variance = 0;
   for (std::size_t i = 0; i < workload::kNumScalars; ++i) {
-    const double deviation = known * sensitivity[i] * population.deviation[i];
+    const double of_framework = known * workload::Population().deviation[i];
+    const double deviation =
+        sensitivity[i] * (i == kLaunches ? std::hypot(of_framework, kHostDeviation) : of_framework);
     variance += deviation * deviation;
   }
+  return variance;
+}
+
+}  // namespace
+
+learn::TimeInterval IntervalOf(const Breakdown& breakdown, const workload::Job& job,
+                               std::span<const workload::PriceCoverage> coverage) {
+  const workload::ScalarPopulation& population = workload::Population();
+  const Sensitivity sensitivity = SensitivityOf(breakdown);
+  double variance = population.noise * population.noise + VarianceOf(sensitivity, job);
   const double compute = sensitivity[kGemms] + sensitivity[kAttention] + sensitivity[kMemory];
   const double unmeasured = compute * UnmeasuredShare(coverage) * kUnmeasuredDeviation;
   variance += unmeasured * unmeasured;
-  const double factor = std::exp(kFourOfFive * std::sqrt(variance));
-  const double seconds = static_cast<double>(breakdown.step_ps) / kPicoseconds;
-  return {.low_s = seconds / factor, .high_s = seconds * factor};
+  return learn::IntervalAround(static_cast<double>(breakdown.step_ps) / kPicoseconds,
+                               std::sqrt(variance));
+}
+
+learn::TimeInterval IntervalOfRatio(const Breakdown& first, const Breakdown& second,
+                                    const workload::Job& job) {
+  const double noise = workload::Population().noise;
+  Sensitivity difference = SensitivityOf(second);
+  const Sensitivity of_first = SensitivityOf(first);
+  for (std::size_t i = 0; i < difference.size(); ++i) {
+    difference[i] -= of_first[i];
+  }
+  const double ratio = static_cast<double>(second.step_ps) / static_cast<double>(first.step_ps);
+  return learn::IntervalAround(ratio, std::sqrt(2 * noise * noise + VarianceOf(difference, job)));
 }
 
 }  // namespace orrery::simulate

@@ -1,12 +1,16 @@
 #include "orrery/simulate/interval.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "orrery/learn/interval.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
 namespace {
@@ -25,7 +29,7 @@ workload::Job JobOf(bool is_fitted) {
   return job;
 }
 
-double WidthOf(const StepInterval& interval) {
+double WidthOf(const learn::TimeInterval& interval) {
   return std::log(interval.high_s / interval.low_s);
 }
 
@@ -40,7 +44,7 @@ TEST(IntervalTest, GemmsFollowTheSpreadOfTheirScalar) {
       std::sqrt(population.noise * population.noise +
                 population.deviation[0] * population.deviation[0] + of_spread * of_spread);
 
-  const StepInterval interval = IntervalOf(kGemmsOnly, JobOf(false), {});
+  const learn::TimeInterval interval = IntervalOf(kGemmsOnly, JobOf(false), {});
 
   EXPECT_NEAR(interval.high_s, std::exp(1.2816 * deviation), 1e-9);
   EXPECT_NEAR(interval.low_s * interval.high_s, 1, 1e-9);  // of one second, symmetric in logarithms
@@ -67,6 +71,21 @@ TEST(IntervalTest, AHostThatIsTheBottleneckWidensIt) {
 
   EXPECT_GT(WidthOf(IntervalOf(host_bound, JobOf(true), {})),
             WidthOf(IntervalOf(kGemmsOnly, JobOf(true), {})));
+}
+
+TEST(IntervalTest, WhatTwoPlansShareCancelsInTheirRatio) {
+  const Breakdown twice =
+      BreakdownWith({{.kind = TimeKind::kCompute, .what = "products", .ps = 2'000'000'000'000}});
+  const double noise = workload::Population().noise;
+
+  // The same shares: only the noise of two runs is left.
+  const learn::TimeInterval same = IntervalOfRatio(kGemmsOnly, twice, JobOf(false));
+  EXPECT_NEAR(same.high_s, 2 * std::exp(1.2816 * std::sqrt(2) * noise), 1e-9);
+  EXPECT_NEAR(same.low_s * same.high_s, 4, 1e-9);
+
+  const Breakdown host_bound =
+      BreakdownWith({{.kind = TimeKind::kHost, .what = "", .ps = 2'000'000'000'000}});
+  EXPECT_GT(WidthOf(IntervalOfRatio(kGemmsOnly, host_bound, JobOf(false))), WidthOf(same));
 }
 
 }  // namespace

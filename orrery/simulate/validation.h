@@ -14,6 +14,7 @@
 #include "orrery/base/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/learn/interval.h"
 #include "orrery/simulate/interval.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/published_run.h"
@@ -47,7 +48,7 @@ class GpuMemo : public kernel::CostModel {
 struct EvaluatedRun {
   workload::PublishedRun run;
   double predicted_s = 0;
-  StepInterval interval = {};
+  learn::TimeInterval interval = {};
   std::int64_t memory_bytes = 0;  // of the fullest stage
   bool fits = true;               // in the memory of the GPU
 

@@ -40,6 +40,7 @@ struct EvaluateCollectivesArguments {
   std::string model;
   std::string split;
   std::string cluster;
+  bool is_machine_unseen = false;  // evaluate each row by the models of other machines
   std::int64_t min_bytes = collective::kLeastBytes;
   OutputOptions output;
 };
@@ -79,7 +80,9 @@ Result<int> EvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
                                              : "all rows, by " + arguments.model;
   if (arguments.split.empty()) {
     ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
-    ORRERY_TRY(evaluation, collective::Evaluate(data.rows, arguments.min_bytes, models));
+    ORRERY_TRY(evaluation, collective::Evaluate(data.rows, arguments.min_bytes, models,
+                                                arguments.is_machine_unseen));
+    what += arguments.is_machine_unseen ? ", without those of the machine itself" : "";
   } else {
     ORRERY_TRY(const collective::SplitRule rule, collective::SplitRule::Parse(arguments.split));
     ORRERY_TRY(evaluation, collective::EvaluateHeldOut(data.rows, arguments.min_bytes, rule));
@@ -331,6 +334,8 @@ void AddEvaluateCollectivesCommand(Verb& evaluate) {
   verb.AddOption("--split RULE", arguments->split,
                  "fit on a part and evaluate the rest: random:20, above:gpus:16, each perhaps with "
                  ":seed=7");
+  verb.AddFlag("--unseen-machine", arguments->is_machine_unseen,
+               "evaluate each row by the models of all machines but its own");
   verb.AddOption("--cluster NAME", arguments->cluster,
                  "the machine, where the data do not name it");
   verb.AddOption("--min-bytes", arguments->min_bytes, "leave out smaller messages (1024)");

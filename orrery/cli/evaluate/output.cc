@@ -140,14 +140,14 @@ Document::Table WorstTable(std::span<const kernel::EvaluatedRow> worst) {
 }
 
 Document::Table GroupTable(const KernelEvaluationResult& result, const learn::Evaluation& overall) {
-  Document::Table table{.columns = MetricColumns({"operator", "GPU", "timing"}),
-                        .total = MetricCells({"all", "", ""}, overall),
+  Document::Table table{.columns = MetricColumns({"operator", "GPU", "type", "timing"}),
+                        .total = MetricCells({"all", "", "", ""}, overall),
                         .max_shown = SIZE_MAX};
   for (const kernel::EvaluatedGroup& group :
-       kernel::GroupsOf(result.rows, kernel::GroupBy::kOperatorGpu)) {
-    table.rows.push_back(MetricCells(
-        {group.operator_name, group.gpu, kernel::TimingText(group.timing, group.is_sustained)},
-        group.figures));
+       kernel::GroupsOf(result.rows, kernel::GroupBy::kOperatorGpuType)) {
+    table.rows.push_back(MetricCells({group.operator_name, group.gpu, group.type,
+                                      kernel::TimingText(group.timing, group.is_sustained)},
+                                     group.figures));
   }
   return table;
 }

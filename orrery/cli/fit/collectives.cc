@@ -18,12 +18,6 @@
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
-#include "orrery/kernel/model_set.h"
-#include "orrery/overlap/concurrent_kernels.h"
-#include "orrery/simulate/framework_fit.h"
-#include "orrery/simulate/simulation.h"
-#include "orrery/workload/job/framework.h"
-#include "orrery/workload/job/run_table.h"
 
 namespace orrery::cli {
 namespace {
@@ -71,6 +65,10 @@ std::string CalibrationText(const collective::Measurements& data,
       fmt::format("{} by {} ({}): {} rows, up to {} GPUs; tuner of NCCL {}, {}{}\n", model.machine,
                   model.source, model.setup, model.rows, model.most_gpus, model.nccl_version,
                   model.was_version_told ? "told" : "fits best", assumed);
+  if (model.machines_of_class > 1) {
+    text += fmt::format("  constants shared with {} other machines of its class\n",
+                        model.machines_of_class - 1);
+  }
   text += ConstantsText(model);
   text += fmt::format("  error in sample         MAPE {:.1f} %, median {:.1f} %",
                       calibration.all.mape, calibration.all.median);
@@ -88,18 +86,22 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
   collective::MachineModels models;
   std::string skipped;
   ProgressLine progress(TerminalProgress(), "fitting");
-  for (const std::vector<const collective::Measurement*>& group :
-       collective::GroupByMachine(data.rows)) {
-    progress.Update(static_cast<std::int64_t>(models.all().size()), 0, group.front()->machine());
-    const Result<collective::Calibration> calibration = collective::Calibrate(group);
-    if (!calibration) {
-      skipped += fmt::format("{} by {}: {}\n", group.front()->machine(), group.front()->source,
-                             calibration.error().message());
+  const std::vector<collective::MachineClass> classes = collective::ClassesOf(data.rows);
+  for (const collective::MachineClass& machines : classes) {
+    const collective::Measurement& first = *machines.front().front();
+    progress.Update(static_cast<std::int64_t>(models.all().size()), 0, first.machine());
+    const Result<std::vector<collective::Calibration>> calibrations =
+        collective::CalibrateClass(machines, classes.size() == 1);
+    if (!calibrations) {
+      skipped += fmt::format("{} by {}: {}\n", first.machine(), first.source,
+                             calibrations.error().message());
       continue;
     }
     progress.Clear();
-    Print(VisibleText(CalibrationText(data, *calibration)));
-    models.Add(calibration->model);
+    for (const collective::Calibration& calibration : *calibrations) {
+      Print(VisibleText(CalibrationText(data, calibration)));
+      models.Add(calibration.model);
+    }
   }
   if (models.all().empty()) {
     return Fail(Error::Kind::kInvalidInput, "no machine has enough rows\n" + skipped);
@@ -109,57 +111,6 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
   if (!skipped.empty() || !data.rejected.empty()) {
     PrintNotice(fmt::format("not used:\n{}{}", skipped, RejectedText(data.files, data.rejected)));
     return kExitPartial;
-  }
-  return kExitOk;
-}
-
-struct FitFrameworksArguments {
-  std::vector<std::string> paths;
-  std::string output;
-  std::string without_team;
-  simulate::SimulationOptions engine;
-};
-
-std::string FitText(const simulate::FrameworkFit& fit) {
-  std::string text = fmt::format(
-      "{}: {} rows, mean error {:.1f} % with the population's mean, {:.1f} % with the fit\n",
-      fit.framework.name, fit.rows, 100 * fit.error_before, 100 * fit.error_after);
-  for (const workload::FittedScalar& scalar : workload::FittedScalars()) {
-    text += fmt::format("  {:<22}{:.4g}\n", scalar.key, fit.framework.*scalar.member);
-  }
-  return text;
-}
-
-Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
-  std::vector<std::unique_ptr<workload::RunTable>> opened;
-  std::vector<const workload::RunTable*> tables;
-  for (const std::string& path : arguments.paths) {
-    ORRERY_TRY(opened.emplace_back(), workload::OpenRunTable(path));
-    tables.push_back(opened.back().get());
-  }
-  ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
-  simulate::FrameworkFitOptions options;
-  options.engine = arguments.engine;
-  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
-             LoadOverlapModel(options.engine));
-  ProgressLine progress(TerminalProgress(), "fitting");
-  std::int64_t done = 0;
-  options.progress = [&](const std::string& text) { progress.Update(++done, 0, text); };
-  simulate::FrameworkFitting fitting(tables, models, options);
-  fitting.Run();
-  const simulate::PopulationFit fit = fitting.Solve(arguments.without_team);
-  progress.Clear();
-  if (fit.frameworks.empty()) {
-    return InvalidInput(
-        "{}: no row of grade A or A- that can be simulated names a framework of "
-        "the catalogue",
-        arguments.paths.front());
-  }
-  for (const simulate::FrameworkFit& one : fit.frameworks) {
-    Print(FitText(one));
-  }
-  if (!arguments.output.empty()) {
-    ORRERY_TRY_STATUS(WriteFile(arguments.output, simulate::FitsText(fit)));
   }
   return kExitOk;
 }
@@ -176,20 +127,6 @@ void AddFitCollectivesCommand(Verb& fit) {
   verb.AddOption("--cluster NAME", arguments->cluster,
                  "the machine, where the data do not name it");
   verb.OnRun([arguments] { return FitCollectives(*arguments); });
-}
-
-void AddFitFrameworksCommand(Verb& fit) {
-  auto arguments = std::make_shared<FitFrameworksArguments>();
-  Verb verb = fit.AddVerb(
-      "frameworks",
-      "Efficiency of frameworks relative to isolated kernels and collectives, from published runs");
-  verb.AddOption("TABLE", arguments->paths,
-                 "tables of published runs; docs/formats/published-runs.md")
-      .Required();
-  verb.AddOption("-o,--output FILE", arguments->output, "write the scalars to this file");
-  verb.AddOption("--without-team NAME", arguments->without_team, "leave out the rows of this team");
-  AddOverlapOption(verb, arguments->engine.overlap);
-  verb.OnRun([arguments] { return FitFrameworks(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -28,6 +28,7 @@
 #include "orrery/compat/astra_sim/astra_sim.h"
 #include "orrery/compat/simai/bus_bandwidth.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/learn/interval.h"
 #include "orrery/network/topology.h"
 
 namespace orrery::cli {
@@ -130,6 +131,10 @@ struct PredictedCollective {
 Document DocumentOf(const PredictedCollective& predicted) {
   const collective::Prediction& prediction = predicted.prediction;
   const collective::MachineModel& model = *predicted.model.model;
+  const bool is_extrapolated =
+      predicted.model.match == collective::ModelMatch::kNearest || predicted.gpus > model.most_gpus;
+  const learn::TimeInterval interval = learn::IntervalAround(
+      prediction.seconds, model.DeviationAt(predicted.request.size.count, is_extrapolated));
   Document document{
       .title =
           fmt::format("{} of {} bytes on {} GPUs of {}", CollectiveKindName(predicted.request.kind),
@@ -141,7 +146,9 @@ Document DocumentOf(const PredictedCollective& predicted) {
       .Set("gpus", predicted.gpus)
       .Set("cluster", predicted.cluster->name)
       .Set("time_s", prediction.seconds)
-      .Show("time", TimeText(prediction.seconds))
+      .Set("low_s", interval.low_s)
+      .Set("high_s", interval.high_s)
+      .Show("time", TimeText(prediction.seconds, interval))
       .Set("algorithm", Name(prediction.algorithm))
       .Set("protocol", Name(prediction.protocol))
       .Set("channels", prediction.channels)

@@ -76,9 +76,11 @@ constexpr const char* kFooter =
     "job.\n\n"
     "The breakdown is that of the slowest rank, with most work of its own, and adds up to the "
     "step.\n"
-    "Advice was simulated: each change is given with its gain, and none below 1 %. A job that does "
-    "not fit\n"
-    "into memory is an answer, not an error: the first line says so, with what takes most.\n\n"
+    "Advice was simulated: each change is given with its gain and the gain's 80 % interval, and "
+    "none\n"
+    "below 1 %. A job that does not fit into memory is an answer, not an error: the first line "
+    "says\n"
+    "so, with what takes most.\n\n"
     "Examples:\n"
     "  orrery simulate examples/llama3-70b-512-h100.yaml --html step.html\n"
     "  orrery simulate job.yaml --set plan.tp=4 --set training.micro_batch=2\n"
@@ -197,8 +199,12 @@ Result<simulate::VariantStep> SimulateJobVariant(const workload::Job& job,
              simulate::Simulate(job, costs, VariantOptions(options)));
   const simulate::MemoryAnswer memory =
       simulate::MemoryAnswerOf(simulation.rank_classes, simulation.timeline, job);
-  return simulate::VariantStep{.step_ps = simulation.step_ps(),
-                               .fits = memory.stages[memory.fullest].free_bytes() >= 0};
+  const simulate::RankClassId slowest =
+      simulate::SlowestOfPrograms(simulation.rank_classes, simulation.timeline).front();
+  return simulate::VariantStep{
+      .step_ps = simulation.step_ps(),
+      .fits = memory.stages[memory.fullest].free_bytes() >= 0,
+      .breakdown = simulate::BreakdownOf(simulation.rank_classes, simulation.timeline, slowest)};
 }
 
 // Programs that were recorded keep their memory. There is one copy of them, so that one variant

@@ -364,10 +364,11 @@ Value TriedData(const simulate::TriedChange& tried) {
   if (!tried.setting.empty()) {
     data.Set("setting", tried.setting);
   }
-  return data.Set("step_time_s", Seconds(tried.step_ps))
-      .Set("gain", tried.gain)
-      .Set("fits_in_memory", tried.fits)
-      .Set("is_worthwhile", tried.IsWorthwhile());
+  data.Set("step_time_s", Seconds(tried.step_ps)).Set("gain", tried.gain);
+  if (tried.least_gain) {
+    data.Set("gain_low", *tried.least_gain).Set("gain_high", *tried.most_gain);
+  }
+  return data.Set("fits_in_memory", tried.fits).Set("is_worthwhile", tried.IsWorthwhile());
 }
 
 Value ReplayedData(const ReplayedRank& rank) {

@@ -8,6 +8,7 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/learn/interval.h"
 #include "orrery/simulate/advice.h"
 #include "orrery/simulate/energy.h"
 #include "orrery/simulate/interval.h"
@@ -106,7 +107,7 @@ struct SimulationAnswer {
   std::string title;                   // one line: what was simulated
   const workload::Job* job = nullptr;  // none: a program of another tool
   simulate::StepSummary summary;
-  std::optional<simulate::StepInterval> interval = {};
+  std::optional<learn::TimeInterval> interval = {};
   std::optional<simulate::StepEnergy> energy = {};
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   std::string bottleneck;

@@ -378,7 +378,7 @@ Document ValidationDocument(const Validation& validation) {
 struct ValidateArguments {
   std::string path;
   std::string source;
-  std::string team;
+  std::vector<std::string> teams;
   std::vector<std::string> grades;
   std::vector<std::string> models;
   std::string frameworks;
@@ -394,7 +394,10 @@ bool IsRequested(const workload::RunLabel& label, const ValidateArguments& argum
       LowerCase(label.source).find(LowerCase(arguments.source)) != std::string::npos;
   const bool has_grade = arguments.grades.empty() ||
                          std::ranges::find(arguments.grades, label.grade) != arguments.grades.end();
-  const bool has_team = arguments.team.empty() || SameIgnoringCase(label.team, arguments.team);
+  const bool has_team =
+      arguments.teams.empty() || std::ranges::any_of(arguments.teams, [&](const std::string& team) {
+        return SameIgnoringCase(label.team, team);
+      });
   return has_source && has_team && has_grade;
 }
 
@@ -514,7 +517,9 @@ void AddValidateCommand(Verb& app) {
                  "a table of measured runs (.csv, .csv.gz); docs/formats/published-runs.md")
       .Required();
   verb.AddOption("--source TEXT", arguments->source, "only rows whose source contains this");
-  verb.AddOption("--team NAME", arguments->team, "only rows that this team measured");
+  verb.AddOption("--team LIST", arguments->teams,
+                 "only rows that these teams measured: NVIDIA,KAIST")
+      .Delimiter(',');
   verb.AddOption("--grade LIST", arguments->grades, "only rows of these grades: A,A-")
       .Delimiter(',');
   verb.AddOption("--model FILE", arguments->models,

@@ -183,6 +183,23 @@ TEST(GeneratedWorkTest, ALoopOverExpertsIsLaunchedOneByOne) {
   EXPECT_EQ(LaunchPs(FirstProgram(job)) - grouped, kLayers * 6 * (2 * experts - 1) * 1'000'000);
 }
 
+// Four matrices of a layer and the head are cut, each with three GEMMs.
+TEST(GeneratedWorkTest, ShardedWeightsCostTheHostMoreCalls) {
+  Plan plan;
+  plan.tp = 2;
+  const auto more = [&](Job job) {
+    job.framework.launch_us = 1;
+    const std::int64_t plain = LaunchPs(FirstProgram(job));
+    job.framework.sharded_weight_calls = 5;
+    return LaunchPs(FirstProgram(job)) - plain;
+  };
+  EXPECT_EQ(more(SmallJob(plan)), (4 * kLayers + 1) * 3 * 5 * 1'000'000);
+  EXPECT_EQ(more(SmallJob({})), 0);  // nothing is cut
+  Job compiled = SmallJob(plan);
+  compiled.framework.is_compiled = true;
+  EXPECT_EQ(more(compiled), 0);
+}
+
 TEST(GeneratedWorkTest, WithoutACapacityTheHostReadsTheRouting) {
   Plan plan;
   plan.dp = 4;

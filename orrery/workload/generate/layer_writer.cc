@@ -226,6 +226,12 @@ void LayerWriter::ScatterBeside(const LayerOp& gemm, std::int64_t elements,
   ops.push_back(CommunicationOp("scatter sum", scatter));
 }
 
+int LayerWriter::HostCalls(const Matrix& matrix, int beside) const {
+  const bool is_sharded = matrix.cut != Cut::kNothing && shape_.tp > 1;
+  const int wrapped = is_sharded ? shape_.framework().sharded_weight_calls : 0;
+  return BranchesOf(matrix) * (1 + shape_.EagerCalls(beside + wrapped));
+}
+
 void LayerWriter::Linear(const Matrix& matrix) {
   const std::int64_t in = WidthIn(matrix, shape_.tp);
   const std::int64_t out = WidthOut(matrix, shape_.tp);
@@ -238,7 +244,7 @@ void LayerWriter::Linear(const Matrix& matrix) {
   }
   const LayerOp gemm =
       OperatorOp(matrix.name, Category::kGemm, Gemm(matrix.rows, out, in, "nt", shape_.gemm_type),
-                 1 + shape_.EagerCalls(1));  // its bias, or a copy of its input
+                 HostCalls(matrix, 1));  // its bias, or a copy of its input
   const bool is_summed = matrix.cut == Cut::kRows && shape_.tp > 1;
   if (is_summed && by_sequence) {
     ScatterBeside(gemm, matrix.rows * matrix.out, forward_);
@@ -320,8 +326,9 @@ std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
 void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& ops) {
   ops.push_back(OperatorOp(matrix.name, Category::kGemm,
                            Gemm(matrix.rows, WidthIn(matrix, shape_.tp),
-                                WidthOut(matrix, shape_.tp), "nn", shape_.gemm_type)));
-  const int branches = shape_.is_unfused() ? matrix.branches : 1;
+                                WidthOut(matrix, shape_.tp), "nn", shape_.gemm_type),
+                           HostCalls(matrix, 0)));
+  const int branches = BranchesOf(matrix);
   for (int branch = 0; branch < branches; ++branch) {
     AddInputGradientSum(matrix, ops);
   }
@@ -349,7 +356,7 @@ void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& 
   const std::int64_t out = WidthOut(matrix, shape_.tp);
   LayerOp product =
       OperatorOp(matrix.name, Category::kGemm, Gemm(out, in, matrix.rows, "tn", shape_.gemm_type),
-                 1 + shape_.EagerCalls(1));  // the gradient of its bias
+                 HostCalls(matrix, 1));  // the gradient of its bias
   product.is_wgrad = true;
   ops.push_back(product);
   // Gradients of several micro-batches are summed in fp32: inside the product, which then reads and

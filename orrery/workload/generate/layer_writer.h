@@ -39,7 +39,9 @@ struct MicrobatchShape {
 
   /// Small kernels and copies that an eager framework launches beside an operation, where a
   /// compiler has none. Only the host notices them.
-  [[nodiscard]] int EagerCalls(int calls) const { return framework().is_compiled ? 0 : calls; }
+  [[nodiscard]] int EagerCalls(int calls) const {
+    return framework().is_compiled || !job->mechanisms.host_calls ? 0 : calls;
+  }
 
   /// Whether GEMMs read narrower copies of activations; TF32 reads the activations themselves.
   [[nodiscard]] bool is_fp8() const { return gemm_type != type && gemm_type != DataType::kTf32; }
@@ -166,7 +168,8 @@ class LayerWriter {
 
   /// Whether GEMMs and communication of tensor parallelism run beside each other, piece by piece.
   [[nodiscard]] bool IsInPieces() const {
-    return shape_.framework().tensor_overlap == TensorOverlap::kPipelined;
+    return shape_.framework().tensor_overlap == TensorOverlap::kPipelined &&
+           shape_.job->mechanisms.user_buffers;
   }
 
   /// `is_cast`: a cast follows before the GEMM that reads it.
@@ -180,6 +183,14 @@ class LayerWriter {
   void AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& ops);
   void AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>& ops) const;
   void AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& ops);
+
+  // How many GEMMs of their own the matrices are that stand side by side in it.
+  [[nodiscard]] int BranchesOf(const Matrix& matrix) const {
+    return shape_.is_unfused() ? matrix.branches : 1;
+  }
+
+  // Of its GEMM, with `beside` small kernels.
+  [[nodiscard]] int HostCalls(const Matrix& matrix, int beside) const;
 
   const MicrobatchShape& shape_;
   std::vector<LayerOp> forward_;

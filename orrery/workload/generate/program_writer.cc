@@ -141,7 +141,8 @@ class StageWriter {
     for (const StageUnit& unit : units) {
       const UnitOps& kind = source_.kinds[unit.kind];
       std::vector<LayerOp> again = unit.recomputes ? kind.forward : kind.recompute;
-      if (!again.empty() && again.front().launches > 0 && !job_.framework.is_compiled) {
+      if (!again.empty() && again.front().launches > 0 && !job_.framework.is_compiled &&
+          job_.mechanisms.host_calls) {
         // States of random numbers are saved before and restored after it.
         constexpr int kCheckpointCalls = 10;
         again.front().launches += kCheckpointCalls;
@@ -218,7 +219,8 @@ class StageWriter {
     if (!neighbours.from) {
       return;
     }
-    const TaskId after = OverlapsSends() ? LastPassOf(step) : writer_.last_compute();
+    const TaskId as_posted = job_.mechanisms.receives ? LastPassOf(step) : kNone;
+    const TaskId after = OverlapsSends() ? as_posted : writer_.last_compute();
     const TaskId message = WriteMessage(*neighbours.from, "receive", after, step);
     writer_.WaitFor(message);
     if (job_.framework.waits_each_pipeline_message) {

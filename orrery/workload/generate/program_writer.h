@@ -86,7 +86,7 @@ class ProgramWriter {
 
   /// Host calls for an operation; the first of a list also launches the graph of its layer.
   [[nodiscard]] int NumLaunches(const LayerOp& op, bool is_first) const {
-    switch (job_.framework.graphs) {
+    switch (job_.mechanisms.graphs ? job_.framework.graphs : CudaGraphs::kOff) {
       case CudaGraphs::kOff:
         return op.launches;
       case CudaGraphs::kLayers:

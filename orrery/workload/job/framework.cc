@@ -98,9 +98,10 @@ constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> 
     {"least_bucket_elements", &Framework::least_bucket_elements},
 }};
 
-constexpr std::array<std::string_view, 8> kOtherKeys{
-    "attention",    "tensor_overlap",      "data_overlap", "dispatch",
-    "expert_nodes", "vocabulary_multiple", "most_chunks",  "graphs"};
+constexpr std::array<std::string_view, 9> kOtherKeys{
+    "attention",   "tensor_overlap", "data_overlap",
+    "dispatch",    "expert_nodes",   "vocabulary_multiple",
+    "most_chunks", "graphs",         "sharded_weight_calls"};
 
 template <typename Value, std::size_t kCount>
 void ReadChoice(YamlFields& fields, std::string_view key,
@@ -269,6 +270,8 @@ void ReadDeclared(YamlFields& fields, Framework& framework) {
   framework.vocabulary_multiple =
       fields.Count("vocabulary_multiple", 1, framework.vocabulary_multiple);
   framework.most_chunks = fields.Count("most_chunks", 1, framework.most_chunks);
+  framework.sharded_weight_calls =
+      fields.Count("sharded_weight_calls", 0, framework.sharded_weight_calls);
 }
 
 void ReadHostCost(YamlFields& fields, Framework& framework) {

@@ -65,7 +65,9 @@ struct Framework {
   bool has_unfused_layers = false;          // as Hugging Face writes them, map by map
   bool copies_shards = false;               // from and to the buffers of their communications
   bool wraps_communication = false;         // in Python: they cost the host as much as a kernel
-  bool prioritises_communication = false;   // its streams go first where kernels wait for room
+  // More calls of the host for each GEMM whose weight tensor parallelism cuts: those of DTensor.
+  int sharded_weight_calls = 0;
+  bool prioritises_communication = false;  // its streams go first where kernels wait for room
   CudaGraphs graphs = CudaGraphs::kOff;
   bool launch_blocking = false;        // CUDA_LAUNCH_BLOCKING=1: the host waits for each kernel
   bool fuses_permute = false;          // tokens are sorted to experts and back by one kernel each

@@ -59,7 +59,12 @@ struct OtherGpus {
 
 /// What of the simulator is in force; each can be switched off to see what it does.
 struct Mechanisms {
-  bool power = true;  // sustained clocks at the board's limit instead of bursts
+  bool power = true;         // sustained clocks at the board's limit instead of bursts
+  bool host_calls = true;    // small kernels, wrappers and checkpoints beside an operation
+  bool graphs = true;        // captured launches cost the host nothing
+  bool receives = true;      // of a pipeline wait for the last pass, not as soon as the host can
+  bool user_buffers = true;  // communication of tensor parallelism beside its GEMMs, in pieces
+  bool calibration = true;   // constants of collectives fitted to machines, not the defaults
 
   bool operator==(const Mechanisms&) const = default;
 };
@@ -69,7 +74,14 @@ struct MechanismName {
   bool Mechanisms::* member;
 };
 
-inline constexpr std::array<MechanismName, 1> kMechanismNames{{{"power", &Mechanisms::power}}};
+inline constexpr std::array<MechanismName, 6> kMechanismNames{{
+    {"power", &Mechanisms::power},
+    {"host_calls", &Mechanisms::host_calls},
+    {"graphs", &Mechanisms::graphs},
+    {"receives", &Mechanisms::receives},
+    {"user_buffers", &Mechanisms::user_buffers},
+    {"calibration", &Mechanisms::calibration},
+}};
 
 /// A model, its training settings, plan, machine and framework: one YAML file
 /// (docs/formats/job.md).
