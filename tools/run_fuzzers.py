@@ -31,7 +31,7 @@ class Seeds:
     """Sources of a fuzzer's seeds, under tests/data and ../shared, and their maximum length."""
 
     globs: list
-    max_len: int = 16384  # small inputs run several times as often as large ones and reach the same code
+    max_len: int = 16384  # small inputs are quick, and reach the same code
 
 
 # By prefix of the fuzzer's name; the first match is used.

@@ -90,6 +90,19 @@ def unseen_sizes(program):
         yield line(machine, source, sum(group["rows"] for group in found), f"{mean(found, 'mape'):.1f}")
 
 
+def unseen_machines(program):
+    """Each machine by the constants of the others: what a machine that nobody measured gets."""
+    yield line("machine", "source", "rows ≥ 1 MB", "MAPE %", "bias %")
+    yield "|---|---|---:|---:|---:|"
+    tables = [TRUTH, TRUTH.with_name("nccl_multi.csv"), *TABLES]
+    groups = evaluate(program, tables, "--unseen-machine", "--min-bytes", "1000000")["groups"]
+    errors = []
+    for (machine, source), found in by(groups, "machine", "source"):
+        errors.append(mean(found, "mape"))
+        yield line(machine, source, sum(group["rows"] for group in found), f"{errors[-1]:.1f}", f"{mean(found, 'bias'):+.1f}")
+    yield line("mean", "", "", f"{sum(errors) / len(errors):.1f}", "")
+
+
 def never_fitted(program):
     yield line("machine used", "collective", "GPUs", "rows", "MAPE %", "median %", "bias %")
     yield "|---|---|---:|---:|---:|---:|---:|"
@@ -104,7 +117,7 @@ def main():
     if not TRUTH.exists():
         sys.exit(f"validate_collectives: {TRUTH} is not there")
     parts = {"in-sample": in_sample, "more GPUs": more_gpus, "inside a node": inside_a_node, "held-out sizes": unseen_sizes,
-             "machines without a fit": never_fitted}
+             "machines left out": unseen_machines, "machines without a fit": never_fitted}
     validation.fill(options.write, {name: part(options.program) for name, part in parts.items()})
 
 

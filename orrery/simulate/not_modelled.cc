@@ -109,9 +109,11 @@ void AddNetwork(const Job& job, const NetworkFaults& faults, Sentences& sentence
         most_gpus == 0
             ? fmt::format("Collectives were never measured on {}; constants are those of {}.",
                           job.cluster.name, found.model->machine)
-            : fmt::format("Collectives on {} were measured up to {} GPUs, but not as this job "
-                          "changes it; constants are those of {}.",
-                          job.cluster.name, most_gpus, found.model->machine));
+            : fmt::format("Collectives on {} were measured up to {} GPUs{}; constants of larger "
+                          "groups are those of {}.",
+                          job.cluster.name, most_gpus,
+                          most_gpus < job.gpus ? "" : ", but not as this job changes it",
+                          found.model->machine));
   } else if (found.model != nullptr && most_gpus < job.gpus) {
     sentences.push_back(
         fmt::format("Collectives on {} were measured up to {} GPUs; beyond that they follow their "

@@ -276,11 +276,13 @@ Document DocumentOf(const RecordedJob& job, const RanksRequest& request) {
 // differ by up to a third.
 learn::TimeInterval IntervalOf(const Prediction& prediction) {
   constexpr double kModelled = 0.06;
+  constexpr double kRescaled = 0.1;  // to another GPU, which no recording of ours verifies
   constexpr double kRecorded = 0.03;
   constexpr double kHost = 0.12;
   constexpr double kUnmodelled = 0.5;
-  const double deviation = std::hypot(prediction.is_priced ? kModelled : kRecorded,
-                                      kHost * prediction.figures.HostBoundShare(),
+  const bool is_rescaled = !prediction.is_priced && prediction.pricing.seconds > 0;
+  const double of_kernels = prediction.is_priced ? kModelled : is_rescaled ? kRescaled : kRecorded;
+  const double deviation = std::hypot(of_kernels, kHost * prediction.figures.HostBoundShare(),
                                       kUnmodelled * prediction.pricing.UnmodelledShare());
   return learn::IntervalAround(Seconds(prediction.figures.step_ps), deviation);
 }
