@@ -57,6 +57,8 @@ SEEDS = [
     ("serving_benchmark", Seeds(["serving_benchmark/*"])),
     ("latency_benchmark", Seeds(["latency_benchmark/*"])),
     ("gate_log", Seeds(["gate_log/*"])),
+    ("operation_timeline", Seeds(["operation_timeline/*"])),
+    ("timeline_operations", Seeds([], max_len=1536)),
     ("job_fuzz", Seeds([], max_len=64)),
     ("manifest", Seeds(["manifest/*"], max_len=4096)),
     ("step_score", Seeds(["step_score/*", "workloads/card/*"], max_len=4096)),

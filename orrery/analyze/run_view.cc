@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/analyze/time_parts.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
@@ -353,6 +354,7 @@ RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
   run.set = &set;
   run.options = options;
   run.graph = std::make_shared<GraphHolder>();
+  run.stragglers = std::make_shared<StragglerHolder>();
   run.measurements = std::move(measurements);
   trace::AlignedRun aligned = trace::MatchAndAlign(set, options.align);
   run.matched = std::move(aligned.matched);

@@ -46,6 +46,7 @@ struct CollectiveWaits {
                                          const trace::MatchedCollectives& matched);
 
 class GraphHolder;
+class StragglerHolder;
 
 enum class LinkDirection : std::uint8_t { kBoth, kSent, kReceived };
 
@@ -151,8 +152,9 @@ struct RunView {
   std::vector<Measurement> measurements;
   std::vector<std::vector<trace::KernelClass>> classes;  // [rank][activity]
   std::vector<IntervalSet> selected;                     // [rank]: the windows of its devices
-  std::vector<DeviceView> devices;     // of the chosen ranks, in order of rank and device
-  std::shared_ptr<GraphHolder> graph;  // see GraphOf; shared, so that views can be copied
+  std::vector<DeviceView> devices;              // of the chosen ranks, in order of rank and device
+  std::shared_ptr<GraphHolder> graph;           // see GraphOf; shared, so that views can be copied
+  std::shared_ptr<StragglerHolder> stragglers;  // see StragglersOf
 
   [[nodiscard]] const trace::Trace& TraceOf(const DeviceView& device) const {
     return set->ranks[device.rank_index];

@@ -143,6 +143,11 @@ std::optional<std::int64_t> ParseMicroseconds(std::string_view text) {
   return number ? Scale(*number, 3) : std::nullopt;
 }
 
+std::optional<std::int64_t> ParseSeconds(std::string_view text) {
+  const auto number = TakeApart(text);
+  return number ? Scale(*number, 9) : std::nullopt;
+}
+
 std::optional<std::int64_t> ParseInteger(std::string_view text) {
   if (const auto whole = ParseWhole<std::int64_t>(text)) {
     return whole;

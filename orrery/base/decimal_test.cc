@@ -34,6 +34,13 @@ TEST(DecimalTest, ExponentsAreUnderstood) {
   EXPECT_EQ(ParseMicroseconds("1e400"), std::nullopt);
 }
 
+// 2^61 ns are 2305843009.213693952 s.
+TEST(DecimalTest, SecondsBecomeNanoseconds) {
+  EXPECT_EQ(ParseSeconds("46.132019"), 46'132'019'000);
+  EXPECT_EQ(ParseSeconds("4.7683716e-7"), 477);
+  EXPECT_EQ(ParseSeconds("2305843009.213693953"), std::nullopt);
+}
+
 TEST(DecimalTest, OtherTextAndAbsurdValuesAreNothing) {
   for (const char* text : {"", "-", ".", "abc", "1.2.3", "NaN", "12x", "1e", "99999999999999999999",
                            "2305843009213693.953", "1e-2000"}) {

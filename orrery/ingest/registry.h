@@ -21,7 +21,8 @@ namespace orrery::ingest {
   X(torch_memory_timeline) \
   X(nvbit_mem_trace)       \
   X(serving_benchmark)     \
-  X(latency_benchmark) X(gate_log) X(param_comms) X(nccl_tests) X(step_score) X(card)
+  X(latency_benchmark)     \
+  X(gate_log) X(operation_timeline) X(param_comms) X(nccl_tests) X(step_score) X(card)
 
 #define ORRERY_DECLARE_FORMAT(folder) \
   namespace folder {                  \

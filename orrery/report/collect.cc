@@ -17,6 +17,7 @@
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/analyze/time_parts.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
@@ -311,6 +312,9 @@ RunReport CollectReport(const RunView& run, std::string title, std::vector<Metri
   report.critical_path = RecordedPath(run);
   report.arrivals = ArrivalTable(run);
   report.stragglers = Stragglers(run);
+  if (const auto& cost = analyze::StragglersOf(run)) {
+    report.straggler_cost = *cost;
+  }
   report.gains = GainsOf(run);
   report.metrics = std::move(metrics);
   report.notes = NotesOf(run);

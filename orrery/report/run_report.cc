@@ -286,6 +286,7 @@ Document RunDocument(const RunReport& report) {
   AddCollectives(report, document);
   AddCriticalPath(report, document);
   AddArrivals(report, document);
+  AddStragglerCost(report, document);
   AddMetrics(report, document);
   document.AddSection().Add(
       Document::List{"", "Notes: what could not be read or used", ShownNotes(report.notes)});

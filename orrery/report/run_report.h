@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/report/document.h"
 
@@ -151,6 +152,7 @@ struct RunReport {
   std::optional<CriticalPath> critical_path = {};
   std::optional<Arrivals> arrivals = {};
   std::vector<Straggler> stragglers = {};  // worst first
+  std::optional<analyze::StragglerAnalysis> straggler_cost = {};
   std::optional<ReplayedGains> gains = {};
   std::vector<MetricRow> metrics = {};
   std::vector<std::string> notes = {};  // what could not be read, matched or used
@@ -158,6 +160,9 @@ struct RunReport {
 
 /// Returns the report as a document. The same report gives the same bytes.
 [[nodiscard]] Document RunDocument(const RunReport& report);
+
+/// Returns what there is to say of a timeline of operations: only what stragglers cost.
+[[nodiscard]] Document TimelineDocument(const RunReport& report);
 
 /// Returns the findings alone, for the terminal of whoever writes a page.
 [[nodiscard]] Document FindingsDocument(const RunReport& report);
@@ -251,5 +256,8 @@ void AddTimeline(const RunReport& report, Document& document);
 void AddCollectives(const RunReport& report, Document& document);
 void AddCriticalPath(const RunReport& report, Document& document);
 void AddArrivals(const RunReport& report, Document& document);
+
+/// Adds what stragglers cost; in text only where the slowdown is worth saying.
+void AddStragglerCost(const RunReport& report, Document& document);
 
 }  // namespace orrery::report

@@ -104,32 +104,9 @@ void AddRank(const RunView& run, std::uint32_t rank_index, StepWindow& step) {
   }
 }
 
-// Returns the first selected step that all ranks with steps have, by its markers and device
-// windows. Without steps the whole recording; nothing when the run is empty or no step is common.
-std::optional<StepWindow> FirstCommonStep(const RunView& run) {
-  // Nothing when no rank has steps; else the numbers that all of those with steps share.
-  std::optional<std::set<std::int64_t>> common;
-  for (const trace::Trace& trace : run.set->ranks) {
-    if (trace.steps.empty()) {
-      continue;
-    }
-    std::set<std::int64_t> numbers;
-    for (const RowId step : SelectedSteps(trace, run.options)) {
-      numbers.insert(trace.steps.number[step]);
-    }
-    if (!common) {
-      common = numbers;
-    } else {
-      std::erase_if(*common, [&](std::int64_t number) { return !numbers.contains(number); });
-    }
-  }
-  if (!common) {
-    return WholeRecording(run);
-  }
-  if (common->empty()) {
-    return std::nullopt;
-  }
-  StepWindow step{.time = kNothing, .number = *common->begin()};
+// By its markers and device windows.
+StepWindow StepNumbered(const RunView& run, std::int64_t number) {
+  StepWindow step{.time = kNothing, .number = number};
   step.end_of_rank.assign(run.set->ranks.size(), {kNothing.begin_ns, kNothing.begin_ns});
   for (std::uint32_t rank = 0; rank < run.set->ranks.size(); ++rank) {
     AddRank(run, rank, step);
@@ -257,8 +234,36 @@ TimeClass DependencyGraph::ResidualClass(NodeId node, std::int64_t residual_ns) 
   }
 }
 
+std::optional<std::set<std::int64_t>> CommonSteps(const RunView& run) {
+  std::optional<std::set<std::int64_t>> common;
+  for (const trace::Trace& trace : run.set->ranks) {
+    if (trace.steps.empty()) {
+      continue;
+    }
+    std::set<std::int64_t> numbers;
+    for (const RowId step : SelectedSteps(trace, run.options)) {
+      numbers.insert(trace.steps.number[step]);
+    }
+    if (!common) {
+      common = numbers;
+    } else {
+      std::erase_if(*common, [&](std::int64_t number) { return !numbers.contains(number); });
+    }
+  }
+  return common;
+}
+
 DependencyGraph BuildGraph(const RunView& run) {
-  const std::optional<StepWindow> step = FirstCommonStep(run);
+  const std::optional<std::set<std::int64_t>> common = CommonSteps(run);
+  if (!common) {
+    return BuildGraph(run, std::nullopt);
+  }
+  return common->empty() ? DependencyGraph() : BuildGraph(run, *common->begin());
+}
+
+DependencyGraph BuildGraph(const RunView& run, std::optional<std::int64_t> number) {
+  const std::optional<StepWindow> step =
+      number ? std::optional(StepNumbered(run, *number)) : WholeRecording(run);
   if (!step) {
     return {};
   }

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <ranges>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -163,6 +165,13 @@ struct DependencyGraph {
 /// Builds the graph of the first selected step that all ranks have, of the whole recording where
 /// there are no steps. Linear in the rows of the step but for one sort; ranks in parallel.
 [[nodiscard]] DependencyGraph BuildGraph(const RunView& run);
+
+/// The same for the step with this number; without one for the whole recording.
+[[nodiscard]] DependencyGraph BuildGraph(const RunView& run, std::optional<std::int64_t> number);
+
+/// Returns the numbers of the selected steps that all ranks with steps have; nothing when no rank
+/// has steps.
+[[nodiscard]] std::optional<std::set<std::int64_t>> CommonSteps(const RunView& run);
 
 struct RunView;
 

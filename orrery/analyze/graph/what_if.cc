@@ -77,12 +77,6 @@ std::map<NodeId, Attendances> CollectRendezvous(const RunView& run, const Depend
   return rendezvous;
 }
 
-std::int64_t MedianNs(std::vector<std::int64_t> values_ns) {
-  std::ranges::sort(values_ns);
-  const std::int64_t low_ns = values_ns[(values_ns.size() - 1) / 2];
-  return low_ns + (values_ns[values_ns.size() / 2] - low_ns + 1) / 2;
-}
-
 // Finds where one rank is late.
 class LateSegments {
  public:
@@ -337,6 +331,12 @@ void ForEachEdge(const DependencyGraph& graph, Choose&& chooses, Visit&& visit) 
 }
 
 }  // namespace
+
+std::int64_t MedianNs(std::vector<std::int64_t> values_ns) {
+  std::ranges::sort(values_ns);
+  const std::int64_t low_ns = values_ns[(values_ns.size() - 1) / 2];
+  return low_ns + (values_ns[values_ns.size() / 2] - low_ns + 1) / 2;
+}
 
 std::vector<std::int64_t> Replay(const DependencyGraph& graph,
                                  std::span<const std::int64_t> weight_ns,

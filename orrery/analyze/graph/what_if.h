@@ -14,6 +14,9 @@
 
 namespace orrery::analyze {
 
+/// Returns the median, the mean of two in the middle with halves up; there must be a value.
+[[nodiscard]] std::int64_t MedianNs(std::vector<std::int64_t> values_ns);
+
 /// Returns the time of each node with other weights (by edge): the latest of its edges plus its
 /// recorded residual. With the graph's own weights every time is as recorded. With
 /// `rendezvous_at_median` a rendezvous takes the median instead of the latest time of its members,

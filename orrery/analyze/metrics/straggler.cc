@@ -12,8 +12,11 @@
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
+#include "orrery/analyze/straggler/slowdown.h"
+#include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/analyze/stragglers.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/base/number_list.h"
 #include "orrery/base/statistics.h"
 #include "orrery/base/value.h"
@@ -98,6 +101,31 @@ MetricResult StragglerShare(const RunView& run) {
   }
   result.detail.Set("per_rank", std::move(rows));
   DescribeCauses(ExplainArrivals(run), result.detail);
+  return result;
+}
+
+MetricResult StragglerSlowdownMetric(const RunView& run) {
+  const Result<StragglerAnalysis>& analysis = StragglersOf(run);
+  if (!analysis) {
+    return NotAvailable(analysis.error().message());
+  }
+  const StragglerSlowdown& slowdown = analysis->slowdown;
+  MetricResult result{.value = slowdown.slowdown};
+  const auto seconds = [](double ns) { return ns / 1e9; };
+  result.detail.Set("ranks_used", slowdown.workers.size());
+  result.detail.Set("steps_used", slowdown.steps.front().number < 0 ? Value("none")
+                                                                    : Value(slowdown.steps.size()));
+  result.detail.Set("step_s", seconds(slowdown.measured_ns));
+  result.detail.Set("no_delay_step_s", seconds(slowdown.nodelay_ns));
+  result.detail.Set("ideal_step_s", seconds(slowdown.ideal_ns));
+  result.detail.Set("launch_slowdown", slowdown.launch_slowdown);
+  result.detail.Set("worker_share", slowdown.worst_workers.removed);
+  result.detail.Set("last_stage_share",
+                    slowdown.last_stage ? Value(slowdown.last_stage->removed) : Value());
+  const auto worst = std::ranges::max_element(slowdown.by_class) - slowdown.by_class.begin();
+  result.detail.Set("worst_class", slowdown.classes[static_cast<std::size_t>(worst)]);
+  result.detail.Set("worst_rank",
+                    std::int64_t{slowdown.workers[slowdown.worst_workers.workers.front()].rank});
   return result;
 }
 
@@ -213,6 +241,9 @@ std::vector<Metric> Describe() {
   return {{"straggler", "Share of the step that collectives wait for their last rank", "",
            &StragglerShare, Better::kLowerTime, "GPU activity, 2 ranks, matched collectives",
            Alias("straggler_metrics")},
+          {"straggler_slowdown",
+           "Step time relative to a step in which every operation takes its mean over ranks", "",
+           &StragglerSlowdownMetric, Better::kLower, "", Alias("blocking_slowdown")},
           {"load_imbalance_ratio", "Compute time of the busiest rank relative to the mean", "",
            &LoadImbalanceRatio, Better::kLower, "GPU activity, 2 ranks"},
           {"token_to_expert_assignment", "Tokens of the busiest expert relative to the mean", "",

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +12,8 @@
 
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/analyze/straggler/straggler_analysis.h"
+#include "orrery/analyze/straggler/timeline_operations.h"
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/table.h"
@@ -21,6 +24,7 @@
 #include "orrery/cli/verb.h"
 #include "orrery/compat/ccl_bench/registry.h"
 #include "orrery/draw/format.h"
+#include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/report/run_report.h"
 
@@ -177,6 +181,22 @@ std::string TitleOf(const std::vector<std::string>& paths) {
   return name.empty() || name == "." || name == ".." ? "A run" : name.string();
 }
 
+// A timeline of operations has nothing but what stragglers cost; it must be there alone, and such
+// that it can be replayed.
+Result<bool> IsTimeline(const ingest::Run& run, const analyze::RunView& view) {
+  const auto timeline =
+      std::ranges::find(run.tables, analyze::kOperationTimeline, &ingest::MeasurementTable::format);
+  if (timeline == run.tables.end()) {
+    return false;
+  }
+  if (run.tables.size() > 1 || !run.set.ranks.empty()) {
+    return InvalidInput("{}: a timeline of operations is analyzed alone; leave out the other files",
+                        timeline->file);
+  }
+  const auto& stragglers = analyze::StragglersOf(view);
+  return stragglers ? Result<bool>(true) : FailWithin(timeline->file, stragglers);
+}
+
 // What is printed takes no files: the page is of the whole run, whatever is printed. Of the other
 // suite's metrics there is no view.
 Result<int> PrintMetrics(const AnalyzeArguments& arguments, const std::vector<MetricRow>& results,
@@ -187,6 +207,7 @@ Result<int> PrintMetrics(const AnalyzeArguments& arguments, const std::vector<Me
   Document document = arguments.lists ? StatusDocument(results) : MetricsDocument(results);
   if (report != nullptr) {
     report::SetReportFields(*report, document.data);
+    document.data.Set("straggler", analyze::StragglerData(analyze::StragglersOf(*view)));
   }
   if (view != nullptr) {
     document.data.Set("notes", Value::ListOf(report::NotesOf(*view)));
@@ -198,6 +219,7 @@ Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
   ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
   const analyze::RunView view =
       analyze::ViewRun(run.set, MeasurementsOf(run), arguments.selection.options);
+  ORRERY_TRY(const bool is_timeline, IsTimeline(run, view));
   const std::string& html_file = arguments.output.html_file;
   if (!arguments.nvlink_file.empty()) {
     ORRERY_TRY(const Document page, report::NvlinkDocument(view, TitleOf(arguments.run.paths)));
@@ -216,14 +238,15 @@ Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
   }
   const report::RunReport report =
       report::CollectReport(view, TitleOf(arguments.run.paths), results);
+  const Document whole = is_timeline ? TimelineDocument(report) : RunDocument(report);
   if (!html_file.empty()) {
     ORRERY_TRY_STATUS(
-        WriteOutputFiles(report::RunDocument(report),
-                         {.html_file = html_file, .made_by = arguments.output.made_by}));
+        WriteOutputFiles(whole, {.html_file = html_file, .made_by = arguments.output.made_by}));
   }
-  return prints_metrics
-             ? PrintMetrics(arguments, results, &view, is_json_of_all ? &report : nullptr)
-             : Deliver(html_file.empty() ? RunDocument(report) : FindingsDocument(report), {});
+  if (prints_metrics) {
+    return PrintMetrics(arguments, results, &view, is_json_of_all ? &report : nullptr);
+  }
+  return Deliver(html_file.empty() || is_timeline ? whole : FindingsDocument(report), {});
 }
 
 Result<int> Analyze(AnalyzeArguments arguments) {
@@ -297,7 +320,11 @@ void AddAnalyzeCommand(Verb& app) {
       "Without --metric: a summary of the run, most important finding first, then where the time\n"
       "goes, communication that compute hides, and the kernels against the GPU's roofline; with\n"
       "--html a page of it, and the findings in the terminal. A metric that does not apply says\n"
-      "why. Waiting in collectives is separated from the transfer of data.\n\nExamples:\n  orrery "
+      "why. Waiting in collectives is separated from the transfer of data. Of several ranks, and "
+      "of\n"
+      "a timeline of operations (CSV), it says what stragglers cost: the step if all ranks took\n"
+      "equally long, and which rank and which class of operation is to blame.\n\nExamples:\n  "
+      "orrery "
       "analyze "
       "run/\n  orrery analyze run/ --html run.html\n  orrery analyze run/ --metric straggler "
       "--metric mfu --json\n  orrery analyze run/ --metric what_if --what-if network=4 --what-if "

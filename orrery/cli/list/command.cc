@@ -213,6 +213,7 @@ constexpr auto kRead = std::to_array<FormatDescription>({
     {"serving benchmark", "results of vLLM's and SGLang's benchmarks"},
     {"latency benchmark", "results of vLLM's latency benchmark"},
     {"gate log", "tokens of each expert by step, of a mixture of experts"},
+    {"operation timeline", "CSV: operations of steps (docs/formats/operation-timeline.md)"},
     {"PARAM comms", "logs of PARAM's comms.py"},
     {"nccl-tests", "logs of nccl-tests and rccl-tests"},
     {"step score", "gpu_step_score_config.yaml and gpu_count.txt of ccl-bench"},

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/analyze/run_view.h"
+#include "orrery/analyze/straggler/slowdown.h"
+#include "orrery/base/error.h"
+#include "orrery/base/value.h"
+
+namespace orrery::analyze {
+
+/// What stragglers cost a run, and what had to be assumed to say so.
+struct StragglerAnalysis {
+  StragglerSlowdown slowdown;
+  std::vector<std::string> assumptions;  // sentences
+};
+
+/// Returns what stragglers cost a run made by ViewRun: of its timeline of operations if it has one,
+/// else of its recorded ranks. Worked out on first use. An error is the reason why it cannot be
+/// said, in words that follow "n/a: ".
+[[nodiscard]] const Result<StragglerAnalysis>& StragglersOf(const RunView& run);
+
+/// Returns the object `straggler` of `orrery analyze --json`: docs/formats/analyze-json.md.
+[[nodiscard]] Value StragglerData(const Result<StragglerAnalysis>& analysis);
+
+/// Keeps what StragglersOf returns. Thread-safe.
+class StragglerHolder {
+ public:
+  [[nodiscard]] const Result<StragglerAnalysis>& Get(const RunView& run);
+
+ private:
+  std::once_flag made_;
+  std::optional<Result<StragglerAnalysis>> analysis_;
+};
+
+}  // namespace orrery::analyze
