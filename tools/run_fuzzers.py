@@ -59,6 +59,7 @@ SEEDS = [
     ("gate_log", Seeds(["gate_log/*"])),
     ("operation_timeline", Seeds(["operation_timeline/*"])),
     ("timeline_operations", Seeds([], max_len=1536)),
+    ("failure_rates", Seeds([], max_len=4096)),
     ("job_fuzz", Seeds([], max_len=64)),
     ("manifest", Seeds(["manifest/*"], max_len=4096)),
     ("step_score", Seeds(["step_score/*", "workloads/card/*"], max_len=4096)),

@@ -60,6 +60,7 @@ void AddVerbs(Verb& program) {
   AddFitVerbs(program);
   AddPredictVerbs(program);
   AddSimulateCommand(program);
+  AddGoodputCommand(program);
   AddCaptureCommands(program);
   AddValidateCommand(program);
   AddInitCommand(program);

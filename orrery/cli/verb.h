@@ -175,6 +175,7 @@ void AddConvertCommand(Verb& program);
 void AddDiffCommand(Verb& program);
 void AddMemoryCommand(Verb& program);
 void AddSimulateCommand(Verb& program);
+void AddGoodputCommand(Verb& program);
 void AddValidateCommand(Verb& program);
 void AddHelpCommand(Verb& program);
 void AddCompletionCommand(Verb& program);

@@ -43,15 +43,18 @@ constexpr std::array<Spelling<CollectiveKind>, 10> kKinds{{
     {"point_to_point", CollectiveKind::kSendRecv},
 }};
 
-constexpr std::array<Spelling<std::int64_t>, 11> kUnits{{
+constexpr std::array<Spelling<std::int64_t>, 14> kUnits{{
     {"", 1},
     {"b", 1},
     {"kb", 1'000},
     {"mb", 1'000'000},
     {"gb", 1'000'000'000},
+    {"tb", 1'000'000'000'000},
+    {"pb", 1'000'000'000'000'000},
     {"kib", 1LL << 10},
     {"mib", 1LL << 20},
     {"gib", 1LL << 30},
+    {"tib", 1LL << 40},
     {"k", 1LL << 10},  // as in nccl-tests
     {"m", 1LL << 20},
     {"g", 1LL << 30},
@@ -107,8 +110,8 @@ Result<Bytes> ParseSize(std::string_view text) {
   const auto fail = [&] {
     return Fail(
         Error::Kind::kInvalidInput,
-        fmt::format("'{}' is not a size; write bytes or a number with KB, MB, GB, KiB, MiB or "
-                    "GiB, such as 64MiB",
+        fmt::format("'{}' is not a size; write bytes or a number with KB, MB, GB, TB, KiB, MiB, "
+                    "GiB or TiB, such as 64MiB",
                     text));
   };
   double number = 0;

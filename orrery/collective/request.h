@@ -23,8 +23,8 @@ struct Request {
 };
 
 /// Reads "allreduce 64MiB", "all_gather 1GB bf16", "alltoall 4194304", "barrier": a kind with or
-/// without underscores, a size (KB, MB, GB of 1000; KiB, MiB, GiB of 1024), a type (default
-/// float).
+/// without underscores, a size (KB, MB, GB, TB of 1000; KiB, MiB, GiB, TiB of 1024), a type
+/// (default float).
 [[nodiscard]] Result<Request> ParseRequest(std::string_view text);
 
 /// Read the parts of a request: "all_reduce", "64MiB", "bfloat16".

@@ -52,7 +52,7 @@ TEST(RequestTest, MistakesAreOneSentence) {
   EXPECT_EQ(ErrorOf("allreduce 4MB float now"),
             "'allreduce 4MB float now' has more than a kind, a size and a type");
   EXPECT_EQ(ErrorOf("barrier 4"), "'barrier 4' has more than a barrier needs, which is nothing");
-  for (const char* size : {"-4", "4TB", "MB", "0.3", "nan", "1e30", "4 MB"}) {
+  for (const char* size : {"-4", "4XB", "MB", "0.3", "nan", "1e30", "4 MB"}) {
     EXPECT_FALSE(ParseRequest(std::string("allreduce ") + size)) << size;
   }
 }

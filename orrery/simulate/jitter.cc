@@ -7,6 +7,7 @@
 
 #include "orrery/base/mix_bits.h"
 #include "orrery/base/normal_distribution.h"
+#include "orrery/simulate/random_draw.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
@@ -17,11 +18,6 @@ namespace {
 using workload::kNone;
 using workload::TaskId;
 using workload::TaskKind;
-
-// Above 0 and at most 1.
-double Uniform(std::uint64_t bits) {
-  return (static_cast<double>(bits >> 11) + 1) * 0x1p-53;
-}
 
 std::vector<double> SquaresOf(const RankClasses& rank_classes, RankClassId rank_class) {
   const workload::Program& program = rank_classes.ProgramOf(rank_class);
@@ -47,7 +43,7 @@ std::vector<double> SquaresOf(const RankClasses& rank_classes, RankClassId rank_
 }  // namespace
 
 double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank, std::uint64_t number) {
-  const std::uint64_t bits = MixBits(MixBits(MixBits(seed + 1) + rank + 1) + number + 1);
+  const std::uint64_t bits = DrawBits(seed, rank, number);
   const double radius = std::sqrt(-2 * std::log(Uniform(bits)));
   const double normal = radius * std::cos(2 * std::numbers::pi * Uniform(MixBits(bits + 1)));
   return std::exp(sigma * normal - sigma * sigma / 2);

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
+#include "orrery/base/value.h"
+#include "orrery/cli/output.h"
+#include "orrery/learn/interval.h"
+#include "orrery/simulate/goodput_study.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::cli {
+
+/// Options of `orrery goodput`, as they are written.
+struct GoodputArguments {
+  std::string job = {};
+  std::vector<std::string> settings = {};  // "plan.tp=4"
+  std::string gpu = {};
+  std::string cluster = {};
+  std::vector<std::string> kernel_models = {};
+  std::string step_time = {};  // empty: simulated
+  double days = 30;
+  std::string node_mtbf = {};
+  std::string failures = {};
+  std::string checkpoint = "auto";
+  bool is_asynchronous = false;
+  std::string checkpoint_size = {};
+  std::string storage = {};
+  std::string storage_capacity = {};
+  std::string restart = {};
+  std::string detect = {};
+  std::string repair = {};
+  std::string spares = "auto";
+  bool is_elastic = false;
+  std::string slow_nodes = {};
+  std::string price = {};
+  std::size_t runs = 1'000;
+  std::uint64_t seed = 0;
+  int threads = 0;
+  OutputOptions output = {};
+};
+
+/// What a month is simulated of, and what was assumed for it.
+struct GoodputSetting {
+  simulate::GoodputRequest request;
+  Bytes checkpoint;
+  std::string rates;  // whose failures they are
+  std::vector<std::string> assumed;
+};
+
+/// A job and its step.
+struct GoodputStep {
+  const workload::Job* job = nullptr;
+  std::int64_t step_ps = 0;
+  bool is_simulated = true;
+  std::optional<learn::TimeInterval> interval = {};
+  bool fits = true;  // into the memory of the GPUs
+};
+
+/// Reads the options. One sentence for what cannot be: a rate of zero, a checkpoint that the
+/// storage has no room for or that takes longer than its interval.
+[[nodiscard]] Result<GoodputSetting> SettingOf(const GoodputArguments& arguments,
+                                               const GoodputStep& step);
+
+/// Reads "2.5" or "H100=2.5,A100-80GB=1.1" and returns what the job's GPUs cost an hour, with
+/// `spares` nodes more; nothing where no price is given.
+[[nodiscard]] Result<std::optional<double>> DollarsPerHour(const std::string& price,
+                                                           const workload::Job& job,
+                                                           std::int64_t spare_gpus);
+
+struct GoodputAnswer {
+  GoodputStep step;
+  GoodputSetting setting;
+  simulate::GoodputStudy study;
+  std::optional<double> dollars_per_hour = {};  // with the chosen spares
+  double dollars_of_spare = 0;                  // an hour of one spare node
+  std::vector<std::string> left_out = {};       // of the job as it is written
+};
+
+/// What follows from an answer.
+struct GoodputFigures {
+  explicit GoodputFigures(const GoodputAnswer& answer);
+
+  /// Tokens, or samples of models without, for a dollar; nothing without a price.
+  [[nodiscard]] std::optional<double> YieldOf(const GoodputAnswer& answer,
+                                              const simulate::GoodputVariant& variant) const;
+
+  /// Work between the checkpoints of a variant.
+  [[nodiscard]] double IntervalOf(const simulate::GoodputVariant& variant) const;
+
+  double window_s;
+  double step_s;
+  double yield_of_step = 0;  // tokens, or samples
+  double samples = 0;
+  std::optional<double> tokens = {};   // of models that read them
+  std::optional<double> dollars = {};  // where a price is given
+  std::optional<double> interval_s = {};
+  std::optional<double> mtbf_s = {};
+};
+
+/// A sentence for each thing that a month leaves out.
+[[nodiscard]] std::vector<std::string> GoodputNotModelled(const GoodputAnswer& answer);
+
+/// The JSON: docs/formats/goodput-json.md.
+[[nodiscard]] Value GoodputData(const GoodputAnswer& answer, const GoodputFigures& figures);
+
+[[nodiscard]] Document GoodputDocument(const GoodputAnswer& answer);
+
+}  // namespace orrery::cli
