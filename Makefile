@@ -11,7 +11,7 @@ RANKS ?= 64
 SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
 .DEFAULT_GOAL := build
-.PHONY: help packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz scoreboard attack asan tsan lint format \
+.PHONY: help packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz scoreboard attack asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -51,6 +51,9 @@ power-model: program  ## refit what boards draw from data/measured and ../shared
 	build/orrery fit power data/measured/h200/power/*.csv.zst \
 	  $(foreach gpu,h200 b200 gb200,../shared/kernels/aiconfigurator2/$(gpu)_gemm_power.csv.gz) \
 	  -o data/hardware/power.yaml || [ $$? -eq 3 ]
+
+step-jitter: program  ## refit how steps vary from ../shared/truth
+	build/orrery fit jitter ../shared/truth/mlperf_steps.csv.gz -o data/workload/step_jitter.yaml
 
 framework-fits: program  ## refit the scalars of all frameworks from ../shared/truth
 	build/orrery fit frameworks ../shared/truth/training.csv -o data/workload/framework_fits.yaml

@@ -143,7 +143,7 @@ std::optional<std::int64_t> ParseMicroseconds(std::string_view text) {
   return number ? Scale(*number, 3) : std::nullopt;
 }
 
-std::optional<std::int64_t> ParseSeconds(std::string_view text) {
+std::optional<std::int64_t> ParseSecondsAsNs(std::string_view text) {
   const auto number = TakeApart(text);
   return number ? Scale(*number, 9) : std::nullopt;
 }

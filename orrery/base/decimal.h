@@ -13,7 +13,7 @@ namespace orrery {
 [[nodiscard]] std::optional<std::int64_t> ParseMicroseconds(std::string_view text);
 
 /// Reads a decimal number of seconds in the same way.
-[[nodiscard]] std::optional<std::int64_t> ParseSeconds(std::string_view text);
+[[nodiscard]] std::optional<std::int64_t> ParseSecondsAsNs(std::string_view text);
 
 /// Reads an integer; "12.0" counts as 12. Nothing for other text and beyond 64 bits.
 [[nodiscard]] std::optional<std::int64_t> ParseInteger(std::string_view text);

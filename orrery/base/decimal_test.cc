@@ -36,9 +36,9 @@ TEST(DecimalTest, ExponentsAreUnderstood) {
 
 // 2^61 ns are 2305843009.213693952 s.
 TEST(DecimalTest, SecondsBecomeNanoseconds) {
-  EXPECT_EQ(ParseSeconds("46.132019"), 46'132'019'000);
-  EXPECT_EQ(ParseSeconds("4.7683716e-7"), 477);
-  EXPECT_EQ(ParseSeconds("2305843009.213693953"), std::nullopt);
+  EXPECT_EQ(ParseSecondsAsNs("46.132019"), 46'132'019'000);
+  EXPECT_EQ(ParseSecondsAsNs("4.7683716e-7"), 477);
+  EXPECT_EQ(ParseSecondsAsNs("2305843009.213693953"), std::nullopt);
 }
 
 TEST(DecimalTest, OtherTextAndAbsurdValuesAreNothing) {

@@ -92,4 +92,31 @@ double TheilSenSlope(std::span<const double> x, std::span<const double> y) {
   return Median(slopes);
 }
 
+double KolmogorovSmirnovDistance(std::span<const double> a, std::span<const double> b) {
+  if (IsUnknown(a) || IsUnknown(b)) {
+    return kUnknown;
+  }
+  std::vector<double> first(a.begin(), a.end());
+  std::vector<double> second(b.begin(), b.end());
+  std::ranges::sort(first);
+  std::ranges::sort(second);
+  double distance = 0;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < first.size() && j < second.size()) {
+    // Both distributions jump at equal values before they are compared.
+    const double value = std::min(first[i], second[j]);
+    while (i < first.size() && first[i] == value) {
+      ++i;
+    }
+    while (j < second.size() && second[j] == value) {
+      ++j;
+    }
+    distance =
+        std::max(distance, std::abs(static_cast<double>(i) / static_cast<double>(first.size()) -
+                                    static_cast<double>(j) / static_cast<double>(second.size())));
+  }
+  return distance;
+}
+
 }  // namespace orrery

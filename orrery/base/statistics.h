@@ -28,4 +28,9 @@ namespace orrery {
 /// is robust against one outlier in four. Costs O(n²) time and memory; NaN without such a pair.
 [[nodiscard]] double TheilSenSlope(std::span<const double> x, std::span<const double> y);
 
+/// Returns the largest difference between the cumulative distributions of two samples, 0 to 1
+/// (Kolmogorov and Smirnov).
+[[nodiscard]] double KolmogorovSmirnovDistance(std::span<const double> a,
+                                               std::span<const double> b);
+
 }  // namespace orrery

@@ -76,5 +76,19 @@ TEST(StatisticsTest, StandardDeviationDividesByTheNumberOfValues) {
   EXPECT_TRUE(std::isnan(StandardDeviation({})));
 }
 
+// Below 2.5 lie 2 of 4 values of the first sample and 2 of 2 of the second: 1/2 apart, and nowhere
+// further.
+TEST(StatisticsTest, KolmogorovSmirnovIsTheLargestGapBetweenDistributions) {
+  EXPECT_DOUBLE_EQ(KolmogorovSmirnovDistance(Values{1, 2, 3, 4}, Values{2, 1}), 0.5);
+  EXPECT_DOUBLE_EQ(KolmogorovSmirnovDistance(Values{1, 2}, Values{3}), 1);
+  EXPECT_DOUBLE_EQ(KolmogorovSmirnovDistance(Values{1, 1, 2}, Values{1, 1, 2}), 0);
+  EXPECT_TRUE(std::isnan(KolmogorovSmirnovDistance(Values{}, Values{1})));
+}
+
+// After the value 1 the first has 3/4 of its values below, the second 1/2.
+TEST(StatisticsTest, KolmogorovSmirnovComparesAfterAllEqualValues) {
+  EXPECT_DOUBLE_EQ(KolmogorovSmirnovDistance(Values{1, 1, 1, 2}, Values{1, 2}), 0.25);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -27,6 +27,7 @@ void AddEvaluateVerbs(Verb& program) {
   AddEvaluateKernelsCommand(verb);
   AddEvaluateCollectivesCommand(verb);
   AddEvaluateOverlapCommand(verb);
+  AddEvaluateJitterCommand(verb);
   AddEvaluateAllCommand(verb);
 }
 
@@ -37,6 +38,7 @@ void AddFitVerbs(Verb& program) {
   AddFitCollectivesCommand(verb);
   AddFitFrameworksCommand(verb);
   AddFitHostCommand(verb);
+  AddFitJitterCommand(verb);
   AddFitOverlapCommand(verb);
   AddFitPowerCommand(verb);
   AddFitSiblingsCommand(verb);

@@ -183,11 +183,13 @@ void AddCompletionCommand(Verb& program);
 void AddEvaluateKernelsCommand(Verb& evaluate);
 void AddEvaluateCollectivesCommand(Verb& evaluate);
 void AddEvaluateOverlapCommand(Verb& evaluate);
+void AddEvaluateJitterCommand(Verb& evaluate);
 void AddEvaluateAllCommand(Verb& evaluate);
 
 void AddFitCollectivesCommand(Verb& fit);
 void AddFitFrameworksCommand(Verb& fit);
 void AddFitHostCommand(Verb& fit);
+void AddFitJitterCommand(Verb& fit);
 void AddFitKernelsCommand(Verb& fit);
 void AddFitOverlapCommand(Verb& fit);
 void AddFitPowerCommand(Verb& fit);

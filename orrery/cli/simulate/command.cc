@@ -86,6 +86,7 @@ constexpr const char* kFooter =
     "  orrery simulate job.yaml --set plan.tp=4 --set training.micro_batch=2\n"
     "  orrery simulate job.yaml --slow rank=7:1.3 --trace step.pftrace\n"
     "  orrery simulate job.yaml --gpu B200 --json\n"
+    "  orrery simulate job.yaml --steps 1000 --html steps.html\n"
     "  orrery simulate job.yaml --gpu-of ranks=8-15:A100-80GB --fail node=0:nic=2\n"
     "  orrery simulate --from llama-1b-fsdp64 --world 1024\n"
     "  orrery simulate workload.txt --emulate simai --with nvlink=360,nic=48.5";
@@ -110,6 +111,7 @@ void AddWhatIfs(Verb& verb, SimulateArguments& arguments) {
       .OneValueEach();
   verb.AddOption("--jitter", arguments.jitter, "spread of kernel times, relative: 0.02")
       .Range(0.0, 1.0);
+  AddStepOptions(verb, arguments);
   AddOverlapOption(verb, arguments.overlap);
   verb.AddFlag("--no-fold", arguments.no_fold, "simulate every rank, including identical ones");
   verb.AddOption("--max-tasks", arguments.max_tasks,
@@ -238,6 +240,9 @@ class SimulateRun {
       ORRERY_TRY_STATUS(TraceFormatOf(arguments_.trace).map([](TraceFormat) {}));
     }
     if (!arguments_.emulated.empty()) {
+      if (arguments_.steps > 0) {
+        return InvalidInput("--steps needs a simulated step; --emulate predicts one only");
+      }
       ORRERY_TRY(const Document document, EmulatedWorkload(arguments_));
       return Deliver(document, arguments_.output);
     }
@@ -324,6 +329,8 @@ class SimulateRun {
   }
 
   Result<int> Finish(const simulate::SimulatedStep& simulated, SimulationAnswer answer) {
+    answer.steps = DrawStepsOf(
+        arguments_, simulated.job != nullptr ? simulated.job->gpu.name : gpu_, answer.summary);
     answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
     if (arguments_.output.as_json) {
       answer.exposed_ps = simulate::MeanExposedPs(*simulated.rank_classes, *simulated.timeline);

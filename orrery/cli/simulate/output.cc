@@ -407,6 +407,9 @@ Value DataOf(const SimulationAnswer& answer) {
   if (answer.interval) {
     data.Set("low_s", answer.interval->low_s).Set("high_s", answer.interval->high_s);
   }
+  if (answer.steps) {
+    SetSteps(*answer.steps, data);
+  }
   if (answer.energy) {
     data.Set("energy", Value::Object()
                            .Set("step_j", answer.energy->joules)
@@ -455,6 +458,9 @@ Document SimulationDocument(const SimulationAnswer& answer,
                       std::back_inserter(timeline.blocks));
   }
   AddBreakdown(answer, simulated, document);
+  if (answer.steps) {
+    AddSteps(*answer.steps, simulated != nullptr, document);
+  }
   AddDimensions(summary, document);
   AddMemorySection(answer, simulated, document);
   AddDefinitions(summary, document);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/learn/interval.h"
@@ -14,6 +15,7 @@
 #include "orrery/simulate/interval.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/simulate/step_jitter.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/job.h"
@@ -36,6 +38,8 @@ struct SimulateArguments {
   bool no_fold = false;
   simulate::OverlapKind overlap = simulate::OverlapKind::kAnalytic;
   double jitter = 0;
+  std::int64_t steps = 0;            // to draw around the simulated one; 0: none
+  std::uint64_t seed = 0;            // of them
   std::vector<std::string> slow;     // "rank=7:1.3"
   std::vector<std::string> gpu_of;   // "ranks=8-15:A100-80GB"
   std::vector<std::string> fail;     // "node=3:nic=2"
@@ -102,12 +106,38 @@ enum class SimulateInput { kJob, kSimai, kChakra, kEcho, kTraced };
 /// The step of a workload according to the simulator that it is for.
 [[nodiscard]] Result<Document> EmulatedWorkload(const SimulateArguments& arguments);
 
+/// Steps of --steps, which vary around the simulated one.
+struct DrawnSteps {
+  std::int64_t count = 0;
+  std::uint64_t seed = 0;
+  int gpus = 0;
+  double median_s = 0;  // the simulated step
+  double stalls_per_step = 0;
+  simulate::StepDistribution distribution = {};
+  // The 95th percentile on systems whose steps vary less, and more, than those of nine in ten.
+  double quiet_p95_s = 0;
+  double noisy_p95_s = 0;
+  std::vector<std::string> beyond_fit = {};  // simulate::BeyondFit
+};
+
+/// Adds --steps and --seed.
+void AddStepOptions(Verb& verb, SimulateArguments& arguments);
+
+/// Nothing without --steps.
+[[nodiscard]] std::optional<DrawnSteps> DrawStepsOf(const SimulateArguments& arguments,
+                                                    const std::string& gpu,
+                                                    const simulate::StepSummary& summary);
+
+void AddSteps(const DrawnSteps& drawn, bool has_pictures, Document& document);
+void SetSteps(const DrawnSteps& drawn, Value& data);
+
 struct SimulationAnswer {
   std::string name;                    // of the job
   std::string title;                   // one line: what was simulated
   const workload::Job* job = nullptr;  // none: a program of another tool
   simulate::StepSummary summary;
   std::optional<learn::TimeInterval> interval = {};
+  std::optional<DrawnSteps> steps = {};
   std::optional<simulate::StepEnergy> energy = {};
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   std::string bottleneck;

@@ -90,7 +90,7 @@ Result<std::vector<Table::Cell>> ReadRow(const CsvRows& rows) {
   }
   cells.emplace_back(std::string(rows.Text(kType)));
   for (const std::string_view column : {kStart, kDuration}) {
-    const auto time_ns = ParseSeconds(rows.Text(column));
+    const auto time_ns = ParseSecondsAsNs(rows.Text(column));
     if (!time_ns || *time_ns < 0) {
       return Invalid(BadField(rows, column, "a number of seconds from 0"));
     }
