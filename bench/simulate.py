@@ -119,8 +119,17 @@ def main():
     load = load_text()
     print(f"Load average: {load}.")
     rounds = range(max(arguments.rounds, 1))
-    add_job(report, "GPT-175B on 8,192 GPUs", [simulate(program) for _ in rounds], 1, GB)
-    add_job(report, "GPT-175B on 131,072 GPUs", [simulate(program, LARGE) for _ in rounds], 5)
+    alone = ("--network", "alone")
+    add_job(report, "GPT-175B on 8,192 GPUs, network alone",
+            [simulate(program, options=alone) for _ in rounds], 1, GB)
+    add_job(report, "GPT-175B on 131,072 GPUs, network alone",
+            [simulate(program, LARGE, alone) for _ in rounds], 5)
+    add_job(report, "GPT-175B on 8,192 GPUs, network shared", [simulate(program) for _ in rounds],
+            1.5)
+    add_job(report, "GPT-175B on 131,072 GPUs, network shared",
+            [simulate(program, LARGE) for _ in rounds], 6)
+    add_job(report, "1,024 GPUs, network flows",
+            [simulate(program, SMALL, ("--network", "flows"))], 60)
     add_unfolded(report, program)
     for name, rate in engine_events_per_second(arguments.build).items():
         report.add(f"engine, {name}", rate, "events/s", least=2e6 if "Simulate" in name else None)

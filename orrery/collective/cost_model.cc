@@ -11,6 +11,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/fabric.h"
@@ -172,6 +173,10 @@ Fabric Limited(Fabric fabric, const LinkLimits& limits) {
     fabric.nic.bytes_per_second = std::min(fabric.nic.bytes_per_second, entering / fabric.nics);
   }
   return fabric;
+}
+
+double ShareOf(double bytes_per_second, Bandwidth of) {
+  return of.bytes_per_second > 0 ? bytes_per_second / of.bytes_per_second : 0;
 }
 
 }  // namespace
@@ -337,6 +342,27 @@ Result<KernelShape> ClosedFormCost::ShapeOf(const Request& request,
                      .protocol = protocol,
                      .used = ChannelsFor(fabric, request, algorithm, protocol, settings_.nccl),
                      .step = StepPayload(protocol, settings_.nccl)};
+}
+
+Result<LinkDemand> ClosedFormCost::DemandOf(const Request& request,
+                                            std::span<const GpuId> gpu_of_rank,
+                                            const LinkLimits& limits) {
+  ORRERY_TRY(Fabric fabric, fabrics_.Find(gpu_of_rank));
+  fabric.has_nvls = fabric.has_nvls && limits.reduces_in_switch;
+  ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings_.nccl, *settings_.tables));
+  const AlgorithmAndProtocol candidate{tuning.choice().algorithm, tuning.choice().protocol};
+  const Fabric limited = Limited(fabric, limits);
+  const double seconds =
+      ClosedFormSeconds(limited, request, candidate, *settings_.tables, settings_.constants);
+  const Shape shape = collective::ShapeOf(fabric, request.kind, candidate.algorithm);
+  LinkDemand demand{
+      .algorithm = candidate.algorithm, .link = limited.physical_link, .nic = limited.nic};
+  if (seconds > 0) {
+    const double size = static_cast<double>(request.size.count) / seconds;
+    demand.link_share = ShareOf(size * shape.intra_traffic, demand.link);
+    demand.nic_share = ShareOf(size * shape.inter_traffic / fabric.ranks_per_node, demand.nic);
+  }
+  return demand;
 }
 
 Result<FlowLevelTime> FlowLevelCost::Time(const Request& request,

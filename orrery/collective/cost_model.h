@@ -183,6 +183,17 @@ struct LinkLimits {
   bool operator==(const LinkLimits&) const = default;
 };
 
+/// What a collective takes of links while it runs alone: its bytes over its time. What libraries do
+/// not reach of a link is left to others, so that two collectives with shares of 0.4 fit on one NIC
+/// and slow each other down with 0.6.
+struct LinkDemand {
+  Algorithm algorithm = Algorithm::kRing;
+  double link_share = 0;  // of the links of a GPU, inside its island
+  double nic_share = 0;   // of one NIC, by each rank
+  Bandwidth link{};       // of a GPU, and of one NIC: what the shares are of
+  Bandwidth nic{};
+};
+
 /// NCCL's kernel of a collective on each participating GPU.
 struct KernelShape {
   Algorithm algorithm = Algorithm::kRing;
@@ -209,6 +220,10 @@ class ClosedFormCost {
 
   [[nodiscard]] Result<KernelShape> ShapeOf(const Request& request,
                                             std::span<const network::GpuId> gpu_of_rank);
+
+  [[nodiscard]] Result<LinkDemand> DemandOf(const Request& request,
+                                            std::span<const network::GpuId> gpu_of_rank,
+                                            const LinkLimits& limits = {});
 
  private:
   CostSettings settings_;

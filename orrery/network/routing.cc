@@ -36,7 +36,8 @@ using AmountAt = std::map<std::uint32_t, Amount>;
 
 class Spraying {
  public:
-  Spraying(const Topology& topology, SwitchGraph& graph) : topology_(topology), graph_(graph) {}
+  Spraying(const Topology& topology, SwitchGraph& graph, bool by_bandwidth)
+      : topology_(topology), graph_(graph), by_bandwidth_(by_bandwidth) {}
 
   void AddPaths(const PathEnds& ends, double share) {
     const auto [up, down] = ends;
@@ -70,13 +71,15 @@ class Spraying {
     AmountAt next;
     for (const auto& [place, amount] : at) {
       std::vector<SwitchGraph::Edge> nearer;
+      double total = 0;
       for (const SwitchGraph::Edge& edge : graph_.edges(place)) {
         if (distances.From(edge.place) < left) {
           nearer.push_back(edge);
+          total += WeightOf(edge.link);
         }
       }
-      const double share = amount.share / static_cast<double>(nearer.size());
       for (const SwitchGraph::Edge& edge : nearer) {
+        const double share = amount.share * WeightOf(edge.link) / total;
         share_of_link_[edge.link] += share;
         Amount& amount_there = next[edge.place];
         amount_there.share += share;
@@ -87,17 +90,22 @@ class Spraying {
     return next;
   }
 
+  [[nodiscard]] double WeightOf(LinkId link) const {
+    return by_bandwidth_ ? topology_.link(link).bandwidth.bytes_per_second : 1;
+  }
+
   const Topology& topology_;
   SwitchGraph& graph_;
+  bool by_bandwidth_;
   std::map<LinkId, double> share_of_link_;
   std::int64_t latency_ps_ = 0;
 };
 
 // Appends to `route` a flow that is split evenly over `path_ends`, and between their switches
-// evenly over the links that lead nearer, switch by switch. Adds the largest latency of the paths.
+// over the links that lead nearer, switch by switch. Adds the largest latency of the paths.
 void SprayOver(const Topology& topology, SwitchGraph& graph, std::span<const PathEnds> path_ends,
-               Route& route) {
-  Spraying spraying(topology, graph);
+               bool by_bandwidth, Route& route) {
+  Spraying spraying(topology, graph, by_bandwidth);
   for (const PathEnds& ends : path_ends) {
     spraying.AddPaths(ends, 1.0 / static_cast<double>(path_ends.size()));
   }
@@ -330,7 +338,7 @@ class Router::State {
     if (path_ends_.empty()) {
       return NoPath(from, to);
     }
-    SprayOver(topology_, graph_, path_ends_, route);
+    SprayOver(topology_, graph_, path_ends_, options_.spray_by_bandwidth, route);
     return {};
   }
 

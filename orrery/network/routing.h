@@ -24,6 +24,9 @@ struct RoutingOptions {
   /// All switches use the same hash: the choice at one tier repeats at the next, and part of its
   /// links is never used (polarisation).
   bool same_hash_at_every_tier = false;
+  /// Spraying splits in proportion to the bandwidth of links, as adaptive routing does, and not
+  /// evenly.
+  bool spray_by_bandwidth = false;
   /// PXN: to another rail, go over the island to the GPU of the target's rail first.
   bool change_rail_in_island = false;
   std::vector<LinkId> failed_links{};
@@ -53,8 +56,8 @@ class Router {
                                   std::vector<LinkId>& path);
   [[nodiscard]] Result<Route> Find(GpuId from, GpuId to, std::uint64_t label = 0);
 
-  /// Splits a flow over all shortest paths, evenly at every switch: packet spraying, adaptive
-  /// routing. Costs O(links of all those paths).
+  /// Splits a flow over all shortest paths at every switch, evenly (packet spraying) or by
+  /// bandwidth (adaptive routing). Costs O(links of all those paths).
   [[nodiscard]] Result<Route> Spray(GpuId from, GpuId to);
   [[nodiscard]] Result<std::uint32_t> Distance(GpuId from, GpuId to);
 

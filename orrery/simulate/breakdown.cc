@@ -364,6 +364,8 @@ std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
     total.bytes += program.communications.bytes[communication];
     total.wait_ps += moving_ps - begin_ps;
     total.transfer_ps += timeline.end_ps[first + task] - moving_ps;
+    const DelayedTask* const delayed = timeline.FindDelayed(first + task);
+    total.contended_ps += delayed == nullptr ? 0 : delayed->contended_ps;
   }
   std::vector<DimensionTotal> sorted;
   for (auto& [dimension, total] : totals) {

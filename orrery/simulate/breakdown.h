@@ -87,10 +87,11 @@ struct TimeSlice {
 struct DimensionTotal {
   std::string dimension;  // "tp", "dp", …
   std::int64_t calls = 0;
-  std::int64_t bytes = 0;        // as collective::Request counts
-  std::int64_t transfer_ps = 0;  // while data moves
-  std::int64_t wait_ps = 0;      // until the last member has arrived
-  std::int64_t exposed_ps = 0;   // of both, what no kernel hides; of "pp" only the moving
+  std::int64_t bytes = 0;         // as collective::Request counts
+  std::int64_t transfer_ps = 0;   // while data moves
+  std::int64_t wait_ps = 0;       // until the last member has arrived
+  std::int64_t exposed_ps = 0;    // of both, what no kernel hides; of "pp" only the moving
+  std::int64_t contended_ps = 0;  // of the transfer, lost to others on the same links
 
   bool operator==(const DimensionTotal&) const = default;
 };

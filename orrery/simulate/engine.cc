@@ -36,8 +36,9 @@ class DataflowEngine : public TaskScheduler<DataflowEngine> {
 
   void Arrive(LaneIndex /*lane*/, std::int64_t /*begin_ps*/) {}
 
-  void Transfer(LaneIndex first_lane, std::int64_t begin_ps, const TransferCost& cost) {
-    for (LaneIndex lane = first_lane; lane != kNoLane; lane = lanes_[lane].next_pending_lane) {
+  void Transfer(GroupClassId /*group*/, const PendingCollective& pending, std::int64_t begin_ps,
+                const TransferCost& cost) {
+    for (LaneIndex lane = pending.first_lane; lane != kNoLane; lane = lanes_[lane].next_pending_lane) {
       Complete(lane, begin_ps + cost.duration_ps);
       Wake(lane);
     }
@@ -98,8 +99,9 @@ std::int64_t EndOfLanes(const workload::Program& program, const Timeline& timeli
 Result<Timeline> Simulate(const RankClasses& rank_classes, CommunicationTimes& times,
                           const EngineOptions& options) {
   ORRERY_CHECK(options.repetitions > 0, "a program is simulated at least once");
-  return options.rates == nullptr ? DataflowEngine(rank_classes, times, options).Run()
-                                  : SimulateInTimeOrder(rank_classes, times, options);
+  return options.rates == nullptr && options.links == nullptr
+             ? DataflowEngine(rank_classes, times, options).Run()
+             : SimulateInTimeOrder(rank_classes, times, options);
 }
 
 Result<Timeline> SimulateSingleRank(const workload::Program& program,

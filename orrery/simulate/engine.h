@@ -7,13 +7,19 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/collective/cost_model.h"
 #include "orrery/network/topology.h"
 #include "orrery/simulate/kernel_code.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/program.h"
 
+namespace orrery::network {
+struct CongestionModel;
+}
+
 namespace orrery::simulate {
 
+class LinkUsage;
 class RateModel;
 
 /// The duration of communication once all members of a group have arrived.
@@ -33,6 +39,14 @@ class CommunicationTimes {
       std::span<const network::GpuId> /*gpus*/) {
     return CommunicationTask{};
   }
+
+  /// Returns what it takes of links while nothing else uses them. Asked as often, when links are
+  /// shared.
+  [[nodiscard]] virtual Result<collective::LinkDemand> DemandOf(
+      const workload::Communications::Row& /*communication*/,
+      std::span<const network::GpuId> /*gpus*/) {
+    return collective::LinkDemand{};
+  }
 };
 
 struct EngineOptions {
@@ -42,6 +56,11 @@ struct EngineOptions {
   std::int64_t queue_depth = 1024;
   /// How concurrent tasks on a GPU slow each other down; nullptr: they do not.
   const RateModel* rates = nullptr;
+  /// Which links transfers use, and so share while they overlap in time; nullptr: each transfer has
+  /// the network to itself. Used by one simulation at a time.
+  LinkUsage* links = nullptr;
+  /// What links lose when transfers compete for them; nullptr: nothing.
+  const network::CongestionModel* congestion = nullptr;
   /// Spread of kernel times, relative (sigma of their logarithm). Drawn for each kernel of each
   /// rank when the rank classes is not folded; otherwise each communication of n ranks waits for
   /// what the slowest of n is expected to be late.
@@ -54,6 +73,7 @@ struct DelayedTask {
   std::size_t index = 0;        // of Timeline
   std::int64_t alone_ps = 0;    // how long it takes alone; of communication the transfer
   std::int64_t delayed_ps = 0;  // from its begin until it got resources
+  std::int64_t contended_ps = 0;  // of a transfer: lost to others on its links
 
   bool operator==(const DelayedTask&) const = default;
 };
@@ -111,8 +131,8 @@ struct Timeline {
 /// members of a group have on it belong together. Communication on a role without a group takes the
 /// time that its program says.
 ///
-/// Without a rate model times are the least solution of max-plus equations, found in any order: no
-/// heap, O(tasks + edges). With one, events are handled in order of time, O(tasks · log lanes), and
+/// Without a rate model and without shared links, times are the least solution of max-plus
+/// equations, found in any order: no heap, O(tasks + edges). With one of them, events are handled in order of time, O(tasks · log lanes), and
 /// all at one instant before rates change, so that their order does not matter; work is counted in
 /// whole parts, so that nothing is lost to rounding when rates change.
 ///

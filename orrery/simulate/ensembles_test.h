@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -7,6 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/cost_model.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/ensemble.h"
@@ -100,12 +104,7 @@ class PlainTimes : public CommunicationTimes {
   [[nodiscard]] Result<std::int64_t> DurationPs(const workload::Communications::Row& communication,
                                                 std::span<const network::GpuId> gpus) override {
     ++num_asked;
-    for (const network::GpuId gpu : gpus) {
-      if (gpu / gpus_per_island_ != gpus[0] / gpus_per_island_) {
-        return 10 * communication.bytes;
-      }
-    }
-    return communication.bytes;
+    return IsInside(gpus) ? communication.bytes : 10 * communication.bytes;
   }
 
   /// 25 blocks that move a gigabyte a second.
@@ -118,8 +117,36 @@ class PlainTimes : public CommunicationTimes {
 
   int num_asked = 0;
 
+ protected:
+  [[nodiscard]] bool IsInside(std::span<const network::GpuId> gpus) const {
+    return std::ranges::all_of(gpus, [&](network::GpuId gpu) {
+      return gpu / gpus_per_island_ == gpus[0] / gpus_per_island_;
+    });
+  }
+
  private:
   std::uint32_t gpus_per_island_;
+};
+
+/// The same, and all bandwidth of links inside islands, or half of a NIC's by each rank.
+class LinkTimes : public PlainTimes {
+ public:
+  using PlainTimes::PlainTimes;
+
+  static constexpr Bandwidth kLink{1e12};
+  static constexpr Bandwidth kNic{1e11};
+
+  [[nodiscard]] Result<collective::LinkDemand> DemandOf(
+      const workload::Communications::Row& communication,
+      std::span<const network::GpuId> gpus) override {
+    collective::LinkDemand demand{.algorithm = communication.kind == CollectiveKind::kSendRecv
+                                                   ? collective::Algorithm::kDirect
+                                                   : collective::Algorithm::kRing,
+                                  .link = kLink,
+                                  .nic = kNic};
+    (IsInside(gpus) ? demand.link_share : demand.nic_share) = IsInside(gpus) ? 1 : 0.5;
+    return demand;
+  }
 };
 
 }  // namespace orrery::simulate

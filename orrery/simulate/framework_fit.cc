@@ -275,6 +275,7 @@ FrameworkFitting::FrameworkFitting(std::span<const workload::RunTable* const> ta
                                    const kernel::CostModel& costs,
                                    const FrameworkFitOptions& options)
     : costs_(costs), options_(options) {
+  options_.engine.network.model = NetworkModel::kAlone;
   // Not from the shipped ones, so that the same tables always give the same file.
   const ScalarVector start = Limited(PriorPopulation().mean, PriorPopulation().mean);
   for (const Framework& framework : workload::Frameworks()) {

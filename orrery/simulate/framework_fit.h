@@ -46,6 +46,8 @@ struct FrameworkFitOptions {
   std::size_t most_rows_of_team = 96;
   int rounds = 3;  // of linearisation
   workload::Mechanisms mechanisms = {};
+  /// How steps are simulated. Transfers have the network to themselves, whatever it says: scalars
+  /// hold what sharing costs on the mean.
   SimulationOptions engine = {};
   /// Told what is being done.
   std::function<void(const std::string&)> progress = {};

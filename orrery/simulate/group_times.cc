@@ -137,4 +137,18 @@ Result<CommunicationTask> ClusterTimes::KernelOf(const workload::Communications:
       .chunk_bytes = shape.step.count};
 }
 
+Result<collective::LinkDemand> ClusterTimes::DemandOf(
+    const workload::Communications::Row& communication, std::span<const network::GpuId> gpus) {
+  if (gpus.size() < 2 || communication.bytes == 0) {
+    return collective::LinkDemand{};
+  }
+  collective::ClosedFormCost& cost = IsInsideIsland(gpus) ? inside_ : between_;
+  ORRERY_TRY(collective::LinkDemand demand,
+             cost.DemandOf(RequestOf(communication), gpus, limits_.Of(gpus)));
+  // What a framework loses passes while links are idle.
+  demand.link_share *= std::min(rate_, 1.0);
+  demand.nic_share *= std::min(rate_, 1.0);
+  return demand;
+}
+
 }  // namespace orrery::simulate

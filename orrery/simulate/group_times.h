@@ -28,6 +28,10 @@ class ClusterTimes : public CommunicationTimes {
       const workload::Communications::Row& communication,
       std::span<const network::GpuId> gpus) override;
 
+  [[nodiscard]] Result<collective::LinkDemand> DemandOf(
+      const workload::Communications::Row& communication,
+      std::span<const network::GpuId> gpus) override;
+
   ClusterTimes(const workload::Job& job, GroupLimits limits, const collective::CostSettings& inside,
                const collective::CostSettings& between);
 

@@ -14,6 +14,7 @@
 #include "orrery/base/text.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/simulate/flow_usage.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/ensemble.h"
@@ -97,7 +98,36 @@ int MostMeasuredGpus(const hardware::Cluster& cluster) {
   return most;
 }
 
-void AddNetwork(const Job& job, const NetworkFaults& faults, Sentences& sentences) {
+// What the network model leaves out.
+void AddSharing(const Job& job, const SimulationOptions& options, Sentences& sentences) {
+  if (job.gpus <= job.cluster.island.gpus) {
+    return;
+  }
+  const NetworkOptions& network = options.network;
+  const bool has_others = network.background > 0 || !network.background_flows.empty();
+  const std::string_view others = has_others ? "" : " Other jobs send nothing (--background).";
+  switch (NetworkModelOf(job, options)) {
+    case NetworkModel::kShared:
+      sentences.push_back(fmt::format(
+          "Switches spread traffic evenly: routes that collide, congestion control and full "
+          "buffers are left out (--network flows).{}",
+          others));
+      break;
+    case NetworkModel::kFlows:
+      sentences.push_back(fmt::format(
+          "A transfer advances on all its links together, with the algorithm that NCCL chooses "
+          "alone; packets, queues and their latency are left out.{}",
+          others));
+      break;
+    default:
+      sentences.push_back(fmt::format(
+          "Groups that use the network at the same time do not slow each other down: no "
+          "congestion between them, none by other jobs{}.",
+          options.faults.empty() ? ", no failed links" : ""));
+  }
+}
+
+void AddNetwork(const Job& job, Sentences& sentences) {
   if (job.gpus < 2) {
     return;
   }
@@ -120,12 +150,6 @@ void AddNetwork(const Job& job, const NetworkFaults& faults, Sentences& sentence
                     "closed form.",
                     job.cluster.name, most_gpus));
   }
-  if (job.gpus > job.cluster.island.gpus) {
-    sentences.push_back(
-        fmt::format("Groups that use the network at the same time do not slow each other down: no "
-                    "congestion between them, none by other jobs{}.",
-                    faults.empty() ? ", no failed links" : ""));
-  }
 }
 
 void AddDifferences(const Job& job, const SimulationOptions& options, Sentences& sentences) {
@@ -142,7 +166,9 @@ void AddDifferences(const Job& job, const SimulationOptions& options, Sentences&
         "batches are not balanced, and groups choose their algorithms as {} alone do.",
         job.cluster.name, job.gpu.name));
   }
-  const Sentences of_faults = NotModelled(options.faults);
+  const Sentences of_faults = NetworkModelOf(job, options) == NetworkModel::kFlows
+                                  ? Sentences()
+                                  : NotModelled(options.faults);
   sentences.insert(sentences.end(), of_faults.begin(), of_faults.end());
 }
 
@@ -150,6 +176,10 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
   if (workload::HasExperts(job.model) && job.plan.token_imbalance == 1) {
     sentences.emplace_back(
         "Experts get equal numbers of tokens; plan.token_imbalance says how uneven they are.");
+  } else if (workload::HasExperts(job.model) && job.plan.capacity_factor == 0) {
+    sentences.emplace_back(
+        "In each layer all ranks take as long as the one whose experts are busiest, in the "
+        "all-to-all too: which one it is does not matter.");
   }
   if (job.training.adapter_rank > 0) {
     sentences.emplace_back(
@@ -210,6 +240,29 @@ void AddFaults(const workload::Job& machine, const NetworkFaults& faults, Phrase
   }
 }
 
+void AddNetworkChanges(const NetworkOptions& network, Phrases& phrases) {
+  if (network.topology != nullptr) {
+    phrases.push_back(fmt::format("a topology of {} GPUs and {} links",
+                                  network.topology->num_gpus(), network.topology->num_links()));
+  }
+  if (network.model == NetworkModel::kFlows && network.routing != Routing::kAdaptive) {
+    phrases.push_back(network.routing == Routing::kHash
+                          ? fmt::format("routes by hash (ECMP), seed {}", network.seed)
+                          : std::string("packets are sprayed evenly"));
+  }
+  if (network.oversubscription > 0) {
+    phrases.push_back(
+        fmt::format("first switches are oversubscribed {} : 1", network.oversubscription));
+  }
+  if (network.background > 0) {
+    phrases.push_back(
+        fmt::format("other traffic takes {:.0f} % of the network", 100 * network.background));
+  }
+  if (!network.background_flows.empty()) {
+    phrases.push_back(fmt::format("{} flows of others", network.background_flows.size()));
+  }
+}
+
 }  // namespace
 
 Sentences NotModelled(const NetworkFaults& faults) {
@@ -232,7 +285,8 @@ Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
     AddPower(generated.coverage[i].gpu, generated.power[i], sentences);
   }
   AddFramework(job.framework, sentences);
-  AddNetwork(job, options.faults, sentences);
+  AddNetwork(job, sentences);
+  AddSharing(job, options, sentences);
   AddPlan(job, generated.ensemble, sentences);
   AddDifferences(job, options, sentences);
   AddOverlap(job, options, sentences);
@@ -246,6 +300,7 @@ Phrases WhatIfs(const workload::Job& machine, const SimulationOptions& options) 
   Phrases phrases;
   AddRanks(machine, options, phrases);
   AddFaults(machine, options.faults, phrases);
+  AddNetworkChanges(options.network, phrases);
   return phrases;
 }
 

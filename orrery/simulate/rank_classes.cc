@@ -128,8 +128,9 @@ double SlownessOf(const Ensemble& ensemble, Rank rank) {
 class Refinement {
  public:
   Refinement(const Ensemble& ensemble, const Channels& channels,
-             const std::vector<std::uint64_t>& link_of_group)
-      : ensemble_(ensemble), channels_(channels), link_of_group_(link_of_group) {
+             const std::vector<std::uint64_t>& link_of_group,
+             std::span<const std::vector<std::uint32_t>> places)
+      : ensemble_(ensemble), channels_(channels), link_of_group_(link_of_group), places_(places) {
     StartClasses();
     FindMessages();
   }
@@ -139,6 +140,7 @@ class Refinement {
     do {
       before = num_classes_;
       LookAtGroups();
+      LookAtPlaces();
       Split();
     } while (num_classes_ != before);
   }
@@ -199,6 +201,19 @@ class Refinement {
     }
   }
 
+  void LookAtPlaces() {
+    looks_of_places_.resize(places_.size());
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      std::vector<std::uint64_t>& looks = looks_of_places_[i];
+      looks.clear();
+      for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
+        const std::uint32_t place = places_[i][rank];
+        looks.resize(std::max<std::size_t>(looks.size(), place + 1));
+        looks[place] += MixBits(class_of_rank_[rank] + 1);
+      }
+    }
+  }
+
   void Split() {
     Numbering<std::uint64_t> numbers;
     numbers.reserve(2 * static_cast<std::size_t>(num_classes_));
@@ -216,6 +231,9 @@ class Refinement {
       bits = Joined(bits, channel == kNoGroup ? 0 : look_of_channel_[channel]);
       bits += is_lower_of_pair_[place];
     }
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      bits = Joined(bits, looks_of_places_[i][places_[i][rank]]);
+    }
     return bits;
   }
 
@@ -227,6 +245,8 @@ class Refinement {
   const Ensemble& ensemble_;
   const Channels& channels_;
   const std::vector<std::uint64_t>& link_of_group_;
+  std::span<const std::vector<std::uint32_t>> places_;
+  std::vector<std::vector<std::uint64_t>> looks_of_places_;
   std::vector<std::uint8_t> is_lower_of_pair_;  // rank · num_roles + role
   std::vector<RankClassId> class_of_rank_;
   std::vector<std::uint64_t> look_of_channel_;
@@ -317,10 +337,11 @@ std::vector<network::GpuId> RankClasses::GpusOf(GroupClassId group) const {
   return gpus;
 }
 
-RankClasses Fold(const Ensemble& ensemble, const LinkClass& link_class) {
+RankClasses Fold(const Ensemble& ensemble, const LinkClass& link_class,
+                 std::span<const std::vector<std::uint32_t>> places) {
   const Channels channels = ChannelsOf(ensemble);
   const std::vector<std::uint64_t> link_of_group = LinkClasses(ensemble, link_class);
-  Refinement refinement(ensemble, channels, link_of_group);
+  Refinement refinement(ensemble, channels, link_of_group, places);
   refinement.Run();
   RankClasses rank_classes = ClassesOf(ensemble, refinement.class_of_rank());
   AddGroups(rank_classes, channels, refinement.look_of_channel(), link_of_group);

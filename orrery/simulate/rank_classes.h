@@ -88,10 +88,14 @@ struct RankClasses {
 /// members of their group or in its link class, until nothing changes. Two ranks that exchange
 /// messages as a pair never share a class, because the lower and the higher one of a pair differ.
 ///
+/// `places` are what ranks share beside groups: each has a number by rank, and classes are also
+/// split where ranks with the same number (on one NIC) are of different classes.
+///
 /// Times are the least solution of equations that stay the same when ranks of a class change
 /// places, so equal ranks have equal times. O(ranks · roles) a round; as many rounds as a
 /// difference takes to spread.
-[[nodiscard]] RankClasses Fold(const workload::Ensemble& ensemble, const LinkClass& link_class);
+[[nodiscard]] RankClasses Fold(const workload::Ensemble& ensemble, const LinkClass& link_class,
+                               std::span<const std::vector<std::uint32_t>> places = {});
 
 /// Every rank is a class of its own.
 [[nodiscard]] RankClasses Unfolded(const workload::Ensemble& ensemble, const LinkClass& link_class);

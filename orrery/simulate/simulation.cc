@@ -1,10 +1,10 @@
 #include "orrery/simulate/simulation.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,8 +15,8 @@
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/engine.h"
-#include "orrery/simulate/group_limits.h"
-#include "orrery/simulate/group_times.h"
+#include "orrery/simulate/job_network.h"
+#include "orrery/simulate/link_sharing.h"
 #include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/ensemble.h"
@@ -36,16 +36,6 @@ Status MarkSlowRanks(const std::vector<SlowRank>& slow_ranks, workload::Ensemble
     ensemble.slowness_of_rank[slow.rank] = slow.factor;
   }
   return {};
-}
-
-// Where nobody holds a group back, its placement alone tells what it costs.
-RankClasses RankClassesOf(const workload::Job& machine, const workload::Ensemble& ensemble,
-                          const GroupLimits& limits, bool folds) {
-  const IslandLinkClass placed(
-      static_cast<std::uint32_t>(std::max(machine.cluster.island.gpus, 1)));
-  const LimitedLinkClass limited(placed, limits);
-  const LinkClass& links = limits.empty() ? static_cast<const LinkClass&>(placed) : limited;
-  return folds ? Fold(ensemble, links) : Unfolded(ensemble, links);
 }
 
 // The GPU of each program.
@@ -101,6 +91,9 @@ std::string LikelyMistake(const workload::Job& job, const SimulationOptions& opt
   if (!options.folds) {
     return "identical ranks are simulated one by one: leave out --no-fold";
   }
+  if (NetworkModelOf(job, options) == NetworkModel::kFlows) {
+    return "flows are those of every rank: --network shared simulates equal ranks once";
+  }
   return job.microbatches() > 1
              ? fmt::format(
                    "a replica runs {} micro-batches: raise training.micro_batch or gpus, or "
@@ -112,7 +105,8 @@ std::string LikelyMistake(const workload::Job& job, const SimulationOptions& opt
 Status CheckTasks(const workload::Job& job, const SimulationOptions& options) {
   ORRERY_TRY(const std::int64_t of_programs, workload::EstimateTasks(job));
   // Without folding, each rank of a stage runs its own copy of the program.
-  const double copies = options.folds ? 1 : job.gpus / job.plan.pp;
+  const bool folds = options.folds && NetworkModelOf(job, options) != NetworkModel::kFlows;
+  const double copies = folds ? 1 : job.gpus / job.plan.pp;
   const double tasks = static_cast<double>(of_programs) * copies;
   if (tasks <= static_cast<double>(options.max_tasks)) {
     return {};
@@ -124,19 +118,42 @@ Status CheckTasks(const workload::Job& job, const SimulationOptions& options) {
 
 }  // namespace
 
+std::string_view Name(NetworkModel model) {
+  switch (model) {
+    case NetworkModel::kShared:
+      return "shared";
+    case NetworkModel::kFlows:
+      return "flows";
+    default:
+      return "alone";
+  }
+}
+
+NetworkModel NetworkModelOf(const workload::Job& machine, const SimulationOptions& options) {
+  if (options.network.model != NetworkModel::kDefault) {
+    return options.network.model;
+  }
+  return machine.gpus > machine.cluster.gpus_per_node ? NetworkModel::kShared
+                                                      : NetworkModel::kAlone;
+}
+
 Result<Simulation> SimulateEnsemble(const workload::Job& machine, workload::Ensemble& ensemble,
-                                    const SimulationOptions& options) {
+                                    const SimulationOptions& options, const JobsOnGpus* jobs) {
   ORRERY_TRY_STATUS(MarkSlowRanks(options.slow_ranks, ensemble));
-  ORRERY_TRY(const GroupLimits limits, GroupLimits::Of(machine, options.faults));
   Simulation simulated;
-  simulated.rank_classes = RankClassesOf(machine, ensemble, limits, options.folds);
-  ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(machine, limits));
+  simulated.network = NetworkModelOf(machine, options);
+  ORRERY_TRY(const std::unique_ptr<JobNetwork> network,
+             JobNetwork::Of(machine, ensemble, options, simulated.network, jobs));
+  simulated.rank_classes = network->Classes(options.folds);
   EngineOptions simulation;
   simulation.jitter = options.jitter;
   simulation.repetitions = 1 + options.steps_before;
   const std::unique_ptr<const RateModel> rates = RatesOf(machine, simulated.rank_classes, options);
   simulation.rates = rates.get();
-  ORRERY_TRY(Timeline timeline, Simulate(simulated.rank_classes, *times, simulation));
+  ORRERY_TRY(const std::unique_ptr<LinkUsage> links, network->Links(simulated.rank_classes));
+  simulation.links = links.get();
+  simulation.congestion = options.network.congestion;
+  ORRERY_TRY(Timeline timeline, Simulate(simulated.rank_classes, network->times(), simulation));
   simulated.timeline = LastStep(std::move(timeline));
   return simulated;
 }

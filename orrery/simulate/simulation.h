@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/network/congestion.h"
+#include "orrery/network/topology.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/flow_usage.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/generate/generate.h"
@@ -29,6 +33,33 @@ enum class OverlapKind : std::uint8_t {
   kModel,     // by a model of pairs of kernels, which also says who waits for room
 };
 
+/// How transfers of different groups share the network.
+enum class NetworkModel : std::uint8_t {
+  kDefault,  // kShared for jobs over several nodes, else kAlone
+  kAlone,    // each has it to itself
+  kShared,   // NICs, links of GPUs and first switches, over which traffic is spread evenly
+  kFlows,    // every link of a topology, with routes
+};
+
+struct NetworkOptions {
+  NetworkModel model = NetworkModel::kDefault;
+  /// Of kFlows, must outlive the simulation; none: that of the cluster.
+  const network::Topology* topology = nullptr;
+  Routing routing = Routing::kAdaptive;
+  std::uint64_t seed = 0;       // of hashed routes
+  double oversubscription = 0;  // at the first switches; 0: that of the cluster
+  double background = 0;        // share of NICs and switches that other traffic takes
+  std::vector<BackgroundFlow> background_flows = {};     // of kFlows
+  const network::CongestionModel* congestion = nullptr;  // of kFlows; must outlive it, too
+};
+
+/// Which of several jobs on a cluster has a GPU. Their frameworks lose different parts of the
+/// network.
+struct JobsOnGpus {
+  std::vector<const workload::Job*> jobs = {};
+  std::vector<std::uint32_t> job_of_gpu = {};
+};
+
 struct SimulationOptions {
   bool folds = true;
   OverlapKind overlap = OverlapKind::kAnalytic;
@@ -40,6 +71,7 @@ struct SimulationOptions {
   int steps_before = 0;
   std::vector<SlowRank> slow_ranks = {};
   NetworkFaults faults = {};
+  NetworkOptions network = {};
   /// A job whose step has more tasks, by estimate, is refused before it takes all memory.
   std::int64_t max_tasks = 20'000'000;
 };
@@ -49,16 +81,26 @@ struct Simulation {
   std::unique_ptr<workload::GeneratedJob> generated;  // none where programs were given
   RankClasses rank_classes;                           // points into the ensemble
   Timeline timeline;
+  NetworkModel network = NetworkModel::kAlone;  // never kDefault
+  std::uint32_t classes_alone = 0;              // rank classes without shared links; 0: not counted
 
   [[nodiscard]] std::int64_t step_ps() const { return timeline.EndPs(); }
 };
 
+/// "alone", "shared" or "flows".
+[[nodiscard]] std::string_view Name(NetworkModel model);
+
+/// The model that a job is simulated with.
+[[nodiscard]] NetworkModel NetworkModelOf(const workload::Job& machine,
+                                          const SimulationOptions& options);
+
 /// Simulates the programs of all ranks on the machine of a job: its cluster, its GPUs and what its
 /// framework loses of the network. Slow ranks are noted in the ensemble, which must outlive the
-/// result.
+/// result. `jobs` says which of several jobs GPUs belong to, none: all to the machine's.
 [[nodiscard]] Result<Simulation> SimulateEnsemble(const workload::Job& machine,
                                                   workload::Ensemble& ensemble,
-                                                  const SimulationOptions& options = {});
+                                                  const SimulationOptions& options = {},
+                                                  const JobsOnGpus* jobs = nullptr);
 
 /// Simulates one training step of a job that has passed CheckJob.
 [[nodiscard]] Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& costs,

@@ -47,7 +47,7 @@ struct RankClassState {
 ///   Work(lane, begin_ps, duration_ps)  something begins that takes so long when it is alone
 ///   End(lane, end_ps)                  the end of what a lane does is known
 ///   Arrive(lane, begin_ps)             a member of a group begins to wait
-///   Transfer(pending, begin_ps, cost)  all members are there
+///   Transfer(group, pending, begin_ps, cost)  all members are there
 template <typename Driver>
 class TaskScheduler {
  protected:
@@ -354,7 +354,7 @@ class TaskScheduler {
          lane = lanes_[lane].next_pending_lane) {
       timeline_.transfer_ps[IndexOf(lane)] = begin_ps;
     }
-    driver().Transfer(pending.first_lane, begin_ps, *cost);
+    driver().Transfer(group, pending, begin_ps, *cost);
   }
 
   void Release(const RankClassState& rank_class, std::size_t first, workload::TaskId task,
@@ -392,8 +392,8 @@ class TaskScheduler {
   std::vector<LaneIndex> work_;
 };
 
-/// Simulates in order of time, with rates that change when the set of tasks on a GPU changes; see
-/// Simulate, which calls it. Needs `options.rates`.
+/// Simulates in order of time, with rates that change when the set of tasks on a GPU or of
+/// transfers on a link changes; see Simulate, which calls it.
 [[nodiscard]] Result<Timeline> SimulateInTimeOrder(const RankClasses& rank_classes,
                                                    CommunicationTimes& times,
                                                    const EngineOptions& options);

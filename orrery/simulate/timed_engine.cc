@@ -3,12 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <queue>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/network/fair_filling.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/kernel_code.h"
+#include "orrery/simulate/link_sharing.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/pending_collectives.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/task_scheduler.h"
@@ -18,15 +24,31 @@
 namespace orrery::simulate {
 namespace {
 
+// Kernels that run together do not slow each other down.
+class NoOverlap : public RateModel {
+ public:
+  void Rates(std::span<const RunningTask> /*running*/, std::span<double> rates) const override {
+    std::ranges::fill(rates, 1.0);
+  }
+};
+
+const RateModel& RatesOf(const EngineOptions& options) {
+  static const NoOverlap kNone;
+  return options.rates == nullptr ? kNone : *options.rates;
+}
+
 class TimedEngine : public TaskScheduler<TimedEngine> {
  public:
   TimedEngine(const RankClasses& rank_classes, CommunicationTimes& times,
               const EngineOptions& options)
       : TaskScheduler(rank_classes, times, options),
-        rates_(*options.rates),
-        knows_pairs_(options.rates->KnowsPairs()) {
+        rates_(RatesOf(options)),
+        knows_pairs_(rates_.KnowsPairs()) {
     occupants_.resize(lanes_.size());
     gpus_.resize(classes_.size());
+    if (options.links != nullptr) {
+      sharing_.emplace(*options.links, options.congestion);
+    }
   }
 
   Result<Timeline> Run() {
@@ -76,14 +98,18 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     Push(begin_ps, EventKind::kArrival, lane, 0);
   }
 
-  void Transfer(LaneIndex first_lane, std::int64_t begin_ps, const TransferCost& cost) {
+  void Transfer(GroupClassId group, const PendingCollective& pending, std::int64_t begin_ps,
+                const TransferCost& cost) {
     const TransferId transfer = NewTransfer();
     TransferState& state = transfers_[transfer];
-    state.first_lane = first_lane;
+    state.group = group;
+    state.row = pending.row;
+    state.first_lane = pending.first_lane;
     state.cost = cost;
     state.is_due = false;
     state.num_missing = 0;
-    for (LaneIndex lane = first_lane; lane != kNoLane; lane = lanes_[lane].next_pending_lane) {
+    for (LaneIndex lane = state.first_lane; lane != kNoLane;
+         lane = lanes_[lane].next_pending_lane) {
       occupants_[lane].transfer = transfer;
       state.num_missing += occupants_[lane].has_room ? 0 : 1;
     }
@@ -275,10 +301,11 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
   }
 
   // `began_ps`: when it had room, or when all had.
-  void NoteIfDelayed(LaneIndex lane, std::int64_t began_ps, std::int64_t alone_ps) {
+  void NoteIfDelayed(LaneIndex lane, std::int64_t began_ps, std::int64_t alone_ps,
+                     std::int64_t contended_ps = 0) {
     const std::int64_t delayed_ps = occupants_[lane].entered_ps - occupants_[lane].arrived_ps;
     if (delayed_ps > 0 || now_ps_ - began_ps != alone_ps) {
-      timeline_.delayed.push_back({IndexOf(lane), alone_ps, delayed_ps});
+      timeline_.delayed.push_back({IndexOf(lane), alone_ps, delayed_ps, contended_ps});
     }
   }
 
@@ -307,10 +334,13 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
 
   void BeginTransfer(TransferId transfer) {
     TransferState& state = transfers_[transfer];
-    state.progress.Start(now_ps_, state.cost.duration_ps);
+    state.progress.Start(now_ps_, state.cost.duration_ps, kFullTransferRate);
     state.begun_ps = now_ps_;
     state.must_count = true;
+    state.own_rate = 0;
+    state.contended_ps = 0;
     MarkTransferDirty(transfer);
+    TakeLinks(transfer);
     for (LaneIndex lane = state.first_lane; lane != kNoLane;
          lane = lanes_[lane].next_pending_lane) {
       occupants_[lane].task.is_waiting = false;
@@ -320,11 +350,36 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     }
   }
 
+  // What takes no time needs no links.
+  void TakeLinks(TransferId transfer) {
+    TransferState& state = transfers_[transfer];
+    state.flow = kNoFlow;
+    if (!sharing_ || state.cost.duration_ps == 0) {
+      return;
+    }
+    Result<network::FlowRow> flow = sharing_->Begin(state.group, state.row);
+    if (!flow) {
+      error_ = std::move(flow).error();
+      return;
+    }
+    state.flow = *flow;
+    if (transfer_of_flow_.size() <= *flow) {
+      transfer_of_flow_.resize(*flow + 1, kNoTransfer);
+    }
+    transfer_of_flow_[*flow] = transfer;
+  }
+
   void EndTransfer(TransferId transfer) {
-    ++transfers_[transfer].progress.version;
-    for (LaneIndex lane = transfers_[transfer].first_lane; lane != kNoLane;
+    TransferState& state = transfers_[transfer];
+    ++state.progress.version;
+    state.AddContended(now_ps_);
+    if (state.flow != kNoFlow) {
+      sharing_->End(state.flow);
+      transfer_of_flow_[state.flow] = kNoTransfer;
+    }
+    for (LaneIndex lane = state.first_lane; lane != kNoLane;
          lane = lanes_[lane].next_pending_lane) {
-      NoteIfDelayed(lane, transfers_[transfer].begun_ps, transfers_[transfer].cost.duration_ps);
+      NoteIfDelayed(lane, state.begun_ps, state.cost.duration_ps, state.contended_ps);
       Leave(lane);
       Complete(lane, now_ps_);
       Wake(lane);
@@ -338,6 +393,10 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
       RefreshGpu(gpus_[rank_class]);
     }
     dirty_gpus_.clear();
+    for (const TransferId transfer : dirty_transfers_) {
+      RefreshSlowest(transfers_[transfer]);
+    }
+    ShareLinks();
     for (const TransferId transfer : dirty_transfers_) {
       transfers_[transfer].is_dirty = false;
       RefreshTransfer(transfer);
@@ -375,16 +434,47 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     occupant.progress.rate = rate;
   }
 
-  // A transfer is as fast as the slowest of its members.
-  void RefreshTransfer(TransferId transfer) {
-    TransferState& state = transfers_[transfer];
+  void RefreshSlowest(TransferState& state) {
     if (state.must_count) {
       CountSlowest(state);
     }
-    if (state.progress.rate != state.slowest) {
-      const std::int64_t end_ps = state.progress.Change(now_ps_, state.slowest);
+    if (state.flow != kNoFlow) {
+      sharing_->SetCap(state.flow, static_cast<double>(state.slowest) / kFullRate);
+    }
+  }
+
+  // Transfers whose share of a link changes need a new rate.
+  void ShareLinks() {
+    if (!sharing_) {
+      return;
+    }
+    for (const network::FairFilling::Filled& filled : sharing_->Refill()) {
+      const TransferId transfer = transfer_of_flow_[filled.flow];
+      if (transfer != kNoTransfer) {
+        MarkTransferDirty(transfer);
+      }
+    }
+  }
+
+  // A transfer is as fast as the slowest of its members, and as its links.
+  void RefreshTransfer(TransferId transfer) {
+    TransferState& state = transfers_[transfer];
+    const std::int64_t own_rate = state.slowest * kPartsOfRate;
+    const std::int64_t rate = std::min(own_rate, LinkRate(state));
+    if (state.progress.rate != rate || state.own_rate != own_rate) {
+      const std::int64_t end_ps = state.Change(now_ps_, own_rate, rate);
       Push(end_ps, EventKind::kTransferEnd, transfer, state.progress.version);
     }
+  }
+
+  // What links leave it. A speed that is the cap but for rounding is the cap.
+  [[nodiscard]] std::int64_t LinkRate(const TransferState& state) const {
+    if (state.flow == kNoFlow) {
+      return kFullTransferRate;
+    }
+    const double speed = sharing_->SpeedOf(state.flow) * (1 + 1e-12);
+    return std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(speed * static_cast<double>(kFullTransferRate)));
   }
 
   void CountSlowest(TransferState& state) const {
@@ -407,6 +497,8 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
   std::vector<GpuState> gpus_;       // by rank class
   std::vector<TransferState> transfers_;
   std::vector<TransferId> free_transfers_;
+  std::optional<LinkSharing> sharing_;
+  std::vector<TransferId> transfer_of_flow_;
   std::vector<LaneIndex> arrivals_;             // of this instant
   std::vector<TransferId> complete_transfers_;  // that begin in this instant
   std::vector<RankClassId> left_gpus_;          // that something has left while others wait for it

@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "orrery/network/fair_filling.h"
 #include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/pending_collectives.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/program.h"
 
 // What a simulation in order of time keeps of lanes, GPUs and transfers.
 
@@ -14,11 +17,16 @@ namespace orrery::simulate {
 // it does not matter how often work is settled.
 inline constexpr std::int64_t kFullRate = 1 << 16;
 
+// Transfers count in smaller parts: a link may leave very little to one of many.
+inline constexpr std::int64_t kPartsOfRate = 1 << 16;
+inline constexpr std::int64_t kFullTransferRate = kFullRate * kPartsOfRate;
+
 __extension__ using Work128 = __int128;  // 64 bits hold 140 s of work
 
 using TransferId = std::uint32_t;
 
 inline constexpr TransferId kNoTransfer = 0xFFFFFFFF;
+inline constexpr network::FlowRow kNoFlow = 0xFFFFFFFF;
 
 /// Work that advances at a rate.
 struct Progress {
@@ -27,8 +35,8 @@ struct Progress {
   std::int64_t rate = 0;
   std::uint32_t version = 0;  // ends of older versions do not count
 
-  void Start(std::int64_t now_ps, std::int64_t duration_ps) {
-    left = static_cast<Work128>(duration_ps) * kFullRate;
+  void Start(std::int64_t now_ps, std::int64_t duration_ps, std::int64_t full_rate = kFullRate) {
+    left = static_cast<Work128>(duration_ps) * full_rate;
     settled_ps = now_ps;
     rate = 0;
   }
@@ -71,6 +79,8 @@ struct Occupant {
 
 /// Communication whose members have all arrived.
 struct TransferState {
+  GroupClassId group = 0;
+  workload::Communications::Row row = {};
   LaneIndex first_lane = kNoLane;
   TransferCost cost = {};
   std::uint32_t num_missing = 0;  // members that have no room yet
@@ -81,6 +91,23 @@ struct TransferState {
   std::uint32_t num_slowest = 0;  // members with that rate
   bool must_count = false;        // the two above are not known
   bool is_dirty = false;
+  network::FlowRow flow = kNoFlow;  // on shared links
+  std::int64_t own_rate = 0;        // that it would have with its links to itself
+  std::int64_t contended_ps = 0;    // lost to others on them, until `progress.settled_ps`
+
+  // Goes on at another rate and returns when it ends.
+  std::int64_t Change(std::int64_t now_ps, std::int64_t new_own_rate, std::int64_t new_rate) {
+    AddContended(now_ps);
+    own_rate = new_own_rate;
+    return progress.Change(now_ps, new_rate);
+  }
+
+  void AddContended(std::int64_t now_ps) {
+    if (progress.rate < own_rate) {
+      contended_ps += static_cast<std::int64_t>(static_cast<Work128>(now_ps - progress.settled_ps) *
+                                                (own_rate - progress.rate) / own_rate);
+    }
+  }
 
   // Takes note of a member whose rate changes.
   void Update(std::int64_t old_rate, std::int64_t new_rate) {

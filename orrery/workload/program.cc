@@ -59,7 +59,14 @@ std::uint32_t CommunicationShare(CollectiveKind kind, int multiprocessors) {
 
 void UniteGroupRoles(std::span<Program> programs) {
   std::map<std::string, std::uint32_t, std::less<>> role_of_name;
-  std::vector<std::pair<std::string, std::string>> united_roles;  // name, dimension
+
+  struct United {
+    std::string name;
+    std::string dimension;
+    Direction direction = Direction::kBoth;
+  };
+
+  std::vector<United> united_roles;
   for (Program& program : programs) {
     std::vector<std::uint32_t> united;
     for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
@@ -67,7 +74,9 @@ void UniteGroupRoles(std::span<Program> programs) {
       const auto [found, is_new] =
           role_of_name.emplace(name, static_cast<std::uint32_t>(united_roles.size()));
       if (is_new) {
-        united_roles.emplace_back(name, program.strings.View(program.roles.dimension[role]));
+        united_roles.push_back({name,
+                                std::string(program.strings.View(program.roles.dimension[role])),
+                                program.roles.direction[role]});
       }
       united.push_back(found->second);
     }
@@ -77,8 +86,8 @@ void UniteGroupRoles(std::span<Program> programs) {
   }
   for (Program& program : programs) {
     program.roles = {};
-    for (const auto& [name, dimension] : united_roles) {
-      program.AddRole(name, dimension);
+    for (const auto& [name, dimension, direction] : united_roles) {
+      program.AddRole(name, dimension, direction);
     }
   }
 }

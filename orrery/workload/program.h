@@ -78,10 +78,14 @@ ORRERY_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
   X(std::uint8_t, operation, kNoOperation) /* a kernel::OperatorKind */
 ORRERY_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
 
+/// Which way the bytes of a rank's communication go. Ranks of a collective do both.
+enum class Direction : std::uint8_t { kBoth, kSends, kReceives };
+
 /// The process groups of a rank; a communication refers to one by its row.
-#define ORRERY_PROGRAM_ROLE_COLUMNS(X)                                      \
-  X(StringId, name, StringId::kEmpty)      /* "tp", "dp", "pp forward 0" */ \
-  X(StringId, dimension, StringId::kEmpty) /* of parallelism: "tp", "pp" */
+#define ORRERY_PROGRAM_ROLE_COLUMNS(X)                                       \
+  X(StringId, name, StringId::kEmpty)       /* "tp", "dp", "pp forward 0" */ \
+  X(StringId, dimension, StringId::kEmpty)  /* of parallelism: "tp", "pp" */ \
+  X(Direction, direction, Direction::kBoth) /* of messages, where known */
 ORRERY_TABLE(Roles, ORRERY_PROGRAM_ROLE_COLUMNS);
 
 /// The group and size of a task of kind kCollective. The n-th communication that the
@@ -142,8 +146,11 @@ struct Program {
   Roles roles;
   std::int64_t launch_latency_ps = 0;  // from the end of a launch to the first begin of its kernel
 
-  void AddRole(std::string_view name, std::string_view dimension) {
-    roles.Append({.name = strings.Intern(name), .dimension = strings.Intern(dimension)});
+  void AddRole(std::string_view name, std::string_view dimension,
+               Direction direction = Direction::kBoth) {
+    roles.Append({.name = strings.Intern(name),
+                  .dimension = strings.Intern(dimension),
+                  .direction = direction});
   }
 
   [[nodiscard]] std::string_view RoleName(std::uint32_t role) const {

@@ -109,6 +109,10 @@ void AddWhatIfs(Verb& verb, SimulateArguments& arguments) {
   verb.AddOption("--degrade node=N:SHARE", arguments.degrade,
                  "a node whose NICs carry a share: node=3:0.5; may be repeated")
       .OneValueEach();
+  AddNetworkOptions(verb, arguments.network);
+  verb.AddOption("--placement", arguments.placement,
+                 "which nodes several jobs get: packed (one job after the other, the default), "
+                 "spread (one node each in turn), or their nodes: 0-7/8,10,12-17");
   verb.AddOption("--jitter", arguments.jitter, "spread of kernel times, relative: 0.02")
       .Range(0.0, 1.0);
   AddStepOptions(verb, arguments);
@@ -231,6 +235,37 @@ simulate::Advice AdviceForProgram(const workload::Job& machine,
   return advice;
 }
 
+/// The same without shared links, where transfers lost time to each other.
+template <typename SimulateWith>
+Status AddContention(const simulate::Simulation& simulation, simulate::SimulationOptions options,
+                     const SimulateWith& simulate_with, SimulationAnswer& answer) {
+  answer.network = simulation.network;
+  answer.classes_alone = static_cast<std::uint32_t>(simulation.rank_classes.classes.size());
+  const bool is_contended =
+      std::ranges::any_of(simulation.timeline.delayed,
+                          [](const simulate::DelayedTask& task) { return task.contended_ps > 0; });
+  if (simulation.network == simulate::NetworkModel::kAlone || !is_contended) {
+    return {};
+  }
+  options.network.model = simulate::NetworkModel::kAlone;
+  if (simulation.network == simulate::NetworkModel::kFlows) {
+    options.faults = {};  // links have them, groups do not
+  }
+  ORRERY_TRY(const simulate::Simulation alone, simulate_with(options));
+  answer.contended_ps = simulation.step_ps() - alone.step_ps();
+  answer.classes_alone = static_cast<std::uint32_t>(alone.rank_classes.classes.size());
+  return {};
+}
+
+// Flows are of every rank, and there are many changes.
+bool TriesChanges(SimulationAnswer& answer) {
+  if (answer.network != simulate::NetworkModel::kFlows) {
+    return true;
+  }
+  answer.remarks.emplace_back("Changes are not tried with flows; --network shared gives advice.");
+  return false;
+}
+
 class SimulateRun {
  public:
   explicit SimulateRun(const SimulateArguments& arguments) : arguments_(arguments) {}
@@ -247,6 +282,8 @@ class SimulateRun {
       return Deliver(document, arguments_.output);
     }
     ORRERY_TRY(options_, EngineOptions(arguments_));
+    ORRERY_TRY(network_, ReadNetwork(arguments_.network));
+    options_.network = network_.options;
     ORRERY_TRY(overlap_model_, LoadOverlapModel(options_));
     const SimulateInput kind = InputKind(arguments_);
     return kind == SimulateInput::kJob ? RunJob() : RunProgram(kind);
@@ -254,11 +291,10 @@ class SimulateRun {
 
  private:
   Result<int> RunJob() {
-    if (arguments_.inputs.size() > 1) {
-      return InvalidInput("one job at a time: {} and {} were given", arguments_.inputs[0],
-                          arguments_.inputs[1]);
-    }
     ORRERY_TRY(const std::vector<std::string> overrides, OverridesOf(arguments_));
+    if (arguments_.inputs.size() > 1) {
+      return RunTogether(overrides);
+    }
     ORRERY_TRY(const workload::JobFile file,
                workload::ReadJobFile(arguments_.inputs.front(), overrides));
     ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
@@ -278,13 +314,32 @@ class SimulateRun {
     answer.interval =
         simulate::IntervalOf(answer.summary.breakdown, file.job, simulation.generated->coverage);
     answer.energy = simulate::EnergyOf(file.job, *simulation.generated, answer.summary.step_ps);
-    answer.advice = simulate::TryChanges(
-        file.job, options_, answer.summary, simulate::JobScope::kWhole,
-        [&](const workload::Job& job, const simulate::SimulationOptions& options) {
-          return SimulateJobVariant(job, models, options);
-        });
+    ORRERY_TRY_STATUS(AddContention(
+        simulation, options_,
+        [&](const simulate::SimulationOptions& options) {
+          return simulate::SimulateEnsemble(file.job, simulation.generated->ensemble, options);
+        },
+        answer));
+    if (TriesChanges(answer)) {
+      answer.advice = simulate::TryChanges(
+          file.job, options_, answer.summary, simulate::JobScope::kWhole,
+          [&](const workload::Job& job, const simulate::SimulationOptions& options) {
+            return SimulateJobVariant(job, models, options);
+          });
+    }
     progress.Clear();
     return Finish(simulated, std::move(answer));
+  }
+
+  Result<int> RunTogether(const std::vector<std::string>& overrides) {
+    if (!arguments_.trace.empty()) {
+      return InvalidInput("--trace is of one job: {} were given", arguments_.inputs.size());
+    }
+    ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
+    ProgressLine progress(TerminalProgress(), "simulating");
+    ORRERY_TRY(const Document document, JobsTogether(arguments_, overrides, models, options_));
+    progress.Clear();
+    return Deliver(document, arguments_.output);
   }
 
   Result<int> RunProgram(SimulateInput kind) {
@@ -318,11 +373,19 @@ class SimulateRun {
     if (!imported.memory_of_program.empty()) {
       simulate::SetMemory(simulated.rank_classes, imported.memory_of_program, answer.summary);
     }
+    ORRERY_TRY_STATUS(AddContention(
+        simulated, options_,
+        [&](const simulate::SimulationOptions& options) {
+          return simulate::SimulateEnsemble(machine, imported.ensemble, options);
+        },
+        answer));
     answer.what_ifs = simulate::WhatIfs(machine, options_);
     answer.not_modelled = imported.notes;
     const std::vector<std::string> of_faults = simulate::NotModelled(options_.faults);
     answer.not_modelled.insert(answer.not_modelled.end(), of_faults.begin(), of_faults.end());
-    answer.advice = AdviceForProgram(machine, options_, answer.summary, imported.ensemble);
+    if (TriesChanges(answer)) {
+      answer.advice = AdviceForProgram(machine, options_, answer.summary, imported.ensemble);
+    }
     gpu_ = machine.gpu.name;
     progress.Clear();
     return Finish(step, std::move(answer));
@@ -355,6 +418,7 @@ class SimulateRun {
 
   const SimulateArguments& arguments_;
   simulate::SimulationOptions options_;
+  NetworkInput network_;
   std::shared_ptr<const overlap::Model> overlap_model_;
   std::string gpu_;
 };
@@ -391,7 +455,8 @@ Result<int> Simulate(SimulateArguments& arguments) {
 
 void AddSimulateOptions(Verb& verb, SimulateArguments& arguments) {
   verb.Footer(kFooter);
-  verb.AddOption("JOB", arguments.inputs, "a job, or a program of another tool");
+  verb.AddOption("JOB", arguments.inputs,
+                 "a job, or a program of another tool; several jobs share one cluster");
   verb.AddOption(
       "--from FOLDER", arguments.from,
       "a job recorded by `orrery trace`, instead of JOB; or the output of Echo's tracer");

@@ -125,6 +125,20 @@ void AddLoss(const StepSummary& summary, Document::Section& section) {
                      .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)});
 }
 
+// What sharing the network costs.
+void AddNetwork(const SimulationAnswer& answer, Document::Section& section) {
+  if (answer.network == simulate::NetworkModel::kAlone) {
+    return;
+  }
+  section.Show("network", std::string(simulate::Name(answer.network)),
+               answer.contended_ps == 0
+                   ? "no transfer slows another one down"
+                   : fmt::format("transfers that share links add {} ({:.2g} %)",
+                                 draw::FormatDuration({answer.contended_ps / 1000}),
+                                 100.0 * static_cast<double>(answer.contended_ps) /
+                                     static_cast<double>(answer.summary.step_ps)));
+}
+
 void AddEnergy(const SimulationAnswer& answer, Document::Section& section) {
   if (!answer.energy) {
     return;
@@ -166,6 +180,7 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   AddMemory(summary, section);
   AddEnergy(answer, section);
   AddLoss(summary, section);
+  AddNetwork(answer, section);
   section.Say(fmt::format("bottleneck: {}", answer.bottleneck), Document::Text::Style::kVerdict);
   section.Add(
       Document::List{"", "Advice, each simulated", simulate::AdviceSentences(answer.advice)});
@@ -343,6 +358,7 @@ Value DimensionData(const DimensionTotal& total) {
       .Set("calls", total.calls)
       .Set("bytes", total.bytes)
       .Set("transfer_s", Seconds(total.transfer_ps))
+      .Set("contended_s", Seconds(total.contended_ps))
       .Set("wait_s", Seconds(total.wait_ps))
       .Set("exposed_s", Seconds(total.exposed_ps));
 }
@@ -426,6 +442,8 @@ Value DataOf(const SimulationAnswer& answer) {
   data.Set("breakdown_s", std::move(breakdown))
       .Set("breakdown_rank", summary.slowest_rank)
       .Set("exposed_communication_s", Seconds(answer.exposed_ps))
+      .Set("network", std::string(simulate::Name(answer.network)))
+      .Set("contended_ps", answer.contended_ps)
       .Set("communication", Value::ListOf(summary.dimensions, DimensionData))
       .Set("held_up", DelayData(summary.delayed))
       .Set("stages", Value::ListOf(summary.stages, StageData))
@@ -467,10 +485,13 @@ Document SimulationDocument(const SimulationAnswer& answer,
   AddSettings(answer, document);
   document.AddSection().Add(Document::List{"", "Remarks", answer.remarks});
   document.AddSection().Add(Document::List{"", "Not modelled", answer.not_modelled, true});
-  document.AddSection().Say(
-      fmt::format("{} events of {} rank class{} ({} ranks)", draw::FormatCount(summary.events),
-                  draw::FormatCount(summary.rank_classes), summary.rank_classes == 1 ? "" : "es",
-                  draw::FormatCount(summary.ranks)));
+  document.AddSection().Say(fmt::format(
+      "{} events of {} rank class{} ({} ranks){}", draw::FormatCount(summary.events),
+      draw::FormatCount(summary.rank_classes), summary.rank_classes == 1 ? "" : "es",
+      draw::FormatCount(summary.ranks),
+      answer.classes_alone < summary.rank_classes && answer.classes_alone > 0
+          ? fmt::format("; {} where no links are shared", draw::FormatCount(answer.classes_alone))
+          : ""));
   document.data = DataOf(answer);
   return document;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,11 +10,16 @@
 #include "orrery/base/value.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/learn/interval.h"
+#include "orrery/network/congestion.h"
+#include "orrery/network/topology.h"
 #include "orrery/simulate/advice.h"
 #include "orrery/simulate/energy.h"
+#include "orrery/simulate/flow_usage.h"
 #include "orrery/simulate/interval.h"
 #include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/several_jobs.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/step_jitter.h"
 #include "orrery/simulate/summary.h"
@@ -21,6 +27,28 @@
 #include "orrery/workload/job/job.h"
 
 namespace orrery::cli {
+
+/// Options of `orrery simulate` that say how the network is shared.
+struct NetworkArguments {
+  simulate::NetworkModel model = simulate::NetworkModel::kDefault;
+  std::string topology;  // file
+  std::optional<simulate::Routing> routing;
+  std::int64_t seed = 0;
+  double oversubscription = 0;
+  std::string background;  // "0.3" or a file
+  std::string congestion;  // name of a model
+};
+
+void AddNetworkOptions(Verb& verb, NetworkArguments& arguments);
+
+/// What was read of them; the options point into it.
+struct NetworkInput {
+  simulate::NetworkOptions options = {};
+  std::unique_ptr<network::Topology> topology = {};
+  std::unique_ptr<network::CongestionModel> congestion = {};
+};
+
+[[nodiscard]] Result<NetworkInput> ReadNetwork(const NetworkArguments& arguments);
 
 /// Options of `orrery simulate`.
 struct SimulateArguments {
@@ -44,6 +72,8 @@ struct SimulateArguments {
   std::vector<std::string> gpu_of;   // "ranks=8-15:A100-80GB"
   std::vector<std::string> fail;     // "node=3:nic=2"
   std::vector<std::string> degrade;  // "node=3:0.5"
+  NetworkArguments network;
+  std::string placement = "packed";  // of several jobs: or "spread", or nodes "0-7/8-15"
   std::int64_t max_tasks = simulate::SimulationOptions().max_tasks;
   std::string trace;
   OutputOptions output;
@@ -131,6 +161,12 @@ void AddStepOptions(Verb& verb, SimulateArguments& arguments);
 void AddSteps(const DrawnSteps& drawn, bool has_pictures, Document& document);
 void SetSteps(const DrawnSteps& drawn, Value& data);
 
+/// Several jobs on one cluster, and what each loses to the others.
+[[nodiscard]] Result<Document> JobsTogether(const SimulateArguments& arguments,
+                                            const std::vector<std::string>& overrides,
+                                            const kernel::CostModel& models,
+                                            const simulate::SimulationOptions& options);
+
 struct SimulationAnswer {
   std::string name;                    // of the job
   std::string title;                   // one line: what was simulated
@@ -140,6 +176,9 @@ struct SimulationAnswer {
   std::optional<DrawnSteps> steps = {};
   std::optional<simulate::StepEnergy> energy = {};
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
+  simulate::NetworkModel network = simulate::NetworkModel::kAlone;
+  std::int64_t contended_ps = 0;    // that the step would be shorter if no links were shared
+  std::uint32_t classes_alone = 0;  // rank classes then
   std::string bottleneck;
   simulate::Advice advice = {};
   std::vector<ReplayedRank> replayed = {};

@@ -536,6 +536,11 @@ void AddValidateCommand(Verb& app) {
   verb.AddOption("--svg FILE", arguments->output.svg_file,
                  "draw predicted against measured steps by source");
   AddOverlapOption(verb, arguments->engine.overlap);
+  verb.AddChoice("--network", arguments->engine.network.model,
+                 {{"alone", simulate::NetworkModel::kAlone},
+                  {"shared", simulate::NetworkModel::kShared}},
+                 "how transfers of different groups share the network (default: shared over several "
+                 "nodes)");
   verb.AddOption("--threads", arguments->threads, "at most this many (one for each core)")
       .NonNegative();
   AddOutputOptions(verb, arguments->output);

@@ -187,6 +187,9 @@ class DataParallelCommunication {
         .bytes = elements * element_bytes,
         .element = element_bytes == 4 ? DataType::kFp32 : DataType::kBf16};
     TaskId last = Write("reduce gradients", sum, Phase::kReduce, writer_.last_compute());
+    if (job_.framework.data_overlap == DataOverlap::kAfterBackward) {
+      writer_.WaitAsComputation(last);  // for the last message of the pipeline, if it is awaited
+    }
     const int replicas = DenseReplicas(plan);
     const int shards = ShardRanks(plan, replicas);
     if (scatters && !of_experts && shards < replicas) {

@@ -61,10 +61,11 @@ enum class GroupRole : std::uint32_t {
 inline constexpr std::uint32_t kNumGroupRoles =
     static_cast<std::uint32_t>(GroupRole::kContextRing) + 1;
 
-/// A process group by name, and its dimension of parallelism.
+/// A process group by name, its dimension of parallelism and which way its messages go.
 struct RoleName {
   std::string_view name;
   std::string_view dimension;
+  Direction direction = Direction::kBoth;
 };
 
 inline constexpr std::array<RoleName, kNumGroupRoles> kRoleNames{{
@@ -78,14 +79,14 @@ inline constexpr std::array<RoleName, kNumGroupRoles> kRoleNames{{
     {"pp tied embedding", "pp"},
     {"all", "all"},
     {"tables", "tables"},
-    {"pp next forward out", "pp"},
-    {"pp next forward in", "pp"},
-    {"pp next backward out", "pp"},
-    {"pp next backward in", "pp"},
-    {"pp previous forward out", "pp"},
-    {"pp previous forward in", "pp"},
-    {"pp previous backward out", "pp"},
-    {"pp previous backward in", "pp"},
+    {"pp next forward out", "pp", Direction::kSends},
+    {"pp next forward in", "pp", Direction::kReceives},
+    {"pp next backward out", "pp", Direction::kSends},
+    {"pp next backward in", "pp", Direction::kReceives},
+    {"pp previous forward out", "pp", Direction::kSends},
+    {"pp previous forward in", "pp", Direction::kReceives},
+    {"pp previous backward out", "pp", Direction::kSends},
+    {"pp previous backward in", "pp", Direction::kReceives},
     {"cp ring", "cp"},
 }};
 
@@ -95,8 +96,8 @@ inline constexpr std::array<RoleName, kNumGroupRoles> kRoleNames{{
 
 /// Gives a program all of them, in order.
 inline void AddGroupRoles(Program& program) {
-  for (const auto& [name, dimension] : kRoleNames) {
-    program.AddRole(name, dimension);
+  for (const auto& [name, dimension, direction] : kRoleNames) {
+    program.AddRole(name, dimension, direction);
   }
 }
 
@@ -126,6 +127,7 @@ struct LayerOp {
   int repeats = 1;          // kernels of this operator, one after the other
   int launches = 1;         // host calls that launch it
   bool is_dynamic = false;  // depends on the routing of tokens: no part of a layer's CUDA graph
+  bool is_routed = false;   // takes as long as the busiest expert rank has tokens
   bool host_waits = false;  // the host reads its result before it goes on
   std::optional<kernel::Operator> op = {};
   std::optional<Communication> communication = {};

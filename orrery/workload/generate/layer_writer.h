@@ -158,6 +158,22 @@ class LayerWriter {
     }
   }
 
+  /// The same; what it writes takes as long as the busiest expert rank has tokens.
+  template <typename Write>
+  void WriteRouted(const Write& write) {
+    const std::size_t first = forward_.size();
+    const std::size_t first_backward = backward_.size();
+    write();
+    for (LayerOp& op : std::span(forward_).subspan(first)) {
+      op.is_routed = true;
+    }
+    for (std::vector<LayerOp>& ops : std::span(backward_).subspan(first_backward)) {
+      for (LayerOp& op : ops) {
+        op.is_routed = true;
+      }
+    }
+  }
+
   /// Inputs and output gradients, in bytes, that a deferred weight gradient needs.
   void KeepForWeights(std::int64_t bytes) { weight_inputs_ += bytes; }
 

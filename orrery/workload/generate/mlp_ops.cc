@@ -132,7 +132,9 @@ LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int
     communication.bytes =
         shape.sharded_tokens * shape.plan().ep * shape.hidden * shape.element_bytes;
   }
-  return CommunicationOp(name, communication);
+  LayerOp op = CommunicationOp(name, communication);
+  op.is_routed = communication.kind == CollectiveKind::kAllToAll;
+  return op;
 }
 
 int NumOperators(const std::vector<LayerOp>& ops) {
@@ -315,12 +317,14 @@ void WriteExpertLayer(const Experts& experts, LayerWriter& writer) {
   const auto write = [&] {
     WritePermute("permute", tokens.own, experts, writer);
     WriteDispatch(experts, tokens.sent, writer);
-    WriteExpertTensor(true, tokens.received, writer);
-    const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
-    WriteGrouped("experts up", local, tokens.received, shape.hidden, up, writer);
-    WriteActivation(experts.expert, tokens.received, width, writer);
-    WriteGrouped("experts down", local, tokens.received, width, shape.hidden, writer);
-    WriteExpertTensor(false, tokens.received, writer);
+    writer.WriteRouted([&] {
+      WriteExpertTensor(true, tokens.received, writer);
+      const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
+      WriteGrouped("experts up", local, tokens.received, shape.hidden, up, writer);
+      WriteActivation(experts.expert, tokens.received, width, writer);
+      WriteGrouped("experts down", local, tokens.received, width, shape.hidden, writer);
+      WriteExpertTensor(false, tokens.received, writer);
+    });
     WriteCombine(experts, tokens.sent, writer);
     WritePermute("unpermute", tokens.own, experts, writer);
   };

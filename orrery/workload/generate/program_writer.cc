@@ -26,6 +26,7 @@
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/token_load.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::workload {
@@ -88,6 +89,14 @@ GroupRole MessageRole(bool is_next, bool is_forward, bool is_in) {
                                 (is_next ? 0 : 4) + (is_forward ? 0 : 2) + (is_in ? 1 : 0));
 }
 
+// Where tokens are dropped above a capacity, every expert has as much to do.
+std::optional<TokenLoad> UnevenLoadOf(const Job& job) {
+  const Experts* const experts = ExpertsOf(job.model);
+  const bool is_uneven = experts != nullptr && job.plan.ep > 1 && job.plan.capacity_factor == 0 &&
+                         job.plan.token_imbalance > 1;
+  return is_uneven ? std::optional<TokenLoad>(std::in_place, *experts, job.plan) : std::nullopt;
+}
+
 class StageWriter {
  public:
   explicit StageWriter(const StageSource& source)
@@ -96,6 +105,7 @@ class StageWriter {
         units_(source.model.stages[source.program]),
         parameters_(StageTensors{&units_, &source.model.tensors}.Parameters()),
         writer_(job_),
+        load_(UnevenLoadOf(job_)),
         data_(job_, {&units_, &source.model.tensors}, writer_) {
     const StateBytes states = StatesOf(parameters_.trained, job_.plan, job_.training);
     writer_.Hold("parameters",
@@ -326,8 +336,13 @@ class StageWriter {
       behind.insert(behind.end(), ops.begin(), ops.end());
     }
     const auto part = is_whole ? ProgramWriter::Part::kAll : ProgramWriter::Part::kWithoutWeights;
+    const RoutedLoad fore_load =
+        has_forward ? LoadOf(forward.chunk, i, forward.microbatch) : RoutedLoad{};
+    const RoutedLoad back_load =
+        has_backward ? LoadOf(backward.chunk, from_behind, backward.microbatch) : RoutedLoad{};
     const auto tasks =
-        writer_.WriteTogether({&ahead, forward.microbatch}, {&behind, backward.microbatch, part});
+        writer_.WriteTogether({&ahead, forward.microbatch, ProgramWriter::Part::kAll, fore_load},
+                              {&behind, backward.microbatch, part, back_load});
     if (has_forward) {
       AfterForward(fore, i, tasks[0]);
     }
@@ -336,13 +351,31 @@ class StageWriter {
     }
   }
 
+  // How uneven experts are in a layer and a micro-batch, in steps that keep the number of different
+  // communications small. Layers count from the first stage on, as if parts had equally many.
+  RoutedLoad LoadOf(int chunk, std::size_t unit, int microbatch) {
+    if (!load_) {
+      return {};
+    }
+    constexpr double kSteps = 256;
+    const int part = PartOf(source_.shape, {source_.stage, chunk});
+    const auto units = units_[static_cast<std::size_t>(chunk)].size();
+    const auto layer = static_cast<std::uint32_t>(static_cast<std::size_t>(part) * units + unit);
+    const double mean = job_.plan.token_imbalance;
+    const double busiest = load_->Busiest(layer, static_cast<std::uint32_t>(microbatch));
+    const double compute = std::round(busiest / mean * kSteps) / kSteps;
+    return {.compute = compute, .sent = std::max(1.0, compute * mean)};
+  }
+
   void WriteForward(const PipelineStep& step) {
     const auto chunk = static_cast<std::size_t>(step.chunk);
     const Neighbours neighbours = NeighboursOf(step.chunk, true);
     Receive(neighbours, step);
     for (std::size_t unit = 0; unit < prepared_[chunk].size(); ++unit) {
       data_.BeforeForward({chunk, unit}, is_first_pass_[chunk]);
-      const PassTasks tasks = writer_.Write(prepared_[chunk][unit].forward, step.microbatch);
+      const PassTasks tasks =
+          writer_.Write(prepared_[chunk][unit].forward, step.microbatch, ProgramWriter::Part::kAll,
+                        LoadOf(step.chunk, unit, step.microbatch));
       AfterForward(chunk, unit, tasks);
     }
     is_first_pass_[chunk] = false;
@@ -357,8 +390,10 @@ class StageWriter {
     Receive(neighbours, step);
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
       data_.BeforeBackward({chunk, i});
-      const PassTasks again = writer_.Write(prepared_[chunk][i].recompute, step.microbatch);
-      PassTasks tasks = writer_.Write(prepared_[chunk][i].backward, step.microbatch, part);
+      const RoutedLoad load = LoadOf(step.chunk, i, step.microbatch);
+      const PassTasks again = writer_.Write(prepared_[chunk][i].recompute, step.microbatch,
+                                            ProgramWriter::Part::kAll, load);
+      PassTasks tasks = writer_.Write(prepared_[chunk][i].backward, step.microbatch, part, load);
       tasks.first = again.first != kNone ? again.first : tasks.first;
       AfterBackward(chunk, i, is_whole, tasks);
     }
@@ -369,7 +404,9 @@ class StageWriter {
     const auto chunk = static_cast<std::size_t>(step.chunk);
     --passes_left_[chunk];
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
-      const PassTasks tasks = writer_.Write(prepared_[chunk][i].weights, step.microbatch);
+      const PassTasks tasks =
+          writer_.Write(prepared_[chunk][i].weights, step.microbatch, ProgramWriter::Part::kAll,
+                        LoadOf(step.chunk, i, step.microbatch));
       writer_.Free(tasks.last, MemoryOf(chunk, i).category, MemoryOf(chunk, i).weight_inputs);
       data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
     }
@@ -404,6 +441,7 @@ class StageWriter {
   const StageUnits& units_;
   StageParameters parameters_;
   ProgramWriter writer_;
+  std::optional<TokenLoad> load_;  // of experts, where it is uneven
   DataParallelCommunication data_;
   std::vector<std::vector<PreparedUnit>> prepared_;  // by chunk
   std::vector<int> passes_left_;                     // backward, by chunk

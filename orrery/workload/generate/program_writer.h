@@ -3,11 +3,13 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/model_units.h"
@@ -27,11 +29,21 @@ struct PreparedOp {
   std::int64_t launch_ps = 0;
   int overlapped_ops = 0;
   bool is_wgrad = false;
+  bool is_routed = false;  // see LayerOp
   bool is_launched = true;
   bool host_waits = false;
 };
 
 using PreparedOps = std::vector<PreparedOp>;
+
+/// What a layer with experts has to do in a micro-batch, relative to what its operations were
+/// prepared for.
+struct RoutedLoad {
+  double compute = 1;  // of the busiest expert rank, over the mean of all layers and micro-batches
+  double sent = 1;     // to it, over what is sent to the others
+
+  bool operator==(const RoutedLoad&) const = default;
+};
 
 /// The first and last computation of a list of operations; kNone if it has none.
 struct PassTasks {
@@ -60,6 +72,7 @@ class ProgramWriter {
       row.name = program_.strings.Intern(op.name);
       row.part = PartOf(op, phase, chunk);
       row.is_wgrad = op.is_wgrad;
+      row.is_routed = op.is_routed;
       row.is_launched = op.launches > 0;
       row.host_waits = op.host_waits;
       row.launch_ps = launch_ps * NumLaunches(op, prepared.empty());
@@ -102,8 +115,9 @@ class ProgramWriter {
 
   /// Writes operations in order. Each waits for the communications before it, except overlapped
   /// ones.
-  PassTasks Write(const PreparedOps& ops, int microbatch, Part part = Part::kAll) {
-    Track track = Begin({&ops, microbatch, part});
+  PassTasks Write(const PreparedOps& ops, int microbatch, Part part = Part::kAll,
+                  const RoutedLoad& load = {}) {
+    Track track = Begin({&ops, microbatch, part, load});
     while (Advance(track)) {
     }
     awaited_.clear();
@@ -116,6 +130,7 @@ class ProgramWriter {
     const PreparedOps* ops = nullptr;
     int microbatch = -1;
     Part part = Part::kAll;
+    RoutedLoad load = {};
   };
 
   /// Interleaves two lists: while one communicates, the other computes. The backward pass begins: a
@@ -153,6 +168,10 @@ class ProgramWriter {
 
   /// The next computation waits for the task.
   void WaitFor(TaskId task) { awaited_.push_back(task); }
+
+  /// A communication that is launched now waits for what the next computation waits for: its
+  /// stream follows the one that computes.
+  void WaitAsComputation(TaskId communication) { AddEdges(awaited_, communication); }
 
   /// A computation that takes no time, for others to wait for.
   void WriteMarker(std::string_view name) {
@@ -278,7 +297,8 @@ class ProgramWriter {
         continue;
       }
       AwaitOverlapped(track);
-      track.last_compute = Compute(op, track.pass.microbatch, track.awaited);
+      track.last_compute =
+          Compute(Loaded(op, track.pass.load), track.pass.microbatch, track.awaited);
       track.tasks.first = track.tasks.first == kNone ? track.last_compute : track.tasks.first;
       track.tasks.last = track.last_compute;
       if (op.host_waits) {
@@ -288,8 +308,29 @@ class ProgramWriter {
     return false;
   }
 
+  /// An operation with what it has to do in a layer and a micro-batch.
+  [[nodiscard]] PreparedOp Loaded(const PreparedOp& op, const RoutedLoad& load) {
+    if (!op.is_routed || load == RoutedLoad{}) {
+      return op;
+    }
+    PreparedOp loaded = op;
+    loaded.duration_ps = std::llround(static_cast<double>(op.duration_ps) * load.compute);
+    if (op.communication != kNone) {
+      Communications::Row row = program_.communications.At(op.communication);
+      const double factor = row.kind == CollectiveKind::kAllToAll ? load.sent : load.compute;
+      row.bytes = std::llround(static_cast<double>(row.bytes) * factor);
+      const auto [known, is_new] = loaded_.try_emplace({op.communication, row.bytes}, kNone);
+      if (is_new) {
+        known->second = program_.communications.Append(row);
+      }
+      loaded.communication = known->second;
+    }
+    return loaded;
+  }
+
   void AddCommunication(Track& track, const PreparedOp& op) {
-    const TaskId task = WriteCommunication(op, track.last_compute, track.pass.microbatch);
+    const TaskId task =
+        WriteCommunication(Loaded(op, track.pass.load), track.last_compute, track.pass.microbatch);
     AddEdges(track.awaited, task);
     if (op.host_waits) {
       HostWaitsFor(task);
@@ -393,6 +434,8 @@ class ProgramWriter {
   std::array<LaneId, kNumGroupRoles> lane_of_role_ = {};
   StringId launch_name_ = StringId::kEmpty;
   TaskId last_compute_ = kNone;
+  // Communications with other sizes, by what they were prepared as and their bytes.
+  std::map<std::pair<CommunicationId, std::int64_t>, CommunicationId> loaded_;
   std::vector<TaskId> awaited_;  // by the next computation
 
   std::array<LaneId, 3> side_lanes_ = {kNone, kNone, kNone};

@@ -345,11 +345,23 @@ Status CheckSharding(const Plan& plan) {
 
 }  // namespace
 
-bool HasExperts(const Model& model) {
+const Experts* ExpertsOf(const Model& model) {
   const Transformer* const transformer = model.transformer();
-  const auto has_experts = [](const BlockRun& run) { return run.block.experts() != nullptr; };
-  return transformer != nullptr && (std::ranges::any_of(transformer->encoder, has_experts) ||
-                                    std::ranges::any_of(transformer->blocks, has_experts));
+  if (transformer == nullptr) {
+    return nullptr;
+  }
+  for (const std::vector<BlockRun>* const stack : {&transformer->encoder, &transformer->blocks}) {
+    for (const BlockRun& run : *stack) {
+      if (run.block.experts() != nullptr) {
+        return run.block.experts();
+      }
+    }
+  }
+  return nullptr;
+}
+
+bool HasExperts(const Model& model) {
+  return ExpertsOf(model) != nullptr;
 }
 
 std::vector<GpuCount> GpusOf(const Job& job) {

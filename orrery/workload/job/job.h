@@ -110,6 +110,9 @@ struct Job {
 /// Whether any block of the model has a mixture of experts for its MLP.
 [[nodiscard]] bool HasExperts(const Model& model);
 
+/// The experts of the first layer that has some; nullptr: no layer has.
+[[nodiscard]] const Experts* ExpertsOf(const Model& model);
+
 /// How many ranks of a job have a GPU.
 struct GpuCount {
   const hardware::Gpu* gpu = nullptr;

@@ -21,6 +21,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/gate_loads.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/plan_yaml.h"
@@ -114,6 +115,10 @@ class JobReader {
     ORRERY_TRY_STATUS(FirstError());
     ORRERY_TRY_STATUS(FinishPlan());
     ORRERY_TRY_STATUS(CheckPositions());
+    const Status routed = ResolveTokenRouting(text_.place, file_.job);
+    if (!routed) {
+      return FailWithin(text_.place, routed);
+    }
     const Status checked = CheckJob(file_.job);
     if (!checked) {
       return FailWithin(text_.place, checked);

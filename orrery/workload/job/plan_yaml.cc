@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/data_type.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
@@ -173,6 +174,31 @@ void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts) {
       return;
     }
     parts.*known->member = true;
+  }
+}
+
+// A number, "zipf:1.1" or a file of recorded loads.
+void ReadTokenImbalance(YamlFields& fields, Plan& plan) {
+  constexpr std::string_view kZipf = "zipf:";
+  plan.routing.seed = static_cast<std::uint64_t>(
+      fields.Count("token_seed", 0, static_cast<int>(plan.routing.seed)));
+  if (!fields.Has("token_imbalance")) {
+    return;
+  }
+  const std::string text = fields.Text("token_imbalance");
+  plan.routing.zipf = 0;
+  plan.routing.log.clear();
+  if (text.starts_with(kZipf)) {
+    const std::optional<double> exponent = ParseWhole<double>(text.substr(kZipf.size()));
+    if (!exponent || !(*exponent > 0) || *exponent > 8) {
+      fields.Wrong("token_imbalance", "must have an exponent above 0 and at most 8: zipf:1.1",
+                   text);
+    }
+    plan.routing.zipf = exponent.value_or(1);
+  } else if (ParseWhole<double>(text)) {
+    plan.token_imbalance = fields.Number("token_imbalance", 1, plan.token_imbalance);
+  } else {
+    plan.routing.log = text;
   }
 }
 
@@ -341,7 +367,7 @@ void ReadPlan(YamlFields& fields, Plan& plan) {
   ReadWord(fields, "dispatch", kDispatches, plan.dispatch);
   plan.capacity_factor = fields.Number("capacity_factor", 0, plan.capacity_factor);
   plan.expert_nodes = fields.Count("expert_nodes", 0, plan.expert_nodes);
-  plan.token_imbalance = fields.Number("token_imbalance", 1, plan.token_imbalance);
+  ReadTokenImbalance(fields, plan);
   ReadWord(fields, "tables", kTables, plan.tables);
   fields.RefuseOthers();
 }

@@ -332,13 +332,17 @@ double UniformImbalance(int ranks, std::int64_t assignments) {
   return 1 + std::sqrt(2 * std::log(ranks) / static_cast<double>(assignments));
 }
 
-double ZipfImbalance(const Experts& experts, int ranks, double exponent) {
+std::vector<double> ZipfShares(const Experts& experts, double exponent) {
   std::vector<double> weights;
   for (std::int64_t i = 1; i <= experts.count; ++i) {
     weights.push_back(std::pow(static_cast<double>(i), -exponent));
   }
+  return CappedShares(std::move(weights), static_cast<double>(experts.per_token));
+}
+
+double ZipfImbalance(const Experts& experts, int ranks, double exponent) {
   const auto per_token = static_cast<double>(experts.per_token);
-  const std::vector<double> shares = CappedShares(std::move(weights), per_token);
+  const std::vector<double> shares = ZipfShares(experts, exponent);
   double busiest = 0;  // the first rank has the heaviest expert of every round
   for (std::size_t i = 0; i < shares.size(); i += static_cast<std::size_t>(ranks)) {
     busiest += shares[i];

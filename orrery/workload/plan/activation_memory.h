@@ -91,6 +91,10 @@ struct HeadActivations {
 /// assignments).
 [[nodiscard]] double UniformImbalance(int ranks, std::int64_t assignments);
 
+/// What each expert gets of the choices of a token, the most popular first, when they are chosen as
+/// 1/i^exponent. No expert takes a token twice.
+[[nodiscard]] std::vector<double> ZipfShares(const Experts& experts, double exponent);
+
 /// The busiest of `ranks` relative to the mean when the experts are chosen as 1/i^exponent and
 /// dealt to ranks in turn. No expert takes a token twice. Exponent 0: 1.
 [[nodiscard]] double ZipfImbalance(const Experts& experts, int ranks, double exponent);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -71,6 +73,17 @@ enum class TokenDispatch : std::uint8_t { kAllToAll, kAllGather, kFlex };
 
 enum class TableSharding : std::uint8_t { kTable, kRow, kColumn };
 
+/// How tokens choose experts.
+struct TokenRouting {
+  double zipf = 0;  // the i-th popular expert is chosen as 1/i^zipf; 0: as uneven as the plan says
+  std::string log = {};                         // a file of recorded loads
+  std::vector<std::vector<double>> loads = {};  // of experts, from it: step by step, in it layers
+  std::size_t layers_of_log = 0;
+  std::uint64_t seed = 0;  // of draws
+
+  bool operator==(const TokenRouting&) const = default;
+};
+
 /// How a model is distributed over GPUs. Ranks count tp first, then cp, dp (which holds ep) and pp.
 struct Plan {
   int tp = 1;
@@ -104,7 +117,8 @@ struct Plan {
   TokenDispatch dispatch = TokenDispatch::kAllToAll;
   double capacity_factor = 0;  // 0: tokens are never dropped
   int expert_nodes = 0;        // most nodes that a token is sent to; 0: any number
-  double token_imbalance = 1;  // tokens of the busiest expert rank over the mean
+  double token_imbalance = 1;  // tokens of the busiest expert rank over the mean, on average
+  TokenRouting routing = {};   // what makes them so
   TableSharding tables = TableSharding::kTable;
 
   bool operator==(const Plan&) const = default;

@@ -1,0 +1,160 @@
+#include "orrery/simulate/link_sharing.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "orrery/base/error.h"
+#include "orrery/network/fair_filling.h"
+#include "orrery/network/topology.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/program.h"
+
+namespace orrery::simulate {
+namespace {
+
+using network::FlowRow;
+using workload::Ensemble;
+using workload::TaskId;
+
+// Links of 100 bytes a second; says by group which it uses.
+class GivenUsage : public LinkUsage {
+ public:
+  GivenUsage(std::size_t num_links, std::map<GroupClassId, TransferUses> uses)
+      : num_links_(num_links), uses_(std::move(uses)) {}
+
+  [[nodiscard]] std::vector<double> Capacities() const override {
+    return std::vector<double>(num_links_, 1.0);
+  }
+
+  [[nodiscard]] Result<TransferUses> UsesOf(GroupClassId group,
+                                            const workload::Communications::Row& /*row*/) override {
+    const auto found = uses_.find(group);
+    return found == uses_.end() ? TransferUses{} : found->second;
+  }
+
+ private:
+  std::size_t num_links_;
+  std::map<GroupClassId, TransferUses> uses_;
+};
+
+TransferUses Takes(std::vector<network::LinkUse> links) {
+  TransferUses uses{.links = std::move(links)};
+  for (const network::LinkUse& use : uses.links) {
+    uses.bytes_per_second = std::max(uses.bytes_per_second, 100 * use.share);
+  }
+  return uses;
+}
+
+FlowRow BeginOrDie(LinkSharing& sharing, GroupClassId group) {
+  const Result<FlowRow> flow = sharing.Begin(group, {.bytes = 1});
+  EXPECT_TRUE(flow.has_value());
+  return flow.value_or(0);
+}
+
+// 0.4 + 0.4 fit on a link; with a third of 0.4 each gets a third of it: 0.333 / 0.4.
+TEST(LinkSharingTest, TransfersSlowEachOtherDownWhenTheyWantMoreThanThereIs) {
+  GivenUsage usage(1, {{0, Takes({{0, 0.4}})}, {1, Takes({{0, 0.4}})}, {2, Takes({{0, 0.4}})}});
+  LinkSharing sharing(usage);
+  const FlowRow first = BeginOrDie(sharing, 0);
+  const FlowRow second = BeginOrDie(sharing, 1);
+  static_cast<void>(sharing.Refill());
+  EXPECT_DOUBLE_EQ(sharing.SpeedOf(first), 1);
+  EXPECT_DOUBLE_EQ(sharing.SpeedOf(second), 1);
+  const FlowRow third = BeginOrDie(sharing, 2);
+  static_cast<void>(sharing.Refill());
+  for (const FlowRow flow : {first, second, third}) {
+    EXPECT_NEAR(sharing.SpeedOf(flow), 1 / 1.2, 1e-12);
+  }
+  sharing.End(first);
+  static_cast<void>(sharing.Refill());
+  EXPECT_DOUBLE_EQ(sharing.SpeedOf(second), 1);
+}
+
+// A message of 10 bytes a second beside one of 100: the small one wants less than half and keeps
+// it, the large one gets the other 90.
+TEST(LinkSharingTest, WhoWantsLessThanAnEqualShareGetsIt) {
+  GivenUsage usage(1, {{0, Takes({{0, 0.1}})}, {1, Takes({{0, 1.0}})}});
+  LinkSharing sharing(usage);
+  const FlowRow small = BeginOrDie(sharing, 0);
+  const FlowRow large = BeginOrDie(sharing, 1);
+  static_cast<void>(sharing.Refill());
+  EXPECT_DOUBLE_EQ(sharing.SpeedOf(small), 1);
+  EXPECT_NEAR(sharing.SpeedOf(large), 0.9, 1e-12);
+}
+
+// Slowed down to a fifth by its GPU, the first leaves 0.8 of the link to the second; when it is
+// fast again, each has half.
+TEST(LinkSharingTest, OthersGetWhatASlowTransferLeaves) {
+  GivenUsage usage(1, {{0, Takes({{0, 1.0}})}, {1, Takes({{0, 1.0}})}});
+  LinkSharing sharing(usage);
+  const FlowRow first = BeginOrDie(sharing, 0);
+  const FlowRow second = BeginOrDie(sharing, 1);
+  sharing.SetCap(first, 0.2);
+  static_cast<void>(sharing.Refill());
+  EXPECT_NEAR(sharing.SpeedOf(first), 0.2, 1e-12);
+  EXPECT_NEAR(sharing.SpeedOf(second), 0.8, 1e-12);
+  sharing.SetCap(first, 1);
+  static_cast<void>(sharing.Refill());
+  EXPECT_NEAR(sharing.SpeedOf(first), 0.5, 1e-12);
+  EXPECT_NEAR(sharing.SpeedOf(second), 0.5, 1e-12);
+}
+
+// Four ranks in two groups; rank 2 computes first.
+Ensemble TwoGroups(std::int64_t late_ps) {
+  Ensemble ensemble;
+  ensemble.num_roles = 1;
+  for (const std::int64_t work_ps : {std::int64_t{0}, late_ps}) {
+    RankWriter rank({"dp"});
+    const TaskId work = rank.Kernel(work_ps);
+    rank.After(work, rank.Talk(0, 100));
+    ensemble.programs.push_back(std::move(rank.program));
+  }
+  for (const workload::ProgramId program : {0U, 0U, 1U, 1U}) {
+    AddRank(ensemble, program);
+  }
+  Join(ensemble, 0, {0, 1});
+  Join(ensemble, 0, {2, 3});
+  return ensemble;
+}
+
+// Two transfers of 100 ps alone on one link, the second from 50 on: the first has 50 left, which
+// takes 100 at half speed, until 150; the second has then 50 left and the link for itself: 200.
+TEST(LinkSharingTest, TransfersShareALinkWhileTheyOverlap) {
+  const Ensemble ensemble = TwoGroups(50);
+  const RankClasses ranks = Unfolded(ensemble, IslandLinkClass(8));
+  GivenUsage usage(1, {{0, Takes({{0, 1.0}})}, {1, Takes({{0, 1.0}})}});
+  PlainTimes times;
+  const Result<Timeline> timeline = Simulate(ranks, times, {.links = &usage});
+  ASSERT_TRUE(timeline.has_value()) << timeline.error().message();
+  EXPECT_EQ(timeline->EndOf(0), 150);
+  EXPECT_EQ(timeline->EndOf(2), 200);
+  ASSERT_EQ(timeline->delayed.size(), 4U);
+  for (const DelayedTask& task : timeline->delayed) {
+    EXPECT_EQ(task.alone_ps, 100);
+    EXPECT_EQ(task.contended_ps, 50);
+  }
+}
+
+TEST(LinkSharingTest, TransfersOnOtherLinksTakeAsLongAsAlone) {
+  const Ensemble ensemble = TwoGroups(50);
+  const RankClasses ranks = Unfolded(ensemble, IslandLinkClass(8));
+  GivenUsage usage(2, {{0, Takes({{0, 1.0}})}, {1, Takes({{1, 1.0}})}});
+  PlainTimes times;
+  const Result<Timeline> shared = Simulate(ranks, times, {.links = &usage});
+  const Result<Timeline> alone = Simulate(ranks, times);
+  ASSERT_TRUE(shared.has_value() && alone.has_value());
+  EXPECT_EQ(shared->end_ps, alone->end_ps);
+  EXPECT_TRUE(shared->delayed.empty());
+}
+
+}  // namespace
+}  // namespace orrery::simulate

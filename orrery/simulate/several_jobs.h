@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::simulate {
+
+/// Which nodes of a cluster jobs get.
+enum class JobPlacement : std::uint8_t {
+  kPacked,  // one job after the other
+  kSpread,  // one node each in turn, until a job has all of its nodes
+};
+
+/// A job and its nodes, in the order of its ranks.
+struct PlacedJob {
+  const workload::Job* job = nullptr;
+  std::vector<std::uint32_t> nodes = {};
+};
+
+/// Gives jobs whole nodes. All must be of one cluster, and fit on it.
+[[nodiscard]] Result<std::vector<PlacedJob>> PlaceJobs(std::span<const workload::Job> jobs,
+                                                       JobPlacement placement);
+
+/// Gives each job the nodes that are listed for it; fails where one has too few or two share one.
+[[nodiscard]] Result<std::vector<PlacedJob>> PlaceJobsOn(
+    std::span<const workload::Job> jobs, const std::vector<std::vector<std::uint32_t>>& nodes);
+
+/// The steps of a job that shares a cluster with others.
+struct JobTogether {
+  int steps = 1;                 // that were simulated: short jobs repeat theirs
+  std::int64_t alone_ps = 0;     // of one step, on the same nodes without the others
+  std::int64_t together_ps = 0;  // with them
+};
+
+/// Simulates jobs together from their first step on. A job whose steps are shorter repeats them
+/// until the longest step has ended, at most eight times. Fails for jobs that do not fit together
+/// on the cluster, of different clusters, or with GPUs of several kinds.
+[[nodiscard]] Result<std::vector<JobTogether>> SimulateTogether(std::span<const PlacedJob> jobs,
+                                                                const kernel::CostModel& costs,
+                                                                const SimulationOptions& options);
+
+}  // namespace orrery::simulate
