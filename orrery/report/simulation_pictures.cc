@@ -17,6 +17,7 @@
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/link_utilisation.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/stage_timeline.h"
 #include "orrery/simulate/summary.h"
@@ -335,6 +336,39 @@ std::vector<Document::Picture> TimelinePictures(const simulate::SimulatedStep& s
                                      .legend = LegendOf(chart),
                                      .perfetto = "orrery simulate … --trace step.pftrace"});
   return pictures;
+}
+
+Document::Picture LinkPicture(const simulate::LinkUtilisation& utilisation, std::int64_t step_ps) {
+  constexpr std::array kLimits = {5.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0, 100.0};
+  draw::HeatMap map{.row_labels = {},
+                    .column_labels = {},
+                    .quantity = draw::Quantity::kPercent,
+                    .column_title = "time, in equal parts of the step",
+                    .description = "How busy links are over the step"};
+  for (std::size_t level = 0; level < kLimits.size(); ++level) {
+    map.levels.push_back({.limit = kLimits[level],
+                          .series = {.name = fmt::format("≤ {:.0f} %", kLimits[level]),
+                                     .style = fmt::format("heat-{}", level)}});
+  }
+  const std::size_t parts = utilisation.links.empty() ? 0 : utilisation.links[0].by_time.size();
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto at_ns = static_cast<double>(step_ps) * static_cast<double>(part) /
+                       static_cast<double>(parts) / 1000;
+    map.column_labels.push_back(draw::FormatDuration({static_cast<std::int64_t>(at_ns)}));
+  }
+  for (const simulate::LinkUtilisation::Link& link : utilisation.links) {
+    map.row_labels.push_back(link.name);
+    for (const double share : link.by_time) {
+      map.values.push_back(std::min(100.0, 100 * share));
+    }
+  }
+  return {.heading = "How busy links are over the step",
+          .svg = draw::RenderHeatMap(map),
+          .caption = fmt::format("The {} busiest of {} links that carry something, as shares of "
+                                 "their bandwidth; latency and what libraries do not reach of a "
+                                 "link leave it idle.",
+                                 utilisation.links.size(), utilisation.num_links),
+          .legend = draw::HeatLegend(map)};
 }
 
 }  // namespace orrery::report

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "orrery/report/document.h"
+#include "orrery/simulate/link_utilisation.h"
 #include "orrery/simulate/summary.h"
 
 namespace orrery::report {
@@ -19,5 +21,9 @@ namespace orrery::report {
 /// The memory of the fullest stage over the step. There must be one.
 [[nodiscard]] Document::Picture MemoryPicture(const simulate::SimulatedStep& simulated,
                                               const simulate::StepSummary& summary);
+
+/// Links over the step, coloured by how busy they are.
+[[nodiscard]] Document::Picture LinkPicture(const simulate::LinkUtilisation& utilisation,
+                                            std::int64_t step_ps);
 
 }  // namespace orrery::report

@@ -55,6 +55,10 @@ class FlowUsage : public LinkUsage {
 
   [[nodiscard]] std::vector<std::uint8_t> LosesGoodput() const override;
 
+  [[nodiscard]] std::string NameOf(network::LinkId link) const override {
+    return topology().LinkName(link);
+  }
+
   [[nodiscard]] Result<TransferUses> UsesOf(GroupClassId group,
                                             const workload::Communications::Row& row) override;
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -32,6 +33,9 @@ class LinkUsage {
 
   /// Which links lose goodput when transfers compete for them; empty: none.
   [[nodiscard]] virtual std::vector<std::uint8_t> LosesGoodput() const { return {}; }
+
+  /// "nic0.3 → leaf3".
+  [[nodiscard]] virtual std::string NameOf(network::LinkId link) const = 0;
 
   /// Asked once for each group, kind, size and element of a simulation.
   [[nodiscard]] virtual Result<TransferUses> UsesOf(GroupClassId group,

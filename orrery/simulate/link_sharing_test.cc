@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,10 @@ class GivenUsage : public LinkUsage {
 
   [[nodiscard]] std::vector<double> Capacities() const override {
     return std::vector<double>(num_links_, 1.0);
+  }
+
+  [[nodiscard]] std::string NameOf(network::LinkId link) const override {
+    return std::to_string(link);
   }
 
   [[nodiscard]] Result<TransferUses> UsesOf(GroupClassId group,

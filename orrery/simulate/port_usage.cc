@@ -1,12 +1,17 @@
 #include "orrery/simulate/port_usage.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
@@ -211,6 +216,20 @@ std::vector<double> PortUsage::Capacities() const {
   }
   capacities.insert(capacities.end(), 2 * leaves_.size(), ports_.free_share);
   return capacities;
+}
+
+std::string PortUsage::NameOf(network::LinkId link) const {
+  constexpr std::array<std::string_view, kNumPorts> kNames = {"link out", "link in", "NIC out",
+                                                              "NIC in"};
+  const std::size_t rank_class = link / kNumPorts;
+  if (rank_class < rank_classes_.classes.size()) {
+    const RankClass& ranks = rank_classes_.classes[rank_class];
+    return fmt::format(
+        "{} of rank {}{}", kNames.at(link % kNumPorts), ranks.rank,
+        ranks.multiplicity > 1 ? fmt::format(" and {} others", ranks.multiplicity - 1) : "");
+  }
+  const std::size_t place = link - rank_classes_.classes.size() * kNumPorts;
+  return fmt::format("{} switch {}", place % 2 == 0 ? "up from" : "down to", leaves_[place / 2]);
 }
 
 void PortUsage::Use(std::uint32_t link, double share) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -68,6 +69,7 @@ class PortUsage : public LinkUsage {
   PortUsage(const RankClasses& rank_classes, CommunicationTimes& times, const PortMap& ports);
 
   [[nodiscard]] std::vector<double> Capacities() const override;
+  [[nodiscard]] std::string NameOf(network::LinkId link) const override;
   [[nodiscard]] Result<TransferUses> UsesOf(GroupClassId group,
                                             const workload::Communications::Row& row) override;
 

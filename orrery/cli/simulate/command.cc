@@ -30,14 +30,17 @@
 #include "orrery/simulate/advice.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/energy.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/interval.h"
+#include "orrery/simulate/link_utilisation.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/trace/trace_set.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
@@ -320,6 +323,7 @@ class SimulateRun {
           return simulate::SimulateEnsemble(file.job, simulation.generated->ensemble, options);
         },
         answer));
+    ORRERY_TRY_STATUS(AddLinks(file.job, simulation.generated->ensemble, simulation, answer));
     if (TriesChanges(answer)) {
       answer.advice = simulate::TryChanges(
           file.job, options_, answer.summary, simulate::JobScope::kWhole,
@@ -329,6 +333,18 @@ class SimulateRun {
     }
     progress.Clear();
     return Finish(simulated, std::move(answer));
+  }
+
+  // For the page.
+  Status AddLinks(const workload::Job& machine, const workload::Ensemble& ensemble,
+                  const simulate::Simulation& simulation, SimulationAnswer& answer) const {
+    constexpr std::size_t kParts = 120;
+    constexpr std::size_t kMostLinks = 32;
+    if (!arguments_.output.html_file.empty()) {
+      ORRERY_TRY(answer.links, simulate::UtilisationOf(machine, ensemble, options_, simulation,
+                                                       kParts, kMostLinks));
+    }
+    return {};
   }
 
   Result<int> RunTogether(const std::vector<std::string>& overrides) {
@@ -383,6 +399,7 @@ class SimulateRun {
     answer.not_modelled = imported.notes;
     const std::vector<std::string> of_faults = simulate::NotModelled(options_.faults);
     answer.not_modelled.insert(answer.not_modelled.end(), of_faults.begin(), of_faults.end());
+    ORRERY_TRY_STATUS(AddLinks(machine, imported.ensemble, simulated, answer));
     if (TriesChanges(answer)) {
       answer.advice = AdviceForProgram(machine, options_, answer.summary, imported.ensemble);
     }

@@ -480,6 +480,11 @@ Document SimulationDocument(const SimulationAnswer& answer,
     AddSteps(*answer.steps, simulated != nullptr, document);
   }
   AddDimensions(summary, document);
+  if (simulated != nullptr && !answer.links.links.empty()) {
+    Document::Section& links = document.AddSection("The network over time");
+    links.shown = report::Shown::kInHtml;
+    links.Add(report::LinkPicture(answer.links, summary.step_ps));
+  }
   AddMemorySection(answer, simulated, document);
   AddDefinitions(summary, document);
   AddSettings(answer, document);

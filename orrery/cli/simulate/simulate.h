@@ -18,6 +18,7 @@
 #include "orrery/simulate/energy.h"
 #include "orrery/simulate/flow_usage.h"
 #include "orrery/simulate/interval.h"
+#include "orrery/simulate/link_utilisation.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/several_jobs.h"
 #include "orrery/simulate/simulation.h"
@@ -177,8 +178,9 @@ struct SimulationAnswer {
   std::optional<simulate::StepEnergy> energy = {};
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   simulate::NetworkModel network = simulate::NetworkModel::kAlone;
-  std::int64_t contended_ps = 0;    // that the step would be shorter if no links were shared
-  std::uint32_t classes_alone = 0;  // rank classes then
+  std::int64_t contended_ps = 0;         // that the step would be shorter if no links were shared
+  std::uint32_t classes_alone = 0;       // rank classes then
+  simulate::LinkUtilisation links = {};  // for pictures
   std::string bottleneck;
   simulate::Advice advice = {};
   std::vector<ReplayedRank> replayed = {};

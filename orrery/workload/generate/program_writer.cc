@@ -23,6 +23,7 @@
 #include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
