@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
+#include "orrery/network/dice_test.h"
 #include "orrery/network/flow_simulation.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/routing.h"
@@ -18,20 +18,6 @@
 
 namespace orrery::network {
 namespace {
-
-// SplitMix64, so that cases are the same everywhere.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(MixBits(seed + 1)) {}
-
-  std::uint64_t Below(std::uint64_t limit) {
-    state_ += 0x9e3779b97f4a7c15;
-    return MixBits(state_) % limit;
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 // Within 0.1 %, or a nanosecond.
 void ExpectTheSameEnds(std::span<const double> capacity, std::span<const simgrid::Flow> flows,

@@ -12,10 +12,10 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
 #include "orrery/base/units.h"
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/cost_model.h"
+#include "orrery/network/dice_test.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/simgrid/simgrid_test.h"
 #include "orrery/network/topology.h"
@@ -29,6 +29,7 @@
 namespace orrery::simulate {
 namespace {
 
+using network::Dice;
 using network::GpuId;
 using network::LinkId;
 using network::Topology;
@@ -162,20 +163,6 @@ TEST(FlowUsageTest, BackgroundTrafficTakesItsShare) {
       .background = {{.from = 0, .to = 5, .bytes_per_second = 0.5 * kWire.bytes_per_second}}};
   EXPECT_NEAR(static_cast<double>(SimulateFlows(ensemble, topology, state).EndPs()), 1.4e9, 10);
 }
-
-/// SplitMix64, so that cases are the same everywhere.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(MixBits(seed + 1)) {}
-
-  std::uint64_t Below(std::uint64_t limit) {
-    state_ += 0x9e3779b97f4a7c15;
-    return MixBits(state_) % limit;
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 /// Rings of distinct hosts that begin at different times, and none of which crosses a link twice.
 std::vector<OneTransfer> RandomRings(Dice& dice, std::uint32_t num_hosts) {

@@ -98,6 +98,18 @@ int MostMeasuredGpus(const hardware::Cluster& cluster) {
   return most;
 }
 
+std::string_view RoutesText(Routing routing) {
+  switch (routing) {
+    case Routing::kHash:
+      return "hashed (ECMP)";
+    case Routing::kSpray:
+      return "sprayed evenly";
+    case Routing::kAdaptive:
+      break;
+  }
+  return "adaptive (--routing)";
+}
+
 // What the network model leaves out.
 void AddSharing(const Job& job, const SimulationOptions& options, Sentences& sentences) {
   if (job.gpus <= job.cluster.island.gpus) {
@@ -115,8 +127,13 @@ void AddSharing(const Job& job, const SimulationOptions& options, Sentences& sen
       break;
     case NetworkModel::kFlows:
       sentences.push_back(fmt::format(
-          "A transfer advances on all its links together, with the algorithm that NCCL chooses "
-          "alone; packets, queues and their latency are left out.{}",
+          "Routes are {}; a transfer advances on all its links together, with the algorithm that "
+          "NCCL chooses alone; packets, queues and their latency are left out.{}{}",
+          RoutesText(network.routing),
+          network.topology == nullptr
+              ? ""
+              : fmt::format(" Alone it takes the time that {} needs, however fast the topology is.",
+                            job.cluster.name),
           others));
       break;
     default:

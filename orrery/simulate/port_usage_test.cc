@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,24 @@ Ensemble OneProgram(std::uint32_t ranks, RankWriter writer) {
   return ensemble;
 }
 
+void JoinAll(Ensemble& ensemble) {
+  std::vector<workload::Rank> all(ensemble.num_ranks());
+  std::iota(all.begin(), all.end(), 0);
+  Join(ensemble, 0, all);
+}
+
+/// Four islands of four GPUs with a NIC each, two on each first switch, whose cables up carry one
+/// NIC.
+PortMap TwoLeaves() {
+  PortMap ports = SmallIslands();
+  ports.nics_per_node = 4;
+  for (std::uint32_t gpu = 0; gpu < 16; ++gpu) {
+    ports.leaf_of_gpu.push_back(gpu / 8);
+  }
+  ports.nics_of_uplinks = {1, 1};
+  return ports;
+}
+
 // Rank r has links 4r (out) and 4r + 1 (in) inside its island, its NIC 4r + 2 and 4r + 3. Ranks 0
 // and 1 talk inside: all of both directions of both.
 TEST(PortUsageTest, GroupsInsideAnIslandUseTheLinksOfTheirGpus) {
@@ -111,24 +130,14 @@ TEST(PortUsageTest, MessagesUseOneDirection) {
               ElementsAre(Uses(2, 0.5), Uses(19, 0.5)));
 }
 
-// Four islands, two on each first switch, whose cables up carry one NIC. A ring of all GPUs has
-// eight ... a NIC's half for each of the four GPUs of an island; from each switch the second island
-// goes on to the other switch: 4 · 0.5 of a NIC over one, twice what there is.
+// A ring of all GPUs takes half of a NIC for each of the four GPUs of an island; from each switch
+// the second island goes on to the other switch: 4 · 0.5 of a NIC, twice what its cables carry.
 TEST(PortUsageTest, RingsLoadFirstSwitchesWhereTheyCrossThem) {
   RankWriter writer({"dp"});
   writer.Talk(0, 100);
   Ensemble ensemble = OneProgram(16, std::move(writer));
-  std::vector<workload::Rank> all;
-  for (workload::Rank rank = 0; rank < 16; ++rank) {
-    all.push_back(rank);
-  }
-  Join(ensemble, 0, all);
-  PortMap ports = SmallIslands();
-  ports.nics_per_node = 4;
-  for (std::uint32_t gpu = 0; gpu < 16; ++gpu) {
-    ports.leaf_of_gpu.push_back(gpu / 8);
-  }
-  ports.nics_of_uplinks = {1, 1};
+  JoinAll(ensemble);
+  const PortMap ports = TwoLeaves();
   const IslandLinkClass placed(4);
   const RankClasses ranks =
       Fold(ensemble, LeafLinkClass(placed, ports), SharedPlaces(ports, ensemble));
@@ -145,17 +154,8 @@ TEST(PortUsageTest, AllToAllLoadsFirstSwitchesWithWhatLeavesThem) {
   RankWriter writer({"ep"});
   writer.Talk(0, 100, 2, CollectiveKind::kAllToAll);
   Ensemble ensemble = OneProgram(16, std::move(writer));
-  std::vector<workload::Rank> all;
-  for (workload::Rank rank = 0; rank < 16; ++rank) {
-    all.push_back(rank);
-  }
-  Join(ensemble, 0, all);
-  PortMap ports = SmallIslands();
-  ports.nics_per_node = 4;
-  for (std::uint32_t gpu = 0; gpu < 16; ++gpu) {
-    ports.leaf_of_gpu.push_back(gpu / 8);
-  }
-  ports.nics_of_uplinks = {1, 1};
+  JoinAll(ensemble);
+  const PortMap ports = TwoLeaves();
   const RankClasses ranks = Unfolded(ensemble, IslandLinkClass(4));
   LinkTimes times(4);
   PortUsage usage(ranks, times, ports);

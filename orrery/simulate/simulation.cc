@@ -92,7 +92,8 @@ std::string LikelyMistake(const workload::Job& job, const SimulationOptions& opt
     return "identical ranks are simulated one by one: leave out --no-fold";
   }
   if (NetworkModelOf(job, options) == NetworkModel::kFlows) {
-    return "flows are those of every rank: --network shared simulates equal ranks once";
+    return "flows are those of every rank: raise --max-tasks, or take --network shared, which "
+           "simulates equal ranks once";
   }
   return job.microbatches() > 1
              ? fmt::format(

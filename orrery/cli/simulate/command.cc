@@ -351,6 +351,10 @@ class SimulateRun {
     if (!arguments_.trace.empty()) {
       return InvalidInput("--trace is of one job: {} were given", arguments_.inputs.size());
     }
+    if (!options_.slow_ranks.empty() || !options_.faults.empty() || arguments_.steps > 0) {
+      return InvalidInput("--slow, --fail, --degrade and --steps are of one job: {} were given",
+                          arguments_.inputs.size());
+    }
     ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
     ProgressLine progress(TerminalProgress(), "simulating");
     ORRERY_TRY(const Document document, JobsTogether(arguments_, overrides, models, options_));
