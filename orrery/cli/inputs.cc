@@ -41,6 +41,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/finish.h"
+#include "orrery/workload/job/job_file.h"
 
 namespace orrery::cli {
 namespace {
@@ -95,6 +96,33 @@ Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments) {
 Result<ingest::Run> ReadRunWithProgress(RunArguments arguments, std::vector<std::string> paths) {
   arguments.paths = std::move(paths);
   return ReadRunWithProgress(arguments);
+}
+
+void AddJobOptions(Verb& verb, JobArguments& arguments) {
+  verb.AddOption("--set KEY=VALUE", arguments.settings,
+                 "change a key of the job: plan.tp=4; may be repeated")
+      .OneValueEach();
+  verb.AddOption("--gpu NAME", arguments.gpu, "another GPU (orrery list gpus)");
+  verb.AddOption("--cluster NAME", arguments.cluster, "another machine (orrery list clusters)");
+}
+
+void AddKernelModelsOption(Verb& verb, JobArguments& arguments) {
+  verb.AddOption("--models FILE", arguments.kernel_models,
+                 "models of `orrery fit kernels`, instead of the shipped ones");
+}
+
+// --gpu and --cluster are settings that have a name of their own; a GPU goes after the cluster,
+// which brings one.
+Result<workload::JobFile> ReadJob(const std::string& path, const JobArguments& arguments) {
+  std::vector<std::string> overrides;
+  if (!arguments.cluster.empty()) {
+    overrides.push_back("cluster=" + arguments.cluster);
+  }
+  if (!arguments.gpu.empty()) {
+    overrides.push_back("gpu=" + arguments.gpu);
+  }
+  overrides.insert(overrides.end(), arguments.settings.begin(), arguments.settings.end());
+  return workload::ReadJobFile(path, overrides);
 }
 
 std::string RangesText(std::vector<std::int64_t> numbers) {

@@ -16,7 +16,7 @@
 #include "orrery/cli/verb.h"
 #include "orrery/learn/model_file.h"
 
-// What verbs read: runs, measurements and models. The types are declared only, because their
+// What verbs read: runs, jobs, measurements and models. The types are declared only, because their
 // headers take long to compile.
 
 namespace orrery::collective {
@@ -51,6 +51,10 @@ namespace orrery::trace {
 enum class AlignClocks : std::uint8_t;
 }  // namespace orrery::trace
 
+namespace orrery::workload {
+struct JobFile;
+}  // namespace orrery::workload
+
 namespace orrery::cli {
 
 /// The options of every verb that reads runs.
@@ -70,6 +74,24 @@ void AddRunOptions(Verb& verb, RunArguments& arguments);
 /// Reads a run of other paths with the same options.
 [[nodiscard]] Result<ingest::Run> ReadRunWithProgress(RunArguments arguments,
                                                       std::vector<std::string> paths);
+
+/// The options of every verb that simulates a job.
+struct JobArguments {
+  std::vector<std::string> settings = {};  // "plan.tp=4"
+  std::string gpu = {};
+  std::string cluster = {};
+  std::vector<std::string> kernel_models = {};
+};
+
+/// Adds --set, --gpu and --cluster to a verb; the path of the job is left to the verb.
+void AddJobOptions(Verb& verb, JobArguments& arguments);
+
+/// Adds --models; LoadKernelModels reads them.
+void AddKernelModelsOption(Verb& verb, JobArguments& arguments);
+
+/// Reads a job file and changes it by the options: what Simulate needs beside the kernel models.
+[[nodiscard]] Result<workload::JobFile> ReadJob(const std::string& path,
+                                                const JobArguments& arguments);
 
 /// Returns numbers as "0–3, 8": for messages that say which ranks and steps there are.
 [[nodiscard]] std::string RangesText(std::vector<std::int64_t> numbers);

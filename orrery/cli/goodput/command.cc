@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "orrery/base/duration_text.h"
 #include "orrery/base/error.h"
@@ -40,7 +39,7 @@ constexpr const char* kFooter =
     "  orrery goodput job.yaml --slow-nodes 200d:1.3:1h --step-time 6.2s";
 
 Result<GoodputStep> SimulatedStepOf(const GoodputArguments& arguments, const workload::Job& job) {
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.kernel_models));
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.job.kernel_models));
   ProgressLine progress(TerminalProgress(), "simulating the step");
   ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, models));
   const simulate::StepSummary summary =
@@ -68,21 +67,8 @@ Result<GoodputStep> StepOf(const GoodputArguments& arguments, const workload::Jo
   return GoodputStep{.job = &job, .step_ps = std::llround(*step_s * 1e12), .is_simulated = false};
 }
 
-std::vector<std::string> OverridesOf(const GoodputArguments& arguments) {
-  std::vector<std::string> overrides;
-  if (!arguments.cluster.empty()) {
-    overrides.push_back("cluster=" + arguments.cluster);
-  }
-  if (!arguments.gpu.empty()) {
-    overrides.push_back("gpu=" + arguments.gpu);
-  }
-  overrides.insert(overrides.end(), arguments.settings.begin(), arguments.settings.end());
-  return overrides;
-}
-
 Result<int> Run(const GoodputArguments& arguments) {
-  ORRERY_TRY(const workload::JobFile file,
-             workload::ReadJobFile(arguments.job, OverridesOf(arguments)));
+  ORRERY_TRY(const workload::JobFile file, ReadJob(arguments.path, arguments.job));
   // Options are read with a step of a second first, so that a mistake in them is told at once.
   ORRERY_TRY_STATUS(
       SettingOf(arguments, {.job = &file.job, .step_ps = std::int64_t{1'000'000'000'000}})
@@ -105,17 +91,12 @@ Result<int> Run(const GoodputArguments& arguments) {
   return Deliver(GoodputDocument(answer), arguments.output);
 }
 
-void AddJobOptions(Verb& verb, GoodputArguments& arguments) {
-  verb.AddOption("JOB", arguments.job, "a job").Required();
-  verb.AddOption("--set KEY=VALUE", arguments.settings,
-                 "change a key of the job: plan.tp=4; may be repeated")
-      .OneValueEach();
-  verb.AddOption("--gpu NAME", arguments.gpu, "another GPU (orrery list gpus)");
-  verb.AddOption("--cluster NAME", arguments.cluster, "another machine (orrery list clusters)");
+void AddStepOptions(Verb& verb, GoodputArguments& arguments) {
+  verb.AddOption("JOB", arguments.path, "a job").Required();
+  AddJobOptions(verb, arguments.job);
   verb.AddOption("--step-time TIME", arguments.step_time,
                  "a measured step, 6.2s, instead of a simulated one");
-  verb.AddOption("--models FILE", arguments.kernel_models,
-                 "models of `orrery fit kernels`, instead of the shipped ones");
+  AddKernelModelsOption(verb, arguments.job);
 }
 
 void AddFailureOptions(Verb& verb, GoodputArguments& arguments) {
@@ -156,7 +137,7 @@ void AddGoodputCommand(Verb& program) {
   Verb verb = program.AddVerb(
       "goodput", "A month of a training job with failures: effective training time, cost, advice");
   verb.Footer(kFooter);
-  AddJobOptions(verb, *arguments);
+  AddStepOptions(verb, *arguments);
   verb.AddOption("--days", arguments->days, "the window (30)").Range(0.001, 100.0);
   AddFailureOptions(verb, *arguments);
   AddCheckpointOptions(verb, *arguments);

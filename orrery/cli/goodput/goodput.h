@@ -9,6 +9,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
 #include "orrery/base/value.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/learn/interval.h"
 #include "orrery/simulate/goodput_study.h"
@@ -18,11 +19,8 @@ namespace orrery::cli {
 
 /// Options of `orrery goodput`, as they are written.
 struct GoodputArguments {
-  std::string job = {};
-  std::vector<std::string> settings = {};  // "plan.tp=4"
-  std::string gpu = {};
-  std::string cluster = {};
-  std::vector<std::string> kernel_models = {};
+  std::string path = {};  // of the job
+  JobArguments job = {};
   std::string step_time = {};  // empty: simulated
   double days = 30;
   std::string node_mtbf = {};

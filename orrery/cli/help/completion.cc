@@ -109,7 +109,7 @@ std::vector<Candidate> ValuesOf(const VerbDescription& verb, const OptionDescrip
   if (list != kLists.end() && !option.value.starts_with(" INT")) {
     return Words(ListedNames(list->second));
   }
-  if (name == "--set" && verb.name == "simulate") {
+  if (name == "--set" && option.value.starts_with(" KEY=")) {
     return JobSettings();
   }
   std::vector<Candidate> candidates = Words(option.choices);

@@ -95,11 +95,11 @@ Result<const hardware::Gpu*> TracedGpu(const TracedJob& job) {
 /// The GPU that ranks are to have: the one that is named, that of the cluster, or the traced one.
 Result<const hardware::Gpu*> WantedGpu(const SimulateArguments& arguments,
                                        const hardware::Gpu& traced) {
-  if (!arguments.gpu.empty()) {
-    return GpuNamed(arguments.gpu);
+  if (!arguments.job.gpu.empty()) {
+    return GpuNamed(arguments.job.gpu);
   }
   const hardware::Cluster* const cluster =
-      arguments.cluster.empty() ? nullptr : hardware::FindCluster(arguments.cluster);
+      arguments.job.cluster.empty() ? nullptr : hardware::FindCluster(arguments.job.cluster);
   return cluster == nullptr ? &traced : GpuNamed(cluster->gpu);
 }
 
@@ -191,7 +191,7 @@ class TracedImport {
                                                     .parameters = job_.parameters}));
     }
     if (&from != &to) {
-      ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
+      ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.job.kernel_models));
       const std::string remark =
           workload::RemarkOn(workload::ScaleToGpu(from, to, models, recording));
       if (!remark.empty()) {
@@ -277,7 +277,7 @@ class TracedImport {
 }  // namespace
 
 Result<ImportedProgram> ImportTracedJob(const SimulateArguments& arguments) {
-  if (!arguments.settings.empty()) {
+  if (!arguments.job.settings.empty()) {
     return InvalidInput(
         "--set needs a job that is generated; a traced one is what was recorded (its "
         "job.yaml, where it has one, can be changed)");

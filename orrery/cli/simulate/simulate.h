@@ -8,6 +8,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/kernel/estimate.h"
@@ -56,14 +57,11 @@ struct SimulateArguments {
   std::vector<std::string> inputs;
   std::string from;  // folder of a traced job, or of Echo's tracer; then there are no inputs
   int world = 0;     // ranks of it; 0: as traced
-  std::vector<std::string> settings;  // "plan.tp=4"
-  std::string gpu;
-  std::string cluster;
+  JobArguments job;
   int gpus = 0;  // of programs that do not say it
   std::vector<std::string> echo_times;
   std::string emulated;
   std::string emulated_settings;
-  std::vector<std::string> kernel_models;
   bool no_fold = false;
   simulate::OverlapKind overlap = simulate::OverlapKind::kAnalytic;
   double jitter = 0;
@@ -94,6 +92,9 @@ void AddSimulateOptions(Verb& verb, SimulateArguments& arguments);
 
 /// Reads "node=3:0.5": the NICs of node 3 carry half.
 [[nodiscard]] Result<simulate::SlowNode> ParseSlowNode(const std::string& text);
+
+/// The job's options, with those of --gpu-of as settings.
+[[nodiscard]] Result<JobArguments> JobArgumentsOf(const SimulateArguments& arguments);
 
 [[nodiscard]] Result<simulate::SimulationOptions> EngineOptions(const SimulateArguments& arguments);
 
@@ -164,7 +165,6 @@ void SetSteps(const DrawnSteps& drawn, Value& data);
 
 /// Several jobs on one cluster, and what each loses to the others.
 [[nodiscard]] Result<Document> JobsTogether(const SimulateArguments& arguments,
-                                            const std::vector<std::string>& overrides,
                                             const kernel::CostModel& models,
                                             const simulate::SimulationOptions& options);
 

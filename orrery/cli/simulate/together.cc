@@ -11,6 +11,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/value.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/simulate/simulate.h"
 #include "orrery/cli/verb.h"
@@ -130,13 +131,12 @@ Document DocumentOf(const std::vector<PlacedJob>& jobs, const std::vector<JobTog
 
 }  // namespace
 
-Result<Document> JobsTogether(const SimulateArguments& arguments,
-                              const std::vector<std::string>& overrides,
-                              const kernel::CostModel& models,
+Result<Document> JobsTogether(const SimulateArguments& arguments, const kernel::CostModel& models,
                               const simulate::SimulationOptions& options) {
   std::vector<workload::Job> jobs;
+  ORRERY_TRY(const JobArguments changes, JobArgumentsOf(arguments));
   for (const std::string& path : arguments.inputs) {
-    ORRERY_TRY(workload::JobFile file, workload::ReadJobFile(path, overrides));
+    ORRERY_TRY(workload::JobFile file, ReadJob(path, changes));
     jobs.push_back(std::move(file.job));
   }
   ORRERY_TRY(const std::vector<PlacedJob> placed, Placed(jobs, arguments.placement));
