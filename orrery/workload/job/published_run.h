@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -41,12 +40,5 @@ struct PublishedRun {
 
 /// Whether the table has the columns that ReadPublishedRun needs.
 [[nodiscard]] Status CheckPublishedColumns(const Table& table);
-
-// Parts of it, for tests.
-
-/// "8x 400 Gb/s NDR IB per node", "1600 Gb/s RoCE per node": what the NICs of a node carry in one
-/// direction. A single number that is of a GPU or of a link ("NDR 400 Gb/s", "400 Gb/s per GPU")
-/// counts `links` times. Nothing when the text gives no number.
-[[nodiscard]] std::optional<Bandwidth> NodeNetworkOf(std::string_view text, int links = 1);
 
 }  // namespace orrery::workload
