@@ -241,8 +241,12 @@ Result<const hardware::Cluster*> ClusterNamed(const std::string& name) {
                   DidYouMean(name, known));
 }
 
+simulate::OverlapKind DefaultOverlap() {
+  return simulate::OverlapKind::kModel;  // what the scalars of frameworks are fitted with
+}
+
 void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap) {
-  overlap = simulate::OverlapKind::kModel;  // what the scalars of frameworks are fitted with
+  overlap = DefaultOverlap();
   verb.AddChoice("--overlap", overlap,
                  {{"none", simulate::OverlapKind::kNone},
                   {"analytic", simulate::OverlapKind::kAnalytic},

@@ -150,6 +150,10 @@ template <typename Measurements>
 /// Finds the cluster that --cluster names; an error suggests one.
 [[nodiscard]] Result<const hardware::Cluster*> ClusterNamed(const std::string& name);
 
+/// How kernels that run together slow each other down where a verb has no --overlap, or it is not
+/// given: so that all verbs have the same step for a job.
+[[nodiscard]] simulate::OverlapKind DefaultOverlap();
+
 /// Adds --overlap none|analytic|model to a verb that simulates.
 void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap);
 

@@ -12,6 +12,7 @@
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/goodput_study.h"
 #include "orrery/simulate/interval.h"
 #include "orrery/simulate/simulation.h"
@@ -40,8 +41,11 @@ constexpr const char* kFooter =
 
 Result<GoodputStep> SimulatedStepOf(const GoodputArguments& arguments, const workload::Job& job) {
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.job.kernel_models));
+  simulate::SimulationOptions options;
+  options.overlap = DefaultOverlap();
+  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap, LoadOverlapModel(options));
   ProgressLine progress(TerminalProgress(), "simulating the step");
-  ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, models));
+  ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, models, options));
   const simulate::StepSummary summary =
       simulate::Summarize({&simulation.rank_classes, &simulation.timeline, &job});
   progress.Clear();
