@@ -16,10 +16,9 @@ import sys
 import tempfile
 
 import validation
-from validation import SHARED, line, rows_of
+from validation import GRADES, SHARED, line, rows_of
 
 TRUTH = SHARED / "truth" / "training.csv"
-GRADES = "A,A-,B+"
 LEAST_ROWS = 20  # of a team whose mark counts
 HEALTHY = 0.1  # MFU
 MOST_OF_TEAM = 12.0

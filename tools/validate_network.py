@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""Writes docs/validation/network.md: what sharing the network does to a step.
+"""What sharing the network does to a step: the tables of docs/validation/network.md.
 
-Every figure is printed by a command that the page shows. Checks that shared links and flows agree
-on fabrics that never block, that nothing is faster than alone, and that effects known from
-published work come out in the right direction; exits with 1 where one does not.
+tools/validate_network.py --program build/orrery [--write FILE]. Checks that shared links and flows agree on fabrics that
+never block, that nothing is faster than alone, and that effects known from published work come out in the right direction;
+exits with 1 where one does not. With --truth the table of measured runs instead.
 """
 
-import argparse
-import json
 import pathlib
-import subprocess
+import statistics
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import validation
+from validation import GRADES, ROOT, line
 
 MIXTRAL = ["examples/mixtral-8x7b-64-h100.yaml"]
 SYMMETRIC = [
@@ -51,27 +50,22 @@ cluster: DGX H100
 """
 
 
-class Runs:
-    def __init__(self, program):
-        self.program = program
-        self.commands = []
+NOTABLE = 0.05  # points of MAPE by which a source must change to have a line of its own
 
-    def simulate(self, arguments, network, *options):
-        command = [self.program, "simulate", *arguments, "--network", network, *options, "--json"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(command)}: {done.stderr}")
-        return json.loads(done.stdout)
+
+def simulate(program, arguments, network, *options):
+    paths = [ROOT / arguments[0], *arguments[1:]]
+    return validation.run_json(program, "simulate", *paths, "--network", network, *options)
 
 
 def seconds(value):
     return f"{value:.4f}"
 
 
-def agreement(runs, failures):
+def agreement(program, failures):
     lines = ["| job | alone s | shared s | flows s | shared over flows |", "|---|---:|---:|---:|---:|"]
     for name, arguments in SYMMETRIC:
-        alone, shared, flows = (runs.simulate(arguments, network)["step_time_s"]
+        alone, shared, flows = (simulate(program, arguments, network)["step_time_s"]
                                 for network in ("alone", "shared", "flows"))
         difference = shared / flows - 1
         lines.append(f"| {name} | {seconds(alone)} | {seconds(shared)} | {seconds(flows)} "
@@ -91,7 +85,7 @@ def ratio_line(name, command, slow, fast, source):
     return f"| {name} | `{command}` | {slow / fast:.2f} | {source} |"
 
 
-def effects(runs, failures, folder):
+def effects(program, failures, folder):
     lines = ["| effect | options | slower by a factor of | what is known |", "|---|---|---:|---|"]
 
     def add(name, options, slow, fast, source, least):
@@ -107,7 +101,7 @@ def effects(runs, failures, folder):
     sharded = job_file(folder, "sharded.yaml", SHARDED)
 
     def exchange(arguments, network="flows", *options, dimension="ep"):
-        answer = runs.simulate(arguments, network, *options)
+        answer = simulate(program, arguments, network, *options)
         return sum(entry["transfer_s"] for entry in answer["communication"]
                    if entry["dimension"] == dimension)
 
@@ -134,37 +128,60 @@ def effects(runs, failures, folder):
         "a rail-optimised fabric keeps traffic of equal local ranks under one switch; with PXN all "
         "of an all-to-all inside a block", 1.05)
     dense = job_file(folder, "dense.yaml", DENSE)
-    inside = runs.simulate(dense, "shared", "--set", "plan.tp=8", "--set", "plan.dp=4")
-    across = runs.simulate(dense, "shared", "--set", "plan.tp=16", "--set", "plan.dp=2")
+    inside = simulate(program, dense, "shared", "--set", "plan.tp=8", "--set", "plan.dp=4")
+    across = simulate(program, dense, "shared", "--set", "plan.tp=16", "--set", "plan.dp=2")
     add("tensor parallelism over two nodes against one (tp 16, tp 8)", "--set plan.tp=16",
         across["step_time_s"], inside["step_time_s"],
         "Megatron-LM (arXiv 2104.04473, 5.4): tensor parallelism belongs inside a node", 1.5)
     return lines
 
 
+def errors_of(result):
+    """{id of a row: error of its prediction in percent, without its sign}"""
+    return {row["id"]: abs(100 * (row["predicted_s"] / row["measured_s"] - 1)) for row in result["predictions"]}
+
+
+def error_line(name, ids, alone, shared):
+    of_alone, of_shared = (statistics.fmean(errors[row] for row in ids) for errors in (alone, shared))
+    return line(name, len(ids), f"{of_alone:.2f}", f"{of_shared:.2f}", f"{of_shared - of_alone:+.2f}")
+
+
+def truth(table, result_alone, result_shared):
+    """Sources whose error changes, the most improved first, and one line for all others."""
+    alone, shared = errors_of(result_alone), errors_of(result_shared)
+    ids_of_source = {}
+    for row in validation.rows_of(table):
+        if row["id"] in alone and row["id"] in shared:
+            ids_of_source.setdefault(row["source"], []).append(row["id"])
+    change = {source: statistics.fmean(shared[row] - alone[row] for row in ids) for source, ids in ids_of_source.items()}
+    notable = sorted((source for source in change if abs(change[source]) > NOTABLE), key=lambda source: (change[source], source))
+    others = [row for source, ids in ids_of_source.items() if source not in notable for row in ids]
+    yield line("source", "rows", "MAPE alone %", "MAPE shared %", "difference")
+    yield "|---|---:|---:|---:|---:|"
+    for source in notable:
+        yield error_line(source, ids_of_source[source], alone, shared)
+    yield error_line(f"{len(ids_of_source) - len(notable)} others, each within {NOTABLE}", others, alone, shared)
+    yield error_line("all", [row for ids in ids_of_source.values() for row in ids], alone, shared)
+    yield ""
+    changed = sum(alone[row] != shared[row] for ids in ids_of_source.values() for row in ids)
+    better = sum(shared[row] < alone[row] for ids in ids_of_source.values() for row in ids)
+    yield f"{changed} rows change, {better} of them for the better."
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="build/orrery")
-    parser.add_argument("--write", help="the page; without it the tables are printed")
-    arguments = parser.parse_args()
-    runs = Runs(str((ROOT / arguments.program).resolve()))
+    parser = validation.parser(__doc__)
+    parser.add_argument("--truth", type=pathlib.Path, metavar="TABLE",
+                        help="only the comparison on this table of measured runs: two runs of validate, some minutes each")
+    options = parser.parse_args()
+    if options.truth:
+        results = [validation.run_json(options.program, "validate", options.truth, "--grade", GRADES, "--network", network)
+                   for network in ("alone", "shared")]
+        validation.fill(options.write, {"truth": truth(options.truth, *results)})
+        return 0
     failures = []
     with tempfile.TemporaryDirectory() as folder:
-        text = "\n".join([
-            "# The network in a step", "",
-            "Written by `tools/validate_network.py --write docs/validation/network.md`. What the models do: "
-            "docs/design/0018-network-sharing.md.", "",
-            "## Shared links and flows agree where nothing blocks", "",
-            "`orrery simulate JOB --network alone|shared|flows`, on rail-optimised fabrics with full bisection; mark 2 %.",
-            "", *agreement(runs, failures), "",
-            "## Known effects", "",
-            "Time of transfers on 64 GPUs (eight DGX H100, switches of 16 ports), and of steps in the last line.", "",
-            *effects(runs, failures, folder), ""])
-    if arguments.write:
-        (ROOT / arguments.write).write_text(text)
-    else:
-        print(text)
+        validation.fill(options.write, {"agreement": agreement(options.program, failures),
+                                        "effects": effects(options.program, failures, folder)})
     for failure in failures:
         print(failure, file=sys.stderr)
     return 1 if failures else 0

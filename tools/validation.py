@@ -10,6 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+GRADES = "A,A-,B+"  # of measured runs that state nearly all that decides their time
 
 
 def run(program, *arguments, environment=None):
