@@ -21,6 +21,8 @@
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/token_load.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
@@ -189,11 +191,29 @@ void AddDifferences(const Job& job, const SimulationOptions& options, Sentences&
   sentences.insert(sentences.end(), of_faults.begin(), of_faults.end());
 }
 
+// A number says how uneven ranks are, not how experts are: it becomes a law.
+void AddTokenLoad(const Job& job, Sentences& sentences) {
+  const workload::TokenRouting& routing = job.plan.routing;
+  if (job.plan.ep == 1 || routing.zipf > 0 || !routing.loads.empty()) {
+    return;
+  }
+  const workload::TokenLoad load(*workload::ExpertsOf(job.model), job.plan);
+  const double mean = load.Mean();
+  constexpr double kTolerance = 0.01;  // draws do not meet it exactly
+  const bool is_met = mean >= (1 - kTolerance) * job.plan.token_imbalance;
+  sentences.push_back(fmt::format(
+      "plan.token_imbalance {:g} is taken as experts that are popular as 1/i^{:.2f} (Zipf's law), "
+      "whose busiest rank has {:.2f} times the mean load{}; a file of recorded loads says it as it "
+      "was.",
+      job.plan.token_imbalance, load.exponent(), mean, is_met ? "" : ", the most there is"));
+}
+
 void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sentences) {
   if (workload::HasExperts(job.model) && job.plan.token_imbalance == 1) {
     sentences.emplace_back(
         "Experts get equal numbers of tokens; plan.token_imbalance says how uneven they are.");
   } else if (workload::HasExperts(job.model) && job.plan.capacity_factor == 0) {
+    AddTokenLoad(job, sentences);
     sentences.emplace_back(
         "In each layer all ranks take as long as the one whose experts are busiest, in the "
         "all-to-all too: which one it is does not matter.");

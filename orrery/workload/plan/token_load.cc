@@ -26,7 +26,9 @@ std::uint64_t KeyOf(std::uint64_t seed, std::uint64_t layer, std::uint64_t micro
 }  // namespace
 
 TokenLoad::TokenLoad(const Experts& experts, const Plan& plan)
-    : ranks_(static_cast<std::size_t>(std::max(plan.ep, 1))), routing_(plan.routing) {
+    : ranks_(static_cast<std::size_t>(std::max(plan.ep, 1))),
+      routing_(plan.routing),
+      exponent_(plan.routing.loads.empty() ? plan.routing.zipf : 0) {
   if (!routing_.loads.empty()) {
     return;
   }
@@ -43,9 +45,9 @@ void TokenLoad::FindExponent(const Experts& experts, double mean) {
   double high = kSteepest;
   constexpr int kHalvings = 24;
   for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (low + high) / 2;
-    shares_ = ZipfShares(experts, middle);
-    (Mean() < mean ? low : high) = middle;
+    exponent_ = (low + high) / 2;
+    shares_ = ZipfShares(experts, exponent_);
+    (Mean() < mean ? low : high) = exponent_;
   }
 }
 

@@ -25,6 +25,9 @@ class TokenLoad {
   /// The mean of that over layers and micro-batches.
   [[nodiscard]] double Mean() const;
 
+  /// By which experts are popular, given or found; 0 for recorded loads.
+  [[nodiscard]] double exponent() const { return exponent_; }
+
  private:
   [[nodiscard]] double DrawnBusiest(std::uint64_t key) const;
   [[nodiscard]] double BusiestOf(const std::vector<double>& loads) const;
@@ -32,6 +35,7 @@ class TokenLoad {
 
   std::size_t ranks_;
   const TokenRouting& routing_;
+  double exponent_;
   std::vector<double> shares_;  // of tokens by place of popularity; empty: recorded
 };
 

@@ -57,6 +57,10 @@ TEST(TokenLoadTest, ANumberIsTheMean) {
   EXPECT_NEAR(load.Mean(), 1.3, 1e-3);
   EXPECT_NE(load.Busiest(0, 0), load.Busiest(1, 0));
   EXPECT_NE(load.Busiest(0, 0), load.Busiest(0, 1));
+  // The law that was found is the one that gives it.
+  Plan law = plan;
+  law.routing.zipf = load.exponent();
+  EXPECT_EQ(load.Busiest(0, 0), TokenLoad(experts, law).Busiest(0, 0));
   Plan other = plan;
   other.routing.seed = 1;
   EXPECT_NE(load.Busiest(0, 0), TokenLoad(experts, other).Busiest(0, 0));
