@@ -112,15 +112,23 @@ std::string_view RoutesText(Routing routing) {
   return "adaptive (--routing)";
 }
 
+std::string_view OthersText(const NetworkOptions& network, bool has_several_jobs) {
+  if (network.background > 0 || !network.background_flows.empty()) {
+    return "";
+  }
+  return has_several_jobs ? " Jobs that are not simulated send nothing (--background)."
+                          : " Other jobs send nothing (--background).";
+}
+
 // What the network model leaves out.
-void AddSharing(const Job& job, const SimulationOptions& options, Sentences& sentences) {
-  if (job.gpus <= job.cluster.island.gpus) {
+void AddSharing(const Job& machine, const SimulationOptions& options, bool has_several_jobs,
+                Sentences& sentences) {
+  if (machine.gpus <= machine.cluster.island.gpus) {
     return;
   }
   const NetworkOptions& network = options.network;
-  const bool has_others = network.background > 0 || !network.background_flows.empty();
-  const std::string_view others = has_others ? "" : " Other jobs send nothing (--background).";
-  switch (NetworkModelOf(job, options)) {
+  const std::string_view others = OthersText(network, has_several_jobs);
+  switch (NetworkModelOf(machine, options)) {
     case NetworkModel::kShared:
       sentences.push_back(fmt::format(
           "Switches spread traffic evenly: routes that collide, congestion control and full "
@@ -135,7 +143,7 @@ void AddSharing(const Job& job, const SimulationOptions& options, Sentences& sen
           network.topology == nullptr
               ? ""
               : fmt::format(" Alone it takes the time that {} needs, however fast the topology is.",
-                            job.cluster.name),
+                            machine.cluster.name),
           others));
       break;
     default:
@@ -171,13 +179,14 @@ void AddNetwork(const Job& job, Sentences& sentences) {
   }
 }
 
-void AddDifferences(const Job& job, const SimulationOptions& options, Sentences& sentences) {
+void AddDifferences(const Job& job, const SimulationOptions& options, bool has_several_jobs,
+                    Sentences& sentences) {
   const bool are_equal =
       options.jitter == 0 && options.slow_ranks.empty() && job.other_gpus.empty();
   if (are_equal && job.gpus > 1) {
-    sentences.emplace_back(
-        "All GPUs are equally fast, beyond what the framework's spread adds; --jitter, --slow and "
-        "--gpu-of make them differ.");
+    sentences.push_back(fmt::format(
+        "All GPUs are equally fast, beyond what the framework's spread adds; {} differ.",
+        has_several_jobs ? "--jitter makes them" : "--jitter, --slow and --gpu-of make them"));
   }
   if (!job.other_gpus.empty()) {
     sentences.push_back(fmt::format(
@@ -313,8 +322,9 @@ Sentences NotModelled(const NetworkFaults& faults) {
 }
 
 Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
-                      const SimulationOptions& options) {
+                      const SimulationOptions& options, const Job* machine) {
   Sentences sentences;
+  const bool has_several_jobs = machine != nullptr;
   for (const workload::PriceCoverage& coverage : generated.coverage) {
     AddPrices(coverage, sentences);
   }
@@ -323,9 +333,9 @@ Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
   }
   AddFramework(job.framework, sentences);
   AddNetwork(job, sentences);
-  AddSharing(job, options, sentences);
+  AddSharing(has_several_jobs ? *machine : job, options, has_several_jobs, sentences);
   AddPlan(job, generated.ensemble, sentences);
-  AddDifferences(job, options, sentences);
+  AddDifferences(job, options, has_several_jobs, sentences);
   AddOverlap(job, options, sentences);
   sentences.emplace_back(
       "Loading data, checkpoints, evaluation, logging, failures, and the first steps with their "

@@ -19,6 +19,7 @@
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/simulate/summary.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
@@ -30,8 +31,6 @@ namespace {
 using workload::Ensemble;
 using workload::Job;
 using workload::Program;
-
-constexpr int kMostSteps = 8;
 
 int NodesOf(const Job& job) {
   const int size = std::max(job.cluster.gpus_per_node, 1);
@@ -115,18 +114,6 @@ void Append(Ensemble& from, Ensemble& to) {
   }
 }
 
-/// All jobs as one machine.
-Job MachineOf(std::span<const PlacedJob> jobs) {
-  Job machine = *jobs.front().job;
-  const int size = std::max(machine.cluster.gpus_per_node, 1);
-  for (const PlacedJob& placed : jobs) {
-    for (const std::uint32_t node : placed.nodes) {
-      machine.gpus = std::max(machine.gpus, (static_cast<int>(node) + 1) * size);
-    }
-  }
-  return machine;
-}
-
 JobsOnGpus JobsOnGpusOf(std::span<const PlacedJob> jobs, const Job& machine) {
   JobsOnGpus on_gpus;
   const auto size = static_cast<std::uint32_t>(std::max(machine.cluster.gpus_per_node, 1));
@@ -159,41 +146,54 @@ class Together {
     const Job machine = MachineOf(jobs_);
     const JobsOnGpus on_gpus = JobsOnGpusOf(jobs_, machine);
     ORRERY_TRY(const Simulation simulation, SimulateEnsemble(machine, all, options_, &on_gpus));
+    std::vector<std::int64_t> ends_ps(jobs_.size());
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      std::int64_t end_ps = 0;
       for (std::uint32_t rank = first_rank[i]; rank < first_rank[i + 1]; ++rank) {
-        end_ps = std::max(end_ps,
-                          simulation.timeline.EndOf(simulation.rank_classes.class_of_rank[rank]));
+        ends_ps[i] = std::max(
+            ends_ps[i], simulation.timeline.EndOf(simulation.rank_classes.class_of_rank[rank]));
       }
-      results_[i].together_ps = end_ps / results_[i].steps;
     }
-    return results_;
+    SetTogether(ends_ps);
+    return std::move(results_);
   }
 
  private:
   Status Generate() {
+    const Job machine = MachineOf(jobs_);
     for (const PlacedJob& placed : jobs_) {
       ORRERY_TRY(workload::GeneratedJob generated, workload::Generate(*placed.job, costs_));
+      results_.push_back({.not_modelled = NotModelled(*placed.job, generated, options_, &machine)});
       Place(placed, generated.ensemble);
       ensembles_.push_back(std::move(generated.ensemble));
     }
-    results_.resize(jobs_.size());
     return {};
   }
 
-  Result<std::int64_t> AlonePs(std::size_t number) {
+  Result<Simulation> Alone(std::size_t number) {
     const PlacedJob only = jobs_[number];
-    const Job machine = MachineOf({&only, 1});
-    ORRERY_TRY(const Simulation simulation,
-               SimulateEnsemble(machine, ensembles_[number], options_));
-    return simulation.step_ps();
+    return SimulateEnsemble(MachineOf({&only, 1}), ensembles_[number], options_);
+  }
+
+  /// All begin together, so the first that ends says how long all were there.
+  void SetTogether(std::span<const std::int64_t> ends_ps) {
+    const auto shortest_ps = static_cast<double>(*std::ranges::min_element(ends_ps));
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      JobTogether& result = results_[i];
+      result.together_ps = ends_ps[i] / result.steps;
+      result.steps_met = ends_ps[i] == 0
+                             ? result.steps
+                             : result.steps * (shortest_ps / static_cast<double>(ends_ps[i]));
+    }
   }
 
   /// Once to see how long steps are, then as often as they are simulated together.
   Status SimulateAlone() {
     std::int64_t longest_ps = 0;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      ORRERY_TRY(results_[i].alone_ps, AlonePs(i));
+      ORRERY_TRY(const Simulation simulation, Alone(i));
+      results_[i].alone_ps = simulation.step_ps();
+      results_[i].summary =
+          Summarize({&simulation.rank_classes, &simulation.timeline, jobs_[i].job});
       longest_ps = std::max(longest_ps, results_[i].alone_ps);
     }
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -207,8 +207,8 @@ class Together {
       for (Program& program : ensembles_[i].programs) {
         Repeat(result.steps, program);
       }
-      ORRERY_TRY(const std::int64_t all_ps, AlonePs(i));
-      result.alone_ps = all_ps / result.steps;
+      ORRERY_TRY(const Simulation simulation, Alone(i));
+      result.alone_ps = simulation.step_ps() / result.steps;
     }
     return {};
   }
@@ -270,6 +270,17 @@ Result<std::vector<PlacedJob>> PlaceJobsOn(std::span<const Job> jobs,
     }
   }
   return placed;
+}
+
+Job MachineOf(std::span<const PlacedJob> jobs) {
+  Job machine = *jobs.front().job;
+  const int size = std::max(machine.cluster.gpus_per_node, 1);
+  for (const PlacedJob& placed : jobs) {
+    for (const std::uint32_t node : placed.nodes) {
+      machine.gpus = std::max(machine.gpus, (static_cast<int>(node) + 1) * size);
+    }
+  }
+  return machine;
 }
 
 Result<std::vector<JobTogether>> SimulateTogether(std::span<const PlacedJob> jobs,

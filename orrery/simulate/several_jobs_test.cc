@@ -1,5 +1,6 @@
 #include "orrery/simulate/several_jobs.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/generate/jobs_test.h"
 #include "orrery/workload/job/job.h"
@@ -19,6 +21,7 @@
 namespace orrery::simulate {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using workload::Job;
@@ -70,6 +73,40 @@ TEST(SeveralJobsTest, JobsOnNodesOfTheirOwnDoNotMeet) {
   }
   // And that is the time of the job by itself.
   EXPECT_EQ(results[0].alone_ps, Simulate(jobs[0], workload::EqualCosts())->step_ps());
+}
+
+// All begin at once, so jobs meet until the first of them has ended, which was never without the
+// others. A job of 80 layers outlasts eight steps of one of 2.
+TEST(SeveralJobsTest, StepsMeetUntilTheFirstJobHasEnded) {
+  const std::vector<Job> jobs{DataParallel("long", 2, 80), DataParallel("short", 2, 2)};
+  const auto placed = PlaceJobs(jobs, JobPlacement::kPacked).value();
+  const auto results = SimulateTogether(placed, workload::EqualCosts(), {}).value();
+  ASSERT_EQ(results[1].steps, kMostSteps);
+  EXPECT_EQ(results[1].steps_met, kMostSteps);
+  EXPECT_NEAR(results[0].steps_met,
+              kMostSteps * static_cast<double>(results[1].together_ps) /
+                  static_cast<double>(results[0].together_ps),
+              1e-6);
+  EXPECT_LT(results[0].steps_met, 1);
+}
+
+TEST(SeveralJobsTest, MemoryAndWhatIsNotModelledAreThoseOfTheJobAlone) {
+  const std::vector<Job> jobs{DataParallel("long", 2, 24), DataParallel("short", 2, 4)};
+  const auto placed = PlaceJobs(jobs, JobPlacement::kSpread).value();
+  const auto results = SimulateTogether(placed, workload::EqualCosts(), {}).value();
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Simulation alone = Simulate(jobs[i], workload::EqualCosts()).value();
+    const MemoryAnswer memory = MemoryAnswerOf(alone.rank_classes, alone.timeline, jobs[i]);
+    ASSERT_NE(results[i].summary.Fullest(), nullptr);
+    EXPECT_EQ(results[i].summary.Fullest()->memory.needed_bytes,
+              memory.stages[memory.fullest].needed_bytes);
+    // But for what the jobs are to each other.
+    const std::vector<std::string> sentences = NotModelled(jobs[i], *alone.generated, {});
+    EXPECT_EQ(results[i].not_modelled.size(), sentences.size());
+    EXPECT_THAT(sentences, Contains(HasSubstr("Other jobs send nothing")));
+    EXPECT_THAT(results[i].not_modelled,
+                Contains(HasSubstr("that are not simulated send nothing")));
+  }
 }
 
 // Three nodes on each first switch, which has two cables up. Two equal jobs cross the same switches

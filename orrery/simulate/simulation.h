@@ -107,10 +107,12 @@ struct Simulation {
                                           const SimulationOptions& options = {});
 
 /// Returns what a simulation of this job does not model or is uncertain about, a sentence each, the
-/// most important first.
+/// most important first. `machine` is that of all jobs that are simulated together, none: there are
+/// no others.
 [[nodiscard]] std::vector<std::string> NotModelled(const workload::Job& job,
                                                    const workload::GeneratedJob& generated,
-                                                   const SimulationOptions& options);
+                                                   const SimulationOptions& options,
+                                                   const workload::Job* machine = nullptr);
 
 /// The same of faults of the network, whatever is simulated.
 [[nodiscard]] std::vector<std::string> NotModelled(const NetworkFaults& faults);

@@ -6,7 +6,9 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,41 +36,13 @@ using simulate::TimeKind;
 using simulate::TimeShare;
 
 constexpr double kTera = 1e12;
-constexpr std::size_t kMostParts = 4;  // of memory, in one line
 
 double Seconds(std::int64_t ps) {
   return static_cast<double>(ps) * 1e-12;
 }
 
-std::string Size(std::int64_t bytes) {
-  return draw::FormatBinaryBytes({bytes});
-}
-
 Value KnownShare(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? Value() : Value(static_cast<double>(part) / static_cast<double>(whole));
-}
-
-std::string PartsText(const simulate::StageMemory& memory) {
-  std::string text;
-  for (std::size_t i = 0; i < memory.parts.size() && i < kMostParts; ++i) {
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", memory.parts[i].category,
-                        Size(memory.parts[i].bytes));
-  }
-  return text;
-}
-
-// "OUT OF MEMORY: …" where it is; nothing else.
-std::string OutOfMemoryText(const StepSummary& summary) {
-  if (!summary.IsOutOfMemory()) {
-    return "";
-  }
-  const StageSummary& stage = *summary.Fullest();
-  return fmt::format(
-      "OUT OF MEMORY: {} needs {}, {} has {} for it{}.\nThe times below are those of "
-      "the same job on GPUs with enough memory.",
-      stage.name, Size(stage.memory.needed_bytes), stage.gpu.empty() ? "a GPU" : "its " + stage.gpu,
-      Size(*summary.memory_size_bytes),
-      stage.memory.parts.empty() ? "" : "; largest: " + PartsText(stage.memory));
 }
 
 std::string Count(double value) {
@@ -93,20 +67,6 @@ void AddThroughput(const StepSummary& summary, Document::Section& section) {
             "{:.0f} TFLOP/s per GPU{}", figures.model->flops_per_s_of_gpu / kTera,
             figures.hardware ? fmt::format(", HFU {:.1f} %", 100 * figures.hardware->share) : ""));
   }
-}
-
-void AddMemory(const StepSummary& summary, Document::Section& section) {
-  const StageSummary* const fullest = summary.Fullest();
-  if (fullest == nullptr) {
-    return;
-  }
-  const std::string of =
-      summary.memory_size_bytes ? fmt::format("of {} ", Size(*summary.memory_size_bytes)) : "";
-  section.Show("memory", Size(fullest->memory.needed_bytes),
-               summary.is_memory_recorded
-                   ? fmt::format("{}at the peak, recorded with rank {}", of, fullest->rank)
-                   : fmt::format("{}at the peak, {} after {}", of, fullest->name,
-                                 draw::FormatDuration({fullest->memory.peak_ps / 1000})));
 }
 
 // What ranks lose to each other: to the pipeline where there is one.
@@ -163,13 +123,8 @@ void AddEnergy(const SimulationAnswer& answer, Document::Section& section) {
 void AddHead(const SimulationAnswer& answer, Document& document) {
   const StepSummary& summary = answer.summary;
   Document::Section& section = document.AddSection();
-  if (summary.IsOutOfMemory()) {
-    section.Say(OutOfMemoryText(summary), Document::Text::Style::kAlarm);
-  }
-  if (!answer.left_out.empty()) {
-    section.Say(fmt::format("left out of the job: {}", fmt::join(answer.left_out, "; ")),
-                Document::Text::Style::kAlarm);
-  }
+  AddOutOfMemory("", summary, section);
+  AddLeftOut("the job", answer.left_out, section);
   const std::string ranks =
       fmt::format("{} rank{}", draw::FormatCount(summary.ranks), summary.ranks == 1 ? "" : "s");
   section.Show("step", fmt::format("{:.4g} s", Seconds(summary.step_ps)),
@@ -232,49 +187,6 @@ void AddDimensions(const StepSummary& summary, Document& document) {
       .Add(std::move(table));
 }
 
-Document::Table RecordedMemoryTable(const StepSummary& summary) {
-  Document::Table table{.columns = {AsText("of"), AsBytes("allocated at the peak"),
-                                    AsBytes("reserved at the peak"), AsShare("of the GPU")},
-                        .caption =
-                            "As recorded when the ranks were traced, not simulated; shares "
-                            "are of what a program can use of the GPU."};
-  for (const StageSummary& stage : summary.stages) {
-    table.rows.push_back({stage.Label(), stage.memory.peak_bytes, stage.memory.needed_bytes,
-                          KnownShare(stage.memory.needed_bytes, stage.memory.usable_bytes)});
-  }
-  return table;
-}
-
-Document::Table MemoryTable(const StepSummary& summary) {
-  Document::Table table{
-      .columns = {AsText("of"), AsNumber("rank"), AsBytes("peak"), AsShare("of the GPU"),
-                  AsTime("after"), AsText("", "largest parts", 0)},
-      .max_shown = SIZE_MAX};
-  for (const StageSummary& stage : summary.stages) {
-    table.rows.push_back({stage.Label(), stage.rank, stage.memory.needed_bytes,
-                          KnownShare(stage.memory.needed_bytes, stage.memory.usable_bytes),
-                          stage.memory.peak_ps / 1000, PartsText(stage.memory)});
-  }
-  return table;
-}
-
-void AddMemorySection(const SimulationAnswer& answer, const simulate::SimulatedStep* simulated,
-                      Document& document) {
-  const StepSummary& summary = answer.summary;
-  if (summary.Fullest() == nullptr) {
-    return;
-  }
-  Document::Section& section = document.AddSection("Memory");
-  if (summary.is_memory_recorded) {
-    section.Add(RecordedMemoryTable(summary));
-    return;
-  }
-  if (simulated != nullptr) {
-    section.Add(report::MemoryPicture(*simulated, summary));
-  }
-  section.Add(MemoryTable(summary));
-}
-
 void AddDefinitions(const StepSummary& summary, Document& document) {
   if (!summary.figures || !summary.figures->model) {
     return;
@@ -319,15 +231,6 @@ void SetFigures(const std::optional<simulate::JobFigures>& known, Value& data) {
                         .Set("definition", (*utilisation)->definition));
     }
   }
-}
-
-void SetMemory(const StepSummary& summary, Value& data) {
-  const StageSummary* const fullest = summary.Fullest();
-  const bool is_known = fullest != nullptr;
-  data.Set("memory_peak_bytes", is_known ? Value(fullest->memory.peak_bytes) : Value())
-      .Set("memory_needed_bytes", is_known ? Value(fullest->memory.needed_bytes) : Value())
-      .Set("memory_usable_bytes", summary.memory_size_bytes)
-      .Set("out_of_memory", summary.IsOutOfMemory());
 }
 
 Value StageData(const StageSummary& stage) {
@@ -464,6 +367,14 @@ Value DataOf(const SimulationAnswer& answer) {
 
 }  // namespace
 
+void AddLeftOut(std::string_view of, const std::vector<std::string>& left_out,
+                Document::Section& section) {
+  if (!left_out.empty()) {
+    section.Say(fmt::format("left out of {}: {}", of, fmt::join(left_out, "; ")),
+                Document::Text::Style::kAlarm);
+  }
+}
+
 Document SimulationDocument(const SimulationAnswer& answer,
                             const simulate::SimulatedStep* simulated) {
   const StepSummary& summary = answer.summary;
@@ -485,7 +396,7 @@ Document SimulationDocument(const SimulationAnswer& answer,
     links.shown = report::Shown::kInHtml;
     links.Add(report::LinkPicture(answer.links, summary.step_ps));
   }
-  AddMemorySection(answer, simulated, document);
+  AddMemorySection(summary, simulated, document);
   AddDefinitions(summary, document);
   AddSettings(answer, document);
   document.AddSection().Add(Document::List{"", "Remarks", answer.remarks});

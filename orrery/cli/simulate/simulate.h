@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -162,6 +163,23 @@ void AddStepOptions(Verb& verb, SimulateArguments& arguments);
 
 void AddSteps(const DrawnSteps& drawn, bool has_pictures, Document& document);
 void SetSteps(const DrawnSteps& drawn, Value& data);
+
+/// Says so where a step does not fit; `of` stands before the name of the stage: "wide, ".
+void AddOutOfMemory(std::string_view of, const simulate::StepSummary& summary,
+                    Document::Section& section);
+
+/// Peak, when and of what, by stage.
+[[nodiscard]] std::vector<Document::Column> MemoryColumns();
+[[nodiscard]] std::vector<Value> MemoryCells(const simulate::StageSummary& stage);
+
+void AddMemory(const simulate::StepSummary& summary, Document::Section& section);
+void AddMemorySection(const simulate::StepSummary& summary,
+                      const simulate::SimulatedStep* simulated, Document& document);
+void SetMemory(const simulate::StepSummary& summary, Value& data);
+
+/// Says what of a job as it is written was left out, where there is any.
+void AddLeftOut(std::string_view of, const std::vector<std::string>& left_out,
+                Document::Section& section);
 
 /// Several jobs on one cluster, and what each loses to the others.
 [[nodiscard]] Result<Document> JobsTogether(const SimulateArguments& arguments,

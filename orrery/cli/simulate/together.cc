@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
@@ -19,6 +20,7 @@
 #include "orrery/report/document.h"
 #include "orrery/simulate/several_jobs.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 
@@ -88,44 +90,110 @@ Result<std::vector<PlacedJob>> Placed(const std::vector<workload::Job>& jobs,
   return simulate::PlaceJobsOn(jobs, nodes);
 }
 
-Value JobData(const PlacedJob& placed, const JobTogether& result) {
-  return Value::Object()
-      .Set("name", placed.job->name)
-      .Set("gpus", placed.job->gpus)
-      .Set("nodes", NodesText(placed.nodes))
+struct JobAnswer {
+  PlacedJob placed;
+  JobTogether result;
+  std::vector<std::string> left_out;  // of the job as it is written
+
+  [[nodiscard]] const std::string& name() const { return placed.job->name; }
+};
+
+Value DataOf(const JobAnswer& answer) {
+  const JobTogether& result = answer.result;
+  Value data = Value::Object();
+  data.Set("name", answer.name())
+      .Set("gpus", answer.placed.job->gpus)
+      .Set("nodes", NodesText(answer.placed.nodes))
       .Set("steps", result.steps)
+      .Set("steps_met", result.steps_met)
       .Set("step_alone_s", Seconds(result.alone_ps))
       .Set("step_time_s", Seconds(result.together_ps))
-      .Set("lost_share", LostShare(result));
+      .Set("lost_share", LostShare(result))
+      .Set("left_out", Value::ListOf(answer.left_out));
+  SetMemory(result.summary, data);
+  return data;
 }
 
-Document DocumentOf(const std::vector<PlacedJob>& jobs, const std::vector<JobTogether>& results,
-                    simulate::NetworkModel network) {
-  const std::string& cluster = jobs.front().job->cluster.name;
-  Document document{.title = fmt::format("{} jobs on one {}", jobs.size(), cluster),
-                    .kind = "Orrery simulated jobs"};
+Document::Table StepTable(const std::vector<JobAnswer>& answers) {
   Document::Table table{.columns = {AsText("job"), AsCount("GPUs"), AsText("nodes"),
                                     AsTime("step alone"), AsTime("step together"),
-                                    AsShare("lost to the others"), AsCount("steps simulated")},
+                                    AsShare("lost to the others"), AsCount("steps simulated"),
+                                    Formatted("beside all others", NumberFormat("{:.1f}"))},
                         .max_shown = SIZE_MAX};
-  Value list = Value::List();
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    table.rows.push_back({jobs[i].job->name, jobs[i].job->gpus, NodesText(jobs[i].nodes),
-                          results[i].alone_ps / 1000, results[i].together_ps / 1000,
-                          LostShare(results[i]), results[i].steps});
-    list.Add(JobData(jobs[i], results[i]));
+  for (const JobAnswer& answer : answers) {
+    const JobTogether& result = answer.result;
+    table.rows.push_back({answer.name(), answer.placed.job->gpus, NodesText(answer.placed.nodes),
+                          result.alone_ps / 1000, result.together_ps / 1000, LostShare(result),
+                          result.steps, result.steps_met});
   }
+  return table;
+}
+
+// The fullest stage of each job.
+Document::Table MemoryTable(const std::vector<JobAnswer>& answers) {
+  Document::Table table{.columns = MemoryColumns(), .max_shown = SIZE_MAX};
+  table.columns.insert(table.columns.begin(), AsText("job"));
+  for (const JobAnswer& answer : answers) {
+    if (const simulate::StageSummary* const fullest = answer.result.summary.Fullest()) {
+      std::vector<Value> cells = MemoryCells(*fullest);
+      cells.insert(cells.begin(), answer.name());
+      table.rows.push_back(std::move(cells));
+    }
+  }
+  return table;
+}
+
+// What is so of all jobs once; the rest with the names of its jobs.
+std::vector<std::string> NotModelledOf(const std::vector<JobAnswer>& answers) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> jobs_of_sentence;
+  for (const JobAnswer& answer : answers) {
+    for (const std::string& sentence : answer.result.not_modelled) {
+      auto found = std::ranges::find(jobs_of_sentence, sentence,
+                                     &std::pair<std::string, std::vector<std::string>>::first);
+      if (found == jobs_of_sentence.end()) {
+        found = jobs_of_sentence.insert(found, {sentence, {}});
+      }
+      found->second.push_back(answer.name());
+    }
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [sentence, jobs] : jobs_of_sentence) {
+    sentences.push_back(jobs.size() == answers.size()
+                            ? sentence
+                            : fmt::format("{}: {}", fmt::join(jobs, ", "), sentence));
+  }
+  return sentences;
+}
+
+Document DocumentOf(const std::vector<JobAnswer>& answers, simulate::NetworkModel network) {
+  const std::string& cluster = answers.front().placed.job->cluster.name;
+  Document document{.title = fmt::format("{} jobs on one {}", answers.size(), cluster),
+                    .kind = "Orrery simulated jobs"};
   Document::Section& section = document.AddSection();
-  section.Add(std::move(table));
+  Value jobs = Value::List();
+  for (const JobAnswer& answer : answers) {
+    AddOutOfMemory(answer.name() + ", ", answer.result.summary, section);
+    AddLeftOut(answer.name(), answer.left_out, section);
+    jobs.Add(DataOf(answer));
+  }
+  section.Add(StepTable(answers));
   section.Say(
-      network == simulate::NetworkModel::kShared
-          ? "Switches spread traffic evenly: jobs meet only above first switches that are "
-            "oversubscribed (--oversubscribe), unless routes are simulated (--network flows)."
-          : "Jobs begin together; a short one repeats its step until the longest has ended.");
+      fmt::format("Jobs begin together; a short one repeats its step until the longest has "
+                  "ended, at most {} times.",
+                  simulate::kMostSteps));
+  if (network == simulate::NetworkModel::kShared) {
+    section.Say(
+        "Jobs meet only above first switches that are oversubscribed (--oversubscribe), unless "
+        "routes are simulated (--network flows).");
+  }
+  document.AddSection("Memory").Add(MemoryTable(answers));
+  std::vector<std::string> not_modelled = NotModelledOf(answers);
   document.data = Value::Object()
                       .Set("network", std::string(simulate::Name(network)))
                       .Set("cluster", cluster)
-                      .Set("jobs", std::move(list));
+                      .Set("jobs", std::move(jobs))
+                      .Set("not_modelled", Value::ListOf(not_modelled));
+  document.AddSection().Add(Document::List{"", "Not modelled", std::move(not_modelled), true});
   return document;
 }
 
@@ -133,20 +201,21 @@ Document DocumentOf(const std::vector<PlacedJob>& jobs, const std::vector<JobTog
 
 Result<Document> JobsTogether(const SimulateArguments& arguments, const kernel::CostModel& models,
                               const simulate::SimulationOptions& options) {
-  std::vector<workload::Job> jobs;
   ORRERY_TRY(const JobArguments changes, JobArgumentsOf(arguments));
-  for (const std::string& path : arguments.inputs) {
-    ORRERY_TRY(workload::JobFile file, ReadJob(path, changes));
+  std::vector<workload::Job> jobs;
+  std::vector<JobAnswer> answers(arguments.inputs.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    ORRERY_TRY(workload::JobFile file, ReadJob(arguments.inputs[i], changes));
     jobs.push_back(std::move(file.job));
+    answers[i].left_out = std::move(file.not_modelled);
   }
   ORRERY_TRY(const std::vector<PlacedJob> placed, Placed(jobs, arguments.placement));
-  ORRERY_TRY(const std::vector<JobTogether> results,
-             simulate::SimulateTogether(placed, models, options));
-  workload::Job machine = jobs.front();
-  for (std::size_t i = 1; i < jobs.size(); ++i) {
-    machine.gpus += jobs[i].gpus;
+  ORRERY_TRY(std::vector<JobTogether> results, simulate::SimulateTogether(placed, models, options));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    answers[i].placed = placed[i];
+    answers[i].result = std::move(results[i]);
   }
-  return DocumentOf(placed, results, simulate::NetworkModelOf(machine, options));
+  return DocumentOf(answers, simulate::NetworkModelOf(simulate::MachineOf(placed), options));
 }
 
 }  // namespace orrery::cli
