@@ -179,6 +179,16 @@ void AddNetwork(const Job& job, Sentences& sentences) {
   }
 }
 
+// Routes of flows have the faults themselves.
+void AddFaultLimits(const Job& machine, const SimulationOptions& options, Sentences& sentences) {
+  if (!options.faults.empty() && NetworkModelOf(machine, options) != NetworkModel::kFlows) {
+    sentences.emplace_back(
+        "Groups that cross a node with faults spread over the NICs that are left, by the "
+        "algorithms that they would choose without faults; rails that NICs share, retries and "
+        "switches on the way are left out.");
+  }
+}
+
 void AddDifferences(const Job& job, const SimulationOptions& options, bool has_several_jobs,
                     Sentences& sentences) {
   const bool are_equal =
@@ -194,10 +204,7 @@ void AddDifferences(const Job& job, const SimulationOptions& options, bool has_s
         "batches are not balanced, and groups choose their algorithms as {} alone do.",
         job.cluster.name, job.gpu.name));
   }
-  const Sentences of_faults = NetworkModelOf(job, options) == NetworkModel::kFlows
-                                  ? Sentences()
-                                  : NotModelled(options.faults);
-  sentences.insert(sentences.end(), of_faults.begin(), of_faults.end());
+  AddFaultLimits(job, options, sentences);
 }
 
 // A number says how uneven ranks are, not how experts are: it becomes a law.
@@ -311,14 +318,11 @@ void AddNetworkChanges(const NetworkOptions& network, Phrases& phrases) {
 
 }  // namespace
 
-Sentences NotModelled(const NetworkFaults& faults) {
-  if (faults.empty()) {
-    return {};
-  }
-  return {
-      "Groups that cross a node with faults spread over the NICs that are left, by the algorithms "
-      "that they would choose without faults; rails that NICs share, retries and switches on the "
-      "way are left out."};
+Sentences NotModelledOfNetwork(const Job& machine, const SimulationOptions& options) {
+  Sentences sentences;
+  AddSharing(machine, options, false, sentences);
+  AddFaultLimits(machine, options, sentences);
+  return sentences;
 }
 
 Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,

@@ -114,8 +114,9 @@ struct Simulation {
                                                    const SimulationOptions& options,
                                                    const workload::Job* machine = nullptr);
 
-/// The same of faults of the network, whatever is simulated.
-[[nodiscard]] std::vector<std::string> NotModelled(const NetworkFaults& faults);
+/// The same of the network alone, whatever is simulated on the machine.
+[[nodiscard]] std::vector<std::string> NotModelledOfNetwork(const workload::Job& machine,
+                                                            const SimulationOptions& options);
 
 /// What differs from a job of equal ranks on a network without faults, one phrase each: "rank 7
 /// takes 1.3 times as long", "node 3 has 7 of 8 NICs".

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -303,8 +304,8 @@ class SimulateRun {
         answer));
     answer.what_ifs = simulate::WhatIfs(machine, options_);
     answer.not_modelled = imported.notes;
-    const std::vector<std::string> of_faults = simulate::NotModelled(options_.faults);
-    answer.not_modelled.insert(answer.not_modelled.end(), of_faults.begin(), of_faults.end());
+    std::ranges::move(simulate::NotModelledOfNetwork(machine, options_),
+                      std::back_inserter(answer.not_modelled));
     ORRERY_TRY_STATUS(AddLinks(machine, imported.ensemble, simulated, answer));
     if (TriesChanges(answer)) {
       answer.advice = AdviceForProgram(machine, options_, answer.summary, imported.ensemble);
