@@ -96,8 +96,10 @@ def add_unfolded(report, program):
 
 
 def load_text():
-    """Load average before the run."""
-    return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    """Load average before the run, and what that means for it."""
+    load, cores = os.getloadavg()[0], os.cpu_count()
+    busy = "; the machine was busy with other work, so that wall times are too long: look at CPU times" if load > cores / 2 else ""
+    return f"{load:.1f} on {cores} cores{busy}"
 
 
 def write(path, report, load):
