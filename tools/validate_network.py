@@ -8,6 +8,7 @@ exits with 1 where one does not. With --truth the table of measured runs instead
 
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
 
@@ -51,6 +52,9 @@ cluster: DGX H100
 
 
 NOTABLE = 0.05  # points of MAPE by which a source must change to have a line of its own
+
+# Two jobs on cables of their own: tests/golden/simulate/network.case.
+PAUSED = ROOT / "tests" / "golden" / "simulate" / "network.files"
 
 
 def simulate(program, arguments, network, *options):
@@ -133,6 +137,19 @@ def effects(program, failures, folder):
     add("tensor parallelism over two nodes against one (tp 16, tp 8)", "--set plan.tp=16",
         across["step_time_s"], inside["step_time_s"],
         "Megatron-LM (arXiv 2104.04473, 5.4): tensor parallelism belongs inside a node", 1.5)
+    cables = subprocess.run([sys.executable, PAUSED / "victim.py"], capture_output=True, text=True,
+                            check=True).stdout
+    pair = [str(PAUSED / "cause.yaml"), str(PAUSED / "victim.yaml"), "--placement", "0-1/2-3",
+            "--topology", *job_file(folder, "cables.yaml", cables)]
+    plain, paused = (simulate(program, pair, "flows", "--congestion", congestion)["jobs"]
+                     for congestion in ("none", "lossless"))
+    add("pause frames: a job that shares a cable with one that waits behind it for another cable",
+        "--congestion lossless", paused[1]["step_time_s"], plain[1]["step_time_s"],
+        "DCQCN (Zhu et al., SIGCOMM 2015, 2.2): a victim of PFC gets 10 Gb/s where 20 are left, as "
+        "`PauseTest.VictimOfFourSendersGetsTenOfTwentyGigabits` does; compute hides a part here",
+        1.2)
+    if paused[0]["step_time_s"] != plain[0]["step_time_s"]:
+        failures.append("pause frames: the job that causes them takes another time")
     return lines
 
 

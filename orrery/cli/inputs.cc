@@ -24,10 +24,12 @@
 #include "orrery/base/nearest_word.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/table.h"
+#include "orrery/base/units.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
+#include "orrery/collective/request.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/ingest/format.h"
@@ -300,6 +302,16 @@ Result<NumberSettings> ReadNumberSettings(std::string_view text, NumberSettings 
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return settings;
+}
+
+Result<Bandwidth> RateOf(std::string_view option, std::string_view text) {
+  const Result<Bytes> bytes = text.ends_with("/s")
+                                  ? collective::ParseSize(text.substr(0, text.size() - 2))
+                                  : Result<Bytes>(Invalid("not a rate"));
+  if (!bytes || bytes->count == 0) {
+    return InvalidInput("{} {}: write a rate above zero, such as 200GB/s", option, text);
+  }
+  return Bandwidth{static_cast<double>(bytes->count)};
 }
 
 std::filesystem::path ProgramFolder() {

@@ -12,6 +12,7 @@
 #include "orrery/base/byte_source.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/learn/model_file.h"
@@ -172,6 +173,9 @@ void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap);
 using NumberSettings = std::map<std::string, double, std::less<>>;
 [[nodiscard]] Result<NumberSettings> ReadNumberSettings(std::string_view text,
                                                         NumberSettings settings);
+
+/// Reads a rate above zero, "200GB/s", that an option gives.
+[[nodiscard]] Result<Bandwidth> RateOf(std::string_view option, std::string_view text);
 
 /// The folder that the running program lies in; empty when the system does not tell.
 [[nodiscard]] std::filesystem::path ProgramFolder();

@@ -21,6 +21,7 @@ namespace orrery::simulate {
 
 class LinkUsage;
 class RateModel;
+struct LinkTraffic;
 
 /// The duration of communication once all members of a group have arrived.
 class CommunicationTimes {
@@ -59,6 +60,8 @@ struct EngineOptions {
   /// Which links transfers use, and so share while they overlap in time; nullptr: each transfer has
   /// the network to itself. Used by one simulation at a time.
   LinkUsage* links = nullptr;
+  /// What else is on them from the begin on; nullptr: nothing.
+  const std::vector<LinkTraffic>* traffic = nullptr;
   /// What links lose when transfers compete for them; nullptr: nothing.
   const network::CongestionModel* congestion = nullptr;
   /// Spread of kernel times, relative (sigma of their logarithm). Drawn for each kernel of each
@@ -70,9 +73,9 @@ struct EngineOptions {
 
 /// A task that concurrent tasks on its GPU delayed.
 struct DelayedTask {
-  std::size_t index = 0;        // of Timeline
-  std::int64_t alone_ps = 0;    // how long it takes alone; of communication the transfer
-  std::int64_t delayed_ps = 0;  // from its begin until it got resources
+  std::size_t index = 0;          // of Timeline
+  std::int64_t alone_ps = 0;      // how long it takes alone; of communication the transfer
+  std::int64_t delayed_ps = 0;    // from its begin until it got resources
   std::int64_t contended_ps = 0;  // of a transfer: lost to others on its links
 
   bool operator==(const DelayedTask&) const = default;
@@ -91,6 +94,7 @@ struct Timeline {
   std::vector<std::int64_t> transfer_ps;  // of communication: when the last member was there
   std::vector<DelayedTask> delayed;       // by index
   std::int64_t num_events = 0;            // tasks that ran
+  std::vector<std::int64_t> traffic_end_ps = {};  // of EngineOptions::traffic
 
   [[nodiscard]] std::size_t First(RankClassId rank_class, int repetition = 0) const {
     const std::size_t size = offsets[rank_class + 1] - offsets[rank_class];
@@ -132,9 +136,10 @@ struct Timeline {
 /// time that its program says.
 ///
 /// Without a rate model and without shared links, times are the least solution of max-plus
-/// equations, found in any order: no heap, O(tasks + edges). With one of them, events are handled in order of time, O(tasks · log lanes), and
-/// all at one instant before rates change, so that their order does not matter; work is counted in
-/// whole parts, so that nothing is lost to rounding when rates change.
+/// equations, found in any order: no heap, O(tasks + edges). With one of them, events are handled
+/// in order of time, O(tasks · log lanes), and all at one instant before rates change, so that
+/// their order does not matter; work is counted in whole parts, so that nothing is lost to rounding
+/// when rates change.
 ///
 /// Fails when members of a group do different things, and when tasks wait for each other in a
 /// cycle; names tasks and ranks. The members of an all-to-all may give different sizes: the

@@ -28,6 +28,7 @@ using collective::FlowEdge;
 using collective::FlowPlan;
 using network::GpuId;
 using network::LinkId;
+using network::NodeId;
 using network::NodeKind;
 using network::Topology;
 using workload::Direction;
@@ -172,6 +173,39 @@ void FlowUsage::AddAround(const FlowEdge& edge) {
   }
 }
 
+void FlowUsage::Use(LinkId link, double bytes) {
+  if (bytes_of_link_[link] == 0) {
+    used_links_.push_back(link);
+  }
+  bytes_of_link_[link] += bytes;
+}
+
+// One edge after the other: links of several that meet in a switch are not one path.
+Status FlowUsage::AddPairs(std::uint64_t label) {
+  for (const FlowEdge& edge : edges_) {
+    ORRERY_TRY(const auto path, network_.UsesOf({&edge, 1}, label, {}));
+    AddPairsOf(path);
+  }
+  return {};
+}
+
+void FlowUsage::AddPairsOf(std::span<const network::LinkUse> path) {
+  links_from_.clear();
+  for (const network::LinkUse& use : path) {
+    if (kind_of_link_[use.link] >= kNicOut) {
+      links_from_.emplace_back(topology().link(use.link).from, use.link);
+    }
+  }
+  std::ranges::sort(links_from_);
+  for (const auto& [from, before] : links_from_) {
+    const NodeId node = topology().link(before).to;
+    for (auto after = std::ranges::lower_bound(links_from_, std::pair(node, LinkId{0}));
+         after != links_from_.end() && after->first == node; ++after) {
+      pairs_.insert((static_cast<std::uint64_t>(before) << 32) | after->second);
+    }
+  }
+}
+
 Status FlowUsage::AddPlan(const FlowPlan& plan, std::uint64_t label) {
   for (const FlowPlan::Stage& stage : plan.stages()) {
     for (std::uint32_t flow = stage.first_flow; flow < stage.end_flow; ++flow) {
@@ -181,10 +215,10 @@ Status FlowUsage::AddPlan(const FlowPlan& plan, std::uint64_t label) {
       }
       ORRERY_TRY(const auto uses, network_.UsesOf(edges_, label + flow, {}));
       for (const network::LinkUse& use : uses) {
-        if (bytes_of_link_[use.link] == 0) {
-          used_links_.push_back(use.link);
-        }
-        bytes_of_link_[use.link] += stage.bytes * use.share;
+        Use(use.link, stage.bytes * use.share);
+      }
+      if (state_.pauses) {
+        ORRERY_TRY_STATUS(AddPairs(label + flow));
       }
     }
   }
@@ -230,6 +264,12 @@ TransferUses FlowUsage::TakeUses() {
     }
   }
   used_links_.clear();
+  for (const std::uint64_t pair : pairs_) {
+    uses.pairs.push_back(
+        {.before = static_cast<LinkId>(pair >> 32), .after = static_cast<LinkId>(pair)});
+  }
+  std::ranges::sort(uses.pairs);
+  pairs_.clear();
   return uses;
 }
 
@@ -242,6 +282,81 @@ Result<TransferUses> FlowUsage::UsesOf(GroupClassId group,
   const bool is_one_way = row.kind == CollectiveKind::kSendRecv && gpus.size() == 2;
   Scale(demand, static_cast<double>(is_one_way ? plan.num_flows() : gpus.size()));
   return TakeUses();
+}
+
+void FlowUsage::FindHeights() {
+  constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
+  height_of_node_.assign(topology().num_nodes(), kUnknown);
+  std::vector<NodeId> queue;
+  for (const network::Link& link : topology().links()) {
+    if (link.kind == network::LinkKind::kNetwork &&
+        topology().kind(link.from) != NodeKind::kSwitch && height_of_node_[link.from] != 0) {
+      height_of_node_[link.from] = 0;
+      queue.push_back(link.from);
+    }
+  }
+  for (std::size_t next = 0; next < queue.size(); ++next) {
+    for (const LinkId link : topology().out_links(queue[next])) {
+      const NodeId to = topology().link(link).to;
+      if (topology().link(link).kind == network::LinkKind::kNetwork &&
+          height_of_node_[to] == kUnknown) {
+        height_of_node_[to] = height_of_node_[queue[next]] + 1;
+        queue.push_back(to);
+      }
+    }
+  }
+}
+
+// By bandwidth, as long as there is a cable that leads further up.
+void FlowUsage::AddUp(NodeId node, double bytes) {
+  const auto is_up = [&](LinkId link) {
+    return kind_of_link_[link] == kFabric &&
+           height_of_node_[topology().link(link).to] == height_of_node_[node] + 1;
+  };
+  double bandwidth = 0;
+  for (const LinkId link : topology().out_links(node)) {
+    bandwidth += is_up(link) ? topology().link(link).bandwidth.bytes_per_second : 0;
+  }
+  for (const LinkId link : topology().out_links(node)) {
+    if (is_up(link)) {
+      const double part = bytes * topology().link(link).bandwidth.bytes_per_second / bandwidth;
+      Use(link, part);
+      AddUp(topology().link(link).to, part);
+    }
+  }
+}
+
+// A NIC is the one that leads to the same rail of another island.
+Result<TransferUses> FlowUsage::UsesToStorage(RankClassId rank_class, Bandwidth rate) {
+  if (height_of_node_.empty()) {
+    FindHeights();
+  }
+  const GpuId gpu = rank_classes_.ensemble->gpu_of_rank[rank_classes_.classes[rank_class].rank];
+  const network::IslandId island = topology().island(gpu);
+  const auto others = topology().island_gpus((island + 1) % topology().num_islands());
+  edges_.clear();
+  AddAround(
+      {.from = gpu, .to = others[std::min<std::size_t>(topology().rail(gpu), others.size() - 1)]});
+  const FlowEdge out = edges_.front();
+  ORRERY_TRY(const auto uses, network_.UsesOf({&out, 1}, gpu, {}));
+  std::vector<network::LinkUse> nics(uses.begin(), uses.end());
+  std::erase_if(nics, [&](const network::LinkUse& use) {
+    return kind_of_link_[use.link] != kNicOut || height_of_node_[topology().link(use.link).to] != 1;
+  });
+  for (const network::LinkUse& nic : nics) {
+    Use(nic.link, nic.share * rate.bytes_per_second);
+    AddUp(topology().link(nic.link).to, nic.share * rate.bytes_per_second);
+  }
+  if (state_.pauses) {
+    nics.clear();
+    for (const LinkId link : used_links_) {
+      nics.push_back({.link = link});
+    }
+    AddPairsOf(nics);
+  }
+  TransferUses result = TakeUses();
+  result.bytes_per_second = rate.bytes_per_second;
+  return result;
 }
 
 }  // namespace orrery::simulate

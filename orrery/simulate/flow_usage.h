@@ -3,9 +3,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <tsl/robin_set.h>
+
 #include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/collective/cost_model.h"
 #include "orrery/collective/flow_plan.h"
 #include "orrery/network/topology.h"
@@ -38,6 +42,7 @@ struct FlowNetworkState {
   std::vector<double> share_of_link = {};        // that works; empty: all of all links
   double free_share = 1;                         // of links between islands; others have the rest
   std::vector<BackgroundFlow> background = {};
+  bool pauses = false;  // links do: paths must be known link by link
 };
 
 /// Every transfer is the flows of its collective algorithm over the links of a topology. A
@@ -62,6 +67,9 @@ class FlowUsage : public LinkUsage {
   [[nodiscard]] Result<TransferUses> UsesOf(GroupClassId group,
                                             const workload::Communications::Row& row) override;
 
+  /// Storage is behind the switches that are farthest from GPUs, over all cables that lead there.
+  [[nodiscard]] Result<TransferUses> UsesToStorage(RankClassId rank_class, Bandwidth rate) override;
+
   [[nodiscard]] const network::Topology& topology() const { return network_.topology(); }
 
  private:
@@ -76,6 +84,11 @@ class FlowUsage : public LinkUsage {
                                                     std::span<const network::GpuId> gpus) const;
   [[nodiscard]] network::GpuId WorkingPeer(network::GpuId from, network::GpuId to) const;
   void AddAround(const collective::FlowEdge& edge);
+  void Use(network::LinkId link, double bytes);
+  [[nodiscard]] Status AddPairs(std::uint64_t label);
+  void AddPairsOf(std::span<const network::LinkUse> path);
+  void FindHeights();
+  void AddUp(network::NodeId node, double bytes);
   void Scale(const collective::LinkDemand& demand, double senders);
   [[nodiscard]] TransferUses TakeUses();
 
@@ -89,6 +102,9 @@ class FlowUsage : public LinkUsage {
   std::vector<double> bytes_of_link_;
   std::vector<network::LinkId> used_links_;
   std::vector<collective::FlowEdge> edges_;
+  tsl::robin_set<std::uint64_t> pairs_;
+  std::vector<std::pair<network::NodeId, network::LinkId>> links_from_;  // of one path
+  std::vector<std::uint32_t> height_of_node_;  // hops from the nearest GPU's end of the network
 };
 
 }  // namespace orrery::simulate

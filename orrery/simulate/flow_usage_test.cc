@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/cost_model.h"
 #include "orrery/network/dice_test.h"
+#include "orrery/network/pause.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/simgrid/simgrid_test.h"
 #include "orrery/network/topology.h"
@@ -162,6 +164,49 @@ TEST(FlowUsageTest, BackgroundTrafficTakesItsShare) {
   const FlowNetworkState state{
       .background = {{.from = 0, .to = 5, .bytes_per_second = 0.5 * kWire.bytes_per_second}}};
   EXPECT_NEAR(static_cast<double>(SimulateFlows(ensemble, topology, state).EndPs()), 1.4e9, 10);
+}
+
+// A ring of hosts 0 and 1 under one switch, then of host 0 and one under another switch, whose
+// packets take one of four spines each way. What arrives at a switch from one host does not leave
+// to the same.
+TEST(FlowUsageTest, PausesFollowPathsLinkByLink) {
+  const Topology topology = HostsOnClos(8);
+  for (const auto& [routing, other, num_pairs] :
+       {std::tuple(Routing::kHash, 1U, 2U), std::tuple(Routing::kHash, 4U, 6U),
+        std::tuple(Routing::kAdaptive, 4U, 24U)}) {
+    const std::vector<OneTransfer> transfers{{.ranks = {0, other}, .bytes = 1'000'000}};
+    const workload::Ensemble ensemble = EnsembleOf(topology.num_gpus(), transfers);
+    const RankClasses ranks = Unfolded(ensemble, IslandLinkClass(1));
+    WireTimes times;
+    Result<FlowUsage> usage =
+        FlowUsage::Create(ranks, times, topology, {.routing = routing, .pauses = true});
+    const TransferUses uses =
+        usage->UsesOf(ranks.GroupOf(0, 0), {.kind = CollectiveKind::kAllGather, .bytes = 1'000'000})
+            .value();
+    EXPECT_EQ(uses.pairs.size(), num_pairs);
+    for (const network::LinkPair& pair : uses.pairs) {
+      EXPECT_EQ(topology.link(pair.before).to, topology.link(pair.after).from);
+      EXPECT_NE(topology.link(pair.before).from, topology.link(pair.after).to);
+    }
+  }
+}
+
+// All of a port of 10 GB/s, and a quarter of each of the four cables to spines, behind which the
+// storage is.
+TEST(FlowUsageTest, StorageIsBehindTheLastSwitches) {
+  const Topology topology = HostsOnClos(8);
+  const workload::Ensemble ensemble =
+      EnsembleOf(topology.num_gpus(), std::vector<OneTransfer>{{.ranks = {0, 4}, .bytes = 1}});
+  const RankClasses ranks = Unfolded(ensemble, IslandLinkClass(1));
+  WireTimes times;
+  Result<FlowUsage> usage = FlowUsage::Create(ranks, times, topology, {});
+  const TransferUses uses = usage->UsesToStorage(1, kWire).value();
+  EXPECT_EQ(uses.bytes_per_second, kWire.bytes_per_second);
+  ASSERT_EQ(uses.links.size(), 5U);
+  for (const network::LinkUse& use : uses.links) {
+    const bool is_port = topology.link(use.link).from == topology.gpu_node(1);
+    EXPECT_DOUBLE_EQ(use.share, is_port ? 1 : 0.25) << topology.LinkName(use.link);
+  }
 }
 
 /// Rings of distinct hosts that begin at different times, and none of which crosses a link twice.

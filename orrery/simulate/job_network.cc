@@ -1,6 +1,7 @@
 #include "orrery/simulate/job_network.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,10 +13,13 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/mix_bits.h"
+#include "orrery/base/units.h"
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/cost_model.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/network/congestion.h"
 #include "orrery/network/topology.h"
+#include "orrery/simulate/checkpoint.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/flow_usage.h"
 #include "orrery/simulate/group_limits.h"
@@ -233,7 +237,8 @@ FlowNetworkState JobNetwork::StateOf() const {
   FlowNetworkState state{.routing = network.routing,
                          .seed = network.seed,
                          .free_share = 1 - network.background,
-                         .background = network.background_flows};
+                         .background = network.background_flows,
+                         .pauses = network.congestion != nullptr && network.congestion->pauses};
   if (options_.faults.empty()) {
     return state;
   }
@@ -261,6 +266,35 @@ Result<std::unique_ptr<LinkUsage>> JobNetwork::Links(const RankClasses& rank_cla
     return std::make_unique<FlowUsage>(std::move(usage));
   }
   return std::unique_ptr<LinkUsage>();
+}
+
+Result<std::vector<LinkTraffic>> JobNetwork::CheckpointTraffic(const RankClasses& rank_classes,
+                                                               LinkUsage& links) const {
+  std::vector<LinkTraffic> traffic;
+  if (!options_.network.checkpoint) {
+    return traffic;
+  }
+  const CheckpointWrite& checkpoint = *options_.network.checkpoint;
+  const hardware::Cluster& cluster = machine_.cluster;
+  const double nics = cluster.nics.bandwidth.bytes_per_second * cluster.nics.per_node;
+  if (!(nics > 0)) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("{} has no NICs over which a checkpoint could be written", cluster.name));
+  }
+  const Bytes size = checkpoint.size.value_or(CheckpointBytes(machine_));
+  const auto ranks = static_cast<double>(ensemble_.num_ranks());
+  const double rate = std::min(checkpoint.storage.bytes_per_second / ranks,
+                               nics / std::max(cluster.gpus_per_node, 1));
+  // No step takes longer, and sums of times stay far from overflow.
+  constexpr double kMostSeconds = 86'400;
+  const double seconds = std::min(static_cast<double>(size.count) / ranks / rate, kMostSeconds);
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    LinkTraffic& part = traffic.emplace_back();
+    ORRERY_TRY(part.uses, links.UsesToStorage(rank_class, {rate}));
+    part.duration_ps = std::llround(seconds * 1e12);
+  }
+  return traffic;
 }
 
 }  // namespace orrery::simulate

@@ -34,6 +34,10 @@ class JobNetwork {
   /// classes and to this.
   [[nodiscard]] Result<std::unique_ptr<LinkUsage>> Links(const RankClasses& rank_classes);
 
+  /// The checkpoint that ranks write, by rank class; nothing where they write none.
+  [[nodiscard]] Result<std::vector<LinkTraffic>> CheckpointTraffic(const RankClasses& rank_classes,
+                                                                   LinkUsage& links) const;
+
   [[nodiscard]] CommunicationTimes& times() { return *times_; }
 
   /// Of flows.

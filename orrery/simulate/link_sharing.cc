@@ -27,7 +27,11 @@ std::size_t LinkSharing::Hash::operator()(const Key& key) const {
 LinkSharing::LinkSharing(LinkUsage& usage, const network::CongestionModel* congestion)
     : usage_(usage),
       table_(static_cast<std::uint32_t>(usage.Capacities().size()), congestion != nullptr),
-      filling_(table_, usage.Capacities(), congestion, usage.LosesGoodput()) {}
+      filling_(table_, usage.Capacities(), congestion, usage.LosesGoodput()) {
+  if (congestion != nullptr && congestion->pauses) {
+    pauses_.emplace(table_, usage.Capacities());
+  }
+}
 
 Result<std::uint32_t> LinkSharing::PoolOf(GroupClassId group,
                                           const workload::Communications::Row& row) {
@@ -44,6 +48,15 @@ Result<std::uint32_t> LinkSharing::PoolOf(GroupClassId group,
 
 Result<FlowRow> LinkSharing::Begin(GroupClassId group, const workload::Communications::Row& row) {
   ORRERY_TRY(const std::uint32_t number, PoolOf(group, row));
+  return TakeRow(number);
+}
+
+FlowRow LinkSharing::Begin(const TransferUses& uses) {
+  pools_.push_back({.uses = uses, .free = {}});
+  return TakeRow(static_cast<std::uint32_t>(pools_.size() - 1));
+}
+
+FlowRow LinkSharing::TakeRow(std::uint32_t number) {
   Pool& pool = pools_[number];
   if (pool.free.empty()) {
     // Speeds are compared in bytes, whatever part of a transfer they are.
@@ -51,6 +64,9 @@ Result<FlowRow> LinkSharing::Begin(GroupClassId group, const workload::Communica
     pool.free.push_back(
         table_.Append(pool.uses.links, {.weight = weight, .cap_bytes_per_second = 1}));
     pool_of_flow_.push_back(number);
+    if (pauses_) {
+      pauses_->SetPairs(pool.free.back(), pool.uses.pairs);
+    }
   }
   const FlowRow flow = pool.free.back();
   pool.free.pop_back();
@@ -78,12 +94,16 @@ void LinkSharing::End(FlowRow flow) {
 }
 
 std::span<const network::FairFilling::Filled> LinkSharing::Refill() {
-  return filling_.is_stale() ? filling_.Refill() : std::span<const network::FairFilling::Filled>();
+  if (!filling_.is_stale()) {
+    return {};
+  }
+  const std::span<const network::FairFilling::Filled> filled = filling_.Refill();
+  return pauses_ ? pauses_->Refresh() : filled;
 }
 
 double LinkSharing::SpeedOf(FlowRow flow) const {
   const network::TableFlow& row = table_.flow(flow);
-  return std::min(row.level, row.cap_level) * row.weight;
+  return (pauses_ ? pauses_->LevelOf(flow) : std::min(row.level, row.cap_level)) * row.weight;
 }
 
 }  // namespace orrery::simulate

@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/units.h"
+#include "orrery/network/congestion.h"
 #include "orrery/network/fair_filling.h"
 #include "orrery/network/topology.h"
 #include "orrery/simulate/engine.h"
@@ -36,6 +40,10 @@ class GivenUsage : public LinkUsage {
     return std::vector<double>(num_links_, 1.0);
   }
 
+  [[nodiscard]] std::vector<std::uint8_t> LosesGoodput() const override {
+    return std::vector<std::uint8_t>(num_links_, 1);
+  }
+
   [[nodiscard]] std::string NameOf(network::LinkId link) const override {
     return std::to_string(link);
   }
@@ -44,6 +52,11 @@ class GivenUsage : public LinkUsage {
                                             const workload::Communications::Row& /*row*/) override {
     const auto found = uses_.find(group);
     return found == uses_.end() ? TransferUses{} : found->second;
+  }
+
+  [[nodiscard]] Result<TransferUses> UsesToStorage(RankClassId /*rank_class*/,
+                                                   Bandwidth /*rate*/) override {
+    return TransferUses{};
   }
 
  private:
@@ -113,6 +126,40 @@ TEST(LinkSharingTest, OthersGetWhatASlowTransferLeaves) {
   EXPECT_NEAR(sharing.SpeedOf(second), 0.5, 1e-12);
 }
 
+// Three transfers meet before link 3, which gives each a third of its 100 bytes a second. The
+// victim shares link 0 with one of them, and 67 are left there, of which it wants 50. Link 0 would
+// give each 50, and passes a third of 100 of one: two thirds of the other.
+TEST(LinkSharingTest, PausesHoldBackWhoWaitsBehindAnother) {
+  std::map<GroupClassId, TransferUses> uses;
+  for (const network::LinkId from : {0U, 1U, 2U}) {
+    uses[from] = Takes({{from, 1.0}, {3, 1.0}});
+    uses[from].pairs = {{.before = from, .after = 3}};
+  }
+  uses[3] = Takes({{0, 0.5}, {4, 0.5}});
+  uses[3].pairs = {{.before = 0, .after = 4}};
+  GivenUsage usage(5, uses);
+  const network::CongestionModel congestion{.pauses = true};
+  LinkSharing plain(usage);
+  LinkSharing sharing(usage, &congestion);
+  std::vector<FlowRow> flows;
+  for (const GroupClassId group : {0U, 1U, 2U, 3U}) {
+    EXPECT_EQ(BeginOrDie(plain, group), flows.emplace_back(BeginOrDie(sharing, group)));
+  }
+  static_cast<void>(plain.Refill());
+  EXPECT_EQ(sharing.Refill().size(), 4U);
+  EXPECT_NEAR(plain.SpeedOf(flows[3]), 1, 1e-12);
+  EXPECT_NEAR(sharing.SpeedOf(flows[3]), 2.0 / 3, 1e-12);
+  for (const FlowRow flow : {flows[0], flows[1], flows[2]}) {
+    EXPECT_NEAR(sharing.SpeedOf(flow), 1.0 / 3, 1e-12);
+  }
+  // Without its cause the victim is as fast as before, and it is told to the caller.
+  sharing.End(flows[0]);
+  const auto changed = sharing.Refill();
+  EXPECT_NE(std::ranges::find(changed, flows[3], &network::FairFilling::Filled::flow),
+            changed.end());
+  EXPECT_NEAR(sharing.SpeedOf(flows[3]), 1, 1e-12);
+}
+
 // Four ranks in two groups; rank 2 computes first.
 Ensemble TwoGroups(std::int64_t late_ps) {
   Ensemble ensemble;
@@ -146,6 +193,27 @@ TEST(LinkSharingTest, TransfersShareALinkWhileTheyOverlap) {
   for (const DelayedTask& task : timeline->delayed) {
     EXPECT_EQ(task.alone_ps, 100);
     EXPECT_EQ(task.contended_ps, 50);
+  }
+}
+
+// Traffic of 50 ps on the link of a transfer of 100: it is done after 100 at half speed, when the
+// transfer has 50 left. Traffic of 1000 lasts beyond it, and nobody waits for that: the transfer
+// takes 200, and traffic has 900 left then.
+TEST(LinkSharingTest, TrafficBesideThePrograms) {
+  const Ensemble ensemble = TwoGroups(0);
+  const RankClasses ranks = Unfolded(ensemble, IslandLinkClass(8));
+  GivenUsage usage(2, {{0, Takes({{0, 1.0}})}, {1, Takes({{1, 1.0}})}});
+  PlainTimes times;
+  for (const auto& [duration_ps, end_ps, done_ps] :
+       {std::tuple(50, 150, 100), std::tuple(1000, 200, 1100)}) {
+    const std::vector<LinkTraffic> traffic{{.uses = Takes({{0, 1.0}}), .duration_ps = duration_ps}};
+    const Result<Timeline> timeline =
+        Simulate(ranks, times, {.links = &usage, .traffic = &traffic});
+    ASSERT_TRUE(timeline.has_value()) << timeline.error().message();
+    EXPECT_EQ(timeline->EndOf(0), end_ps);
+    EXPECT_EQ(timeline->EndOf(2), 100);
+    EXPECT_EQ(timeline->EndPs(), end_ps);
+    EXPECT_THAT(timeline->traffic_end_ps, testing::ElementsAre(done_ps));
   }
 }
 

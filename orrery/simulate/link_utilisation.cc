@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,12 @@ class Accumulation {
     return {};
   }
 
+  void AddTraffic(std::span<const LinkTraffic> traffic) {
+    for (std::size_t i = 0; i < traffic.size(); ++i) {
+      Add(0, simulation_.timeline.traffic_end_ps[i], traffic[i].duration_ps, traffic[i].uses);
+    }
+  }
+
   [[nodiscard]] std::vector<std::vector<double>>& by_link() { return by_link_; }
 
  private:
@@ -70,19 +77,23 @@ class Accumulation {
     return {};
   }
 
-  // What it takes of links in the time that it takes alone, over the time that it took.
   void AddTransfer(std::size_t index, const TransferUses& uses) {
     const Timeline& timeline = simulation_.timeline;
     const std::int64_t begin_ps =
         std::max<std::int64_t>(0, std::max(timeline.begin_ps[index], timeline.transfer_ps[index]));
-    const std::int64_t end_ps = timeline.end_ps[index];
+    const DelayedTask* const delayed = timeline.FindDelayed(index);
+    const std::int64_t took_ps = timeline.end_ps[index] - begin_ps;
+    Add(begin_ps, timeline.end_ps[index], delayed == nullptr ? took_ps : delayed->alone_ps, uses);
+  }
+
+  // What it takes of links in the time that it takes alone, over the time that it took.
+  void Add(std::int64_t begin_ps, std::int64_t end_ps, std::int64_t alone_ps,
+           const TransferUses& uses) {
     if (end_ps <= begin_ps) {
       return;
     }
-    const DelayedTask* const delayed = timeline.FindDelayed(index);
-    const auto took = static_cast<double>(end_ps - begin_ps);
     const double rate =
-        delayed == nullptr ? 1 : std::min(1.0, static_cast<double>(delayed->alone_ps) / took);
+        std::min(1.0, static_cast<double>(alone_ps) / static_cast<double>(end_ps - begin_ps));
     const auto first = static_cast<std::size_t>(static_cast<double>(begin_ps) / part_ps_);
     const auto last =
         std::min(parts_ - 1, static_cast<std::size_t>(static_cast<double>(end_ps) / part_ps_));
@@ -122,6 +133,9 @@ Result<LinkUtilisation> UtilisationOf(const workload::Job& machine,
   }
   Accumulation accumulation(simulation, *usage, parts);
   ORRERY_TRY_STATUS(accumulation.Run());
+  ORRERY_TRY(const std::vector<LinkTraffic> traffic,
+             network->CheckpointTraffic(simulation.rank_classes, *usage));
+  accumulation.AddTraffic(traffic);
   for (std::uint32_t link = 0; link < accumulation.by_link().size(); ++link) {
     std::vector<double>& shares = accumulation.by_link()[link];
     if (!shares.empty()) {

@@ -14,6 +14,7 @@
 #include "orrery/base/text.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/hardware/cluster.h"
+#include "orrery/network/congestion.h"
 #include "orrery/simulate/flow_usage.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/simulation.h"
@@ -314,6 +315,13 @@ void AddNetworkChanges(const NetworkOptions& network, Phrases& phrases) {
   if (!network.background_flows.empty()) {
     phrases.push_back(fmt::format("{} flows of others", network.background_flows.size()));
   }
+  if (network.congestion != nullptr && network.congestion->pauses) {
+    phrases.emplace_back("full links pause those in front of them (PFC)");
+  }
+  if (network.checkpoint) {
+    phrases.push_back(fmt::format("a checkpoint is written at {:.6g} GB/s",
+                                  network.checkpoint->storage.bytes_per_second * 1e-9));
+  }
 }
 
 }  // namespace
@@ -341,9 +349,16 @@ Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
   AddPlan(job, generated.ensemble, sentences);
   AddDifferences(job, options, has_several_jobs, sentences);
   AddOverlap(job, options, sentences);
-  sentences.emplace_back(
-      "Loading data, checkpoints, evaluation, logging, failures, and the first steps with their "
-      "compilation and tuning.");
+  if (options.network.checkpoint) {
+    sentences.emplace_back(
+        "The checkpoint leaves the network over the NICs of training, equal parts from all ranks; "
+        "a storage network of its own, the copy to the host before it and queues of the storage "
+        "are left out.");
+  }
+  sentences.push_back(fmt::format(
+      "Loading data, {}evaluation, logging, failures, and the first steps with their compilation "
+      "and tuning.",
+      options.network.checkpoint ? "" : "checkpoints, "));
   return sentences;
 }
 

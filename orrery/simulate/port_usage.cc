@@ -16,6 +16,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
 #include "orrery/base/mix_bits.h"
+#include "orrery/base/units.h"
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/cost_model.h"
 #include "orrery/hardware/cluster.h"
@@ -109,11 +110,11 @@ Result<PortMap> PortMapOf(const hardware::Cluster& cluster, int nodes, double fr
   ports.nics_per_node = static_cast<std::uint32_t>(
       std::clamp(cluster.nics.per_node, 1, std::max(cluster.gpus_per_node, 1)));
   ports.free_share = free_share;
+  ports.nic = {cluster.nics.bandwidth.bytes_per_second * cluster.nics.per_node /
+               static_cast<double>(ports.nics_per_node)};
   if (cluster.fabric.oversubscription > 1 && nodes > 1) {
     ORRERY_TRY(const Topology topology, collective::TopologyOf(cluster, nodes));
-    const double nic = cluster.nics.bandwidth.bytes_per_second * cluster.nics.per_node /
-                       static_cast<double>(ports.nics_per_node);
-    AddLeavesOf(topology, nic, ports);
+    AddLeavesOf(topology, ports.nic.bytes_per_second, ports);
   }
   return ports;
 }
@@ -268,12 +269,32 @@ Result<TransferUses> PortUsage::UsesOf(GroupClassId group,
   TransferUses uses;
   uses.bytes_per_second = std::max(demand.link_share * demand.link.bytes_per_second,
                                    demand.nic_share * demand.nic.bytes_per_second);
+  uses.links = TakeUses();
+  return uses;
+}
+
+std::vector<network::LinkUse> PortUsage::TakeUses() {
+  std::vector<network::LinkUse> uses;
   std::ranges::sort(used_links_);
   for (const std::uint32_t link : used_links_) {
-    uses.links.push_back({.link = link, .share = std::exchange(share_of_link_[link], 0)});
+    uses.push_back({.link = link, .share = std::exchange(share_of_link_[link], 0)});
   }
   used_links_.clear();
   return uses;
+}
+
+Result<TransferUses> PortUsage::UsesToStorage(RankClassId rank_class, Bandwidth rate) {
+  const double nic_share = rate.bytes_per_second / ports_.nic.bytes_per_second;
+  AddPorts({.rank_class = rank_class, .direction = Direction::kSends}, 0, nic_share);
+  const workload::Ensemble& ensemble = *rank_classes_.ensemble;
+  const auto first = static_cast<std::uint32_t>(rank_classes_.classes.size()) * kNumPorts;
+  for (workload::Rank rank = 0; rank < ensemble.num_ranks() && !leaves_.empty(); ++rank) {
+    const std::uint32_t leaf = ports_.leaf_of_gpu[ensemble.gpu_of_rank[rank]];
+    if (rank_classes_.class_of_rank[rank] == rank_class && place_of_leaf_[leaf] != kNoLeaf) {
+      Use(first + 2 * place_of_leaf_[leaf], nic_share / ports_.nics_of_uplinks[leaf]);
+    }
+  }
+  return TransferUses{.links = TakeUses(), .bytes_per_second = rate.bytes_per_second};
 }
 
 void PortUsage::AddLeaves(GroupClassId group, Pattern pattern, double nic_share) {

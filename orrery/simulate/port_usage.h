@@ -8,6 +8,7 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/network/topology.h"
 #include "orrery/simulate/engine.h"
@@ -24,6 +25,7 @@ struct PortMap {
   std::uint32_t gpus_per_island = 1;
   std::uint32_t gpus_per_node = 1;
   std::uint32_t nics_per_node = 1;           // as far as GPUs can tell them apart
+  Bandwidth nic = {};                        // of one of them
   std::vector<std::uint32_t> leaf_of_gpu{};  // first switch; empty: NICs are full before switches
   std::vector<double> nics_of_uplinks{};     // by first switch: NICs that its cables up can carry
   double free_share = 1;                     // of NICs and switches; other traffic has the rest
@@ -73,6 +75,9 @@ class PortUsage : public LinkUsage {
   [[nodiscard]] Result<TransferUses> UsesOf(GroupClassId group,
                                             const workload::Communications::Row& row) override;
 
+  /// Storage is above the first switches.
+  [[nodiscard]] Result<TransferUses> UsesToStorage(RankClassId rank_class, Bandwidth rate) override;
+
  private:
   struct Member {
     RankClassId rank_class = 0;
@@ -108,6 +113,7 @@ class PortUsage : public LinkUsage {
   void AddGroup(std::span<const network::GpuId> gpus, Pattern pattern,
                 std::vector<LeafLoad>& loads) const;
   void Use(std::uint32_t link, double share);
+  [[nodiscard]] std::vector<network::LinkUse> TakeUses();
 
   const RankClasses& rank_classes_;
   CommunicationTimes& times_;

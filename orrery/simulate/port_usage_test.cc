@@ -148,6 +148,29 @@ TEST(PortUsageTest, RingsLoadFirstSwitchesWhereTheyCrossThem) {
               ElementsAre(Uses(2, 0.5), Uses(3, 0.5), Uses(4, 2), Uses(5, 2)));
 }
 
+// A quarter of a NIC for each of the eight GPUs under a switch: two NICs over cables that carry
+// one. With two GPUs on a NIC, both take a quarter of it.
+TEST(PortUsageTest, StorageIsAboveTheFirstSwitches) {
+  RankWriter writer({"dp"});
+  writer.Talk(0, 100);
+  Ensemble ensemble = OneProgram(16, std::move(writer));
+  JoinAll(ensemble);
+  PortMap ports = TwoLeaves();
+  ports.nic = {4e9};
+  const IslandLinkClass placed(4);
+  const RankClasses ranks =
+      Fold(ensemble, LeafLinkClass(placed, ports), SharedPlaces(ports, ensemble));
+  LinkTimes times(4);
+  PortUsage usage(ranks, times, ports);
+  EXPECT_THAT(usage.UsesToStorage(0, {1e9}).value().links, ElementsAre(Uses(2, 0.25), Uses(4, 2)));
+  PortMap shared = SmallIslands();
+  shared.nic = {4e9};
+  const RankClasses folded = Fold(ensemble, placed, SharedPlaces(shared, ensemble));
+  ASSERT_EQ(folded.classes.size(), 1U);
+  PortUsage of_shared(folded, times, shared);
+  EXPECT_THAT(of_shared.UsesToStorage(0, {1e9}).value().links, ElementsAre(Uses(2, 0.5)));
+}
+
 // As above; of what a rank sends to the twelve GPUs of other islands, two thirds go to the other
 // switch: 8 ranks · 0.5 · 8/12.
 TEST(PortUsageTest, AllToAllLoadsFirstSwitchesWithWhatLeavesThem) {

@@ -1,8 +1,10 @@
 #include "orrery/simulate/simulation.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/simulate/checkpoint.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/job_network.h"
 #include "orrery/simulate/link_sharing.h"
@@ -106,15 +109,34 @@ std::string LikelyMistake(const workload::Job& job, const SimulationOptions& opt
 Status CheckTasks(const workload::Job& job, const SimulationOptions& options) {
   ORRERY_TRY(const std::int64_t of_programs, workload::EstimateTasks(job));
   // Without folding, each rank of a stage runs its own copy of the program.
-  const bool folds = options.folds && NetworkModelOf(job, options) != NetworkModel::kFlows;
-  const double copies = folds ? 1 : job.gpus / job.plan.pp;
+  const bool has_flows = NetworkModelOf(job, options) == NetworkModel::kFlows;
+  const double copies = options.folds && !has_flows ? 1 : job.gpus / job.plan.pp;
   const double tasks = static_cast<double>(of_programs) * copies;
-  if (tasks <= static_cast<double>(options.max_tasks)) {
+  // About 4 GB, most of it programs, and 3 GB, most of it times.
+  constexpr std::int64_t kMostTasks = 20'000'000;
+  constexpr std::int64_t kMostTasksOfFlows = 60'000'000;
+  const std::int64_t most = options.max_tasks > 0 ? options.max_tasks
+                            : has_flows           ? kMostTasksOfFlows
+                                                  : kMostTasks;
+  if (tasks <= static_cast<double>(most)) {
     return {};
   }
   return Fail(Error::Kind::kInvalidInput,
               fmt::format("a step has about {:.0f} tasks, and --max-tasks allows {}: {}", tasks,
-                          options.max_tasks, LikelyMistake(job, options)));
+                          most, LikelyMistake(job, options)));
+}
+
+std::optional<WrittenCheckpoint> WrittenOf(const workload::Job& machine,
+                                           const SimulationOptions& options,
+                                           const std::vector<LinkTraffic>& traffic,
+                                           const Timeline& timeline) {
+  if (traffic.empty()) {
+    return std::nullopt;
+  }
+  return WrittenCheckpoint{
+      .size = options.network.checkpoint->size.value_or(CheckpointBytes(machine)),
+      .of_gpu = {traffic.front().uses.bytes_per_second},
+      .end_ps = *std::ranges::max_element(timeline.traffic_end_ps)};
 }
 
 }  // namespace
@@ -154,7 +176,13 @@ Result<Simulation> SimulateEnsemble(const workload::Job& machine, workload::Ense
   ORRERY_TRY(const std::unique_ptr<LinkUsage> links, network->Links(simulated.rank_classes));
   simulation.links = links.get();
   simulation.congestion = options.network.congestion;
+  std::vector<LinkTraffic> traffic;
+  if (links != nullptr) {
+    ORRERY_TRY(traffic, network->CheckpointTraffic(simulated.rank_classes, *links));
+    simulation.traffic = &traffic;
+  }
   ORRERY_TRY(Timeline timeline, Simulate(simulated.rank_classes, network->times(), simulation));
+  simulated.checkpoint = WrittenOf(machine, options, traffic, timeline);
   simulated.timeline = LastStep(std::move(timeline));
   return simulated;
 }

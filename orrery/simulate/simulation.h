@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/network/congestion.h"
 #include "orrery/network/topology.h"
@@ -41,6 +43,13 @@ enum class NetworkModel : std::uint8_t {
   kFlows,    // every link of a topology, with routes
 };
 
+/// An asynchronous checkpoint that is written from the begin of the step on. All ranks send equal
+/// parts over their NICs.
+struct CheckpointWrite {
+  Bandwidth storage = {};          // all of it
+  std::optional<Bytes> size = {};  // none: CheckpointBytes of the job
+};
+
 struct NetworkOptions {
   NetworkModel model = NetworkModel::kDefault;
   /// Of kFlows, must outlive the simulation; none: that of the cluster.
@@ -50,6 +59,7 @@ struct NetworkOptions {
   double oversubscription = 0;  // at the first switches; 0: that of the cluster
   double background = 0;        // share of NICs and switches that other traffic takes
   std::vector<BackgroundFlow> background_flows = {};     // of kFlows
+  std::optional<CheckpointWrite> checkpoint = {};        // of kShared and kFlows
   const network::CongestionModel* congestion = nullptr;  // of kFlows; must outlive it, too
 };
 
@@ -72,8 +82,16 @@ struct SimulationOptions {
   std::vector<SlowRank> slow_ranks = {};
   NetworkFaults faults = {};
   NetworkOptions network = {};
-  /// A job whose step has more tasks, by estimate, is refused before it takes all memory.
-  std::int64_t max_tasks = 20'000'000;
+  /// A job whose step has more tasks, by estimate, is refused before it takes all memory. 0: 20
+  /// million, with flows 60, because ranks share the programs of which tasks are.
+  std::int64_t max_tasks = 0;
+};
+
+/// What became of a CheckpointWrite.
+struct WrittenCheckpoint {
+  Bytes size = {};
+  Bandwidth of_gpu = {};    // what a rank sends with its links to itself
+  std::int64_t end_ps = 0;  // the last rank has sent its part, if no further step follows
 };
 
 /// A simulated training step.
@@ -82,7 +100,7 @@ struct Simulation {
   RankClasses rank_classes;                           // points into the ensemble
   Timeline timeline;
   NetworkModel network = NetworkModel::kAlone;  // never kDefault
-  std::uint32_t classes_alone = 0;              // rank classes without shared links; 0: not counted
+  std::optional<WrittenCheckpoint> checkpoint = {};
 
   [[nodiscard]] std::int64_t step_ps() const { return timeline.EndPs(); }
 };

@@ -48,10 +48,12 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     gpus_.resize(classes_.size());
     if (options.links != nullptr) {
       sharing_.emplace(*options.links, options.congestion);
+      traffic_ = options.traffic;
     }
   }
 
   Result<Timeline> Run() {
+    BeginTraffic();
     WakeAll();
     while (!events_.empty() && !error_) {
       now_ps_ = events_.top().at_ps;
@@ -154,6 +156,17 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     const TransferId transfer = free_transfers_.back();
     free_transfers_.pop_back();
     return transfer;
+  }
+
+  // Transfers without lanes, which nobody waits for.
+  void BeginTraffic() {
+    for (std::size_t i = 0; traffic_ != nullptr && i < traffic_->size(); ++i) {
+      const TransferId transfer = NewTransfer();
+      transfers_[transfer].traffic = &(*traffic_)[i].uses;
+      transfers_[transfer].cost.duration_ps = (*traffic_)[i].duration_ps;
+      timeline_.traffic_end_ps.push_back(0);
+      Push(0, EventKind::kTransferBegin, transfer, 0);
+    }
   }
 
   void Handle(const Event& event) {
@@ -357,7 +370,9 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     if (!sharing_ || state.cost.duration_ps == 0) {
       return;
     }
-    Result<network::FlowRow> flow = sharing_->Begin(state.group, state.row);
+    Result<network::FlowRow> flow = state.traffic != nullptr
+                                        ? sharing_->Begin(*state.traffic)
+                                        : sharing_->Begin(state.group, state.row);
     if (!flow) {
       error_ = std::move(flow).error();
       return;
@@ -376,6 +391,10 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     if (state.flow != kNoFlow) {
       sharing_->End(state.flow);
       transfer_of_flow_[state.flow] = kNoTransfer;
+    }
+    if (state.traffic != nullptr) {
+      timeline_.traffic_end_ps[transfer] = now_ps_;  // the first transfers are traffic
+      return;
     }
     for (LaneIndex lane = state.first_lane; lane != kNoLane;
          lane = lanes_[lane].next_pending_lane) {
@@ -479,7 +498,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
 
   void CountSlowest(TransferState& state) const {
     state.must_count = false;
-    state.slowest = kFullRate + 1;
+    state.slowest = state.traffic != nullptr ? kFullRate : kFullRate + 1;
     for (LaneIndex lane = state.first_lane; lane != kNoLane;
          lane = lanes_[lane].next_pending_lane) {
       const std::int64_t rate = occupants_[lane].progress.rate;
@@ -498,6 +517,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
   std::vector<TransferState> transfers_;
   std::vector<TransferId> free_transfers_;
   std::optional<LinkSharing> sharing_;
+  const std::vector<LinkTraffic>* traffic_ = nullptr;
   std::vector<TransferId> transfer_of_flow_;
   std::vector<LaneIndex> arrivals_;             // of this instant
   std::vector<TransferId> complete_transfers_;  // that begin in this instant

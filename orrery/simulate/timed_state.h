@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "orrery/network/fair_filling.h"
+#include "orrery/simulate/link_sharing.h"
 #include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/pending_collectives.h"
 #include "orrery/simulate/rank_classes.h"
@@ -81,7 +82,8 @@ struct Occupant {
 struct TransferState {
   GroupClassId group = 0;
   workload::Communications::Row row = {};
-  LaneIndex first_lane = kNoLane;
+  LaneIndex first_lane = kNoLane;         // none: traffic beside the programs
+  const TransferUses* traffic = nullptr;  // of it
   TransferCost cost = {};
   std::uint32_t num_missing = 0;  // members that have no room yet
   bool is_due = false;            // all members have arrived

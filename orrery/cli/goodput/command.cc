@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/goodput_study.h"
@@ -39,7 +41,26 @@ constexpr const char* kFooter =
     "  orrery goodput job.yaml --failures rsc-1 --async --spares 8 --elastic --json\n"
     "  orrery goodput job.yaml --slow-nodes 200d:1.3:1h --step-time 6.2s";
 
-Result<GoodputStep> SimulatedStepOf(const GoodputArguments& arguments, const workload::Job& job) {
+/// What steps lose together while a checkpoint is written over their NICs.
+Result<std::int64_t> CheckpointLoss(const workload::Job& job, const kernel::CostModel& costs,
+                                    simulate::SimulationOptions options,
+                                    const GoodputSetting& setting, std::int64_t step_ps) {
+  const auto write_ps = static_cast<double>(setting.request.options.checkpoint.write_ps);
+  if (write_ps == 0) {
+    return 0;
+  }
+  options.network.model = simulate::NetworkModel::kShared;
+  options.network.checkpoint = simulate::CheckpointWrite{
+      .storage = {static_cast<double>(setting.checkpoint.count) / (write_ps * 1e-12)},
+      .size = setting.checkpoint};
+  ORRERY_TRY(const simulate::Simulation beside, simulate::Simulate(job, costs, options));
+  const auto added_ps = static_cast<double>(beside.step_ps() - step_ps);
+  const double steps = std::max(1.0, write_ps / static_cast<double>(beside.step_ps()));
+  return std::llround(std::max(0.0, added_ps) * steps);
+}
+
+Result<GoodputStep> SimulatedStepOf(const GoodputArguments& arguments, const workload::Job& job,
+                                    const GoodputSetting& setting) {
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.job.kernel_models));
   simulate::SimulationOptions options;
   options.overlap = DefaultOverlap();
@@ -48,17 +69,23 @@ Result<GoodputStep> SimulatedStepOf(const GoodputArguments& arguments, const wor
   ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, models, options));
   const simulate::StepSummary summary =
       simulate::Summarize({&simulation.rank_classes, &simulation.timeline, &job});
+  std::int64_t loss_ps = 0;
+  if (arguments.has_checkpoint_traffic) {
+    ORRERY_TRY(loss_ps, CheckpointLoss(job, models, options, setting, summary.step_ps));
+  }
   progress.Clear();
   return GoodputStep{
       .job = &job,
       .step_ps = summary.step_ps,
       .interval = simulate::IntervalOf(summary.breakdown, job, simulation.generated->coverage),
-      .fits = !summary.IsOutOfMemory()};
+      .fits = !summary.IsOutOfMemory(),
+      .checkpoint_loss_ps = loss_ps};
 }
 
-Result<GoodputStep> StepOf(const GoodputArguments& arguments, const workload::Job& job) {
+Result<GoodputStep> StepOf(const GoodputArguments& arguments, const workload::Job& job,
+                           const GoodputSetting& setting) {
   if (arguments.step_time.empty()) {
-    return SimulatedStepOf(arguments, job);
+    return SimulatedStepOf(arguments, job, setting);
   }
   const Result<double> step_s = ParseSeconds(arguments.step_time);
   if (!step_s) {
@@ -74,14 +101,14 @@ Result<GoodputStep> StepOf(const GoodputArguments& arguments, const workload::Jo
 Result<int> Run(const GoodputArguments& arguments) {
   ORRERY_TRY(const workload::JobFile file, ReadJob(arguments.path, arguments.job));
   // Options are read with a step of a second first, so that a mistake in them is told at once.
-  ORRERY_TRY_STATUS(
-      SettingOf(arguments, {.job = &file.job, .step_ps = std::int64_t{1'000'000'000'000}})
-          .map([](const GoodputSetting&) {}));
+  ORRERY_TRY(const GoodputSetting first,
+             SettingOf(arguments, {.job = &file.job, .step_ps = std::int64_t{1'000'000'000'000}}));
   ORRERY_TRY_STATUS(
       DollarsPerHour(arguments.price, file.job, 0).map([](const std::optional<double>&) {}));
   GoodputAnswer answer;
   answer.left_out = file.not_modelled;
-  ORRERY_TRY(answer.step, StepOf(arguments, file.job));
+  answer.has_checkpoint_traffic = arguments.has_checkpoint_traffic;
+  ORRERY_TRY(answer.step, StepOf(arguments, file.job, first));
   ORRERY_TRY(answer.setting, SettingOf(arguments, answer.step));
   ProgressLine progress(TerminalProgress(), "simulating months");
   answer.study = simulate::StudyGoodput(answer.setting.request);
@@ -126,6 +153,9 @@ void AddCheckpointOptions(Verb& verb, GoodputArguments& arguments) {
                  "work between checkpoints: 30m, auto or off (auto)");
   verb.AddFlag("--async", arguments.is_asynchronous,
                "training waits for the copy to the host only, storage is written beside it");
+  verb.AddFlag("--checkpoint-traffic", arguments.has_checkpoint_traffic,
+               "with --async: the checkpoint takes the NICs of training, whose steps are longer "
+               "meanwhile (simulated)");
   verb.AddOption("--storage RATE", arguments.storage,
                  "of checkpoints, all nodes together (200GB/s)");
   verb.AddOption("--checkpoint-size SIZE", arguments.checkpoint_size,

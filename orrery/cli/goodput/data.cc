@@ -48,9 +48,12 @@ Value CheckpointData(const GoodputAnswer& answer, const GoodputFigures& figures)
   const simulate::CheckpointTimes& times = answer.study.options.checkpoint;
   const double stall_s = Seconds(times.stall_ps);
   const bool is_known = figures.mtbf_s && stall_s > 0;
-  return Value::Object()
-      .Set("bytes", answer.setting.checkpoint.count)
-      .Set("stall_s", stall_s)
+  Value data = Value::Object();
+  data.Set("bytes", answer.setting.checkpoint.count);
+  if (answer.has_checkpoint_traffic) {
+    data.Set("slowdown_s", Seconds(answer.step.checkpoint_loss_ps));
+  }
+  return data.Set("stall_s", stall_s)
       .Set("write_s", Seconds(times.write_ps))
       .Set("load_s", Seconds(times.load_ps))
       .Set("best_interval_s", answer.study.best_s)
@@ -103,7 +106,12 @@ std::vector<std::string> GoodputNotModelled(const GoodputAnswer& answer) {
       "Loss spikes, evaluations and restarts by people are not part of the month.",
       "The job runs when the window begins and goes on after it."};
   if (options.checkpoint.write_ps > 0) {
-    sentences.emplace_back("Writing a checkpoint beside training does not slow it down.");
+    sentences.emplace_back(
+        answer.has_checkpoint_traffic
+            ? "Steps are longer while a checkpoint is written; what they lose together counts as "
+              "if training stood still for it."
+            : "Writing a checkpoint beside training does not slow it down "
+              "(--checkpoint-traffic).");
   }
   if (options.is_elastic) {
     sentences.emplace_back(

@@ -27,6 +27,7 @@ struct GoodputArguments {
   std::string failures = {};
   std::string checkpoint = "auto";
   bool is_asynchronous = false;
+  bool has_checkpoint_traffic = false;
   std::string checkpoint_size = {};
   std::string storage = {};
   std::string storage_capacity = {};
@@ -57,7 +58,8 @@ struct GoodputStep {
   std::int64_t step_ps = 0;
   bool is_simulated = true;
   std::optional<learn::TimeInterval> interval = {};
-  bool fits = true;  // into the memory of the GPUs
+  bool fits = true;                     // into the memory of the GPUs
+  std::int64_t checkpoint_loss_ps = 0;  // steps beside a checkpoint that is written, together
 };
 
 /// Reads the options. One sentence for what cannot be: a rate of zero, a checkpoint that the
@@ -77,7 +79,8 @@ struct GoodputAnswer {
   simulate::GoodputStudy study;
   std::optional<double> dollars_per_hour = {};  // with the chosen spares
   double dollars_of_spare = 0;                  // an hour of one spare node
-  std::vector<std::string> left_out = {};       // of the job as it is written
+  bool has_checkpoint_traffic = false;
+  std::vector<std::string> left_out = {};  // of the job as it is written
 };
 
 /// What follows from an answer.

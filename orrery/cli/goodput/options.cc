@@ -65,16 +65,6 @@ class Defaults {
   std::vector<std::string>& assumed_;
 };
 
-Result<Bandwidth> RateOf(std::string_view option, std::string_view text) {
-  const Result<Bytes> bytes = text.ends_with("/s")
-                                  ? collective::ParseSize(text.substr(0, text.size() - 2))
-                                  : Result<Bytes>(Invalid("not a rate"));
-  if (!bytes || bytes->count == 0) {
-    return InvalidInput("{} {}: write a rate above zero, such as 200GB/s", option, text);
-  }
-  return Bandwidth{static_cast<double>(bytes->count)};
-}
-
 Result<std::optional<Bytes>> SizeOf(std::string_view option, const std::string& text) {
   if (text.empty()) {
     return std::optional<Bytes>();
@@ -240,6 +230,19 @@ Result<simulate::CheckpointTimes> CheckpointTimesOf(const GoodputArguments& argu
                             .is_asynchronous = arguments.is_asynchronous});
 }
 
+Status CheckTraffic(const GoodputArguments& arguments) {
+  if (arguments.has_checkpoint_traffic && !arguments.is_asynchronous) {
+    return InvalidInput(
+        "--checkpoint-traffic is of --async: training waits for other checkpoints anyway");
+  }
+  if (arguments.has_checkpoint_traffic && !arguments.step_time.empty()) {
+    return InvalidInput(
+        "--checkpoint-traffic needs a simulated step: how much longer a measured one becomes is "
+        "not known");
+  }
+  return {};
+}
+
 Status ReadInterval(const std::string& text, simulate::GoodputRequest& request) {
   request.chooses_interval = text == "auto";
   if (request.chooses_interval || text == "off") {
@@ -346,7 +349,9 @@ Result<GoodputSetting> SettingOf(const GoodputArguments& arguments, const Goodpu
   ORRERY_TRY(options.slow, SlowNodesOf(arguments.slow_nodes, request.job.nodes));
   ORRERY_TRY_STATUS(CheckEvents(request));
   ORRERY_TRY_STATUS(ReadSpares(arguments.spares, request));
+  ORRERY_TRY_STATUS(CheckTraffic(arguments));
   ORRERY_TRY(options.checkpoint, CheckpointTimesOf(arguments, job, setting));
+  options.checkpoint.stall_ps += step.checkpoint_loss_ps;
   ORRERY_TRY_STATUS(ReadInterval(arguments.checkpoint, request));
   ORRERY_TRY_STATUS(CheckChosenInterval(request));
   // Months of a log are all the same.

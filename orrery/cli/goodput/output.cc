@@ -61,6 +61,10 @@ std::string CheckpointNote(const GoodputAnswer& answer, const GoodputFigures& fi
   if (times.write_ps > 0) {
     note += fmt::format(", written in {}", SecondsText(Seconds(times.write_ps)));
   }
+  if (answer.has_checkpoint_traffic) {
+    note += fmt::format("; {} of the stall is lost by steps beside it",
+                        SecondsText(Seconds(answer.step.checkpoint_loss_ps)));
+  }
   if (figures.mtbf_s && times.stall_ps > 0) {
     note +=
         fmt::format("; best {}, Young {}, Daly {}", SecondsText(answer.study.best_s.value_or(0)),

@@ -164,6 +164,21 @@ Status AddContention(const simulate::Simulation& simulation, simulate::Simulatio
   return {};
 }
 
+/// The same without the checkpoint.
+template <typename SimulateWith>
+Status AddCheckpoint(const simulate::Simulation& simulation, simulate::SimulationOptions options,
+                     const SimulateWith& simulate_with, SimulationAnswer& answer) {
+  if (!simulation.checkpoint) {
+    return {};
+  }
+  answer.checkpoint = CheckpointAnswer{.storage = options.network.checkpoint->storage,
+                                       .written = *simulation.checkpoint};
+  options.network.checkpoint.reset();
+  ORRERY_TRY(const simulate::Simulation without, simulate_with(options));
+  answer.checkpoint->added_ps = simulation.step_ps() - without.step_ps();
+  return {};
+}
+
 // Flows are of every rank, and there are many changes.
 bool TriesChanges(SimulationAnswer& answer) {
   if (answer.network != simulate::NetworkModel::kFlows) {
@@ -220,12 +235,11 @@ class SimulateRun {
     answer.interval =
         simulate::IntervalOf(answer.summary.breakdown, file.job, simulation.generated->coverage);
     answer.energy = simulate::EnergyOf(file.job, *simulation.generated, answer.summary.step_ps);
-    ORRERY_TRY_STATUS(AddContention(
-        simulation, options_,
-        [&](const simulate::SimulationOptions& options) {
-          return simulate::SimulateEnsemble(file.job, simulation.generated->ensemble, options);
-        },
-        answer));
+    const auto simulate_with = [&](const simulate::SimulationOptions& options) {
+      return simulate::SimulateEnsemble(file.job, simulation.generated->ensemble, options);
+    };
+    ORRERY_TRY_STATUS(AddContention(simulation, options_, simulate_with, answer));
+    ORRERY_TRY_STATUS(AddCheckpoint(simulation, options_, simulate_with, answer));
     ORRERY_TRY_STATUS(AddLinks(file.job, simulation.generated->ensemble, simulation, answer));
     if (TriesChanges(answer)) {
       answer.advice = simulate::TryChanges(
@@ -258,6 +272,10 @@ class SimulateRun {
       return InvalidInput("--slow, --fail, --degrade and --steps are of one job: {} were given",
                           arguments_.inputs.size());
     }
+    if (options_.network.checkpoint) {
+      return InvalidInput("--checkpoint-traffic is of one job: {} were given",
+                          arguments_.inputs.size());
+    }
     ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.job.kernel_models));
     ProgressLine progress(TerminalProgress(), "simulating");
     ORRERY_TRY(const Document document, JobsTogether(arguments_, models, options_));
@@ -270,6 +288,11 @@ class SimulateRun {
       return InvalidInput(
           "--gpu-of needs a job: programs of other tools bring the times of their kernels; "
           "--slow says how much longer a rank takes");
+    }
+    if (options_.network.checkpoint) {
+      return InvalidInput(
+          "--checkpoint-traffic needs a job: a program of another tool does not say how large its "
+          "checkpoint is");
     }
     ORRERY_TRY(ImportedProgram imported, ImportProgram(kind, arguments_));
     ORRERY_TRY(const workload::Job machine, MachineOf(arguments_, imported));

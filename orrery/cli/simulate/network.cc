@@ -11,6 +11,8 @@
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/table.h"
+#include "orrery/base/units.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/simulate/simulate.h"
 #include "orrery/cli/verb.h"
 #include "orrery/network/congestion.h"
@@ -45,6 +47,11 @@ Status CheckFlowOptions(const NetworkArguments& arguments) {
     return InvalidInput(
         "--oversubscribe and --background need --network shared or flows: with alone, transfers "
         "share no links");
+  }
+  if (arguments.model == NetworkModel::kAlone && !arguments.checkpoint.empty()) {
+    return InvalidInput(
+        "--checkpoint-traffic needs --network shared or flows: with alone, transfers share no "
+        "links");
   }
   return {};
 }
@@ -99,7 +106,8 @@ NetworkModel ModelOf(const NetworkArguments& arguments, const simulate::NetworkO
   if (arguments.model == NetworkModel::kDefault && needs_flows) {
     return NetworkModel::kFlows;
   }
-  const bool shares = arguments.oversubscription > 0 || options.background > 0;
+  const bool shares =
+      arguments.oversubscription > 0 || options.background > 0 || options.checkpoint.has_value();
   return arguments.model == NetworkModel::kDefault && shares ? NetworkModel::kShared
                                                              : arguments.model;
 }
@@ -130,8 +138,11 @@ void AddNetworkOptions(Verb& verb, NetworkArguments& arguments) {
   verb.AddOption("--background SHARE|FILE", arguments.background,
                  "other traffic: a share of NICs and switches, or a CSV of from,to,gbps; flows");
   verb.AddOption("--congestion", arguments.congestion,
-                 "what links lose when transfers compete for them: none, ecn, lossless, sprayed; "
-                 "flows (default: none)");
+                 "what happens when transfers compete for a link: none, ecn, lossless (PFC: links "
+                 "in front of it pause, and hold others back), sprayed; flows (default: none)");
+  verb.AddOption("--checkpoint-traffic RATE", arguments.checkpoint,
+                 "an asynchronous checkpoint is written beside the step, over the NICs, to storage "
+                 "that takes this rate of all ranks together: 200GB/s");
 }
 
 Result<NetworkInput> ReadNetwork(const NetworkArguments& arguments) {
@@ -141,6 +152,10 @@ Result<NetworkInput> ReadNetwork(const NetworkArguments& arguments) {
   input.options.seed = static_cast<std::uint64_t>(arguments.seed);
   input.options.oversubscription = arguments.oversubscription;
   ORRERY_TRY_STATUS(ReadBackground(arguments, input.options));
+  if (!arguments.checkpoint.empty()) {
+    ORRERY_TRY(const Bandwidth storage, RateOf("--checkpoint-traffic", arguments.checkpoint));
+    input.options.checkpoint = simulate::CheckpointWrite{.storage = storage};
+  }
   input.options.model = ModelOf(arguments, input.options);
   if (!arguments.topology.empty()) {
     ORRERY_TRY(const MappedFile file, MappedFile::Open(arguments.topology));

@@ -87,7 +87,7 @@ void AddWhatIfs(Verb& verb, SimulateArguments& arguments) {
   AddOverlapOption(verb, arguments.overlap);
   verb.AddFlag("--no-fold", arguments.no_fold, "simulate every rank, including identical ones");
   verb.AddOption("--max-tasks", arguments.max_tasks,
-                 "refuse a job whose step has more tasks (20000000)")
+                 "refuse a job whose step has more tasks (20000000; with flows 60000000)")
       .Positive();
 }
 

@@ -99,6 +99,36 @@ void AddNetwork(const SimulationAnswer& answer, Document::Section& section) {
                                      static_cast<double>(answer.summary.step_ps)));
 }
 
+// What a checkpoint beside the step costs it.
+void AddCheckpoint(const SimulationAnswer& answer, Document::Section& section) {
+  if (!answer.checkpoint) {
+    return;
+  }
+  const CheckpointAnswer& checkpoint = *answer.checkpoint;
+  const std::string cost = checkpoint.added_ps <= 0
+                               ? "does not lengthen the step"
+                               : fmt::format("adds {} ({:.2g} %) to the step",
+                                             draw::FormatDuration({checkpoint.added_ps / 1000}),
+                                             100.0 * static_cast<double>(checkpoint.added_ps) /
+                                                 static_cast<double>(answer.summary.step_ps));
+  section.Show(
+      "checkpoint", draw::FormatBytes(checkpoint.written.size),
+      checkpoint.written.end_ps <= answer.summary.step_ps
+          ? fmt::format("{}; written after {:.4g} s", cost, Seconds(checkpoint.written.end_ps))
+          : cost + ", after which it is not written yet");
+}
+
+Value CheckpointData(const SimulationAnswer& answer) {
+  const CheckpointAnswer& checkpoint = *answer.checkpoint;
+  const bool is_written = checkpoint.written.end_ps <= answer.summary.step_ps;
+  return Value::Object()
+      .Set("bytes", checkpoint.written.size.count)
+      .Set("storage_bytes_per_s", checkpoint.storage.bytes_per_second)
+      .Set("gpu_bytes_per_s", checkpoint.written.of_gpu.bytes_per_second)
+      .Set("added_s", Seconds(checkpoint.added_ps))
+      .Set("written_s", is_written ? Value(Seconds(checkpoint.written.end_ps)) : Value());
+}
+
 void AddEnergy(const SimulationAnswer& answer, Document::Section& section) {
   if (!answer.energy) {
     return;
@@ -136,6 +166,7 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   AddEnergy(answer, section);
   AddLoss(summary, section);
   AddNetwork(answer, section);
+  AddCheckpoint(answer, section);
   section.Say(fmt::format("bottleneck: {}", answer.bottleneck), Document::Text::Style::kVerdict);
   section.Add(
       Document::List{"", "Advice, each simulated", simulate::AdviceSentences(answer.advice)});
@@ -346,8 +377,11 @@ Value DataOf(const SimulationAnswer& answer) {
       .Set("breakdown_rank", summary.slowest_rank)
       .Set("exposed_communication_s", Seconds(answer.exposed_ps))
       .Set("network", std::string(simulate::Name(answer.network)))
-      .Set("contended_ps", answer.contended_ps)
-      .Set("communication", Value::ListOf(summary.dimensions, DimensionData))
+      .Set("contended_ps", answer.contended_ps);
+  if (answer.checkpoint) {
+    data.Set("checkpoint", CheckpointData(answer));
+  }
+  data.Set("communication", Value::ListOf(summary.dimensions, DimensionData))
       .Set("held_up", DelayData(summary.delayed))
       .Set("stages", Value::ListOf(summary.stages, StageData))
       .Set("bottleneck", answer.bottleneck)

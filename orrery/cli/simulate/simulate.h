@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
@@ -40,6 +41,7 @@ struct NetworkArguments {
   double oversubscription = 0;
   std::string background;  // "0.3" or a file
   std::string congestion;  // name of a model
+  std::string checkpoint;  // rate of the storage: "200GB/s"
 };
 
 void AddNetworkOptions(Verb& verb, NetworkArguments& arguments);
@@ -186,6 +188,13 @@ void AddLeftOut(std::string_view of, const std::vector<std::string>& left_out,
                                             const kernel::CostModel& models,
                                             const simulate::SimulationOptions& options);
 
+/// A checkpoint that was written beside the step.
+struct CheckpointAnswer {
+  Bandwidth storage = {};
+  simulate::WrittenCheckpoint written = {};
+  std::int64_t added_ps = 0;  // to the step
+};
+
 struct SimulationAnswer {
   std::string name;                    // of the job
   std::string title;                   // one line: what was simulated
@@ -196,8 +205,9 @@ struct SimulationAnswer {
   std::optional<simulate::StepEnergy> energy = {};
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   simulate::NetworkModel network = simulate::NetworkModel::kAlone;
-  std::int64_t contended_ps = 0;         // that the step would be shorter if no links were shared
-  std::uint32_t classes_alone = 0;       // rank classes then
+  std::int64_t contended_ps = 0;    // that the step would be shorter if no links were shared
+  std::uint32_t classes_alone = 0;  // rank classes then
+  std::optional<CheckpointAnswer> checkpoint = {};
   simulate::LinkUtilisation links = {};  // for pictures
   std::string bottleneck;
   simulate::Advice advice = {};
