@@ -175,12 +175,27 @@ void FinishHeads(MegatronState& state) {
   usually(shape.value_head_size, 128);
 }
 
-// Megatron counts layers from 1: each n-th sees the whole sequence.
-void FinishWindows(MegatronState& state) {
+// A number: Megatron counts layers from 1, each n-th sees the whole sequence. Or a list of those
+// with windows, written as those with experts are.
+Status FinishWindows(MegatronState& state) {
   TransformerShape& shape = state.job.shape;
-  for (std::int64_t layer = 1; state.full_attention_every > 0 && layer <= shape.layers; ++layer) {
-    shape.window_layers.push_back(layer % state.full_attention_every != 0);
+  if (state.window_layers.empty()) {
+    return {};
   }
+  if (const std::optional<std::int64_t> every = ParseInteger(state.window_layers);
+      every && *every > 0) {
+    for (std::int64_t layer = 1; layer <= shape.layers; ++layer) {
+      shape.window_layers.push_back(layer % *every != 0);
+    }
+    return {};
+  }
+  const auto pattern = ExpertPattern(state.window_layers, shape.layers);
+  if (!pattern || pattern->empty()) {
+    return Refuse("--window-attn-skip-freq cannot be '{}' for {} layers", state.window_layers,
+                  shape.layers);
+  }
+  shape.window_layers = *pattern;
+  return {};
 }
 
 void FinishEnds(MegatronState& state) {
@@ -203,6 +218,7 @@ Status FinishExperts(MegatronState& state) {
     shape.experts_per_token = 0;
     shape.shared_ffn = 0;
     plan.expert_tp = 1;
+    plan.dispatch = TokenDispatch::kAllToAll;  // of no effect
     return {};
   }
   const auto pattern = ExpertPattern(state.expert_layers, shape.layers);
@@ -225,6 +241,8 @@ Status FinishChunks(MegatronState& state) {
           state.job.shape.layers, layers_of_round);
     }
     plan.chunks = static_cast<int>(state.job.shape.layers / layers_of_round);
+  } else if (plan.chunks == 1 && !plan.layers_per_stage.empty()) {  // a layout has all of them
+    plan.chunks = std::max(1, static_cast<int>(plan.layers_per_stage.size()) / plan.pp);
   }
   plan.schedule = plan.chunks > 1 ? PipelineSchedule::kInterleaved : PipelineSchedule::k1f1b;
   return {};
@@ -260,7 +278,7 @@ void FinishPrecision(MegatronState& state) {
                       : state.is_fp16 ? DataType::kFp16
                                       : DataType::kFp32;
   const DataType narrow = state.has_block_scales ? DataType::kFp8Block : DataType::kFp8;
-  precision.gemm_type = state.is_fp8 ? narrow : precision.compute;
+  precision.gemm_type = state.is_fp4 ? DataType::kNvfp4 : state.is_fp8 ? narrow : precision.compute;
   const bool is_half = state.is_bf16 || state.is_fp16;
   // bf16 always accumulates in fp32 unless told otherwise; fp16 only when told.
   const bool is_wide =
@@ -270,9 +288,27 @@ void FinishPrecision(MegatronState& state) {
   if (!is_half) {
     precision.gathered_bytes = 4;
   }
+  precision.moment_bytes = std::max(state.first_moment_bytes, state.second_moment_bytes);
+  if (state.first_moment_bytes != state.second_moment_bytes) {
+    state.job.not_modelled.push_back(fmt::format(
+        "--exp-avg-dtype and --exp-avg-sq-dtype differ: both moments are taken for the wider, {} "
+        "bytes",
+        precision.moment_bytes));
+  }
+}
+
+void FinishRecompute(MegatronState& state) {
+  Plan& plan = state.job.plan;
+  if (plan.recompute == Recompute::kSelective && !state.recomputes_attention) {
+    plan.recompute = Recompute::kNothing;
+  }
+  plan.recompute_layers = state.recomputes_in_blocks ? static_cast<int>(state.recompute_layers) : 0;
 }
 
 Status FinishSharding(MegatronState& state) {
+  if (state.keeps_gathered && state.job.plan.sharding == Sharding::kParameters) {
+    state.job.plan.sharding = Sharding::kKeepGathered;
+  }
   if (!state.shards_with_fsdp) {
     return {};
   }
@@ -290,8 +326,6 @@ Status FinishSharding(MegatronState& state) {
 }
 
 void FinishLauncher(MegatronState& state) {
-  Plan& plan = state.job.plan;
-  plan.recompute_layers = state.recomputes_in_blocks ? static_cast<int>(state.recompute_layers) : 0;
   const std::int64_t gpus = state.nodes * state.gpus_of_node;
   if (gpus > 0 && gpus <= std::numeric_limits<int>::max()) {
     state.job.gpus = static_cast<int>(gpus);
@@ -357,12 +391,13 @@ Result<MegatronJob> ReadMegatronArguments(std::string_view text, const Framework
   ORRERY_TRY_STATUS(ReadOptions(words, state));
   FinishWidth(state);
   FinishHeads(state);
-  FinishWindows(state);
+  ORRERY_TRY_STATUS(FinishWindows(state));
   FinishEnds(state);
   ORRERY_TRY_STATUS(FinishExperts(state));
   ORRERY_TRY_STATUS(FinishChunks(state));
   ORRERY_TRY_STATUS(FinishStages(state));
   FinishPrecision(state);
+  FinishRecompute(state);
   ORRERY_TRY_STATUS(FinishSharding(state));
   FinishLauncher(state);
   return std::move(state.job);

@@ -105,6 +105,40 @@ TEST(MegatronArguments, ModulesThatAreRecomputed) {
   EXPECT_EQ(job.not_modelled, (std::vector<std::string>{"--recompute-modules shared_experts"}));
 }
 
+// Only what is named is recomputed.
+TEST(MegatronArguments, ModulesWithoutAttention) {
+  const MegatronJob job =
+      Read("--recompute-granularity selective --recompute-modules mla_up_proj --vocab-size 51200");
+  EXPECT_EQ(job.plan.recompute, Recompute::kNothing);
+  EXPECT_EQ(job.plan.recompute_parts, (RecomputedParts{.latent_up = true}));
+}
+
+// Six parts on three stages are two chunks of each.
+TEST(MegatronArguments, ALayoutHasVirtualStages) {
+  const MegatronJob job = Read(
+      "--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout 'Et|(t*2|)*4tL' "
+      "--num-layers 10");
+  EXPECT_EQ(job.plan.layers_per_stage, (std::vector<int>{1, 2, 2, 2, 2, 1}));
+  EXPECT_EQ(job.plan.chunks, 2);
+  EXPECT_EQ(job.plan.schedule, PipelineSchedule::kInterleaved);
+}
+
+TEST(MegatronArguments, NarrowStates) {
+  const MegatronJob job = Read(
+      "--bf16 --use-precision-aware-optimizer --exp-avg-dtype fp8 --exp-avg-sq-dtype bf16 "
+      "--fp4-format e2m1 --activation-func-fp8-input-store --vocab-size 51200");
+  EXPECT_EQ(job.training.precision.moment_bytes, 2);
+  EXPECT_EQ(job.training.precision.gemm_type, DataType::kNvfp4);
+  EXPECT_EQ(job.training.precision.activation_input_bytes, 1);
+  EXPECT_THAT(job.not_modelled, testing::ElementsAre(testing::HasSubstr("--exp-avg-dtype and ")));
+}
+
+TEST(MegatronArguments, ParametersThatStayGathered) {
+  EXPECT_EQ(Read("--torch-fsdp2-no-reshard-after-forward --use-torch-fsdp2").plan.sharding,
+            Sharding::kKeepGathered);
+  EXPECT_EQ(Read("--use-torch-fsdp2").plan.sharding, Sharding::kParameters);
+}
+
 TEST(MegatronArguments, HeadsAreDealtInsideOfRings) {
   const MegatronJob job = Read(
       "--context-parallel-size 8 --cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes 2 4");
@@ -152,6 +186,11 @@ TEST(MegatronArguments, WindowsOfSomeLayers) {
   const MegatronJob job = Read("--num-layers 4 --window-size 128,0 --window-attn-skip-freq 2");
   EXPECT_EQ(job.shape.window, 128);
   EXPECT_EQ(job.shape.window_layers, (std::vector<bool>{true, false, true, false}));
+  EXPECT_EQ(Read("--num-layers 3 --window-size 128,0 --window-attn-skip-freq [0]+[1]*2")
+                .shape.window_layers,
+            (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(ErrorOf("--num-layers 3 --window-attn-skip-freq [1]*2"),
+            "--window-attn-skip-freq cannot be '[1]*2' for 3 layers");
 }
 
 TEST(MegatronArguments, AValueThatCannotBeReadIsNamed) {

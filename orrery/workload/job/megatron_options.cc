@@ -124,6 +124,8 @@ constexpr std::array<Word<AttentionKernel>, 5> kBackends{
 constexpr std::array<Word<CudaGraphs>, 3> kGraphs{{{"none", CudaGraphs::kOff},
                                                    {"local", CudaGraphs::kLayers},
                                                    {"transformer_engine", CudaGraphs::kLayers}}};
+constexpr std::array<Word<int>, 4> kMomentBytes{
+    {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}}};
 constexpr std::array<Word<OptimizerKind>, 2> kOptimizers{
     {{"adam", OptimizerKind::kAdam}, {"sgd", OptimizerKind::kSgd}}};
 
@@ -144,8 +146,10 @@ bool TakeRecomputeMethod(MegatronState& state, std::string_view word) {
   return word == "block" || word == "uniform";
 }
 
-// The core of attention is what selective recomputation means without this option.
+// The core of attention is what selective recomputation means without this option; with it, only
+// where it is named.
 bool TakeRecomputeModules(MegatronState& state, std::string_view words) {
+  state.recomputes_attention = false;
   for (std::size_t end = 0; !words.empty(); words.remove_prefix(std::min(end + 1, words.size()))) {
     end = std::min(words.find(' '), words.size());
     const std::string_view word = words.substr(0, end);
@@ -153,7 +157,9 @@ bool TakeRecomputeModules(MegatronState& state, std::string_view words) {
         std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::megatron);
     if (known != kRecomputedPartNames.end()) {
       state.job.plan.recompute_parts.*known->member = true;
-    } else if (word != "core_attn") {
+    } else if (word == "core_attn") {
+      state.recomputes_attention = true;
+    } else {
       state.job.not_modelled.push_back(fmt::format("--recompute-modules {}", word));
     }
   }
@@ -206,7 +212,7 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"use-rotary-position-embeddings", false,
      [](MegatronState& state, std::string_view) { return TakePositions(state, "rope"); }},
     {"window-size", true, TakeWindow, true},
-    {"window-attn-skip-freq", true, Read<&MegatronState::full_attention_every>},
+    {"window-attn-skip-freq", true, Read<&MegatronState::window_layers>},
     {"max-position-embeddings", true, Read<&MegatronState::max_positions>},
     {"untie-embeddings-and-output-weights", false, Set<&TransformerShape::tied, false>},
     {"vocab-size", true, Read<&TransformerShape::vocabulary>},
@@ -225,6 +231,7 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"moe-ffn-hidden-size", true, Read<&TransformerShape::expert_ffn>},
     {"moe-layer-freq", true, Read<&MegatronState::expert_layers>},
     {"moe-shared-expert-intermediate-size", true, Read<&TransformerShape::shared_ffn>},
+    {"moe-shared-expert-gate", false, Set<&TransformerShape::shared_gate>},
     {"tensor-model-parallel-size", true, Read<&Plan::tp>},
     {"sequence-parallel", false, Set<&Plan::sequence_parallel>},
     {"pipeline-model-parallel-size", true, Read<&Plan::pp>},
@@ -255,6 +262,7 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
     {"use-megatron-fsdp", false, Set<&MegatronState::shards_with_fsdp>},
     {"use-custom-fsdp", false, Set<&MegatronState::shards_with_fsdp>},
     {"use-torch-fsdp2", false, Set<&Plan::sharding, Sharding::kParameters>},
+    {"torch-fsdp2-no-reshard-after-forward", false, Set<&MegatronState::keeps_gathered>},
     {"data-parallel-sharding-strategy", true, Read<&MegatronState::sharding>},
     {"num-distributed-optimizer-instances", true, Read<&MegatronJob::optimizer_instances>},
     {"optimizer-cpu-offload", false, Set<&Plan::offload_optimizer>},
@@ -270,6 +278,8 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
        return Take(value, state.job.training.global_batch);
      }},
     {"optimizer", true, Choose<&Training::optimizer, kOptimizers>},
+    {"exp-avg-dtype", true, Choose<&MegatronState::first_moment_bytes, kMomentBytes>},
+    {"exp-avg-sq-dtype", true, Choose<&MegatronState::second_moment_bytes, kMomentBytes>},
     {"bf16", false, Set<&MegatronState::is_bf16>},
     {"fp16", false, Set<&MegatronState::is_fp16>},
     {"fp8-format", true, Set<&MegatronState::is_fp8>},
@@ -279,6 +289,8 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
        state.has_block_scales = recipe == "blockwise";
        return true;
      }},
+    {"fp4-format", true, Set<&MegatronState::is_fp4>},
+    {"activation-func-fp8-input-store", false, Set<&Precision::activation_input_bytes, 1>},
     {"fp8-param-gather", false, Set<&Precision::gathered_bytes, 1>},
     {"accumulate-allreduce-grads-in-fp32", false, Set<&MegatronState::gradients_in_fp32>},
     {"grad-reduce-in-bf16", false, Set<&MegatronState::gradients_in_bf16>},
@@ -313,13 +325,15 @@ constexpr auto kOptions = std::to_array<MegatronOption>({
 // between blanks.
 constexpr std::string_view kIgnoredFlags =
     " "
-    "apply-layernorm-1p attention-softmax-in-fp32 calculate-per-token-loss log-throughput "
+    "apply-layernorm-1p attention-softmax-in-fp32 calculate-per-token-loss "
+    "init-model-with-meta-device log-throughput "
     "manual-gc "
     "mock-data "
     "moe-grouped-gemm moe-router-enable-expert-bias moe-router-pre-softmax no-load-optim "
-    "no-create-attention-mask-in-dataloader no-load-rng no-masked-softmax-fusion "
+    "no-check-for-nan-in-loss-and-grad no-create-attention-mask-in-dataloader no-load-rng "
+    "no-masked-softmax-fusion "
     "no-mmap-bin-files no-query-key-layer-scaling profile "
-    "no-position-embedding no-save-optim use-mcore-models ";
+    "no-position-embedding no-save-optim use-mcore-models use-precision-aware-optimizer ";
 
 constexpr std::string_view kIgnoredValues =
     " "
@@ -327,11 +341,12 @@ constexpr std::string_view kIgnoredValues =
     "dataloader-type "
     "decoupled-lr decoupled-min-lr "
     "distributed-backend distributed-timeout-minutes eval-interval eval-iters "
-    "exit-duration-in-mins exit-interval fp8-amax-compute-algo fp8-amax-history-len "
+    "exit-duration-in-mins exit-interval fp4-recipe fp8-amax-compute-algo fp8-amax-history-len "
     "fp8-margin init-method-std initial-loss-scale load log-interval lr "
     "lr-decay-iters lr-decay-samples lr-decay-style lr-warmup-fraction lr-warmup-iters "
     "lr-warmup-samples master-addr master-port merge-file min-lr moe-aux-loss-coeff "
-    "moe-router-bias-update-rate moe-router-dtype moe-router-group-topk "
+    "moe-flex-dispatcher-backend moe-router-bias-update-rate moe-router-dtype "
+    "moe-router-group-topk "
     "moe-router-load-balancing-type moe-router-num-groups moe-router-score-function "
     "moe-router-topk-scaling-factor moe-z-loss-coeff node-rank norm-epsilon num-workers "
     "rotary-base "

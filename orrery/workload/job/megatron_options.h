@@ -23,18 +23,23 @@ struct MegatronState {
   std::int64_t first_stage_layers = 0;
   std::int64_t last_stage_layers = 0;
   bool recomputes_in_blocks = false;
+  bool recomputes_attention = true;  // among the modules of selective recomputation
   std::int64_t recompute_layers = 0;
   bool is_bf16 = false;
   bool is_fp16 = false;
   bool is_fp8 = false;
   bool has_block_scales = false;  // of fp8
+  bool is_fp4 = false;
+  int first_moment_bytes = 4;
+  int second_moment_bytes = 4;
   bool gradients_in_fp32 = false;
   bool gradients_in_bf16 = false;
   bool shards_with_fsdp = false;
+  bool keeps_gathered = false;  // PyTorch's FSDP2: behind the forward pass
   std::string sharding = "no_shard";
   std::int64_t nodes = 1;
   std::int64_t gpus_of_node = 0;
-  int full_attention_every = 0;  // of layers with windows; 0: none
+  std::string window_layers = {};  // which see only the window; empty: all
 };
 
 /// Reads the value of one argument; false if it is invalid.

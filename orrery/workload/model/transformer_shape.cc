@@ -228,6 +228,56 @@ Status Check(const TransformerShape& shape) {
   return CheckExperts(shape);
 }
 
+// Of all layers: the last attention with a window, and the widths of both kinds of networks.
+void TakeBlock(const Block& block, TransformerShape& shape) {
+  const Attention& self = block.self;
+  const LatentAttention latent = self.latent.value_or(LatentAttention{});
+  shape.heads = self.heads;
+  shape.kv_heads = self.kv_heads;
+  shape.head_size = self.head_size;
+  shape.value_head_size = self.value_head_size;
+  shape.attention_bias = self.has_bias;
+  shape.qkv_bias = self.has_qkv_bias;
+  shape.causal = self.is_causal;
+  shape.rope = self.has_rope;
+  shape.qk_norm = self.has_qk_norm;
+  shape.window = std::max(shape.window, self.window);
+  shape.query_rank = latent.query_rank;
+  shape.key_value_rank = latent.key_value_rank;
+  shape.rope_size = latent.rope_size;
+  shape.parallel = block.is_parallel;
+  const Experts* const experts = block.experts();
+  const FeedForward& network = experts == nullptr ? *block.feed_forward() : experts->expert;
+  shape.activation = network.activation;
+  shape.gated = network.is_gated;
+  shape.ffn_bias = network.has_bias;
+  if (experts == nullptr) {
+    shape.ffn = network.width;
+    return;
+  }
+  shape.experts = experts->count;
+  shape.experts_per_token = experts->per_token;
+  shape.expert_ffn = network.width;
+  shape.shared_ffn = experts->shared ? experts->shared->width : 0;
+  shape.shared_gate = experts->has_shared_gate;
+}
+
+void TakeBlocks(const std::vector<BlockRun>& runs, TransformerShape& shape) {
+  for (const BlockRun& run : runs) {
+    TakeBlock(run.block, shape);
+    shape.layers += run.count;
+    const auto count = static_cast<std::size_t>(run.count);
+    shape.window_layers.insert(shape.window_layers.end(), count, run.block.self.window > 0);
+    shape.moe_layers.insert(shape.moe_layers.end(), count, run.block.experts() != nullptr);
+  }
+  shape.ffn = shape.ffn == 0 ? shape.expert_ffn : shape.ffn;
+  for (std::vector<bool>* const layers : {&shape.window_layers, &shape.moe_layers}) {
+    if (std::ranges::find(*layers, !layers->front()) == layers->end()) {
+      layers->clear();  // all alike
+    }
+  }
+}
+
 }  // namespace
 
 Result<Transformer> MakeTransformer(const TransformerShape& shape) {
@@ -262,6 +312,35 @@ Result<Transformer> MakeTransformer(const TransformerShape& shape) {
     model.positions = side * side + 1;
   }
   return model;
+}
+
+Result<TransformerShape> ShapeOfTransformer(const Transformer& model) {
+  TransformerShape shape = {.hidden = model.hidden,
+                            .norm = model.norm,
+                            .vocabulary = model.vocabulary,
+                            .positions = model.positions,
+                            .token_types = model.token_types,
+                            .relative_positions = model.relative_positions,
+                            .embedding_norm = model.has_embedding_norm,
+                            .tied = model.is_tied,
+                            .head_transform = model.has_head_transform,
+                            .dropout = model.dropout,
+                            .attention_dropout = model.attention_dropout,
+                            .extra_predictions = model.extra_predictions,
+                            .classifies = model.task == TransformerTask::kClassification,
+                            .patch = model.patch,
+                            .image = model.image};
+  if (!model.blocks.empty()) {
+    TakeBlocks(model.blocks, shape);
+  }
+  for (const BlockRun& run : model.encoder) {
+    shape.encoder_layers += run.count;
+  }
+  const auto made = MakeTransformer(shape);
+  if (!made || *made != model) {
+    return Refuse("the layers of the model differ in more than experts and windows");
+  }
+  return shape;
 }
 
 TransformerShape ReadTransformerShape(YamlFields& fields, const TransformerShape& base) {

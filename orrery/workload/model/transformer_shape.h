@@ -67,6 +67,10 @@ struct TransformerShape {
 /// Builds the model. Fails in one sentence when numbers do not fit each other.
 [[nodiscard]] Result<Transformer> MakeTransformer(const TransformerShape& shape);
 
+/// The shape that makes `model`. Fails in one sentence for a model that none makes: layers that
+/// differ in more than experts and windows.
+[[nodiscard]] Result<TransformerShape> ShapeOfTransformer(const Transformer& model);
+
 /// Reads the fields of a shape, each called like the member; what is absent stays as in `base`.
 [[nodiscard]] TransformerShape ReadTransformerShape(YamlFields& fields,
                                                     const TransformerShape& base);

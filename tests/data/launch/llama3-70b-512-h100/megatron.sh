@@ -1,0 +1,29 @@
+torchrun --nnodes 64 --nproc-per-node 8 pretrain_gpt.py \
+  --num-layers 80 \
+  --hidden-size 8192 \
+  --ffn-hidden-size 28672 \
+  --num-attention-heads 64 \
+  --group-query-attention \
+  --num-query-groups 8 \
+  --swiglu \
+  --normalization RMSNorm \
+  --disable-bias-linear \
+  --position-embedding-type rope \
+  --untie-embeddings-and-output-weights \
+  --vocab-size 128256 \
+  --hidden-dropout 0.0 \
+  --attention-dropout 0.0 \
+  --seq-length 8192 \
+  --max-position-embeddings 8192 \
+  --micro-batch-size 1 \
+  --global-batch-size 1024 \
+  --optimizer adam \
+  --tensor-model-parallel-size 4 \
+  --sequence-parallel \
+  --pipeline-model-parallel-size 4 \
+  --num-virtual-stages-per-pipeline-rank 5 \
+  --use-distributed-optimizer \
+  --bf16 \
+  --overlap-grad-reduce \
+  --overlap-param-gather \
+  --tp-comm-overlap

@@ -1,0 +1,33 @@
+torchrun --nnodes 8 --nproc-per-node 8 pretrain_gpt.py \
+  --num-layers 32 \
+  --hidden-size 4096 \
+  --ffn-hidden-size 14336 \
+  --num-attention-heads 32 \
+  --group-query-attention \
+  --num-query-groups 8 \
+  --swiglu \
+  --normalization RMSNorm \
+  --disable-bias-linear \
+  --position-embedding-type rope \
+  --untie-embeddings-and-output-weights \
+  --vocab-size 128256 \
+  --hidden-dropout 0.0 \
+  --attention-dropout 0.0 \
+  --seq-length 8192 \
+  --max-position-embeddings 8192 \
+  --micro-batch-size 1 \
+  --global-batch-size 64 \
+  --optimizer adam \
+  --tensor-model-parallel-size 1 \
+  --pipeline-model-parallel-size 1 \
+  --use-distributed-optimizer \
+  --use-megatron-fsdp \
+  --data-parallel-sharding-strategy optim_grads_params \
+  --ckpt-format fsdp_dtensor \
+  --init-model-with-meta-device \
+  --num-distributed-optimizer-instances 8 \
+  --recompute-granularity selective \
+  --recompute-modules core_attn \
+  --bf16 \
+  --overlap-grad-reduce \
+  --overlap-param-gather

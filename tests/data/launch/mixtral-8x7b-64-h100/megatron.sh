@@ -1,0 +1,35 @@
+torchrun --nnodes 8 --nproc-per-node 8 pretrain_gpt.py \
+  --num-layers 32 \
+  --hidden-size 4096 \
+  --ffn-hidden-size 14336 \
+  --num-attention-heads 32 \
+  --group-query-attention \
+  --num-query-groups 8 \
+  --swiglu \
+  --normalization RMSNorm \
+  --disable-bias-linear \
+  --position-embedding-type rope \
+  --untie-embeddings-and-output-weights \
+  --vocab-size 32000 \
+  --hidden-dropout 0.0 \
+  --attention-dropout 0.0 \
+  --num-experts 8 \
+  --moe-router-topk 2 \
+  --moe-ffn-hidden-size 14336 \
+  --seq-length 4096 \
+  --max-position-embeddings 4096 \
+  --micro-batch-size 1 \
+  --global-batch-size 256 \
+  --optimizer adam \
+  --tensor-model-parallel-size 1 \
+  --pipeline-model-parallel-size 4 \
+  --num-virtual-stages-per-pipeline-rank 8 \
+  --expert-model-parallel-size 8 \
+  --expert-tensor-parallel-size 1 \
+  --moe-token-dispatcher-type alltoall \
+  --moe-grouped-gemm \
+  --use-distributed-optimizer \
+  --bf16 \
+  --overlap-grad-reduce \
+  --overlap-param-gather \
+  --moe-permute-fusion
