@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -90,6 +91,47 @@ double TheilSenSlope(std::span<const double> x, std::span<const double> y) {
     }
   }
   return Median(slopes);
+}
+
+std::vector<double> Ranks(std::span<const double> values) {
+  ORRERY_CHECK(values.empty() || !IsUnknown(values), "what is unknown has no rank");
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) {
+      ++end;
+    }
+    // The mean of begin + 1 … end.
+    const double rank = static_cast<double>(begin + 1 + end) / 2;
+    for (; begin < end; ++begin) {
+      ranks[order[begin]] = rank;
+    }
+  }
+  return ranks;
+}
+
+double SpearmanCorrelation(std::span<const double> x, std::span<const double> y) {
+  ORRERY_CHECK(x.size() == y.size(), "a pair has an x and a y");
+  if (IsUnknown(x) || IsUnknown(y)) {
+    return kUnknown;
+  }
+  const std::vector<double> x_ranks = Ranks(x);
+  const std::vector<double> y_ranks = Ranks(y);
+  // Ranks are halves of integers, so that their products add up without rounding.
+  const double mean = static_cast<double>(x.size() + 1) / 2;
+  double covariance = 0;
+  double x_variance = 0;
+  double y_variance = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    covariance += (x_ranks[i] - mean) * (y_ranks[i] - mean);
+    x_variance += (x_ranks[i] - mean) * (x_ranks[i] - mean);
+    y_variance += (y_ranks[i] - mean) * (y_ranks[i] - mean);
+  }
+  return x_variance > 0 && y_variance > 0 ? covariance / std::sqrt(x_variance * y_variance)
+                                          : kUnknown;
 }
 
 double KolmogorovSmirnovDistance(std::span<const double> a, std::span<const double> b) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 namespace orrery {
 
@@ -27,6 +28,14 @@ namespace orrery {
 /// Returns the median slope over all pairs of points with different x (Theil-Sen): a slope that
 /// is robust against one outlier in four. Costs O(n²) time and memory; NaN without such a pair.
 [[nodiscard]] double TheilSenSlope(std::span<const double> x, std::span<const double> y);
+
+/// Returns the rank of each value, 1 for the smallest; equal values share the mean of their ranks.
+/// No value may be NaN.
+[[nodiscard]] std::vector<double> Ranks(std::span<const double> values);
+
+/// Returns the correlation of the ranks of pairs of values, -1 to 1 (Spearman); NaN where all
+/// values of one side are equal, since they have no order.
+[[nodiscard]] double SpearmanCorrelation(std::span<const double> x, std::span<const double> y);
 
 /// Returns the largest difference between the cumulative distributions of two samples, 0 to 1
 /// (Kolmogorov and Smirnov).

@@ -90,5 +90,29 @@ TEST(StatisticsTest, KolmogorovSmirnovComparesAfterAllEqualValues) {
   EXPECT_DOUBLE_EQ(KolmogorovSmirnovDistance(Values{1, 1, 1, 2}, Values{1, 2}), 0.25);
 }
 
+// Of 3, 1, 3, 2 the two threes are third and fourth.
+TEST(StatisticsTest, EqualValuesShareTheMeanOfTheirRanks) {
+  EXPECT_EQ(Ranks(Values{3, 1, 3, 2}), (Values{3.5, 1, 3.5, 2}));
+  EXPECT_EQ(Ranks(Values{5, 5, 5}), (Values{2, 2, 2}));
+  EXPECT_TRUE(Ranks({}).empty());
+}
+
+// Without ties 1 - 6 Σd² / (n (n² - 1)): ranks 1 2 3 4 5 and 2 1 4 3 5 have Σd² = 4, so that it is
+// 1 - 24 / 120.
+TEST(StatisticsTest, SpearmanIsTheCorrelationOfRanks) {
+  EXPECT_DOUBLE_EQ(SpearmanCorrelation(Values{1, 2, 3, 4, 5}, Values{20, 10, 400, 30, 5000}), 0.8);
+  EXPECT_DOUBLE_EQ(SpearmanCorrelation(Values{1, 2, 3}, Values{1, 10, 11}), 1);
+  EXPECT_DOUBLE_EQ(SpearmanCorrelation(Values{1, 2, 3}, Values{3, 2, -9}), -1);
+}
+
+// Ranks 1.5 1.5 3 4 and 1 2 3 4, less their mean 2.5: -1 -1 0.5 1.5 and -1.5 -0.5 0.5 1.5.
+// Covariance 1.5 + 0.5 + 0.25 + 2.25 = 4.5; variances 4.5 and 5: 4.5 / sqrt(22.5).
+TEST(StatisticsTest, SpearmanOfTiesIsThatOfTheirMeanRanks) {
+  EXPECT_DOUBLE_EQ(SpearmanCorrelation(Values{7, 7, 8, 9}, Values{1, 2, 3, 4}),
+                   4.5 / std::sqrt(22.5));
+  EXPECT_TRUE(std::isnan(SpearmanCorrelation(Values{1, 1, 1}, Values{1, 2, 3})));
+  EXPECT_TRUE(std::isnan(SpearmanCorrelation(Values{}, Values{})));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -24,6 +24,7 @@
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/validate/ranking.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
@@ -384,6 +385,7 @@ struct ValidateArguments {
   std::string frameworks;
   std::vector<std::string> without;  // mechanisms
   bool leaves_team_out = false;
+  bool ranks_plans = false;
   simulate::SimulationOptions engine;
   int threads = 0;
   OutputOptions output;
@@ -469,6 +471,9 @@ Result<workload::Mechanisms> MechanismsWithout(const std::vector<std::string>& n
 }
 
 Result<int> Validate(const ValidateArguments& arguments) {
+  if (arguments.ranks_plans && !arguments.output.svg_file.empty()) {
+    return InvalidInput("--rank has no picture: leave out --svg, or write a page with --html");
+  }
   ORRERY_TRY(const std::unique_ptr<workload::RunTable> table,
              workload::OpenRunTable(arguments.path));
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
@@ -501,6 +506,9 @@ Result<int> Validate(const ValidateArguments& arguments) {
         "or --grade to list them",
         arguments.path);
   }
+  if (arguments.ranks_plans) {
+    return Deliver(RankingDocument(validation), arguments.output);
+  }
   OutputOptions output = arguments.output;
   if (validation.evaluated.empty()) {
     output.svg_file.clear();  // there is nothing to draw
@@ -528,19 +536,23 @@ void AddValidateCommand(Verb& app) {
                  "scalars of `orrery fit frameworks`, instead of the shipped ones");
   verb.AddFlag("--leave-team-out", arguments->leaves_team_out,
                "judge each team by frameworks that were fitted without its rows");
+  verb.AddFlag("--rank", arguments->ranks_plans,
+               "judge the order of plans instead of times: groups of six rows or more that differ "
+               "only in their plan, and what choosing our first costs over the measured best");
   verb.AddOption("--without NAME", arguments->without,
                  "leave a mechanism of the simulator out, to see what it does: power")
       .Delimiter(',');
-  verb.AddOption("--csv FILE", arguments->output.csv_file,
-                 "write every row with its error or refusal");
+  verb.AddOption(
+      "--csv FILE", arguments->output.csv_file,
+      "write every row with its error or refusal; with --rank every plan of every group");
   verb.AddOption("--svg FILE", arguments->output.svg_file,
                  "draw predicted against measured steps by source");
   AddOverlapOption(verb, arguments->engine.overlap);
-  verb.AddChoice("--network", arguments->engine.network.model,
-                 {{"alone", simulate::NetworkModel::kAlone},
-                  {"shared", simulate::NetworkModel::kShared}},
-                 "how transfers of different groups share the network (default: shared over several "
-                 "nodes)");
+  verb.AddChoice(
+      "--network", arguments->engine.network.model,
+      {{"alone", simulate::NetworkModel::kAlone}, {"shared", simulate::NetworkModel::kShared}},
+      "how transfers of different groups share the network (default: shared over several "
+      "nodes)");
   verb.AddOption("--threads", arguments->threads, "at most this many (one for each core)")
       .NonNegative();
   AddOutputOptions(verb, arguments->output);

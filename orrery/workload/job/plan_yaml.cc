@@ -335,6 +335,32 @@ std::string RecomputeText(const Plan& plan) {
              : NameOf(kRecomputes, plan.recompute) + " recomputation";
 }
 
+std::vector<std::string> PlanSettings(const Plan& plan) {
+  std::vector<std::string> settings;
+  for (const auto& [name, degree] : {std::pair("tp", plan.tp),
+                                     {"cp", plan.cp},
+                                     {"pp", plan.pp},
+                                     {"dp", plan.dp},
+                                     {"ep", plan.ep}}) {
+    if (degree > 1) {
+      settings.push_back(fmt::format("{} {}", name, degree));
+    }
+  }
+  if (plan.pp > 1) {
+    settings.push_back(ScheduleText(plan));
+  }
+  if (plan.dp > 1) {
+    settings.push_back(ShardingText(plan));
+  }
+  settings.push_back(RecomputeText(plan));
+  return settings;
+}
+
+std::string MicrobatchesText(const Job& job) {
+  return fmt::format("{} micro-batch{} of {}", job.microbatches(),
+                     job.microbatches() == 1 ? "" : "es", job.training.micro_batch);
+}
+
 }  // namespace
 
 void ReadTraining(YamlFields& fields, Training& training) {
@@ -395,28 +421,19 @@ std::string ParametersText(std::int64_t parameters) {
   return count >= 1e9 ? fmt::format("{:.3g} B", count / 1e9) : fmt::format("{:.3g} M", count / 1e6);
 }
 
+std::string PlanLine(const Job& job) {
+  std::vector<std::string> settings = PlanSettings(job.plan);
+  if (job.plan.sequence_parallel) {
+    settings.emplace_back("sequence parallelism");
+  }
+  settings.push_back(MicrobatchesText(job));
+  return fmt::format("{}", fmt::join(settings, ", "));
+}
+
 std::string JobLine(const Job& job) {
-  const Plan& plan = job.plan;
-  std::vector<std::string> settings;
-  for (const auto& [name, degree] : {std::pair("tp", plan.tp),
-                                     {"cp", plan.cp},
-                                     {"pp", plan.pp},
-                                     {"dp", plan.dp},
-                                     {"ep", plan.ep}}) {
-    if (degree > 1) {
-      settings.push_back(fmt::format("{} {}", name, degree));
-    }
-  }
-  if (plan.pp > 1) {
-    settings.push_back(ScheduleText(plan));
-  }
-  if (plan.dp > 1) {
-    settings.push_back(ShardingText(plan));
-  }
-  settings.push_back(RecomputeText(plan));
+  std::vector<std::string> settings = PlanSettings(job.plan);
   settings.emplace_back(DataTypeName(job.training.precision.gemm_type));
-  settings.push_back(fmt::format("{} micro-batch{} of {}", job.microbatches(),
-                                 job.microbatches() == 1 ? "" : "es", job.training.micro_batch));
+  settings.push_back(MicrobatchesText(job));
   return fmt::format("{} ({}) on {} ({}), {}: {}", job.model.name, SizeText(job.model),
                      GpusText(job), job.cluster.name, job.framework.name,
                      fmt::join(settings, ", "));
