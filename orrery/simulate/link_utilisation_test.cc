@@ -1,7 +1,6 @@
 #include "orrery/simulate/link_utilisation.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <string>

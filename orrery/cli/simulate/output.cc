@@ -23,6 +23,7 @@
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/energy.h"
 #include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/job/plan_yaml.h"
 
