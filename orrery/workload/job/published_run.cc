@@ -1,6 +1,5 @@
 #include "orrery/workload/job/published_run.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
