@@ -2,6 +2,7 @@
 
 #include <array>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <string>
 #include <string_view>

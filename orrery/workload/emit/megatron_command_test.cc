@@ -24,7 +24,6 @@
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/presets.h"
 #include "orrery/workload/model/transformer_shape.h"
-#include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
@@ -269,7 +268,7 @@ RC_GTEST_PROP(MegatronCommandProperty, IsReadAsTheSameJob, ()) {
     Repair(shape, job);
   }
   RC_PRE(CheckJob(job).has_value());
-  const auto emitted = EmitJob(job, LaunchFormat::kMegatron);
+  const auto emitted = MegatronCommand(job);
   RC_ASSERT(emitted.has_value());
   RC_CLASSIFY(!emitted->not_expressed.empty(), "not expressed");
   RC_ASSERT(is_odd || emitted->not_expressed.empty());
@@ -306,7 +305,7 @@ TEST(MegatronCommand, ModelsOfTheCatalogueAreReadAgain) {
     job.training.sequence = 1024;
     job.cluster = *hardware::FindCluster("DGX H100");
     job.framework = *FindFramework("megatron-lm");
-    const auto emitted = EmitJob(job, LaunchFormat::kMegatron);
+    const auto emitted = MegatronCommand(job);
     if (!emitted || !emitted->not_expressed.empty()) {
       continue;
     }
@@ -325,7 +324,7 @@ Job JobOf(const std::string& yaml) {
 }
 
 EmittedJob Emit(const std::string& yaml) {
-  auto emitted = EmitJob(JobOf(yaml), LaunchFormat::kMegatron);
+  auto emitted = MegatronCommand(JobOf(yaml));
   EXPECT_TRUE(emitted.has_value()) << (emitted ? "" : emitted.error().message());
   return emitted.value_or(EmittedJob());
 }
@@ -370,7 +369,7 @@ TEST(MegatronCommand, LayersOfSeveralShapesAreRefused) {
   model.blocks.push_back(model.blocks.front());
   model.blocks.back().block.self.heads = 16;
   job.model.body = model;
-  EXPECT_EQ(EmitJob(job, LaunchFormat::kMegatron).error().message(),
+  EXPECT_EQ(MegatronCommand(job).error().message(),
             "the layers of the model differ in more than experts and windows");
 }
 
@@ -380,7 +379,7 @@ TEST(MegatronCommand, OtherModelsAreRefused) {
         JobOf(fmt::format("model: {}\ntraining: {{sequence: 128, global_batch: 8}}\n"
                           "gpus: 8",
                           name));
-    const auto emitted = EmitJob(job, LaunchFormat::kMegatron);
+    const auto emitted = MegatronCommand(job);
     ASSERT_FALSE(emitted.has_value()) << name;
     EXPECT_THAT(emitted.error().message(), HasSubstr("is no language model with a decoder alone"));
   }

@@ -48,6 +48,19 @@ constexpr auto kOverrides = std::to_array<Override>({
      "trainer.strategy.account_for_embedding_in_pipeline_split", kYes, kNo},
     {"account-for-loss-in-pipeline-split", "trainer.strategy.account_for_loss_in_pipeline_split",
      kYes, kNo},
+    {"pipeline-model-parallel-layout",
+     "trainer.strategy.pipeline_model_parallel_layout",
+     {},
+     kNone},
+    {"decoder-first-pipeline-num-layers",
+     "trainer.strategy.num_layers_in_first_pipeline_stage",
+     {},
+     kNone},
+    {"decoder-last-pipeline-num-layers",
+     "trainer.strategy.num_layers_in_last_pipeline_stage",
+     {},
+     kNone},
+    {"use-tp-pp-dp-mapping", "trainer.strategy.use_tp_pp_dp_mapping", kYes, kNo},
     {"context-parallel-size", "trainer.strategy.context_parallel_size", {}, "1"},
     {"expert-model-parallel-size", "trainer.strategy.expert_model_parallel_size", {}, "1"},
     {"expert-tensor-parallel-size", "trainer.strategy.expert_tensor_parallel_size", {}, "1"},
@@ -57,6 +70,10 @@ constexpr auto kOverrides = std::to_array<Override>({
      "trainer.strategy.ddp.data_parallel_sharding_strategy",
      {},
      "no_shard"},
+    {"num-distributed-optimizer-instances",
+     "trainer.strategy.num_distributed_optimizer_instances",
+     {},
+     "1"},
     {"overlap-grad-reduce", "trainer.strategy.ddp.overlap_grad_reduce", kYes, kNo},
     {"overlap-param-gather", "trainer.strategy.ddp.overlap_param_gather", kYes, kNo},
     {"bf16", "trainer.plugins.precision", "bf16-mixed"},
@@ -165,7 +182,7 @@ std::string ValueOf(const Override& entry, const Setting* setting, std::int64_t 
 }
 
 std::string LineOf(std::string_view key, std::string_view value) {
-  const bool is_plain = value.find_first_of("()[]* ") == std::string_view::npos;
+  const bool is_plain = value.find_first_of("()[]*| ") == std::string_view::npos;
   return is_plain ? fmt::format(" \\\n  {}={}", key, value)
                   : fmt::format(" \\\n  \"{}={}\"", key, value);
 }
@@ -198,9 +215,9 @@ Result<EmittedJob> NemoOverrides(const Job& job) {
                 setting.value.empty() ? "" : " ", setting.value);
     }
   }
-  if (precision.compute == DataType::kFp32) {
-    list.Miss("training.precision {}: recipes have mixed precision",
-              DataTypeName(precision.gemm_type));
+  if (precision.compute != DataType::kBf16) {
+    list.Miss("training.precision {}: types of the recipe's precision plugin are not overridden",
+              DataTypeName(precision.compute));
   }
   return EmittedJob{.text = text + "\n", .not_expressed = std::move(list.not_expressed)};
 }

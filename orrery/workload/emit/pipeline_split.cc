@@ -1,7 +1,6 @@
 #include "orrery/workload/emit/pipeline_split.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <vector>
 

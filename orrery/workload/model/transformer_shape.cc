@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
@@ -247,7 +248,8 @@ void TakeBlock(const Block& block, TransformerShape& shape) {
   shape.rope_size = latent.rope_size;
   shape.parallel = block.is_parallel;
   const Experts* const experts = block.experts();
-  const FeedForward& network = experts == nullptr ? *block.feed_forward() : experts->expert;
+  const FeedForward& network =
+      experts == nullptr ? std::get<FeedForward>(block.mlp) : experts->expert;
   shape.activation = network.activation;
   shape.gated = network.is_gated;
   shape.ffn_bias = network.has_bias;

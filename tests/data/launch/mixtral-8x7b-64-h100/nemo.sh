@@ -7,12 +7,17 @@ nemo llm pretrain --factory RECIPE \
   trainer.strategy.virtual_pipeline_model_parallel_size=8 \
   trainer.strategy.account_for_embedding_in_pipeline_split=False \
   trainer.strategy.account_for_loss_in_pipeline_split=False \
+  trainer.strategy.pipeline_model_parallel_layout=None \
+  trainer.strategy.num_layers_in_first_pipeline_stage=None \
+  trainer.strategy.num_layers_in_last_pipeline_stage=None \
+  trainer.strategy.use_tp_pp_dp_mapping=False \
   trainer.strategy.context_parallel_size=1 \
   trainer.strategy.expert_model_parallel_size=8 \
   trainer.strategy.expert_tensor_parallel_size=1 \
   trainer.strategy.sequence_parallel=False \
   trainer.strategy.fsdp=None \
   trainer.strategy.ddp.data_parallel_sharding_strategy=no_shard \
+  trainer.strategy.num_distributed_optimizer_instances=1 \
   trainer.strategy.ddp.overlap_grad_reduce=True \
   trainer.strategy.ddp.overlap_param_gather=True \
   trainer.plugins.precision=bf16-mixed \
