@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -21,6 +22,7 @@
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/table.h"
@@ -67,6 +69,15 @@ Result<std::vector<collective::MeasuredTable>> ReadTables(const std::string& pat
     return InvalidInput("{}: a recording, not a table of measured collectives", path);
   }
   return tables;
+}
+
+Result<double> PriceOf(std::string_view text, const std::string& price) {
+  const std::optional<double> dollars = ParseWhole<double>(text);
+  if (!dollars || !std::isfinite(*dollars) || *dollars < 0) {
+    return InvalidInput(
+        "--price {}: write dollars of a GPU hour, such as 2.5, or H100=2.5,A100-80GB=1.1", price);
+  }
+  return *dollars;
 }
 
 }  // namespace
@@ -318,6 +329,34 @@ std::filesystem::path ProgramFolder() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   return error ? std::filesystem::path() : self.parent_path();
+}
+
+Result<PriceList> ReadPrices(const std::string& price) {
+  PriceList prices;
+  for (std::string_view left = price; !left.empty();) {
+    const std::size_t comma = std::min(left.find(','), left.size());
+    const std::string_view entry = left.substr(0, comma);
+    left.remove_prefix(std::min(comma + 1, left.size()));
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) {
+      ORRERY_TRY(const double dollars, PriceOf(entry, price));
+      prices.emplace_back("", dollars);
+      continue;
+    }
+    ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(std::string(entry.substr(0, equals))));
+    ORRERY_TRY(const double dollars, PriceOf(entry.substr(equals + 1), price));
+    prices.emplace_back(gpu->name, dollars);
+  }
+  return prices;
+}
+
+Result<double> PriceOfGpu(const PriceList& prices, const std::string& gpu) {
+  for (const auto& [name, dollars] : prices) {
+    if (name.empty() || name == gpu) {
+      return dollars;
+    }
+  }
+  return InvalidInput("--price has none of {}, which the job uses", gpu);
 }
 
 }  // namespace orrery::cli

@@ -94,6 +94,15 @@ void AddKernelModelsOption(Verb& verb, JobArguments& arguments);
 [[nodiscard]] Result<workload::JobFile> ReadJob(const std::string& path,
                                                 const JobArguments& arguments);
 
+/// Dollars of a GPU hour by the name of the GPU; "": of any.
+using PriceList = std::vector<std::pair<std::string, double>>;
+
+/// Reads --price: "2.5", or "H100=2.5,A100-80GB=1.1".
+[[nodiscard]] Result<PriceList> ReadPrices(const std::string& price);
+
+/// Fails where the list has none.
+[[nodiscard]] Result<double> PriceOfGpu(const PriceList& prices, const std::string& gpu);
+
 /// Returns numbers as "0–3, 8": for messages that say which ranks and steps there are.
 [[nodiscard]] std::string RangesText(std::vector<std::int64_t> numbers);
 

@@ -63,6 +63,7 @@ void AddVerbs(Verb& program) {
   AddPredictVerbs(program);
   AddSimulateCommand(program);
   AddGoodputCommand(program);
+  AddSearchCommand(program);
   AddCaptureCommands(program);
   AddValidateCommand(program);
   AddInitCommand(program);

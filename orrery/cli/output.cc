@@ -24,6 +24,7 @@
 #include "orrery/base/progress.h"
 #include "orrery/base/units.h"
 #include "orrery/base/visible_text.h"
+#include "orrery/base/work_dealer.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/draw/text_table.h"
@@ -73,10 +74,15 @@ bool IsSet(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
+// Open MPI gives its processes a pseudo-terminal, even where its own output goes to a file.
+bool IsTerminal(int stream) {
+  return isatty(stream) != 0 && !IsSet("OMPI_COMM_WORLD_SIZE");
+}
+
 // https://no-color.org
 bool HasColor(ColorChoice choice) {
   const char* const terminal = std::getenv("TERM");
-  const bool is_capable = isatty(STDOUT_FILENO) != 0 && !IsSet("NO_COLOR") && terminal != nullptr &&
+  const bool is_capable = IsTerminal(STDOUT_FILENO) && !IsSet("NO_COLOR") && terminal != nullptr &&
                           std::string_view(terminal) != "dumb";
   return choice == ColorChoice::kAlways || (choice == ColorChoice::kAuto && is_capable);
 }
@@ -187,8 +193,8 @@ std::string TimeText(double seconds, const learn::TimeInterval& interval) {
 }
 
 std::size_t TextWidth() {
-  return isatty(STDOUT_FILENO) != 0 ? std::clamp<std::size_t>(TerminalWidth(STDOUT_FILENO), 80, 120)
-                                    : draw::kPageWidth;
+  return IsTerminal(STDOUT_FILENO) ? std::clamp<std::size_t>(TerminalWidth(STDOUT_FILENO), 80, 120)
+                                   : draw::kPageWidth;
 }
 
 void Print(std::string_view text) {
@@ -232,10 +238,18 @@ ProgressLine::Options TerminalProgress() {
                 std::fwrite(text.data(), 1, text.size(), stderr);
                 std::fflush(stderr);
               },
-          .is_terminal = isatty(STDERR_FILENO) != 0,
+          .is_terminal = IsTerminal(STDERR_FILENO),
           .width = TerminalWidth(STDERR_FILENO),
           .now = Now,
           .ticks = true};
+}
+
+ProgressLine::Options TerminalProgress(const WorkDealer& dealer) {
+  ProgressLine::Options options = TerminalProgress();
+  if (!dealer.is_root()) {
+    options.write = [](std::string_view) {};
+  }
+  return options;
 }
 
 }  // namespace orrery::cli

@@ -10,6 +10,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
+#include "orrery/base/work_dealer.h"
 #include "orrery/cli/verb.h"
 #include "orrery/learn/interval.h"
 #include "orrery/report/document.h"
@@ -97,5 +98,8 @@ class WrittenFiles {
 
 /// A progress line on standard error.
 [[nodiscard]] ProgressLine::Options TerminalProgress();
+
+/// The same for work on several processes, of which only the root shows any.
+[[nodiscard]] ProgressLine::Options TerminalProgress(const WorkDealer& dealer);
 
 }  // namespace orrery::cli

@@ -19,6 +19,7 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/overwrite.h"
+#include "orrery/distribute/deal.h"
 
 namespace orrery::cli {
 namespace {
@@ -61,6 +62,9 @@ Result<int> RunVerb(const CLI::App& app, const std::function<Result<int>()>& run
   ORRERY_TRY_STATUS(CheckInputsAreKept(read, written));
   const WrittenFiles files(std::move(written));
   ORRERY_TRY(const int status, run());
+  if (status == distribute::kServed) {
+    return kExitOk;
+  }
   files.Say();
   return status;
 }

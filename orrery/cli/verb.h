@@ -176,6 +176,7 @@ void AddDiffCommand(Verb& program);
 void AddMemoryCommand(Verb& program);
 void AddSimulateCommand(Verb& program);
 void AddGoodputCommand(Verb& program);
+void AddSearchCommand(Verb& program);
 void AddValidateCommand(Verb& program);
 void AddHelpCommand(Verb& program);
 void AddCompletionCommand(Verb& program);

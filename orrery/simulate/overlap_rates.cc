@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
 #include <span>
 
 #include "orrery/base/mix_bits.h"
@@ -135,9 +138,31 @@ SharedGpu SharedGpuOf(const hardware::Gpu& gpu) {
           .flops_per_second = gpu.PeakFlops("bf16").value_or(gpu.PeakFlops("fp32").value_or(0))};
 }
 
-std::size_t ModelledOverlap::Hash::operator()(const PairKey& key) const {
+std::size_t PairKeyHash::operator()(const PairKey& key) const {
   const std::uint64_t pair = (std::uint64_t{key.compute} << 32) | key.communication;
   return MixBits(MixBits(pair) + ((std::uint64_t{key.arrival} << 32) | key.gpu));
+}
+
+std::optional<overlap::Slowdown> PairMemo::FindSlowdown(const PairKey& key) const {
+  const std::shared_lock lock(mutex_);
+  const auto known = slowdowns_.find(key);
+  return known == slowdowns_.end() ? std::nullopt : std::optional(known->second);
+}
+
+std::optional<std::int64_t> PairMemo::FindDelay(const PairKey& key) const {
+  const std::shared_lock lock(mutex_);
+  const auto known = delays_.find(key);
+  return known == delays_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void PairMemo::Add(const PairKey& key, const overlap::Slowdown& slowdown) {
+  const std::unique_lock lock(mutex_);
+  slowdowns_.emplace(key, slowdown);
+}
+
+void PairMemo::Add(const PairKey& key, std::int64_t delay_ps) {
+  const std::unique_lock lock(mutex_);
+  delays_.emplace(key, delay_ps);
 }
 
 std::uint32_t ModelledOverlap::GpuOf(const RunningTask& task) const {
@@ -153,10 +178,18 @@ const overlap::Slowdown& ModelledOverlap::SlowdownOf(const PairKey& key) const {
   if (const auto known = slowdowns_.find(key); known != slowdowns_.end()) {
     return known->second;
   }
-  const overlap::Slowdown asked =
-      settings_.model->SlowdownOf(settings_.gpus[key.gpu].machine, PairOf(key));
-  const overlap::Slowdown slowdown{WithinReason(asked.compute), WithinReason(asked.communication)};
-  return slowdowns_.emplace(key, slowdown).first->second;
+  const bool is_shared = settings_.memo != nullptr && key.gpu == 0;
+  std::optional<overlap::Slowdown> slowdown =
+      is_shared ? settings_.memo->FindSlowdown(key) : std::nullopt;
+  if (!slowdown) {
+    const overlap::Slowdown asked =
+        settings_.model->SlowdownOf(settings_.gpus[key.gpu].machine, PairOf(key));
+    slowdown = {WithinReason(asked.compute), WithinReason(asked.communication)};
+    if (is_shared) {
+      settings_.memo->Add(key, *slowdown);
+    }
+  }
+  return slowdowns_.emplace(key, *slowdown).first->second;
 }
 
 void ModelledOverlap::Rates(std::span<const RunningTask> running, std::span<double> rates) const {
@@ -187,12 +220,19 @@ std::int64_t ModelledOverlap::DelayOf(const PairKey& key, const overlap::Arrival
   if (const auto known = delays_.find(key); known != delays_.end()) {
     return known->second;
   }
-  const double delay_us =
-      settings_.model->DelayUs(settings_.gpus[key.gpu].machine, PairOf(key), arrival);
-  const std::int64_t delay_ps =
-      delay_us > 0 ? std::llround(std::min(delay_us, 1e6) * kPicosecondsPerMicrosecond) : 0;
-  delays_.emplace(key, delay_ps);
-  return delay_ps;
+  const bool is_shared = settings_.memo != nullptr && key.gpu == 0;
+  std::optional<std::int64_t> delay_ps = is_shared ? settings_.memo->FindDelay(key) : std::nullopt;
+  if (!delay_ps) {
+    const double delay_us =
+        settings_.model->DelayUs(settings_.gpus[key.gpu].machine, PairOf(key), arrival);
+    delay_ps =
+        delay_us > 0 ? std::llround(std::min(delay_us, 1e6) * kPicosecondsPerMicrosecond) : 0;
+    if (is_shared) {
+      settings_.memo->Add(key, *delay_ps);
+    }
+  }
+  delays_.emplace(key, *delay_ps);
+  return *delay_ps;
 }
 
 std::int64_t ModelledOverlap::DelayPs(const RunningTask& arriving,

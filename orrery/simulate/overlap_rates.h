@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <shared_mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -70,6 +74,35 @@ struct SharedGpu {
 
 [[nodiscard]] SharedGpu SharedGpuOf(const hardware::Gpu& gpu);
 
+/// What is asked of a model of kernel pairs, by numbers.
+struct PairKey {
+  KernelCode compute = 0;
+  KernelCode communication = 0;
+  std::uint32_t gpu = 0;
+  std::uint32_t arrival = 0;  // of pairs that arrive: how long the first runs, and which it is
+
+  bool operator==(const PairKey&) const = default;
+};
+
+struct PairKeyHash {
+  std::size_t operator()(const PairKey& key) const;
+};
+
+/// Answers of a model that simulations of many jobs with one kind of GPU and one framework share.
+/// Thread-safe; two threads that miss the same answer both ask for it, with the same result.
+class PairMemo {
+ public:
+  [[nodiscard]] std::optional<overlap::Slowdown> FindSlowdown(const PairKey& key) const;
+  [[nodiscard]] std::optional<std::int64_t> FindDelay(const PairKey& key) const;
+  void Add(const PairKey& key, const overlap::Slowdown& slowdown);
+  void Add(const PairKey& key, std::int64_t delay_ps);
+
+ private:
+  mutable std::shared_mutex mutex_;
+  tsl::robin_map<PairKey, overlap::Slowdown, PairKeyHash> slowdowns_;
+  tsl::robin_map<PairKey, std::int64_t, PairKeyHash> delays_;
+};
+
 /// How concurrent tasks share a GPU according to a model of kernel pairs.
 ///
 /// 1. All communication that runs on a GPU counts as one kernel, with the blocks of all and what
@@ -89,6 +122,7 @@ class ModelledOverlap : public RateModel {
     std::vector<SharedGpu> gpus = {};
     std::vector<std::uint32_t> gpu_of_program = {};  // empty: all have the first
     overlap::Priority priority = overlap::Priority::kSame;
+    PairMemo* memo = nullptr;  // of the same model, first GPU and priority; must outlive it
   };
 
   explicit ModelledOverlap(Settings settings) : settings_(std::move(settings)) {}
@@ -105,27 +139,14 @@ class ModelledOverlap : public RateModel {
   [[nodiscard]] std::size_t num_asked() const { return slowdowns_.size() + delays_.size(); }
 
  private:
-  struct PairKey {
-    KernelCode compute = 0;
-    KernelCode communication = 0;
-    std::uint32_t gpu = 0;
-    std::uint32_t arrival = 0;  // of pairs that arrive: how long the first runs, and which it is
-
-    bool operator==(const PairKey&) const = default;
-  };
-
-  struct Hash {
-    std::size_t operator()(const PairKey& key) const;
-  };
-
   [[nodiscard]] std::uint32_t GpuOf(const RunningTask& task) const;
   [[nodiscard]] overlap::Pair PairOf(const PairKey& key) const;
   [[nodiscard]] const overlap::Slowdown& SlowdownOf(const PairKey& key) const;
   [[nodiscard]] std::int64_t DelayOf(const PairKey& key, const overlap::Arrival& arrival) const;
 
   Settings settings_;
-  mutable tsl::robin_map<PairKey, overlap::Slowdown, Hash> slowdowns_;
-  mutable tsl::robin_map<PairKey, std::int64_t, Hash> delays_;
+  mutable tsl::robin_map<PairKey, overlap::Slowdown, PairKeyHash> slowdowns_;
+  mutable tsl::robin_map<PairKey, std::int64_t, PairKeyHash> delays_;
 };
 
 }  // namespace orrery::simulate

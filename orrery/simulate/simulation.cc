@@ -80,6 +80,7 @@ std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine,
   }
   ModelledOverlap::Settings settings = PairSettings(machine, rank_classes);
   settings.model = options.overlap_model != nullptr ? options.overlap_model : &kArithmetic;
+  settings.memo = options.overlap_memo;
   return std::make_unique<ModelledOverlap>(std::move(settings));
 }
 

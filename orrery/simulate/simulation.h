@@ -22,6 +22,8 @@
 
 namespace orrery::simulate {
 
+class PairMemo;
+
 /// One rank that is slower than the others: its kernels take `factor` times as long.
 struct SlowRank {
   workload::Rank rank = 0;
@@ -75,6 +77,8 @@ struct SimulationOptions {
   OverlapKind overlap = OverlapKind::kAnalytic;
   /// Of kModel, must outlive the simulation; several threads ask it. None: arithmetic answers.
   const overlap::Model* overlap_model = nullptr;
+  /// Of kModel, where many jobs with the same GPU and framework are simulated.
+  PairMemo* overlap_memo = nullptr;
   double jitter = 0;
   /// How often programs run before the step that counts, so that hosts are as far ahead of their
   /// GPUs as ever; see LastStep.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,7 +18,6 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
@@ -104,19 +103,6 @@ Status ChooseRecompute(const Engine& engine, EvaluatedRun& evaluated) {
   evaluated.run.job.plan.recompute = workload::Recompute::kFull;
   evaluated.run.assumptions.push_back("full recomputation, since nothing less fits");
   return SimulateRun(engine, evaluated);
-}
-
-Result<EvaluatedRun> Evaluate(const workload::RunTable& table, std::size_t row,
-                              const kernel::CostModel& costs, const ValidateOptions& options) {
-  ORRERY_TRY(workload::PublishedRun run, table.Read(row));
-  const workload::RunLabel label = table.Label(row);
-  if (options.change) {
-    options.change(label, run.job);
-  }
-  run.grade = label.grade;
-  run.team = label.team;
-  run.release = label.release;
-  return EvaluateRun(std::move(run), costs, options.engine);
 }
 
 constexpr double kPercent = 100;
@@ -291,36 +277,6 @@ Result<EvaluatedRun> EvaluateRun(workload::PublishedRun run, const kernel::CostM
     ORRERY_TRY_STATUS(ChooseRecompute(engine, evaluated));
   }
   return evaluated;
-}
-
-Validation Validate(const workload::RunTable& table, const kernel::CostModel& costs,
-                    const ValidateOptions& options) {
-  std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < table.num_rows(); ++row) {
-    if (!options.filter || options.filter(table.Label(row))) {
-      rows.push_back(row);
-    }
-  }
-  const GpuMemo memo(costs);
-  std::vector<std::optional<Result<EvaluatedRun>>> outcomes(rows.size());
-  std::atomic<std::size_t> done = 0;
-  ParallelFor(rows.size(), options.threads, [&](std::size_t i) {
-    outcomes[i] = Evaluate(table, rows[i], memo, options);
-    if (options.progress) {
-      options.progress(++done, rows.size());
-    }
-  });
-  Validation validation;
-  validation.rows = rows.size();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Result<EvaluatedRun>& outcome = *outcomes[i];
-    if (outcome) {
-      validation.evaluated.push_back(std::move(*outcome));
-    } else {
-      validation.refused.push_back({table.Label(rows[i]), outcome.error().message()});
-    }
-  }
-  return validation;
 }
 
 ErrorFigures FiguresOf(const Validation& validation) {

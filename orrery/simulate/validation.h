@@ -12,6 +12,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
+#include "orrery/base/work_dealer.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/learn/interval.h"
@@ -96,6 +97,12 @@ struct ValidateOptions {
 /// table.
 [[nodiscard]] Validation Validate(const workload::RunTable& table, const kernel::CostModel& costs,
                                   const ValidateOptions& options = {});
+
+/// The same where a dealer says who simulates a row; options.threads does not count. On processes
+/// other than the root it serves until the root has ended and returns no rows.
+[[nodiscard]] Result<Validation> Validate(const workload::RunTable& table,
+                                          const kernel::CostModel& costs,
+                                          const ValidateOptions& options, WorkDealer& dealer);
 
 /// How far predictions are from measurements, in percent of the measured time. Without simulated
 /// rows the errors are NaN.

@@ -21,11 +21,13 @@
 #include "orrery/base/table.h"
 #include "orrery/base/text.h"
 #include "orrery/base/value.h"
+#include "orrery/base/work_dealer.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/validate/ranking.h"
 #include "orrery/cli/verb.h"
+#include "orrery/distribute/deal.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
@@ -429,9 +431,10 @@ Result<simulate::JobChange> FrameworkChange(const std::string& path) {
 // For each team the scalars of a fit without its rows.
 simulate::JobChange LeftOutChange(const workload::RunTable& table, const kernel::ModelSet& models,
                                   const simulate::SimulationOptions& engine,
-                                  const workload::Mechanisms& mechanisms) {
+                                  const workload::Mechanisms& mechanisms,
+                                  const WorkDealer& dealer) {
   const workload::RunTable* const only = &table;
-  ProgressLine progress(TerminalProgress(), "fitting");
+  ProgressLine progress(TerminalProgress(dealer), "fitting");
   std::int64_t done = 0;
   simulate::FrameworkFitting fitting(
       {&only, 1}, models,
@@ -470,18 +473,17 @@ Result<workload::Mechanisms> MechanismsWithout(const std::vector<std::string>& n
   return mechanisms;
 }
 
-Result<int> Validate(const ValidateArguments& arguments) {
+Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   if (arguments.ranks_plans && !arguments.output.svg_file.empty()) {
     return InvalidInput("--rank has no picture: leave out --svg, or write a page with --html");
   }
   ORRERY_TRY(const std::unique_ptr<workload::RunTable> table,
              workload::OpenRunTable(arguments.path));
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
-  ProgressLine progress(TerminalProgress(), "simulating");
+  ProgressLine progress(TerminalProgress(dealer), "simulating");
   simulate::ValidateOptions options;
   options.filter = [&](const workload::RunLabel& label) { return IsRequested(label, arguments); };
   ORRERY_TRY(const workload::Mechanisms mechanisms, MechanismsWithout(arguments.without));
-  options.threads = arguments.threads;
   options.engine = arguments.engine;
   ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
              LoadOverlapModel(options.engine));
@@ -490,7 +492,7 @@ Result<int> Validate(const ValidateArguments& arguments) {
   };
   ORRERY_TRY(const simulate::JobChange framework_change,
              arguments.leaves_team_out ? Result<simulate::JobChange>(LeftOutChange(
-                                             *table, models, options.engine, mechanisms))
+                                             *table, models, options.engine, mechanisms, dealer))
                                        : FrameworkChange(arguments.frameworks));
   options.change = [&](const workload::RunLabel& label, workload::Job& job) {
     job.mechanisms = mechanisms;
@@ -498,8 +500,12 @@ Result<int> Validate(const ValidateArguments& arguments) {
       framework_change(label, job);
     }
   };
-  const simulate::Validation validation = simulate::Validate(*table, models, options);
+  ORRERY_TRY(const simulate::Validation validation,
+             simulate::Validate(*table, models, options, dealer));
   progress.Clear();
+  if (!dealer.is_root()) {
+    return kExitOk;
+  }
   if (validation.rows == 0) {
     return InvalidInput(
         "{}: no row has the requested source and grade; leave out --source "
@@ -553,10 +559,14 @@ void AddValidateCommand(Verb& app) {
       {{"alone", simulate::NetworkModel::kAlone}, {"shared", simulate::NetworkModel::kShared}},
       "how transfers of different groups share the network (default: shared over several "
       "nodes)");
-  verb.AddOption("--threads", arguments->threads, "at most this many (one for each core)")
+  verb.AddOption("--threads", arguments->threads,
+                 "at most this many, of each process (one for each core)")
       .NonNegative();
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return Validate(*arguments); });
+  verb.OnRun([arguments] {
+    return distribute::WithDealer(arguments->threads,
+                                  [&](WorkDealer& dealer) { return Validate(*arguments, dealer); });
+  });
 }
 
 }  // namespace orrery::cli

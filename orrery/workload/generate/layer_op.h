@@ -111,7 +111,7 @@ struct Communication {
   bool in_pieces = false;  // copy engines send it beside GEMMs that are cut like it (user buffers)
 };
 
-/// What an operator takes on a GPU; OpPricing fills it in.
+/// What an operator takes on a GPU; UnitPricing fills it in.
 struct OpCost {
   std::int64_t duration_ps = 0;
   std::uint32_t memory_share = 0;   // of the memory bandwidth, in millionths

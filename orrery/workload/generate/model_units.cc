@@ -66,9 +66,8 @@ class UnitsBuilder {
   UnitsBuilder(const Job& job, const Transformer& model, const PipelineShape& shape)
       : job_(job), model_(model), shape_(shape), microbatch_(MicrobatchShapeOf(job, model)) {}
 
-  Result<ModelUnits> Build() {
+  ModelUnits Build() {
     AddKinds();
-    ORRERY_TRY_STATUS(AssignUnits());
     units_.message_bytes = microbatch_.tokens * microbatch_.hidden * microbatch_.element_bytes /
                            (job_.plan.sequence_parallel ? microbatch_.tp : 1);
     return std::move(units_);
@@ -91,24 +90,25 @@ class UnitsBuilder {
 
   void AddKinds() {
     const std::int64_t vocabulary = PaddedVocabulary(job_, model_);
-    embedding_ = AddKind(EmbeddingOps(microbatch_, model_), EmbeddingTensors(model_, vocabulary),
-                         EmbeddingMemory());
+    TransformerKinds& kinds = units_.transformer;
+    kinds.embedding = AddKind(EmbeddingOps(microbatch_, model_),
+                              EmbeddingTensors(model_, vocabulary), EmbeddingMemory());
     for (const auto* runs : {&model_.encoder, &model_.blocks}) {
       for (const BlockRun& run : *runs) {
         const std::size_t kind =
             AddKind(BlockOps(microbatch_, model_, run.block), TensorsOf(run.block, model_.hidden),
                     BlockMemory(run.block),
                     AdapterTensors(run.block, model_.hidden, job_.training.adapter_rank));
-        kind_of_block_.insert(kind_of_block_.end(), static_cast<std::size_t>(run.count), kind);
+        kinds.of_blocks.insert(kinds.of_blocks.end(), static_cast<std::size_t>(run.count), kind);
       }
     }
     if (model_.extra_predictions > 0) {
       AddExtraPrediction(vocabulary);
     }
     // A tied head has parameters of its own if it is on another stage.
-    head_ = AddKind(HeadOps(microbatch_, model_),
-                    HeadTensors(model_, vocabulary, model_.is_tied && HasEndsApart()),
-                    HeadMemory(vocabulary));
+    kinds.head = AddKind(HeadOps(microbatch_, model_),
+                         HeadTensors(model_, vocabulary, model_.is_tied && HasEndsApart(shape_)),
+                         HeadMemory(vocabulary));
   }
 
   void AddExtraPrediction(std::int64_t vocabulary) {
@@ -122,7 +122,7 @@ class UnitsBuilder {
     memory.input += head.input;
     memory.logits = head.logits;
     memory.logits_copy = head.logits_copy;
-    extra_ = AddKind(ExtraPredictionOps(microbatch_, model_), tensors, memory);
+    units_.transformer.extra = AddKind(ExtraPredictionOps(microbatch_, model_), tensors, memory);
   }
 
   [[nodiscard]] ActivationSetting Setting() const {
@@ -155,67 +155,32 @@ class UnitsBuilder {
             .logits_copy = head.working};
   }
 
-  [[nodiscard]] std::vector<StageUnit> UnitsOfPart(const PartLayers& part) const {
-    std::vector<StageUnit> units;
-    if (part.has_embedding) {
-      units.push_back({embedding_, false});
-    }
-    for (int i = 0; i < part.num_blocks; ++i) {
-      const BlockPlace place = {.of_stage = i, .of_model = part.first_block + i};
-      units.push_back({kind_of_block_[static_cast<std::size_t>(place.of_model)],
-                       RecomputeOf(job_.plan, place) == Recompute::kFull});
-    }
-    if (part.has_head) {
-      // Blocks that predict further tokens come before the head, which all of them share.
-      units.insert(units.end(), static_cast<std::size_t>(model_.extra_predictions),
-                   {extra_, false});
-      units.push_back({head_, false});
-    }
-    return units;
-  }
-
-  Status AssignUnits() {
-    ORRERY_TRY(const std::vector<PartLayers> parts,
-               CutLayers(LayerCutOf(model_, job_.plan, job_.framework, shape_)));
-    for (int stage = 0; stage < shape_.stages; ++stage) {
-      StageUnits chunks;
-      bool has_end = false;
-      for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
-        const PartLayers& part = parts[static_cast<std::size_t>(PartOf(shape_, {stage, chunk}))];
-        has_end = has_end || part.has_embedding || part.has_head;
-        chunks.push_back(UnitsOfPart(part));
-      }
-      units_.tied_bytes.push_back(has_end ? TiedBytes() : 0);
-      units_.stages.push_back(std::move(chunks));
-    }
-    return {};
-  }
-
-  // Whether embedding and head are on different stages. Those of ZB-V are both on the first one,
-  // those of DualPipe both on either end.
-  [[nodiscard]] bool HasEndsApart() const {
-    const ChunkPlace last = {shape_.stages - 1, shape_.chunks - 1};
-    return shape_.stages > 1 && PartOf(shape_, last) == NumParts(shape_) - 1;
-  }
-
-  // Gradients of an embedding that both the first and the last stage hold.
-  [[nodiscard]] std::int64_t TiedBytes() const {
-    const bool is_shared = model_.is_tied && !microbatch_.is_frozen() && HasEndsApart();
-    return is_shared ? PaddedVocabulary(job_, model_) * model_.hidden / microbatch_.tp *
-                           job_.training.precision.gradient_bytes
-                     : 0;
-  }
-
   const Job& job_;
   const Transformer& model_;
   const PipelineShape& shape_;
   MicrobatchShape microbatch_;
   ModelUnits units_;
-  std::size_t embedding_ = 0;
-  std::size_t head_ = 0;
-  std::size_t extra_ = 0;
-  std::vector<std::size_t> kind_of_block_;
 };
+
+std::vector<StageUnit> UnitsOfPart(const PartLayers& part, const Job& job,
+                                   const TransformerKinds& kinds) {
+  std::vector<StageUnit> units;
+  if (part.has_embedding) {
+    units.push_back({kinds.embedding, false});
+  }
+  for (int i = 0; i < part.num_blocks; ++i) {
+    const BlockPlace place = {.of_stage = i, .of_model = part.first_block + i};
+    units.push_back({kinds.of_blocks[static_cast<std::size_t>(place.of_model)],
+                     RecomputeOf(job.plan, place) == Recompute::kFull});
+  }
+  if (part.has_head) {
+    // Blocks that predict further tokens come before the head, which all of them share.
+    units.insert(units.end(), static_cast<std::size_t>(job.model.transformer()->extra_predictions),
+                 {kinds.extra, false});
+    units.push_back({kinds.head, false});
+  }
+  return units;
+}
 
 Category CategoryOf(kernel::OperatorKind kind) {
   using enum kernel::OperatorKind;
@@ -471,9 +436,42 @@ StageParameters StageTensors::Parameters() const {
   return sum;
 }
 
+bool HasEndsApart(const PipelineShape& shape) {
+  const ChunkPlace last = {shape.stages - 1, shape.chunks - 1};
+  return shape.stages > 1 && PartOf(shape, last) == NumParts(shape) - 1;
+}
+
+Status AssignUnits(const Job& job, const PipelineShape& shape, ModelUnits& units) {
+  const Transformer& model = *job.model.transformer();
+  ORRERY_TRY(const std::vector<PartLayers> parts,
+             CutLayers(LayerCutOf(model, job.plan, job.framework, shape)));
+  // Gradients of an embedding that both the first and the last stage hold.
+  const bool is_shared = model.is_tied && job.training.adapter_rank == 0 && HasEndsApart(shape);
+  const std::int64_t tied_bytes = is_shared
+                                      ? PaddedVocabulary(job, model) * model.hidden / job.plan.tp *
+                                            job.training.precision.gradient_bytes
+                                      : 0;
+  units.stages.clear();
+  units.tied_bytes.clear();
+  for (int stage = 0; stage < shape.stages; ++stage) {
+    StageUnits chunks;
+    bool has_end = false;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+      const PartLayers& part = parts[static_cast<std::size_t>(PartOf(shape, {stage, chunk}))];
+      has_end = has_end || part.has_embedding || part.has_head;
+      chunks.push_back(UnitsOfPart(part, job, units.transformer));
+    }
+    units.tied_bytes.push_back(has_end ? tied_bytes : 0);
+    units.stages.push_back(std::move(chunks));
+  }
+  return {};
+}
+
 Result<ModelUnits> UnitsOf(const Job& job, const PipelineShape& shape) {
   if (job.model.transformer() != nullptr) {
-    return UnitsBuilder(job, *job.model.transformer(), shape).Build();
+    ModelUnits units = UnitsBuilder(job, *job.model.transformer(), shape).Build();
+    ORRERY_TRY_STATUS(AssignUnits(job, shape, units));
+    return units;
   }
   if (job.plan.tp * job.plan.pp * job.plan.cp > 1) {
     return Unsupported(

@@ -69,6 +69,14 @@ struct UnitMemory {
   [[nodiscard]] std::int64_t Kept(bool recomputes) const { return recomputes ? input : kept; }
 };
 
+/// Which kinds of units a transformer is made of.
+struct TransformerKinds {
+  std::size_t embedding = 0;
+  std::size_t head = 0;
+  std::size_t extra = 0;               // blocks that predict further tokens
+  std::vector<std::size_t> of_blocks;  // of encoder and decoder, in order
+};
+
 /// The kinds of units of a model and the units of each program: one program for each device of the
 /// pipeline, or according to `program_of_rank`.
 struct ModelUnits {
@@ -80,10 +88,19 @@ struct ModelUnits {
   std::vector<std::int64_t> tied_bytes = {};    // by program: gradients of a shared embedding
   std::vector<std::int64_t> table_bytes = {};   // by program: shards of embedding tables
   std::vector<ProgramId> program_of_rank = {};  // where ranks of a stage differ
+  TransformerKinds transformer = {};
 };
 
 /// Splits the model of a job into units and assigns them to the stages of the pipeline.
 [[nodiscard]] Result<ModelUnits> UnitsOf(const Job& job, const PipelineShape& shape);
+
+/// Whether embedding and head are on different stages: then a tied head has parameters of its own.
+/// Those of ZB-V are both on the first one, those of DualPipe both on either end.
+[[nodiscard]] bool HasEndsApart(const PipelineShape& shape);
+
+/// Assigns the units of a transformer, which were split already, to the stages of another pipeline
+/// with its ends as far apart.
+[[nodiscard]] Status AssignUnits(const Job& job, const PipelineShape& shape, ModelUnits& units);
 
 /// A recommendation model whose embedding tables are sharded over all ranks while its MLPs are
 /// replicated.

@@ -40,21 +40,31 @@ std::int64_t PicosecondsFor(double bytes, double bytes_per_second) {
   return bytes_per_second > 0 ? std::llround(bytes / bytes_per_second * kPicoseconds) : 0;
 }
 
-// Writes the update of an optimizer whose states are in host memory: gradients are copied there,
-// the host updates at the speed of its memory, parameters are copied back; in pieces, so that all
-// three overlap. The next computation waits for the last piece.
-void WriteOffloadedUpdate(const Job& job, std::int64_t parameters, ProgramWriter& writer) {
+/// What the pieces of an update in host memory take on each of its lanes.
+struct OffloadedPiece {
+  std::int64_t out_ps = 0;     // gradients to the host
+  std::int64_t update_ps = 0;  // at the speed of its memory
+  std::int64_t back_ps = 0;    // parameters
+};
+
+OffloadedPiece OffloadedPieceOf(const Job& job, std::int64_t parameters) {
   const Precision& precision = job.training.precision;
   const double piece = static_cast<double>(parameters) / kPieces;
   // States are read and written, the gradient is read, the parameter is written.
   const int touched =
       2 * OptimizerBytes(job.training) + precision.gradient_bytes + precision.gathered_bytes;
-  const std::int64_t out_ps =
-      PicosecondsFor(piece * precision.gradient_bytes, job.gpu.host_link.bytes_per_second);
-  const std::int64_t update_ps =
-      PicosecondsFor(piece * touched, DefaultMemoryConstants().host_bytes_per_second);
-  const std::int64_t back_ps =
-      PicosecondsFor(piece * precision.gathered_bytes, job.gpu.host_link.bytes_per_second);
+  const double link = job.gpu.host_link.bytes_per_second;
+  return {
+      .out_ps = PicosecondsFor(piece * precision.gradient_bytes, link),
+      .update_ps = PicosecondsFor(piece * touched, DefaultMemoryConstants().host_bytes_per_second),
+      .back_ps = PicosecondsFor(piece * precision.gathered_bytes, link)};
+}
+
+// Writes the update of an optimizer whose states are in host memory: gradients are copied there,
+// the host updates them, parameters are copied back; in pieces, so that all three overlap. The next
+// computation waits for the last piece.
+void WriteOffloadedUpdate(const Job& job, std::int64_t parameters, ProgramWriter& writer) {
+  const auto [out_ps, update_ps, back_ps] = OffloadedPieceOf(job, parameters);
   const TaskId ready = writer.last_compute();
   for (std::int64_t i = 0; i < kPieces; ++i) {
     const TaskId out =
@@ -452,6 +462,30 @@ class StageWriter {
 };
 
 }  // namespace
+
+std::int64_t OffloadedUpdatePs(const Job& job, std::int64_t parameters) {
+  const auto [out_ps, update_ps, back_ps] = OffloadedPieceOf(job, parameters);
+  const std::int64_t longest_ps = std::max({out_ps, update_ps, back_ps});
+  return out_ps + update_ps + back_ps + (kPieces - 1) * longest_ps;
+}
+
+std::int64_t LaunchPs(const Job& job, const LayerOp& op, bool is_first) {
+  int launches = op.launches;
+  switch (job.mechanisms.graphs ? job.framework.graphs : CudaGraphs::kOff) {
+    case CudaGraphs::kOff:
+      break;
+    case CudaGraphs::kLayers:
+      launches = op.is_dynamic ? op.launches : is_first ? 1 : 0;
+      break;
+    case CudaGraphs::kStep:
+      launches = 0;
+      break;
+  }
+  // Communication is one call into the library, without the modules and autograd around a kernel,
+  // unless the framework wraps it in Python.
+  const int parts = op.communication && !job.framework.wraps_communication ? 3 : 1;
+  return std::llround(job.framework.launch_us * 1e6) * launches / parts;
+}
 
 Result<Program> WriteStageProgram(const StageSource& source) {
   return StageWriter(source).Write();

@@ -36,6 +36,14 @@ struct PreparedOp {
 
 using PreparedOps = std::vector<PreparedOp>;
 
+/// What the update of an optimizer takes whose states are in host memory, where nothing disturbs
+/// it.
+[[nodiscard]] std::int64_t OffloadedUpdatePs(const Job& job, std::int64_t parameters);
+
+/// What the host takes to launch an operation; the first of a list also launches the graph of its
+/// layer.
+[[nodiscard]] std::int64_t LaunchPs(const Job& job, const LayerOp& op, bool is_first);
+
 /// What a layer with experts has to do in a micro-batch, relative to what its operations were
 /// prepared for.
 struct RoutedLoad {
@@ -64,7 +72,6 @@ class ProgramWriter {
   }
 
   [[nodiscard]] PreparedOps Prepare(std::span<const LayerOp> ops, Phase phase, int chunk) {
-    const std::int64_t launch_ps = std::llround(job_.framework.launch_us * 1e6);
     PreparedOps prepared;
     prepared.reserve(ops.size());
     for (const LayerOp& op : ops) {
@@ -75,13 +82,10 @@ class ProgramWriter {
       row.is_routed = op.is_routed;
       row.is_launched = op.launches > 0;
       row.host_waits = op.host_waits;
-      row.launch_ps = launch_ps * NumLaunches(op, prepared.empty());
+      row.launch_ps = LaunchPs(job_, op, prepared.empty());
       row.duration_ps = op.cost.duration_ps;
       row.lane = kComputing;
       if (op.communication) {
-        // One call into the library, without the modules and autograd around a kernel, unless the
-        // framework wraps it in Python.
-        row.launch_ps /= job_.framework.wraps_communication ? 1 : 3;
         const Communication& communication = *op.communication;
         row.lane = LaneOf(communication.role);
         row.overlapped_ops = communication.overlapped_ops;
@@ -95,19 +99,6 @@ class ProgramWriter {
       prepared.push_back(row);
     }
     return prepared;
-  }
-
-  /// Host calls for an operation; the first of a list also launches the graph of its layer.
-  [[nodiscard]] int NumLaunches(const LayerOp& op, bool is_first) const {
-    switch (job_.mechanisms.graphs ? job_.framework.graphs : CudaGraphs::kOff) {
-      case CudaGraphs::kOff:
-        return op.launches;
-      case CudaGraphs::kLayers:
-        return op.is_dynamic ? op.launches : is_first ? 1 : 0;
-      case CudaGraphs::kStep:
-        return 0;
-    }
-    return op.launches;
   }
 
   /// Which operations of a backward pass are written.

@@ -110,22 +110,9 @@ class JobReader {
     } else {
       ORRERY_TRY_STATUS(ReadSections());
     }
-    top_.Expect({"model", "training", "plan", "megatron"});
+    top_.Expect({"model", "training", "plan", "megatron", "search"});
     top_.RefuseOthers();
     ORRERY_TRY_STATUS(FirstError());
-    ORRERY_TRY_STATUS(FinishPlan());
-    ORRERY_TRY_STATUS(CheckPositions());
-    const Status routed = ResolveTokenRouting(text_.place, file_.job);
-    if (!routed) {
-      return FailWithin(text_.place, routed);
-    }
-    const Status checked = CheckJob(file_.job);
-    if (!checked) {
-      return FailWithin(text_.place, checked);
-    }
-    // Entries with the default GPU are redundant.
-    std::erase_if(file_.job.other_gpus,
-                  [&](const OtherGpus& other) { return other.gpu.name == file_.job.gpu.name; });
     return std::move(file_);
   }
 
@@ -311,60 +298,65 @@ class JobReader {
     return {};
   }
 
-  Status ShardWithinNode(Job& job) {
-    const int of_node = job.cluster.gpus_per_node / job.plan.tp;
-    const std::int64_t ranks = std::int64_t{job.plan.dp} * job.plan.cp;
-    if (of_node < 2 && ranks > 1) {
-      return Refuse(
-          "plan.sharding hsdp shards among the data-parallel ranks of a node, and with plan.tp {} "
-          "no node of {} GPUs has two: set plan.shard_ranks, or plan.sharding to fsdp",
-          job.plan.tp, job.cluster.gpus_per_node);
-    }
-    job.plan.shard_ranks = static_cast<int>(std::min<std::int64_t>(std::max(of_node, 1), ranks));
-    return {};
-  }
-
-  Status FinishPlan() {
-    Job& job = file_.job;
-    Plan& plan = job.plan;
-    const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
-    if (job.gpus == 0 && (plan.dp == 0 || model > kMostGpus || model * plan.dp > kMostGpus)) {
-      return Refuse("{}", plan.dp == 0 ? "gpus is missing: give it, or plan.dp"
-                                       : "the plan needs too many gpus: lower plan.dp");
-    }
-    job.gpus = job.gpus == 0 ? static_cast<int>(model * plan.dp) : job.gpus;
-    plan.dp = plan.dp == 0 ? static_cast<int>(job.gpus / model) : plan.dp;
-    return plan.shard_ranks < 0 ? ShardWithinNode(job) : Status();
-  }
-
-  Status CheckPositions() {
-    const Transformer* const model = file_.job.model.transformer();
-    std::int64_t& sequence = file_.job.training.sequence;
-    if (model == nullptr) {
-      return {};
-    }
-    if (sequence == 0 && model->patch > 0) {
-      const std::int64_t side = model->image / model->patch;
-      sequence = side * side + 1;  // patches and the class token
-    }
-    if (model->positions > 0 && sequence > model->positions) {
-      return Refuse(
-          "training.sequence {} is longer than the {} positions of the model: raise "
-          "model.positions",
-          sequence, model->positions);
-    }
-    return {};
-  }
-
   const JobText& text_;
   std::optional<Error> first_error_;
   YamlFields top_;
   JobFile file_;
 };
 
+Status ShardWithinNode(Job& job) {
+  const int of_node = job.cluster.gpus_per_node / job.plan.tp;
+  const std::int64_t ranks = std::int64_t{job.plan.dp} * job.plan.cp;
+  if (of_node < 2 && ranks > 1) {
+    return Refuse(
+        "plan.sharding hsdp shards among the data-parallel ranks of a node, and with plan.tp {} no "
+        "node of {} GPUs has two: set plan.shard_ranks, or plan.sharding to fsdp",
+        job.plan.tp, job.cluster.gpus_per_node);
+  }
+  job.plan.shard_ranks = static_cast<int>(std::min<std::int64_t>(std::max(of_node, 1), ranks));
+  return {};
+}
+
+Status FinishPlan(Job& job) {
+  Plan& plan = job.plan;
+  const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
+  if (job.gpus == 0 && (plan.dp == 0 || model > kMostGpus || model * plan.dp > kMostGpus)) {
+    return Refuse("{}", plan.dp == 0 ? "gpus is missing: give it, or plan.dp"
+                                     : "the plan needs too many gpus: lower plan.dp");
+  }
+  job.gpus = job.gpus == 0 ? static_cast<int>(model * plan.dp) : job.gpus;
+  plan.dp = plan.dp == 0 ? static_cast<int>(job.gpus / model) : plan.dp;
+  return plan.shard_ranks < 0 ? ShardWithinNode(job) : Status();
+}
+
+Status FinishSequence(Job& job) {
+  const Transformer* const model = job.model.transformer();
+  std::int64_t& sequence = job.training.sequence;
+  if (model == nullptr) {
+    return {};
+  }
+  if (sequence == 0 && model->patch > 0) {
+    const std::int64_t side = model->image / model->patch;
+    sequence = side * side + 1;  // patches and the class token
+  }
+  if (model->positions > 0 && sequence > model->positions) {
+    return Refuse(
+        "training.sequence {} is longer than the {} positions of the model: raise model.positions",
+        sequence, model->positions);
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<JobFile> ReadJob(const JobText& text, std::span<const std::string> overrides) {
+Status FinishJob(const std::string& place, Job& job) {
+  ORRERY_TRY_STATUS(FinishPlan(job));
+  ORRERY_TRY_STATUS(FinishSequence(job));
+  ORRERY_TRY_STATUS(ResolveTokenRouting(place, job));
+  return CheckJob(job);
+}
+
+Result<JobFile> ReadOpenJob(const JobText& text, std::span<const std::string> overrides) {
   return WithYaml(text.place, text.yaml, [&](YAML::Node root) -> Result<JobFile> {
     if (!root.IsMap()) {
       return Refuse(
@@ -380,12 +372,28 @@ Result<JobFile> ReadJob(const JobText& text, std::span<const std::string> overri
   });
 }
 
-Result<JobFile> ReadJobFile(const std::string& path, std::span<const std::string> overrides) {
+Result<JobFile> ReadJob(const JobText& text, std::span<const std::string> overrides) {
+  ORRERY_TRY(JobFile file, ReadOpenJob(text, overrides));
+  Job& job = file.job;
+  if (const Status finished = FinishJob(text.place, job); !finished) {
+    return FailWithin(text.place, finished);
+  }
+  // Entries with the default GPU are redundant.
+  std::erase_if(job.other_gpus,
+                [&](const OtherGpus& other) { return other.gpu.name == job.gpu.name; });
+  return file;
+}
+
+Result<JobText> ReadJobText(const std::string& path) {
   ORRERY_TRY(const MappedFile content, MappedFile::Open(path));
-  return ReadJob({.yaml = std::string(content.bytes()),
-                  .place = path,
-                  .folder = std::filesystem::path(path).parent_path()},
-                 overrides);
+  return JobText{.yaml = std::string(content.bytes()),
+                 .place = path,
+                 .folder = std::filesystem::path(path).parent_path()};
+}
+
+Result<JobFile> ReadJobFile(const std::string& path, std::span<const std::string> overrides) {
+  ORRERY_TRY(const JobText text, ReadJobText(path));
+  return ReadJob(text, overrides);
 }
 
 }  // namespace orrery::workload

@@ -29,6 +29,17 @@ struct JobText {
 [[nodiscard]] Result<JobFile> ReadJob(const JobText& text,
                                       std::span<const std::string> overrides = {});
 
+/// Reads a job whose plan may still change: nothing that follows from other settings is filled in
+/// (plan.dp is 0 where the file has none), and whether they fit together is not checked.
+[[nodiscard]] Result<JobFile> ReadOpenJob(const JobText& text,
+                                          std::span<const std::string> overrides = {});
+
+/// Fills in what follows from other settings of such a job, and checks it (CheckJob). `place` is
+/// that of its text.
+[[nodiscard]] Status FinishJob(const std::string& place, Job& job);
+
+[[nodiscard]] Result<JobText> ReadJobText(const std::string& path);
+
 /// Reads a job from a file; its name is that of the file unless it has one.
 [[nodiscard]] Result<JobFile> ReadJobFile(const std::string& path,
                                           std::span<const std::string> overrides = {});

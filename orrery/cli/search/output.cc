@@ -1,0 +1,305 @@
+#include "orrery/cli/output.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/error.h"
+#include "orrery/base/parse_number.h"
+#include "orrery/base/value.h"
+#include "orrery/cli/search/search.h"
+#include "orrery/draw/format.h"
+#include "orrery/report/document.h"
+#include "orrery/search/dimensions.h"
+#include "orrery/search/plan_figures.h"
+#include "orrery/search/reasons.h"
+#include "orrery/search/search.h"
+#include "orrery/search/space.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::cli {
+namespace {
+
+using search::RankedPlan;
+using search::Space;
+
+constexpr double kPicoseconds = 1e12;
+
+double Seconds(std::int64_t ps) {
+  return static_cast<double>(ps) / kPicoseconds;
+}
+
+// "tp" of "plan.tp".
+std::string ShortKey(const std::string& key) {
+  return key.substr(key.find('.') + 1);
+}
+
+Value ValueOf(const std::string& text) {
+  if (const auto number = ParseWhole<std::int64_t>(text)) {
+    return *number;
+  }
+  if (const auto number = ParseWhole<double>(text)) {
+    return *number;
+  }
+  return text == "true" ? Value(true) : text == "false" ? Value(false) : Value(text);
+}
+
+const workload::Job& BaseOf(const SearchAnswer& answer, const RankedPlan& ranked) {
+  return answer.space->bases()[ranked.screened.base].job;
+}
+
+// What a job has in a dimension: values that change nothing are shown as the plan has them.
+std::vector<std::string> ShownValues(const Space& space, search::PlanId id) {
+  std::vector<std::string> values = space.ValuesOf(id);
+  const Result<workload::Job> job = space.JobOf(id);
+  for (std::size_t i = 0; job && i < values.size(); ++i) {
+    const std::size_t key = search::FastKeyOf(space.dimensions()[i].key);
+    if (key < search::FastKeys().size() && search::FastKeys()[key].is_idle(*job)) {
+      values[i] = "–";
+    }
+  }
+  return values;
+}
+
+Value PlanData(const SearchAnswer& answer, const RankedPlan& ranked) {
+  const Space& space = *answer.space;
+  Value plan = Value::Object();
+  const std::vector<std::string> values = ShownValues(space, ranked.screened.id);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != "–") {
+      plan.Set(ShortKey(space.dimensions()[i].key), ValueOf(values[i]));
+    }
+  }
+  if (const Result<workload::Job> job = space.JobOf(ranked.screened.id)) {
+    plan.Set("dp", job->plan.dp);
+  }
+  return plan;
+}
+
+Value PlanFigures(const SearchAnswer& answer, const RankedPlan& ranked) {
+  const search::PlayedPlan& played = ranked.played;
+  Value figures = Value::Object();
+  figures.Set("plan", PlanData(answer, ranked))
+      .Set("step_s", Seconds(played.step_ps))
+      .Set("low_s", Seconds(played.low_ps))
+      .Set("high_s", Seconds(played.high_ps))
+      .Set("tokens_per_s", played.tokens_per_s)
+      .Set("memory_bytes", played.memory_bytes)
+      .Set("memory_usable_bytes", played.usable_bytes)
+      .Set("mfu", played.mfu)
+      .Set("gpus", BaseOf(answer, ranked).gpus)
+      .Set("cluster", BaseOf(answer, ranked).cluster.name)
+      .Set("joules", played.joules)
+      .Set("objective", ranked.objective)
+      .Set("bound_s", Seconds(ranked.screened.bound_ps))
+      .Set("settings", SettingsOf(*answer.space, ranked.screened.id));
+  return figures;
+}
+
+// Dimensions in which kept plans differ.
+std::vector<std::size_t> DifferingOf(const SearchAnswer& answer) {
+  std::vector<std::set<std::string>> values(answer.space->dimensions().size());
+  for (const RankedPlan& ranked : answer.result.best) {
+    const std::vector<std::string> own = ShownValues(*answer.space, ranked.screened.id);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      values[i].insert(own[i]);
+    }
+  }
+  std::vector<std::size_t> differing;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].size() > 1) {
+      differing.push_back(i);
+    }
+  }
+  return differing;
+}
+
+std::string CommonText(const SearchAnswer& answer, const std::vector<std::size_t>& differing) {
+  const std::set<std::size_t> left_out(differing.begin(), differing.end());
+  const std::vector<std::string> values =
+      ShownValues(*answer.space, answer.result.best.front().screened.id);
+  std::vector<std::string> common;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!left_out.contains(i) && values[i] != "–") {
+      common.push_back(
+          fmt::format("{} {}", ShortKey(answer.space->dimensions()[i].key), values[i]));
+    }
+  }
+  return common.empty() ? "" : fmt::format("All of them: {}.", fmt::join(common, ", "));
+}
+
+Document::Table PlanTable(const SearchAnswer& answer) {
+  const std::vector<std::size_t> differing = DifferingOf(answer);
+  Document::Table table;
+  table.key = "plans";
+  table.heading = "Best plans";
+  table.columns = {AsCount("rank", "#"),
+                   Formatted("step s", NumberFormat("{:.4g}")),
+                   Formatted("over the best", NumberFormat("{:+.2f} %", 100)),
+                   AsText("tie"),
+                   Formatted("MFU", NumberFormat("{:.1f} %", 100)),
+                   AsBytes("memory_bytes", "memory")};
+  table.columns[1].key = "step_s";
+  table.columns[2].key = "over_best";
+  table.columns[3].key = "tie";
+  table.columns[4].key = "mfu";
+  for (const std::size_t i : differing) {
+    const std::string& key = answer.space->dimensions()[i].key;
+    table.columns.push_back(AsText(ShortKey(key), ShortKey(key), 24));
+  }
+  for (std::size_t i = 0; i < answer.result.best.size(); ++i) {
+    const RankedPlan& ranked = answer.result.best[i];
+    std::vector<Value> row{i + 1,
+                           Seconds(ranked.played.step_ps),
+                           ranked.objective / answer.result.best.front().objective - 1,
+                           answer.ties[i] && i > 0 ? "tie" : "",
+                           ranked.played.mfu,
+                           ranked.played.memory_bytes};
+    const std::vector<std::string> values = ShownValues(*answer.space, ranked.screened.id);
+    for (const std::size_t dimension : differing) {
+      row.emplace_back(values[dimension]);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.caption = CommonText(answer, differing);
+  return table;
+}
+
+void AddHead(const SearchAnswer& answer, Document& document) {
+  const search::SearchResult& result = answer.result;
+  Document::Section& section = document.AddSection();
+  section.Set("considered", static_cast<std::int64_t>(result.considered))
+      .Set("pruned_by_memory", static_cast<std::int64_t>(result.pruned_by_memory))
+      .Set("pruned_by_bound", static_cast<std::int64_t>(result.pruned_by_bound))
+      .Set("played", result.played.size())
+      .Set("too_large", static_cast<std::int64_t>(result.too_large))
+      .Set("failed", static_cast<std::int64_t>(result.failed))
+      .Set("refused", static_cast<std::int64_t>(result.refused))
+      .Set("settled_share", result.settled_share)
+      .Set("seconds", answer.seconds)
+      .Set("best", Value::ListOf(result.best, [&](const RankedPlan& ranked) {
+             return PlanFigures(answer, ranked);
+           }));
+  if (result.settled_share < 1) {
+    const bool has_gap = !result.best.empty() && result.best_open;
+    section.Say(
+        fmt::format("NOT SETTLED: {:.1f} % of the space is{}.", 100 * result.settled_share,
+                    has_gap
+                        ? fmt::format("; a plan that is not may be up to {:.1f} % better than "
+                                      "the first one here",
+                                      100 * (1 - *result.best_open / result.best.front().objective))
+                        : ""),
+        Document::Text::Style::kAlarm);
+  }
+  section.Show(
+      "plans", draw::FormatCount(static_cast<std::int64_t>(result.considered)),
+      fmt::format("{} do not fit into memory, {} are slower by their bound, {} were played",
+                  draw::FormatCount(static_cast<std::int64_t>(result.pruned_by_memory)),
+                  draw::FormatCount(static_cast<std::int64_t>(result.pruned_by_bound)),
+                  draw::FormatCount(static_cast<std::int64_t>(result.played.size()))));
+  if (result.failed > 0) {
+    section.Show("not simulated", draw::FormatCount(static_cast<std::int64_t>(result.failed)),
+                 result.first_failure);
+  }
+}
+
+void AddWinner(const SearchAnswer& answer, Document& document) {
+  const RankedPlan& best = answer.result.best.front();
+  const auto ties =
+      static_cast<std::size_t>(std::count(answer.ties.begin() + 1, answer.ties.end(), true));
+  Document::Section& section = document.AddSection();
+  section.Show("best step", fmt::format("{:.4g} s", Seconds(best.played.step_ps)),
+               fmt::format("80 % interval {:.3g} to {:.3g} s; {} other plans tie with it within "
+                           "the uncertainty of predictions",
+                           Seconds(best.played.low_ps), Seconds(best.played.high_ps), ties));
+  section.Show(
+      "throughput", fmt::format("{:.4g} tokens/s", best.played.tokens_per_s),
+      fmt::format("{:.4g} of a GPU", best.played.tokens_per_s / BaseOf(answer, best).gpus));
+  section.Show("simulate it", SettingsOf(*answer.space, best.screened.id));
+  section.Add(PlanTable(answer));
+}
+
+void AddReasons(const SearchAnswer& answer, Document& document) {
+  const search::Reasons& reasons = answer.reasons;
+  std::vector<std::string> steps;
+  Value neighbours = Value::List();
+  for (const search::Neighbour& neighbour : reasons.neighbours) {
+    steps.push_back(neighbour.reason + ".");
+    Value entry = Value::Object();
+    entry.Set("key", neighbour.key)
+        .Set("from", ValueOf(neighbour.from))
+        .Set("to", ValueOf(neighbour.to))
+        .Set("change", neighbour.change)
+        .Set("fits", neighbour.fits)
+        .Set("reason", neighbour.reason);
+    neighbours.Add(std::move(entry));
+  }
+  std::vector<std::string> binding;
+  Value sensitivity = Value::List();
+  for (const search::Sensitivity& better : reasons.sensitivities) {
+    binding.push_back(fmt::format("10 % more {}: step {:+.1f} %", search::NameOf(better.resource),
+                                  100 * better.change));
+    Value entry = Value::Object();
+    entry.Set("resource", search::NameOf(better.resource)).Set("change", better.change);
+    sensitivity.Add(std::move(entry));
+  }
+  Document::Section& section = document.AddSection();
+  section.Set("neighbours", std::move(neighbours)).Set("sensitivity", std::move(sensitivity));
+  section.Add(Document::List{.heading = "What binds the first plan", .items = binding});
+  section.Add(Document::List{.heading = "One step away from it", .items = steps});
+}
+
+void AddEmitted(const SearchAnswer& answer, Document& document) {
+  Document::Section& section = document.AddSection(
+      fmt::format("Plan {} as its training tool takes it", answer.emitted_plan));
+  section.Set("emitted", answer.emitted->text);
+  for (std::size_t begin = 0; begin < answer.emitted->text.size();) {
+    const std::size_t end =
+        std::min(answer.emitted->text.find('\n', begin), answer.emitted->text.size());
+    section.Say(answer.emitted->text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  section.Add(Document::List{.key = "not_expressed",
+                             .heading = "Not expressed",
+                             .items = answer.emitted->not_expressed,
+                             .is_warning = true});
+}
+
+}  // namespace
+
+std::string SettingsOf(const Space& space, search::PlanId id) {
+  std::string settings;
+  const std::vector<std::string> values = ShownValues(space, id);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != "–") {
+      settings += fmt::format(
+          "{}--set {}={}", settings.empty() ? "" : " ", space.dimensions()[i].key,
+          values[i].find(' ') == std::string::npos ? values[i] : fmt::format("'{}'", values[i]));
+    }
+  }
+  return settings;
+}
+
+Document SearchDocument(const SearchAnswer& answer) {
+  Document document;
+  document.kind = "Orrery search";
+  document.title = fmt::format("Plans of {}", answer.space->bases().front().job.name);
+  AddHead(answer, document);
+  if (!answer.result.best.empty()) {
+    AddWinner(answer, document);
+    AddReasons(answer, document);
+  }
+  if (answer.emitted) {
+    AddEmitted(answer, document);
+  }
+  return document;
+}
+
+}  // namespace orrery::cli

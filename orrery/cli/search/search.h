@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
+#include "orrery/search/reasons.h"
+#include "orrery/search/search.h"
+#include "orrery/search/space.h"
+#include "orrery/workload/emit/emit_job.h"
+
+namespace orrery::cli {
+
+/// The options of `orrery search`.
+struct SearchArguments {
+  std::string path;
+  JobArguments job;
+  std::string gpus;
+  search::Objective objective = search::Objective::kStep;
+  int keep = 20;
+  std::string budget;
+  std::string price;
+  std::optional<workload::LaunchFormat> emitted;
+  int chosen = 1;  // of the kept plans: which to emit
+  int threads = 0;
+  OutputOptions output;
+};
+
+/// What a search has to say.
+struct SearchAnswer {
+  const search::Space* space = nullptr;
+  search::Objective objective = search::Objective::kStep;
+  search::SearchResult result;
+  search::Reasons reasons = {};
+  std::vector<bool> ties = {};  // with the first, by kept plan
+  double seconds = 0;
+  std::optional<workload::EmittedJob> emitted = {};
+  int emitted_plan = 1;
+};
+
+/// "--set plan.tp=8 --set plan.pp=4": how `orrery simulate` gets a plan.
+[[nodiscard]] std::string SettingsOf(const search::Space& space, search::PlanId id);
+
+[[nodiscard]] Document SearchDocument(const SearchAnswer& answer);
+
+}  // namespace orrery::cli

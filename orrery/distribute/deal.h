@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+
+#include "orrery/base/error.h"
+#include "orrery/base/work_dealer.h"
+
+namespace orrery::distribute {
+
+/// What WithDealer returns on processes other than the root: all that is to be said, the root says.
+inline constexpr int kServed = -1;
+
+/// Runs `body` with a dealer to all processes that mpirun or srun has started; of a process that
+/// was started alone, to its threads. 0 threads: the cores of a machine are shared by the processes
+/// on it.
+///
+/// The body runs on every process. What it returns is returned by the root alone; errors of other
+/// processes are left to the root.
+[[nodiscard]] Result<int> WithDealer(int threads,
+                                     const std::function<Result<int>(WorkDealer&)>& body);
+
+}  // namespace orrery::distribute

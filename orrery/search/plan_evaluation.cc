@@ -1,0 +1,227 @@
+#include "orrery/search/plan_evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "orrery/base/byte_cursor.h"
+#include "orrery/base/error.h"
+#include "orrery/base/work_dealer.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/kernel/work.h"
+#include "orrery/learn/interval.h"
+#include "orrery/search/memory_bound.h"
+#include "orrery/search/plan_figures.h"
+#include "orrery/search/space.h"
+#include "orrery/search/stage_costs.h"
+#include "orrery/search/step_bound.h"
+#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/energy.h"
+#include "orrery/simulate/interval.h"
+#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/simulate/summary.h"
+#include "orrery/workload/generate/generate.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::search {
+namespace {
+
+constexpr double kPicoseconds = 1e12;
+constexpr char kScreens = 'S';
+constexpr char kPlays = 'P';
+
+std::int64_t PsOf(double seconds) {
+  return std::llround(seconds * kPicoseconds);
+}
+
+// Kernels on a GPU of which one thing is better: they get as much shorter as their roofline does.
+class ImprovedCosts : public kernel::CostModel {
+ public:
+  ImprovedCosts(const kernel::CostModel& costs, Resource improved)
+      : costs_(costs), improved_(improved) {}
+
+  using kernel::CostModel::Predict;
+
+  void Predict(std::span<const kernel::Operator> operators, const hardware::Gpu& gpu,
+               std::span<kernel::Estimate> estimates) const override {
+    costs_.Predict(operators, gpu, estimates);
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      const kernel::Bound bound = kernel::BoundOf(operators[i], kernel::WorkOf(operators[i]), gpu);
+      const double before = std::max(bound.compute_seconds, bound.memory_seconds);
+      const double after = std::max(
+          bound.compute_seconds / (improved_ == Resource::kCompute ? kImprovement : 1),
+          bound.memory_seconds / (improved_ == Resource::kMemoryBandwidth ? kImprovement : 1));
+      estimates[i].seconds *= before > 0 ? after / before : 1;
+    }
+  }
+
+ private:
+  const kernel::CostModel& costs_;
+  Resource improved_;
+};
+
+void Improve(Resource improved, workload::Job& job) {
+  if (improved == Resource::kNetwork) {
+    job.cluster.nics.bandwidth.bytes_per_second *= kImprovement;
+  } else if (improved == Resource::kLinks) {
+    job.cluster.island.per_gpu.bytes_per_second *= kImprovement;
+  }
+}
+
+}  // namespace
+
+Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& costs,
+                           const simulate::SimulationOptions& options, Resource improved) {
+  if (improved != Resource::kNothing) {
+    workload::Job better = job;
+    Improve(improved, better);
+    return PlayJob(better, ImprovedCosts(costs, improved), options);
+  }
+  ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, costs, options));
+  PlayedPlan played;
+  played.step_ps = simulation.step_ps();
+  const simulate::RankClassId slowest =
+      simulate::SlowestOfPrograms(simulation.rank_classes, simulation.timeline).front();
+  const simulate::Breakdown breakdown =
+      simulate::BreakdownOf(simulation.rank_classes, simulation.timeline, slowest);
+  played.shares = breakdown.shares;
+  const learn::TimeInterval interval =
+      simulate::IntervalOf(breakdown, job, simulation.generated->coverage);
+  played.low_ps = PsOf(interval.low_s);
+  played.high_ps = PsOf(interval.high_s);
+  const simulate::MemoryAnswer memory =
+      simulate::MemoryAnswerOf(simulation.rank_classes, simulation.timeline, job);
+  played.memory_bytes = memory.stages[memory.fullest].needed_bytes;
+  played.usable_bytes = memory.stages[memory.fullest].usable_bytes;
+  if (const auto energy = simulate::EnergyOf(job, *simulation.generated, played.step_ps)) {
+    played.joules = energy->joules;
+  }
+  const double seconds = static_cast<double>(played.step_ps) / kPicoseconds;
+  played.samples_per_s = static_cast<double>(job.training.global_batch) / seconds;
+  played.tokens_per_s = played.samples_per_s * static_cast<double>(job.training.sequence);
+  played.mfu = simulate::ModelUtilisation(job, played.step_ps).share;
+  return played;
+}
+
+std::unique_ptr<PlanEvaluation::Bounds> PlanEvaluation::TakeBounds() {
+  const std::scoped_lock lock(mutex_);
+  if (free_bounds_.empty()) {
+    return std::make_unique<Bounds>(costs_);
+  }
+  std::unique_ptr<Bounds> bounds = std::move(free_bounds_.back());
+  free_bounds_.pop_back();
+  return bounds;
+}
+
+void PlanEvaluation::GiveBack(std::unique_ptr<Bounds> bounds) {
+  const std::scoped_lock lock(mutex_);
+  free_bounds_.push_back(std::move(bounds));
+}
+
+ScreenedPlan PlanEvaluation::ScreenPlan(const Space::Walk& walk, Bounds& bounds) const {
+  const workload::Job& job = walk.job();
+  ScreenedPlan screened{.id = walk.id(), .base = static_cast<std::uint32_t>(walk.base())};
+  if (job.model.transformer() == nullptr || !job.other_gpus.empty()) {
+    return screened;  // nothing is known before it is played
+  }
+  const Result<const StagedPlan*> plan = bounds.stages.Of(job, walk.base());
+  if (!plan) {
+    return screened;  // playing it tells why
+  }
+  screened.memory_bytes = bounds.memory.Bytes(**plan);
+  screened.bound_ps = StepBoundPs(**plan);
+  workload::GeneratedJob power;
+  power.power.push_back((*plan)->priced->pricing->PowerOf(static_cast<double>(job.microbatches()) /
+                                                          static_cast<double>(job.plan.pp)));
+  if (const auto energy = simulate::EnergyOf(job, power, screened.bound_ps)) {
+    screened.bound_joules = energy->joules;
+  }
+  return screened;
+}
+
+Screening PlanEvaluation::Screen(PlanId first, PlanId last) {
+  std::unique_ptr<Bounds> bounds = TakeBounds();
+  Screening screening;
+  Space::Walk walk(space_, first, last);
+  while (walk.Next()) {
+    const ScreenedPlan screened = ScreenPlan(walk, *bounds);
+    if (screening.considered == 0 || screened.memory_bytes < screening.smallest.memory_bytes) {
+      screening.smallest = screened;
+    }
+    ++screening.considered;
+    const auto usable = static_cast<double>(simulate::UsableBytes(walk.job().gpu));
+    if (static_cast<double>(screened.memory_bytes) > usable * space_.memory_share()) {
+      ++screening.too_large;
+    } else {
+      screening.plans.push_back(screened);
+    }
+  }
+  screening.refused = walk.refused();
+  screening.first_refusal = walk.first_refusal();
+  GiveBack(std::move(bounds));
+  return screening;
+}
+
+PlayedPlan PlanEvaluation::Play(PlanId id, Resource improved) const {
+  Space::Walk walk(space_, id, id + 1);
+  PlayedPlan answer{.id = id};
+  if (!walk.Next()) {
+    answer.refusal = walk.first_refusal();
+    return answer;
+  }
+  simulate::SimulationOptions options = options_;
+  options.overlap_memo = overlap_of_base_[walk.base()].get();
+  Result<PlayedPlan> played = PlayJob(walk.job(), costs_, options, improved);
+  if (!played) {
+    answer.refusal = played.error().message();
+    return answer;
+  }
+  played->id = id;
+  return *std::move(played);
+}
+
+std::string PlanEvaluation::ScreenRequest(PlanId first, PlanId last) {
+  ByteWriter writer;
+  writer.Number(kScreens);
+  writer.Number(first);
+  writer.Number(last);
+  return writer.bytes();
+}
+
+std::string PlanEvaluation::PlayRequest(PlanId id, Resource improved) {
+  ByteWriter writer;
+  writer.Number(kPlays);
+  writer.Number(id);
+  writer.Number(static_cast<std::uint8_t>(improved));
+  return writer.bytes();
+}
+
+Result<std::string> PlanEvaluation::Answer(std::string_view request) {
+  ByteReader reader(request);
+  const char kind = reader.Number<char>();
+  const auto first = reader.Number<PlanId>();
+  if (kind == kScreens) {
+    const auto last = reader.Number<PlanId>();
+    return Encode(Screen(first, last));
+  }
+  return Encode(Play(first, static_cast<Resource>(reader.Number<std::uint8_t>())));
+}
+
+WorkDealer::Work PlanEvaluation::work() {
+  return {.answer = [this](std::string_view request) { return Answer(request); },
+          .inputs = space_.Hash()};
+}
+
+}  // namespace orrery::search

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/work_dealer.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/search/memory_bound.h"
+#include "orrery/search/plan_figures.h"
+#include "orrery/search/space.h"
+#include "orrery/search/stage_costs.h"
+#include "orrery/simulate/overlap_rates.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::search {
+
+/// Something of the hardware that could be better.
+enum class Resource : std::uint8_t { kNothing, kNetwork, kLinks, kMemoryBandwidth, kCompute };
+
+/// How much better, where somebody asks.
+inline constexpr double kImprovement = 1.1;
+
+/// Simulates a job and sums up what a search wants to know of it.
+[[nodiscard]] Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& costs,
+                                         const simulate::SimulationOptions& options,
+                                         Resource improved = Resource::kNothing);
+
+/// Evaluates the plans of a space. Thread-safe; all must outlive it.
+class PlanEvaluation {
+ public:
+  /// `costs` must be thread-safe.
+  PlanEvaluation(const Space& space, const kernel::CostModel& costs,
+                 const simulate::SimulationOptions& options)
+      : space_(space), costs_(costs), options_(options) {
+    for (std::size_t base = 0; base < space.bases().size(); ++base) {
+      overlap_of_base_.push_back(std::make_unique<simulate::PairMemo>());
+    }
+  }
+
+  /// Bounds of all plans with ids from `first` on and below `last`.
+  [[nodiscard]] Screening Screen(PlanId first, PlanId last);
+
+  /// Simulates a plan. What cannot be simulated says why.
+  [[nodiscard]] PlayedPlan Play(PlanId id, Resource improved = Resource::kNothing) const;
+
+  /// The same by messages, for a WorkDealer.
+  [[nodiscard]] static std::string ScreenRequest(PlanId first, PlanId last);
+  [[nodiscard]] static std::string PlayRequest(PlanId id, Resource improved = Resource::kNothing);
+  [[nodiscard]] Result<std::string> Answer(std::string_view request);
+  [[nodiscard]] WorkDealer::Work work();
+
+  [[nodiscard]] const Space& space() const { return space_; }
+
+ private:
+  // What one thread uses at a time.
+  struct Bounds {
+    explicit Bounds(const kernel::CostModel& costs) : stages(costs) {}
+
+    StageCosts stages;
+    MemoryBound memory;
+  };
+
+  [[nodiscard]] std::unique_ptr<Bounds> TakeBounds();
+  void GiveBack(std::unique_ptr<Bounds> bounds);
+  [[nodiscard]] ScreenedPlan ScreenPlan(const Space::Walk& walk, Bounds& bounds) const;
+
+  const Space& space_;
+  const kernel::CostModel& costs_;
+  simulate::SimulationOptions options_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Bounds>> free_bounds_;
+  std::vector<std::unique_ptr<simulate::PairMemo>> overlap_of_base_;
+};
+
+}  // namespace orrery::search

@@ -1,0 +1,126 @@
+#include "orrery/search/plan_figures.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "orrery/base/byte_cursor.h"
+#include "orrery/base/error.h"
+#include "orrery/simulate/breakdown.h"
+
+namespace orrery::search {
+namespace {
+
+void WriteReal(ByteWriter& writer, double value) {
+  writer.Number(std::bit_cast<std::uint64_t>(value));
+}
+
+double ReadReal(ByteReader& reader) {
+  return std::bit_cast<double>(reader.Number<std::uint64_t>());
+}
+
+void Write(ByteWriter& writer, const ScreenedPlan& plan) {
+  writer.Number(plan.id);
+  writer.Number(plan.base);
+  writer.Number(plan.bound_ps);
+  writer.Number(plan.memory_bytes);
+  WriteReal(writer, plan.bound_joules);
+}
+
+ScreenedPlan ReadScreened(ByteReader& reader) {
+  ScreenedPlan plan;
+  plan.id = reader.Number<PlanId>();
+  plan.base = reader.Number<std::uint32_t>();
+  plan.bound_ps = reader.Number<std::int64_t>();
+  plan.memory_bytes = reader.Number<std::int64_t>();
+  plan.bound_joules = ReadReal(reader);
+  return plan;
+}
+
+template <typename Answer>
+Result<Answer> CheckedAnswer(const ByteReader& reader, Answer answer) {
+  if (reader.failed()) {
+    return Fail(Error::Kind::kInvalidInput, "the figures of a plan are cut off");
+  }
+  return answer;
+}
+
+}  // namespace
+
+std::string Encode(const Screening& screening) {
+  ByteWriter writer;
+  writer.Number(screening.considered);
+  writer.Number(screening.refused);
+  writer.Text(screening.first_refusal);
+  writer.Number(screening.too_large);
+  Write(writer, screening.smallest);
+  writer.Number(static_cast<std::uint32_t>(screening.plans.size()));
+  for (const ScreenedPlan& plan : screening.plans) {
+    Write(writer, plan);
+  }
+  return writer.bytes();
+}
+
+Result<Screening> DecodeScreening(std::string_view bytes) {
+  ByteReader reader(bytes);
+  Screening screening;
+  screening.considered = reader.Number<std::uint64_t>();
+  screening.refused = reader.Number<std::uint64_t>();
+  screening.first_refusal = reader.Text();
+  screening.too_large = reader.Number<std::uint64_t>();
+  screening.smallest = ReadScreened(reader);
+  const std::size_t count = reader.Count(4 * sizeof(std::int64_t));
+  for (std::size_t i = 0; i < count; ++i) {
+    screening.plans.push_back(ReadScreened(reader));
+  }
+  return CheckedAnswer(reader, std::move(screening));
+}
+
+std::string Encode(const PlayedPlan& played) {
+  ByteWriter writer;
+  writer.Number(played.id);
+  writer.Text(played.refusal);
+  for (const std::int64_t number :
+       {played.step_ps, played.low_ps, played.high_ps, played.memory_bytes, played.usable_bytes}) {
+    writer.Number(number);
+  }
+  for (const double number :
+       {played.joules, played.mfu, played.tokens_per_s, played.samples_per_s}) {
+    WriteReal(writer, number);
+  }
+  writer.Number(static_cast<std::uint32_t>(played.shares.size()));
+  for (const simulate::TimeShare& share : played.shares) {
+    writer.Number(static_cast<std::uint8_t>(share.kind));
+    writer.Text(share.what);
+    writer.Number(share.ps);
+  }
+  return writer.bytes();
+}
+
+Result<PlayedPlan> DecodePlayed(std::string_view bytes) {
+  ByteReader reader(bytes);
+  PlayedPlan played;
+  played.id = reader.Number<PlanId>();
+  played.refusal = reader.Text();
+  for (std::int64_t* const number : {&played.step_ps, &played.low_ps, &played.high_ps,
+                                     &played.memory_bytes, &played.usable_bytes}) {
+    *number = reader.Number<std::int64_t>();
+  }
+  for (double* const number :
+       {&played.joules, &played.mfu, &played.tokens_per_s, &played.samples_per_s}) {
+    *number = ReadReal(reader);
+  }
+  const std::size_t count = reader.Count(1 + 3 * sizeof(std::uint32_t));
+  for (std::size_t i = 0; i < count; ++i) {
+    simulate::TimeShare& share = played.shares.emplace_back();
+    share.kind = static_cast<simulate::TimeKind>(reader.Number<std::uint8_t>());
+    share.what = reader.Text();
+    share.ps = reader.Number<std::int64_t>();
+  }
+  return CheckedAnswer(reader, std::move(played));
+}
+
+}  // namespace orrery::search

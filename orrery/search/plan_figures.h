@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/search/space.h"
+#include "orrery/simulate/breakdown.h"
+
+namespace orrery::search {
+
+/// A plan that was not played yet: what it takes at least.
+struct ScreenedPlan {
+  PlanId id = 0;
+  std::uint32_t base = 0;         // of the space
+  std::int64_t bound_ps = 0;      // of the step
+  std::int64_t memory_bytes = 0;  // at least, on the fullest stage
+  double bound_joules = 0;        // of a step; 0 where power is not known
+
+  bool operator==(const ScreenedPlan&) const = default;
+};
+
+/// Plans of a range of ids.
+struct Screening {
+  std::uint64_t considered = 0;  // plans that can be
+  std::uint64_t refused = 0;     // combinations that CheckJob refuses
+  std::string first_refusal = {};
+  std::uint64_t too_large = 0;  // plans that do not fit into memory
+  ScreenedPlan smallest = {};   // of all plans the one with the least memory, where there are any
+  std::vector<ScreenedPlan> plans = {};  // that may fit, in order
+
+  bool operator==(const Screening&) const = default;
+};
+
+/// A plan that was simulated.
+struct PlayedPlan {
+  PlanId id = 0;
+  std::string refusal = {};  // why it was not simulated; all else is 0 then
+  std::int64_t step_ps = 0;
+  std::int64_t low_ps = 0;  // 80 % interval
+  std::int64_t high_ps = 0;
+  std::int64_t memory_bytes = 0;  // that the fullest stage needs
+  std::int64_t usable_bytes = 0;  // of its GPU
+  double joules = 0;              // of a step, all GPUs; 0 where power is not known
+  double mfu = 0;
+  double tokens_per_s = 0;
+  double samples_per_s = 0;
+  std::vector<simulate::TimeShare> shares = {};  // where the time of the slowest rank goes
+
+  bool operator==(const PlayedPlan&) const = default;
+};
+
+/// Both as bytes, to be sent or stored.
+[[nodiscard]] std::string Encode(const Screening& screening);
+[[nodiscard]] std::string Encode(const PlayedPlan& played);
+[[nodiscard]] Result<Screening> DecodeScreening(std::string_view bytes);
+[[nodiscard]] Result<PlayedPlan> DecodePlayed(std::string_view bytes);
+
+}  // namespace orrery::search

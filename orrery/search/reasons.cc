@@ -1,0 +1,171 @@
+#include "orrery/search/reasons.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/error.h"
+#include "orrery/base/work_dealer.h"
+#include "orrery/learn/interval.h"
+#include "orrery/search/plan_evaluation.h"
+#include "orrery/search/plan_figures.h"
+#include "orrery/search/search.h"
+#include "orrery/search/space.h"
+#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/interval.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::search {
+namespace {
+
+constexpr std::array<Resource, 4> kResources{Resource::kNetwork, Resource::kLinks,
+                                             Resource::kMemoryBandwidth, Resource::kCompute};
+constexpr double kGibibyte = 1 << 30;
+
+simulate::Breakdown BreakdownOf(const PlayedPlan& played) {
+  return {.step_ps = played.step_ps, .shares = played.shares};
+}
+
+// The plan one value before or behind along a dimension, where there is one.
+std::vector<Neighbour> NeighboursOf(const RankedPlan& plan, const Space& space) {
+  std::vector<Neighbour> neighbours;
+  const std::vector<std::uint32_t> digits = space.DigitsOf(plan.screened.id);
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const std::vector<std::string>& values = space.dimensions()[i].values;
+    for (const int step : {-1, 1}) {
+      const std::int64_t moved = std::int64_t{digits[i]} + step;
+      if (moved < 0 || moved >= std::ssize(values)) {
+        continue;
+      }
+      std::vector<std::uint32_t> other = digits;
+      other[i] = static_cast<std::uint32_t>(moved);
+      const PlanId id = space.IdOf(other);
+      if (Space::Walk walk(space, id, id + 1); walk.Next()) {
+        Neighbour& neighbour = neighbours.emplace_back();
+        neighbour.key = space.dimensions()[i].key;
+        neighbour.from = values[digits[i]];
+        neighbour.to = values[other[i]];
+        neighbour.played.id = id;
+      }
+    }
+  }
+  return neighbours;
+}
+
+// Which part of the step grows most from one plan to the other, and by how much.
+std::pair<std::string, std::int64_t> LargestGrowth(const PlayedPlan& from, const PlayedPlan& to) {
+  std::map<std::string, std::int64_t> growth;
+  for (const simulate::TimeShare& share : to.shares) {
+    growth[simulate::ShareText(share)] += share.ps;
+  }
+  for (const simulate::TimeShare& share : from.shares) {
+    growth[simulate::ShareText(share)] -= share.ps;
+  }
+  const bool grows = to.step_ps >= from.step_ps;
+  std::pair<std::string, std::int64_t> largest;
+  for (const auto& [what, ps] : growth) {
+    if ((grows ? ps : -ps) > (grows ? largest.second : -largest.second)) {
+      largest = {what, ps};
+    }
+  }
+  return largest;
+}
+
+std::string ReasonOf(const Neighbour& neighbour, const PlayedPlan& winner) {
+  const std::string what =
+      fmt::format("{} {} instead of {}", neighbour.key, neighbour.to, neighbour.from);
+  if (!neighbour.played.refusal.empty()) {
+    return fmt::format("{}: not simulated, {}", what, neighbour.played.refusal);
+  }
+  const double share =
+      static_cast<double>(neighbour.played.step_ps) / static_cast<double>(winner.step_ps) - 1;
+  const auto [part, ps] = LargestGrowth(winner, neighbour.played);
+  std::string sentence = fmt::format("{}: step {:+.1f} %", what, 100 * share);
+  if (!part.empty()) {
+    sentence += fmt::format(", mostly {} ({:+.1f} %)", part,
+                            100 * static_cast<double>(ps) / static_cast<double>(winner.step_ps));
+  }
+  if (!neighbour.fits) {
+    sentence += fmt::format("; needs {:.1f} GiB of {:.1f}",
+                            static_cast<double>(neighbour.played.memory_bytes) / kGibibyte,
+                            static_cast<double>(neighbour.played.usable_bytes) / kGibibyte);
+  }
+  return sentence;
+}
+
+}  // namespace
+
+std::string NameOf(Resource resource) {
+  switch (resource) {
+    case Resource::kNetwork:
+      return "NIC bandwidth";
+    case Resource::kLinks:
+      return "bandwidth between GPUs of a node";
+    case Resource::kMemoryBandwidth:
+      return "HBM bandwidth";
+    case Resource::kCompute:
+      return "peak FLOP/s";
+    case Resource::kNothing:
+      break;
+  }
+  return "nothing";
+}
+
+Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation, WorkDealer& dealer,
+                           const SearchOptions& options) {
+  const Space& space = evaluation.space();
+  Reasons reasons;
+  reasons.neighbours = NeighboursOf(plan, space);
+  std::vector<std::string> requests;
+  for (const Neighbour& neighbour : reasons.neighbours) {
+    requests.push_back(PlanEvaluation::PlayRequest(neighbour.played.id));
+  }
+  for (const Resource resource : kResources) {
+    requests.push_back(PlanEvaluation::PlayRequest(plan.screened.id, resource));
+  }
+  std::vector<PlayedPlan> played(requests.size());
+  ORRERY_TRY_STATUS(dealer.Run(requests, evaluation.work(),
+                               [&](std::size_t index, Result<std::string> answer) -> Status {
+                                 ORRERY_TRY(const std::string bytes, std::move(answer));
+                                 ORRERY_TRY(played[index], DecodePlayed(bytes));
+                                 return {};
+                               }));
+  const workload::Job& base = space.bases()[plan.screened.base].job;
+  for (std::size_t i = 0; i < reasons.neighbours.size(); ++i) {
+    Neighbour& neighbour = reasons.neighbours[i];
+    neighbour.played = played[i];
+    neighbour.change = neighbour.played.refusal.empty()
+                           ? ObjectiveOf(neighbour.played, base, options) / plan.objective - 1
+                           : std::nan("");
+    neighbour.fits = static_cast<double>(neighbour.played.memory_bytes) <=
+                     static_cast<double>(neighbour.played.usable_bytes) * space.memory_share();
+    neighbour.reason = ReasonOf(neighbour, plan.played);
+  }
+  for (std::size_t i = 0; i < kResources.size(); ++i) {
+    const PlayedPlan& better = played[reasons.neighbours.size() + i];
+    if (better.refusal.empty()) {
+      reasons.sensitivities.push_back(
+          {kResources[i],
+           static_cast<double>(better.step_ps) / static_cast<double>(plan.played.step_ps) - 1});
+    }
+  }
+  std::ranges::stable_sort(reasons.sensitivities, {}, &Sensitivity::change);
+  return reasons;
+}
+
+bool IsTie(const PlayedPlan& first, const PlayedPlan& second, const workload::Job& job) {
+  const learn::TimeInterval ratio =
+      simulate::IntervalOfRatio(BreakdownOf(first), BreakdownOf(second), job);
+  return ratio.Contains(1);
+}
+
+}  // namespace orrery::search

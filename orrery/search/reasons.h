@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/work_dealer.h"
+#include "orrery/search/plan_evaluation.h"
+#include "orrery/search/plan_figures.h"
+#include "orrery/search/search.h"
+
+namespace orrery::search {
+
+/// A plan one step away from another along one dimension.
+struct Neighbour {
+  std::string key;  // "plan.tp"
+  std::string from;
+  std::string to;
+  PlayedPlan played;
+  double change = 0;  // of the objective, relative; above 0: worse
+  bool fits = true;
+  std::string reason;  // one sentence
+};
+
+/// What a better part of the hardware would change.
+struct Sensitivity {
+  Resource resource = Resource::kNothing;
+  double change = 0;  // of the step, relative
+};
+
+/// Why a plan is the best, and what binds it.
+struct Reasons {
+  std::vector<Neighbour> neighbours;       // by dimension
+  std::vector<Sensitivity> sensitivities;  // what helps most first
+};
+
+/// "NIC bandwidth".
+[[nodiscard]] std::string NameOf(Resource resource);
+
+/// Plays the neighbours of a plan, and the plan on better hardware.
+[[nodiscard]] Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation,
+                                         WorkDealer& dealer, const SearchOptions& options);
+
+/// Whether the predictions of two plans of one job are too uncertain to tell which is faster.
+[[nodiscard]] bool IsTie(const PlayedPlan& first, const PlayedPlan& second,
+                         const workload::Job& job);
+
+}  // namespace orrery::search

@@ -1,0 +1,306 @@
+#include "orrery/search/search.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/work_dealer.h"
+#include "orrery/search/plan_evaluation.h"
+#include "orrery/search/plan_figures.h"
+#include "orrery/search/space.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::search {
+namespace {
+
+constexpr double kPicoseconds = 1e12;
+constexpr double kSecondsOfHour = 3600;
+constexpr PlanId kMostRanges = 4096;
+constexpr std::size_t kLeastWave = 32;  // plans that are played before the bar is lowered
+
+// Tokens of a step; samples of a model without tokens.
+double ItemsOf(const workload::Job& job) {
+  return static_cast<double>(job.training.global_batch) *
+         static_cast<double>(std::max<std::int64_t>(job.training.sequence, 1));
+}
+
+double Judge(double step_s, double joules, const workload::Job& base,
+             const SearchOptions& options) {
+  switch (options.objective) {
+    case Objective::kStep:
+      return step_s;
+    case Objective::kTokensPerGpu:
+      return step_s * base.gpus / ItemsOf(base);
+    case Objective::kDollars: {
+      const auto price = options.prices.find(base.gpu.name);
+      const double an_hour = price == options.prices.end() ? 0 : price->second;
+      return step_s * base.gpus * an_hour / kSecondsOfHour / ItemsOf(base);
+    }
+    case Objective::kEnergy:
+      return joules / ItemsOf(base);
+  }
+  return step_s;
+}
+
+/// Ends a Run early.
+tl::unexpected<Error> Stopped() {
+  return Fail(Error::Kind::kUnsupported, "the time of the search is over");
+}
+
+class SearchRun {
+ public:
+  SearchRun(PlanEvaluation& evaluation, WorkDealer& dealer, const SearchOptions& options)
+      : evaluation_(evaluation), space_(evaluation.space()), dealer_(dealer), options_(options) {}
+
+  Result<SearchResult> Run() {
+    ORRERY_TRY_STATUS(ScreenAll());
+    SortByBound();
+    ORRERY_TRY_STATUS(PlayByBound());
+    Finish();
+    return std::move(result_);
+  }
+
+ private:
+  struct OpenPlan {
+    ScreenedPlan screened;
+    double bound = 0;  // of the objective
+  };
+
+  struct Range {
+    PlanId first = 0;
+    PlanId last = 0;
+  };
+
+  [[nodiscard]] bool IsOver() {
+    is_over_ = is_over_ || (options_.is_over && options_.is_over());
+    return is_over_;
+  }
+
+  // Ranges of whole blocks of layers, so that no two threads price the same ones.
+  [[nodiscard]] std::vector<Range> Ranges() const {
+    const PlanId blocks = (space_.num_ids() + space_.layer_block() - 1) / space_.layer_block();
+    const PlanId size = space_.layer_block() * ((blocks + kMostRanges - 1) / kMostRanges);
+    std::vector<Range> ranges;
+    for (PlanId first = 0; first < space_.num_ids(); first += size) {
+      ranges.push_back({first, std::min(first + size, space_.num_ids())});
+    }
+    return ranges;
+  }
+
+  Status ScreenAll() {
+    const std::vector<Range> ranges = Ranges();
+    std::vector<std::optional<Screening>> screenings(ranges.size());
+    std::vector<std::size_t> missing;
+    std::vector<std::string> requests;
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      if (options_.store != nullptr) {
+        ORRERY_TRY(screenings[i], options_.store->FindScreening(ranges[i].first, ranges[i].last));
+      }
+      if (!screenings[i]) {
+        missing.push_back(i);
+        requests.push_back(PlanEvaluation::ScreenRequest(ranges[i].first, ranges[i].last));
+      }
+    }
+    progress_.num_ids = space_.num_ids();
+    const Status run = dealer_.Run(
+        requests, evaluation_.work(), [&](std::size_t index, Result<std::string> answer) -> Status {
+          ORRERY_TRY(const std::string bytes, std::move(answer));
+          const Range& range = ranges[missing[index]];
+          ORRERY_TRY(screenings[missing[index]], DecodeScreening(bytes));
+          const Screening& screening = *screenings[missing[index]];
+          if (options_.store != nullptr) {
+            ORRERY_TRY_STATUS(options_.store->Keep(range.first, range.last, screening));
+          }
+          progress_.ids_screened += range.last - range.first;
+          progress_.considered += screening.considered;
+          Report();
+          return IsOver() ? Status(Stopped()) : Status();
+        });
+    if (!run && !is_over_) {
+      return run;
+    }
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      if (screenings[i]) {
+        Add(*screenings[i]);
+      }
+      ids_screened_ += screenings[i] ? ranges[i].last - ranges[i].first : 0;
+    }
+    return {};
+  }
+
+  void Add(const Screening& screening) {
+    if (screening.considered > 0 &&
+        (result_.considered == 0 ||
+         screening.smallest.memory_bytes < result_.smallest.memory_bytes)) {
+      result_.smallest = screening.smallest;
+    }
+    result_.considered += screening.considered;
+    result_.refused += screening.refused;
+    result_.pruned_by_memory += screening.too_large;
+    if (result_.first_refusal.empty()) {
+      result_.first_refusal = screening.first_refusal;
+    }
+    for (const ScreenedPlan& screened : screening.plans) {
+      open_.push_back({screened, Judge(static_cast<double>(screened.bound_ps) / kPicoseconds,
+                                       screened.bound_joules, BaseOf(screened), options_)});
+    }
+  }
+
+  [[nodiscard]] const workload::Job& BaseOf(const ScreenedPlan& screened) const {
+    return space_.bases()[screened.base].job;
+  }
+
+  void SortByBound() {
+    std::ranges::sort(open_, {},
+                      [](const OpenPlan& plan) { return std::pair(plan.bound, plan.screened.id); });
+  }
+
+  // The worst of those that are kept; a plan with a larger bound is not among them.
+  [[nodiscard]] double Bar() const {
+    return kept_.size() < options_.keep ? std::numeric_limits<double>::infinity()
+                                        : kept_.rbegin()->first;
+  }
+
+  // Plans are played in the order of their bounds until one is above the bar. More may be played at
+  // once than one after the other would need: what does not count is left out again.
+  Status PlayByBound() {
+    std::size_t next = 0;
+    while (next < open_.size() && open_[next].bound <= Bar() && !IsOver()) {
+      const std::size_t wave =
+          std::max(kLeastWave, 2 * static_cast<std::size_t>(dealer_.num_workers()));
+      std::size_t last = next;
+      while (last < open_.size() && last - next < wave && open_[last].bound <= Bar()) {
+        ++last;
+      }
+      std::vector<std::optional<PlayedPlan>> answers(last - next);
+      ORRERY_TRY_STATUS(PlayWave(next, answers));
+      for (std::optional<PlayedPlan>& answer : answers) {
+        if (!answer || open_[next].bound > Bar()) {
+          return {};
+        }
+        Count(open_[next], *std::move(answer));
+        ++next;
+      }
+    }
+    return {};
+  }
+
+  Status PlayWave(std::size_t first, std::vector<std::optional<PlayedPlan>>& answers) {
+    std::vector<std::size_t> missing;
+    std::vector<std::string> requests;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const PlanId id = open_[first + i].screened.id;
+      if (options_.store != nullptr) {
+        ORRERY_TRY(answers[i], options_.store->FindPlayed(id));
+      }
+      if (!answers[i]) {
+        missing.push_back(i);
+        requests.push_back(PlanEvaluation::PlayRequest(id));
+      }
+    }
+    const Status run = dealer_.Run(
+        requests, evaluation_.work(), [&](std::size_t index, Result<std::string> answer) -> Status {
+          ORRERY_TRY(const std::string bytes, std::move(answer));
+          std::optional<PlayedPlan>& played = answers[missing[index]];
+          ORRERY_TRY(played, DecodePlayed(bytes));
+          if (options_.store != nullptr) {
+            ORRERY_TRY_STATUS(
+                options_.store->Keep(open_[first + missing[index]].screened, *played));
+          }
+          ++progress_.played;
+          Report();
+          return IsOver() ? Status(Stopped()) : Status();
+        });
+    return run || is_over_ ? Status() : run;
+  }
+
+  void Count(const OpenPlan& open, PlayedPlan played) {
+    RankedPlan ranked{.screened = open.screened, .played = std::move(played)};
+    if (!ranked.played.refusal.empty()) {
+      ++result_.failed;
+      if (result_.first_failure.empty()) {
+        result_.first_failure = ranked.played.refusal;
+      }
+      result_.played.push_back(std::move(ranked));
+      return;
+    }
+    ranked.objective = ObjectiveOf(ranked.played, BaseOf(open.screened), options_);
+    const double limit = static_cast<double>(ranked.played.usable_bytes) * space_.memory_share();
+    if (static_cast<double>(ranked.played.memory_bytes) > limit) {
+      ++result_.too_large;
+    } else {
+      kept_.emplace(ranked.objective, open.screened.id);
+      if (kept_.size() > options_.keep) {
+        kept_.erase(std::prev(kept_.end()));
+      }
+    }
+    result_.played.push_back(std::move(ranked));
+  }
+
+  void Report() {
+    if (options_.progress) {
+      const double bar = Bar();
+      progress_.open = static_cast<std::uint64_t>(
+          std::ranges::upper_bound(open_, bar, {}, &OpenPlan::bound) - open_.begin());
+      options_.progress(progress_);
+    }
+  }
+
+  void Finish() {
+    for (const RankedPlan& ranked : result_.played) {
+      if (kept_.contains({ranked.objective, ranked.screened.id}) && ranked.played.refusal.empty()) {
+        result_.best.push_back(ranked);
+      }
+    }
+    std::ranges::sort(result_.best, {}, [](const RankedPlan& ranked) {
+      return std::pair(ranked.objective, ranked.screened.id);
+    });
+    const double bar = Bar();
+    for (std::size_t i = result_.played.size(); i < open_.size(); ++i) {
+      if (open_[i].bound > bar) {
+        result_.pruned_by_bound += open_.size() - i;
+        break;
+      }
+      ++result_.open;
+      result_.best_open = result_.best_open ? result_.best_open : std::optional(open_[i].bound);
+    }
+    const double screened = static_cast<double>(ids_screened_) /
+                            static_cast<double>(std::max<PlanId>(space_.num_ids(), 1));
+    const double settled = result_.considered > 0 ? 1 - static_cast<double>(result_.open) /
+                                                            static_cast<double>(result_.considered)
+                                                  : 1;
+    result_.settled_share = screened * settled;
+  }
+
+  PlanEvaluation& evaluation_;
+  const Space& space_;
+  WorkDealer& dealer_;
+  const SearchOptions& options_;
+  SearchResult result_;
+  SearchProgress progress_;
+  std::vector<OpenPlan> open_;
+  std::set<std::pair<double, PlanId>> kept_;
+  PlanId ids_screened_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace
+
+double ObjectiveOf(const PlayedPlan& played, const workload::Job& base,
+                   const SearchOptions& options) {
+  return Judge(static_cast<double>(played.step_ps) / kPicoseconds, played.joules, base, options);
+}
+
+Result<SearchResult> Search(PlanEvaluation& evaluation, WorkDealer& dealer,
+                            const SearchOptions& options) {
+  return SearchRun(evaluation, dealer, options).Run();
+}
+
+}  // namespace orrery::search

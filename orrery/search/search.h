@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/work_dealer.h"
+#include "orrery/search/plan_evaluation.h"
+#include "orrery/search/plan_figures.h"
+#include "orrery/search/space.h"
+
+namespace orrery::search {
+
+/// What is made as small as possible.
+enum class Objective : std::uint8_t {
+  kStep,          // seconds of a step
+  kTokensPerGpu,  // GPU-seconds of a token, or of a sample of a model without tokens
+  kDollars,       // of a token
+  kEnergy,        // joules of a token
+};
+
+/// Dollars of an hour, by the name of a GPU.
+using Prices = std::map<std::string, double>;
+
+/// Plans that are known already, and where new ones are kept. Answers are those of the same space,
+/// models and program.
+class PlanStore {
+ public:
+  virtual ~PlanStore() = default;
+
+  [[nodiscard]] virtual Result<std::optional<Screening>> FindScreening(PlanId first,
+                                                                       PlanId last) = 0;
+  [[nodiscard]] virtual Result<std::optional<PlayedPlan>> FindPlayed(PlanId id) = 0;
+
+  /// When it returns, they survive the end of the program at any moment.
+  [[nodiscard]] virtual Status Keep(PlanId first, PlanId last, const Screening& screening) = 0;
+  [[nodiscard]] virtual Status Keep(const ScreenedPlan& screened, const PlayedPlan& played) = 0;
+};
+
+/// How far a search is.
+struct SearchProgress {
+  std::uint64_t ids_screened = 0;
+  std::uint64_t num_ids = 0;
+  std::uint64_t considered = 0;
+  std::uint64_t played = 0;
+  std::uint64_t open = 0;  // plans whose bound is not above the worst that is kept
+};
+
+struct SearchOptions {
+  Objective objective = Objective::kStep;
+  std::size_t keep = 20;
+  Prices prices = {};
+  PlanStore* store = nullptr;
+  /// Asked between plans: the search ends early where it says so.
+  std::function<bool()> is_over = {};
+  std::function<void(const SearchProgress&)> progress = {};
+};
+
+/// A plan that was played, and what it is judged by.
+struct RankedPlan {
+  ScreenedPlan screened;
+  PlayedPlan played;
+  double objective = 0;
+};
+
+struct SearchResult {
+  std::uint64_t considered = 0;
+  std::uint64_t refused = 0;  // combinations that are no plans
+  std::string first_refusal = {};
+  std::uint64_t pruned_by_memory = 0;
+  std::uint64_t pruned_by_bound = 0;
+  std::uint64_t too_large = 0;  // played, and need more memory than was known before
+  std::uint64_t failed = 0;     // could not be simulated
+  std::string first_failure = {};
+  std::uint64_t open = 0;                // left where the search ended early
+  double settled_share = 1;              // of all plans
+  std::optional<double> best_open = {};  // a plan that is not settled is not better than that
+  ScreenedPlan smallest = {};            // the plan with the least memory
+  std::vector<RankedPlan> played = {};   // by bound
+  std::vector<RankedPlan> best = {};     // that fit, best first
+};
+
+/// What a plan is judged by; smaller is better.
+[[nodiscard]] double ObjectiveOf(const PlayedPlan& played, const workload::Job& base,
+                                 const SearchOptions& options);
+
+/// Finds the best plans of a space: those that playing all of them would find, in the same order,
+/// ties by id. Plans are left out only where their bound of memory is too large or their bound of
+/// time is above that of all that are kept. The same for any number of workers.
+[[nodiscard]] Result<SearchResult> Search(PlanEvaluation& evaluation, WorkDealer& dealer,
+                                          const SearchOptions& options);
+
+}  // namespace orrery::search
