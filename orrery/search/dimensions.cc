@@ -293,8 +293,8 @@ std::vector<Dimension> UsualDimensions(const Job& job) {
     }
   };
   const workload::Transformer* const model = job.model.transformer();
-  const std::vector<std::string> micro_batches =
-      PowersOfTwo(std::min(kLargestMicroBatch, job.training.global_batch));
+  const std::vector<std::string> micro_batches = PowersOfTwo(
+      std::min(std::max(kLargestMicroBatch, job.training.micro_batch), job.training.global_batch));
   if (model == nullptr) {
     add("training.micro_batch", micro_batches);
     add("plan.sharding", {"none", "zero1", "zero2", "zero3"});

@@ -208,12 +208,33 @@ PlanId Space::IdOf(std::span<const std::uint32_t> digits) const {
 }
 
 std::vector<std::string> Space::ValuesOf(PlanId id) const {
-  std::vector<std::string> values;
   const std::vector<std::uint32_t> digits = DigitsOf(id);
+  const Result<Job> job = JobOf(id);
+  std::vector<std::string> values;
   for (std::size_t i = 0; i < dimensions_.size(); ++i) {
-    values.push_back(dimensions_[i].values[digits[i]]);
+    const bool is_idle =
+        job && i >= num_slow_ && FastKeys()[fast_key_[i - num_slow_]].is_idle(*job);
+    values.push_back(is_idle ? "" : dimensions_[i].values[digits[i]]);
   }
   return values;
+}
+
+std::vector<std::string> Space::SettingsOf(PlanId id) const {
+  const std::vector<std::string> values = ValuesOf(id);
+  std::vector<std::string> settings;
+  for (std::size_t i = 0; i < dimensions_.size(); ++i) {
+    if (!values[i].empty()) {
+      settings.push_back(fmt::format("{}={}", dimensions_[i].key, values[i]));
+    }
+  }
+  return settings;
+}
+
+bool Space::TakesSettings() const {
+  const Result<bool> is_megatron = workload::WithYaml(
+      text_.place, text_.yaml,
+      [](const YAML::Node& root) -> Result<bool> { return root["megatron"].IsDefined(); });
+  return !is_megatron.value_or(true);
 }
 
 Result<Job> Space::JobOf(PlanId id) const {
@@ -222,12 +243,6 @@ Result<Job> Space::JobOf(PlanId id) const {
     return workload::Refuse("{}: there is no plan {}: {}", text_.place, id, walk.first_refusal());
   }
   return walk.job();
-}
-
-Result<workload::JobFile> Space::FileOf(PlanId id) const {
-  std::vector<std::string> overrides = overrides_;
-  std::ranges::move(OverridesOf(dimensions_, DigitsOf(id)), std::back_inserter(overrides));
-  return workload::ReadJob(text_, overrides);
 }
 
 Space::Walk::Walk(const Space& space, PlanId first, PlanId last)

@@ -50,7 +50,7 @@ class Space {
   /// Where the text of the job comes from.
   [[nodiscard]] const std::string& place() const { return text_.place; }
 
-  /// The values of a plan, one for each dimension.
+  /// The values of a plan, one for each dimension; empty where the value changes nothing.
   [[nodiscard]] std::vector<std::string> ValuesOf(PlanId id) const;
 
   /// Which value a plan has in each dimension.
@@ -93,8 +93,11 @@ class Space {
   /// The job of a plan; fails where there is none.
   [[nodiscard]] Result<workload::Job> JobOf(PlanId id) const;
 
-  /// The file of the job with the values of a plan.
-  [[nodiscard]] Result<workload::JobFile> FileOf(PlanId id) const;
+  /// The same as overrides of the job's file: "plan.tp=8".
+  [[nodiscard]] std::vector<std::string> SettingsOf(PlanId id) const;
+
+  /// Whether ReadJob takes these settings: not of a job that is given by Megatron's arguments.
+  [[nodiscard]] bool TakesSettings() const;
 
   /// Jobs of the combinations of keys beside the plan.
   [[nodiscard]] const std::vector<workload::JobFile>& bases() const { return bases_; }

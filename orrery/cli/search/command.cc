@@ -30,6 +30,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/emit/emit_job.h"
+#include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 
@@ -195,6 +196,9 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
     for (const search::RankedPlan& ranked : answer.result.best) {
       answer.ties.push_back(search::IsTie(best.played, ranked.played, job));
     }
+    answer.left_out = space.bases()[best.screened.base].not_modelled;
+    ORRERY_TRY(const workload::GeneratedJob generated, workload::Generate(job, costs));
+    answer.not_modelled = simulate::NotModelled(job, generated, engine);
   }
   ORRERY_TRY_STATUS(AddEmitted(arguments, answer));
   line.Clear();

@@ -1,8 +1,10 @@
 #include "orrery/cli/output.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,7 +19,6 @@
 #include "orrery/cli/search/search.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
-#include "orrery/search/dimensions.h"
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
@@ -55,25 +56,30 @@ const workload::Job& BaseOf(const SearchAnswer& answer, const RankedPlan& ranked
   return answer.space->bases()[ranked.screened.base].job;
 }
 
-// What a job has in a dimension: values that change nothing are shown as the plan has them.
-std::vector<std::string> ShownValues(const Space& space, search::PlanId id) {
-  std::vector<std::string> values = space.ValuesOf(id);
-  const Result<workload::Job> job = space.JobOf(id);
-  for (std::size_t i = 0; job && i < values.size(); ++i) {
-    const std::size_t key = search::FastKeyOf(space.dimensions()[i].key);
-    if (key < search::FastKeys().size() && search::FastKeys()[key].is_idle(*job)) {
-      values[i] = "–";
-    }
+// None of models without.
+std::optional<double> TokensOf(const SearchAnswer& answer, const RankedPlan& ranked) {
+  return BaseOf(answer, ranked).model.transformer() != nullptr
+             ? std::optional(ranked.played.tokens_per_s)
+             : std::nullopt;
+}
+
+// "--set plan.tp=8 --set plan.pp=4": how `orrery simulate` gets a plan.
+std::string SettingsText(const Space& space, search::PlanId id) {
+  std::string text;
+  for (const std::string& setting : space.SettingsOf(id)) {
+    const bool has_space = setting.find(' ') != std::string::npos;
+    text += fmt::format("{}--set {}", text.empty() ? "" : " ",
+                        has_space ? fmt::format("'{}'", setting) : setting);
   }
-  return values;
+  return text;
 }
 
 Value PlanData(const SearchAnswer& answer, const RankedPlan& ranked) {
   const Space& space = *answer.space;
   Value plan = Value::Object();
-  const std::vector<std::string> values = ShownValues(space, ranked.screened.id);
+  const std::vector<std::string> values = space.ValuesOf(ranked.screened.id);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] != "–") {
+    if (!values[i].empty()) {
       plan.Set(ShortKey(space.dimensions()[i].key), ValueOf(values[i]));
     }
   }
@@ -90,7 +96,8 @@ Value PlanFigures(const SearchAnswer& answer, const RankedPlan& ranked) {
       .Set("step_s", Seconds(played.step_ps))
       .Set("low_s", Seconds(played.low_ps))
       .Set("high_s", Seconds(played.high_ps))
-      .Set("tokens_per_s", played.tokens_per_s)
+      .Set("tokens_per_s", TokensOf(answer, ranked))
+      .Set("samples_per_s", played.samples_per_s)
       .Set("memory_bytes", played.memory_bytes)
       .Set("memory_usable_bytes", played.usable_bytes)
       .Set("mfu", played.mfu)
@@ -99,7 +106,7 @@ Value PlanFigures(const SearchAnswer& answer, const RankedPlan& ranked) {
       .Set("joules", played.joules)
       .Set("objective", ranked.objective)
       .Set("bound_s", Seconds(ranked.screened.bound_ps))
-      .Set("settings", SettingsOf(*answer.space, ranked.screened.id));
+      .Set("settings", Value::ListOf(answer.space->SettingsOf(ranked.screened.id)));
   return figures;
 }
 
@@ -107,7 +114,7 @@ Value PlanFigures(const SearchAnswer& answer, const RankedPlan& ranked) {
 std::vector<std::size_t> DifferingOf(const SearchAnswer& answer) {
   std::vector<std::set<std::string>> values(answer.space->dimensions().size());
   for (const RankedPlan& ranked : answer.result.best) {
-    const std::vector<std::string> own = ShownValues(*answer.space, ranked.screened.id);
+    const std::vector<std::string> own = answer.space->ValuesOf(ranked.screened.id);
     for (std::size_t i = 0; i < own.size(); ++i) {
       values[i].insert(own[i]);
     }
@@ -124,10 +131,10 @@ std::vector<std::size_t> DifferingOf(const SearchAnswer& answer) {
 std::string CommonText(const SearchAnswer& answer, const std::vector<std::size_t>& differing) {
   const std::set<std::size_t> left_out(differing.begin(), differing.end());
   const std::vector<std::string> values =
-      ShownValues(*answer.space, answer.result.best.front().screened.id);
+      answer.space->ValuesOf(answer.result.best.front().screened.id);
   std::vector<std::string> common;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!left_out.contains(i) && values[i] != "–") {
+    if (!left_out.contains(i) && !values[i].empty()) {
       common.push_back(
           fmt::format("{} {}", ShortKey(answer.space->dimensions()[i].key), values[i]));
     }
@@ -162,9 +169,9 @@ Document::Table PlanTable(const SearchAnswer& answer) {
                            answer.ties[i] && i > 0 ? "tie" : "",
                            ranked.played.mfu,
                            ranked.played.memory_bytes};
-    const std::vector<std::string> values = ShownValues(*answer.space, ranked.screened.id);
+    const std::vector<std::string> values = answer.space->ValuesOf(ranked.screened.id);
     for (const std::size_t dimension : differing) {
-      row.emplace_back(values[dimension]);
+      row.emplace_back(values[dimension].empty() ? "–" : values[dimension]);
     }
     table.rows.push_back(std::move(row));
   }
@@ -210,20 +217,31 @@ void AddHead(const SearchAnswer& answer, Document& document) {
   }
 }
 
+std::string TiesText(std::size_t ties) {
+  return ties == 0 ? ""
+                   : fmt::format("; {} other plan{} with it within the uncertainty of predictions",
+                                 ties, ties == 1 ? " ties" : "s tie");
+}
+
 void AddWinner(const SearchAnswer& answer, Document& document) {
   const RankedPlan& best = answer.result.best.front();
   const auto ties =
       static_cast<std::size_t>(std::count(answer.ties.begin() + 1, answer.ties.end(), true));
   Document::Section& section = document.AddSection();
   section.Show("best step", fmt::format("{:.4g} s", Seconds(best.played.step_ps)),
-               fmt::format("80 % interval {:.3g} to {:.3g} s; {} other plans tie with it within "
-                           "the uncertainty of predictions",
-                           Seconds(best.played.low_ps), Seconds(best.played.high_ps), ties));
+               fmt::format("80 % interval {:.3g} to {:.3g} s{}", Seconds(best.played.low_ps),
+                           Seconds(best.played.high_ps), TiesText(ties)));
+  const std::optional<double> tokens = TokensOf(answer, best);
+  const double items = tokens.value_or(best.played.samples_per_s);
   section.Show(
-      "throughput", fmt::format("{:.4g} tokens/s", best.played.tokens_per_s),
-      fmt::format("{:.4g} of a GPU", best.played.tokens_per_s / BaseOf(answer, best).gpus));
-  section.Show("simulate it", SettingsOf(*answer.space, best.screened.id));
+      "throughput",
+      fmt::format("{} {}/s", draw::FormatCount(std::llround(items)), tokens ? "tokens" : "samples"),
+      fmt::format("{:.4g} of a GPU", items / BaseOf(answer, best).gpus));
   section.Add(PlanTable(answer));
+  if (answer.space->TakesSettings()) {
+    section.Say(fmt::format("The first one: orrery simulate {} {}", answer.space->place(),
+                            SettingsText(*answer.space, best.screened.id)));
+  }
 }
 
 void AddReasons(const SearchAnswer& answer, Document& document) {
@@ -274,19 +292,6 @@ void AddEmitted(const SearchAnswer& answer, Document& document) {
 
 }  // namespace
 
-std::string SettingsOf(const Space& space, search::PlanId id) {
-  std::string settings;
-  const std::vector<std::string> values = ShownValues(space, id);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] != "–") {
-      settings += fmt::format(
-          "{}--set {}={}", settings.empty() ? "" : " ", space.dimensions()[i].key,
-          values[i].find(' ') == std::string::npos ? values[i] : fmt::format("'{}'", values[i]));
-    }
-  }
-  return settings;
-}
-
 Document SearchDocument(const SearchAnswer& answer) {
   Document document;
   document.kind = "Orrery search";
@@ -295,6 +300,9 @@ Document SearchDocument(const SearchAnswer& answer) {
   if (!answer.result.best.empty()) {
     AddWinner(answer, document);
     AddReasons(answer, document);
+    document.AddSection()
+        .Add(Document::List{"left_out", "Left out of the job", answer.left_out, true})
+        .Add(Document::List{"not_modelled", "Not modelled", answer.not_modelled, true});
   }
   if (answer.emitted) {
     AddEmitted(answer, document);

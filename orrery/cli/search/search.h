@@ -37,12 +37,11 @@ struct SearchAnswer {
   search::Reasons reasons = {};
   std::vector<bool> ties = {};  // with the first, by kept plan
   double seconds = 0;
+  std::vector<std::string> left_out = {};      // of the job, a sentence each
+  std::vector<std::string> not_modelled = {};  // of the first plan
   std::optional<workload::EmittedJob> emitted = {};
   int emitted_plan = 1;
 };
-
-/// "--set plan.tp=8 --set plan.pp=4": how `orrery simulate` gets a plan.
-[[nodiscard]] std::string SettingsOf(const search::Space& space, search::PlanId id);
 
 [[nodiscard]] Document SearchDocument(const SearchAnswer& answer);
 
