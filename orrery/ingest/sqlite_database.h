@@ -60,7 +60,7 @@ class TableScan {
   std::string damage_;
 };
 
-/// A SQLite database opened read-only and not trusted; the only code that uses SQLite. Only real
+/// A SQLite database opened read-only and not trusted; the only code that reads traces from SQLite. Only real
 /// tables are seen; views, virtual tables and triggers are not.
 class SqliteDatabase {
  public:

@@ -77,19 +77,6 @@ Result<Blend> BlendIn(const learn::ModelFile& file, std::string_view name) {
   return blend;
 }
 
-std::string InstalledPath() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): read before threads start
-  const char* const data = std::getenv("XDG_DATA_HOME");
-  // NOLINTNEXTLINE(concurrency-mt-unsafe)
-  const char* const home = std::getenv("HOME");
-  if (data == nullptr && home == nullptr) {
-    return {};
-  }
-  const std::filesystem::path base =
-      data != nullptr ? std::filesystem::path(data) : std::filesystem::path(home) / ".local/share";
-  return (base / "orrery/models/overlap.orrmodel").string();
-}
-
 }  // namespace
 
 std::vector<double> Blend::PredictRows(std::span<const float> rows) const {
@@ -240,8 +227,21 @@ Result<LearnedModel> ReadLearnedModel(const std::string& path) {
   return model ? std::move(model) : Result<LearnedModel>(FailWithin(path, model));
 }
 
+std::string InstalledModelPath() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): read before threads start
+  const char* const data = std::getenv("XDG_DATA_HOME");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  const char* const home = std::getenv("HOME");
+  if (data == nullptr && home == nullptr) {
+    return {};
+  }
+  const std::filesystem::path base =
+      data != nullptr ? std::filesystem::path(data) : std::filesystem::path(home) / ".local/share";
+  return (base / "orrery/models/overlap.orrmodel").string();
+}
+
 Result<std::shared_ptr<const LearnedModel>> ShippedModel() {
-  const std::string installed = InstalledPath();
+  const std::string installed = InstalledModelPath();
   if (std::error_code ignored; !installed.empty() && std::filesystem::exists(installed, ignored)) {
     ORRERY_TRY(LearnedModel model, ReadLearnedModel(installed));
     return std::make_shared<const LearnedModel>(std::move(model));

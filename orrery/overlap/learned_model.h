@@ -66,6 +66,9 @@ class LearnedModel : public Model {
   Parts parts_;
 };
 
+/// Where `measure overlap --pipeline` installs a model for this user; empty without a home folder.
+[[nodiscard]] std::string InstalledModelPath();
+
 /// The embedded model (data/models/overlap.orrmodel), or the one that `measure overlap --pipeline`
 /// installed for this user.
 [[nodiscard]] Result<std::shared_ptr<const LearnedModel>> ShippedModel();

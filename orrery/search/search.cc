@@ -14,6 +14,7 @@
 #include "orrery/base/work_dealer.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_store.h"
 #include "orrery/search/space.h"
 #include "orrery/workload/job/job.h"
 
@@ -212,7 +213,7 @@ class SearchRun {
           ORRERY_TRY(played, DecodePlayed(bytes));
           if (options_.store != nullptr) {
             ORRERY_TRY_STATUS(
-                options_.store->Keep(open_[first + missing[index]].screened, *played));
+                options_.store->Keep(space_, open_[first + missing[index]].screened, *played));
           }
           ++progress_.played;
           Report();

@@ -12,6 +12,7 @@
 #include "orrery/base/work_dealer.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_store.h"
 #include "orrery/search/space.h"
 
 namespace orrery::search {
@@ -27,21 +28,6 @@ enum class Objective : std::uint8_t {
 /// Dollars of an hour, by the name of a GPU.
 using Prices = std::map<std::string, double>;
 
-/// Plans that are known already, and where new ones are kept. Answers are those of the same space,
-/// models and program.
-class PlanStore {
- public:
-  virtual ~PlanStore() = default;
-
-  [[nodiscard]] virtual Result<std::optional<Screening>> FindScreening(PlanId first,
-                                                                       PlanId last) = 0;
-  [[nodiscard]] virtual Result<std::optional<PlayedPlan>> FindPlayed(PlanId id) = 0;
-
-  /// When it returns, they survive the end of the program at any moment.
-  [[nodiscard]] virtual Status Keep(PlanId first, PlanId last, const Screening& screening) = 0;
-  [[nodiscard]] virtual Status Keep(const ScreenedPlan& screened, const PlayedPlan& played) = 0;
-};
-
 /// How far a search is.
 struct SearchProgress {
   std::uint64_t ids_screened = 0;
@@ -55,7 +41,7 @@ struct SearchOptions {
   Objective objective = Objective::kStep;
   std::size_t keep = 20;
   Prices prices = {};
-  PlanStore* store = nullptr;
+  PlanStore* store = nullptr;  // what is settled already, and where what is settled now is kept
   /// Asked between plans: the search ends early where it says so.
   std::function<bool()> is_over = {};
   std::function<void(const SearchProgress&)> progress = {};

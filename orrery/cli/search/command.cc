@@ -23,6 +23,7 @@
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/search/dimensions.h"
 #include "orrery/search/plan_evaluation.h"
+#include "orrery/search/plan_store.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
@@ -49,6 +50,7 @@ constexpr const char* kFooter =
     "  orrery search examples/llama3-70b-512-h100.yaml\n"
     "  orrery search job.yaml --gpus 64..1024 --objective tokens_per_gpu\n"
     "  orrery search job.yaml --set plan.cp=1 --budget 60s --json\n"
+    "  orrery search job.yaml --store plans.orrdb --resume\n"
     "  orrery search job.yaml --emit megatron --plan 2";
 
 using Clock = std::chrono::steady_clock;
@@ -177,6 +179,8 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
     ORRERY_TRY_STATUS(dealer.Serve(evaluation.work()));
     return kExitOk;
   }
+  ORRERY_TRY(std::optional<search::PlanStore> store, OpenStore(arguments, space));
+  options.store = store ? &*store : nullptr;
   ProgressLine line(TerminalProgress(), "searching");
   options.progress = [&](const search::SearchProgress& progress) {
     const bool screens = progress.played == 0;
@@ -228,6 +232,11 @@ void AddSearchCommand(Verb& program) {
       .Range(1, 10'000);
   verb.AddOption("--budget TIME", arguments->budget,
                  "stop after this time, 60s, and say what is not settled");
+  verb.AddOption("--store FILE", arguments->store,
+                 "keep what is settled in this file: nothing is lost when the search is ended");
+  verb.AddFlag("--resume", arguments->resumes, "go on with the search that is in the store");
+  verb.AddFlag("--anyway", arguments->computes_anyway,
+               "remove plans of another program, of other models or of another job from the store");
   verb.AddOption("--price DOLLARS", arguments->price, "of a GPU hour: H100=2.5,A100-80GB=1.1");
   verb.AddChoice("--emit", arguments->emitted,
                  {{"megatron", std::optional(workload::LaunchFormat::kMegatron)},

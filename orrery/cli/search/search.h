@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/search/plan_store.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
@@ -23,11 +25,18 @@ struct SearchArguments {
   int keep = 20;
   std::string budget;
   std::string price;
+  std::string store;
+  bool resumes = false;
+  bool computes_anyway = false;
   std::optional<workload::LaunchFormat> emitted;
   int chosen = 1;  // of the kept plans: which to emit
   int threads = 0;
   OutputOptions output;
 };
+
+/// The store that the options name, if any.
+[[nodiscard]] Result<std::optional<search::PlanStore>> OpenStore(const SearchArguments& arguments,
+                                                                 const search::Space& space);
 
 /// What a search has to say.
 struct SearchAnswer {
