@@ -32,6 +32,7 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 constexpr std::int64_t kApplication = 0x4f52'5250;  // "ORRP", in the header of the file
 constexpr std::int64_t kFormat = 1;
+constexpr int kPatienceMs = 60'000;  // while another program reads the database for the first time
 
 // Figures as blobs are what a search reads again; the other columns are for people and their
 // queries.
@@ -255,6 +256,7 @@ Status PlanStore::Connect() {
     return Fail(Error::Kind::kSystem, fmt::format("{}: the store cannot be opened: {}", path_,
                                                   sqlite3_errmsg(connection)));
   }
+  sqlite3_busy_timeout(connection, kPatienceMs);
   // FULL: in WAL mode a commit is on the disk when it returns.
   return Execute(path_, connection_.get(), "PRAGMA trusted_schema=OFF; PRAGMA synchronous=FULL;");
 }
@@ -289,12 +291,8 @@ Status PlanStore::Prepare(const StoreIdentity& identity, Mode mode) {
     return Create(identity);
   }
   if (mode == Mode::kNew) {
-    ORRERY_TRY(const std::int64_t plans,
-               ReadNumber(path_, connection, "SELECT count(*) FROM plans"));
-    return Invalid(
-        "{}: there is a search already, of {} played plans: --resume continues it, or name another "
-        "file",
-        path_, plans);
+    return Invalid("{}: there is a search already: --resume continues it, or name another file",
+                   path_);
   }
   return {};
 }

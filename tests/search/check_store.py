@@ -72,6 +72,7 @@ class Checks:
         after = rows(self.store)
         for table, known in (*before.items(), *settled.items()):
             self.expect(known <= after.get(table, set()), f"rows of {table} are lost")
+        self.expect(running.returncode in (0, -signal.SIGKILL), f"status {running.returncode}")
         if running.returncode == 0:
             self.expect(text == self.text, f"another output:\n{text}")
         return running.returncode == -signal.SIGKILL
