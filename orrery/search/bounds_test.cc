@@ -8,6 +8,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/search/memory_bound.h"
+#include "orrery/search/pass_bound.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/small_spaces_test.h"
@@ -73,10 +74,14 @@ RC_GTEST_PROP(BoundProperty, NoSimulatedPlanIsBelowItsBounds, ()) {
   const Result<PlayedPlan> played = PlayJob(*job, costs, {});
   RC_ASSERT(played.has_value());
   RC_ASSERT(StepBoundPs(**plan) <= played->step_ps);
+  const std::int64_t passes_ps = PassBound().Ps(**plan);
+  RC_ASSERT(passes_ps <= played->step_ps);
   RC_ASSERT(MemoryBound().Bytes(**plan) <= played->memory_bytes);
   RC_TAG(std::string(workload::ScheduleName(job->plan.schedule)));
   // A bound that is far off is no help.
   RC_CLASSIFY(StepBoundPs(**plan) * 10 > played->step_ps * 8, "above 80 % of the step");
+  RC_CLASSIFY(passes_ps * 10 > played->step_ps * 8, "above 80 % of the step, by passes");
+  RC_CLASSIFY(passes_ps > StepBoundPs(**plan), "closer by passes");
 }
 
 // 1F1B of two stages: the first holds two micro-batches when its first backward pass begins (one

@@ -311,7 +311,10 @@ std::vector<Dimension> UsualDimensions(const Job& job) {
   }
   add("plan.sequence_parallel", {"true", "false"});
   add("training.micro_batch", micro_batches);
-  add("plan.recompute", {"none", "selective", "full"});
+  // Flash kernels keep no scores that selective recomputation could leave out.
+  add("plan.recompute", job.framework.attention == workload::AttentionKernel::kMaterialised
+                            ? std::vector<std::string>{"none", "selective", "full"}
+                            : std::vector<std::string>{"none", "full"});
   add("plan.recompute_share", {"1", "0.75", "0.5", "0.25"});
   add("plan.recompute_parts", workload::HasExperts(job.model)
                                   ? std::vector<std::string>{"[]", "[norms]", "[activations]",

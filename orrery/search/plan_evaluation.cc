@@ -41,6 +41,7 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 constexpr char kScreens = 'S';
 constexpr char kPlays = 'P';
+constexpr char kRefines = 'R';
 
 std::int64_t PsOf(double seconds) {
   return std::llround(seconds * kPicoseconds);
@@ -80,18 +81,8 @@ void Improve(Resource improved, workload::Job& job) {
   }
 }
 
-}  // namespace
-
-Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& costs,
-                           const simulate::SimulationOptions& options, Resource improved) {
-  if (improved != Resource::kNothing) {
-    workload::Job better = job;
-    Improve(improved, better);
-    return PlayJob(better, ImprovedCosts(costs, improved), options);
-  }
-  ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, costs, options));
-  PlayedPlan played;
-  played.step_ps = simulation.step_ps();
+void AddDetails(const simulate::Simulation& simulation, const workload::Job& job,
+                PlayedPlan& played) {
   const simulate::RankClassId slowest =
       simulate::SlowestOfPrograms(simulation.rank_classes, simulation.timeline).front();
   const simulate::Breakdown breakdown =
@@ -101,6 +92,34 @@ Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& co
       simulate::IntervalOf(breakdown, job, simulation.generated->coverage);
   played.low_ps = PsOf(interval.low_s);
   played.high_ps = PsOf(interval.high_s);
+}
+
+double JoulesOf(const StagedPlan& plan, std::int64_t step_ps) {
+  const workload::Job& job = *plan.job;
+  workload::GeneratedJob power;
+  power.power.push_back(plan.priced->power);
+  power.power.back().busy_seconds *=
+      static_cast<double>(job.microbatches()) / static_cast<double>(job.plan.pp);
+  const auto energy = simulate::EnergyOf(job, power, step_ps);
+  return energy ? energy->joules : 0;
+}
+
+}  // namespace
+
+Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& costs,
+                           const simulate::SimulationOptions& options, const PlayOptions& asked) {
+  if (asked.improved != Resource::kNothing) {
+    workload::Job better = job;
+    Improve(asked.improved, better);
+    return PlayJob(better, ImprovedCosts(costs, asked.improved), options,
+                   {.has_details = asked.has_details});
+  }
+  ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, costs, options));
+  PlayedPlan played;
+  played.step_ps = simulation.step_ps();
+  if (asked.has_details) {
+    AddDetails(simulation, job, played);
+  }
   const simulate::MemoryAnswer memory =
       simulate::MemoryAnswerOf(simulation.rank_classes, simulation.timeline, job);
   played.memory_bytes = memory.stages[memory.fullest].needed_bytes;
@@ -142,12 +161,7 @@ ScreenedPlan PlanEvaluation::ScreenPlan(const Space::Walk& walk, Bounds& bounds)
   }
   screened.memory_bytes = bounds.memory.Bytes(**plan);
   screened.bound_ps = StepBoundPs(**plan);
-  workload::GeneratedJob power;
-  power.power.push_back((*plan)->priced->pricing->PowerOf(static_cast<double>(job.microbatches()) /
-                                                          static_cast<double>(job.plan.pp)));
-  if (const auto energy = simulate::EnergyOf(job, power, screened.bound_ps)) {
-    screened.bound_joules = energy->joules;
-  }
+  screened.bound_joules = JoulesOf(**plan, screened.bound_ps);
   return screened;
 }
 
@@ -174,7 +188,26 @@ Screening PlanEvaluation::Screen(PlanId first, PlanId last) {
   return screening;
 }
 
-PlayedPlan PlanEvaluation::Play(PlanId id, Resource improved) const {
+ScreenedPlans PlanEvaluation::Refine(const ScreenedPlans& plans) {
+  std::unique_ptr<Bounds> bounds = TakeBounds();
+  ScreenedPlans refined = plans;
+  for (ScreenedPlan& screened : refined) {
+    Space::Walk walk(space_, screened.id, screened.id + 1);
+    if (screened.bound_ps == 0 || !walk.Next()) {
+      continue;  // it has no bounds
+    }
+    const Result<const StagedPlan*> plan = bounds->stages.Of(walk.job(), walk.base());
+    if (const std::int64_t closer_ps = plan ? bounds->passes.Ps(**plan) : 0;
+        closer_ps > screened.bound_ps) {
+      screened.bound_ps = closer_ps;
+      screened.bound_joules = JoulesOf(**plan, closer_ps);
+    }
+  }
+  GiveBack(std::move(bounds));
+  return refined;
+}
+
+PlayedPlan PlanEvaluation::Play(PlanId id, const PlayOptions& asked) const {
   Space::Walk walk(space_, id, id + 1);
   PlayedPlan answer{.id = id};
   if (!walk.Next()) {
@@ -183,7 +216,7 @@ PlayedPlan PlanEvaluation::Play(PlanId id, Resource improved) const {
   }
   simulate::SimulationOptions options = options_;
   options.overlap_memo = overlap_of_base_[walk.base()].get();
-  Result<PlayedPlan> played = PlayJob(walk.job(), costs_, options, improved);
+  Result<PlayedPlan> played = PlayJob(walk.job(), costs_, options, asked);
   if (!played) {
     answer.refusal = played.error().message();
     return answer;
@@ -200,23 +233,36 @@ std::string PlanEvaluation::ScreenRequest(PlanId first, PlanId last) {
   return writer.bytes();
 }
 
-std::string PlanEvaluation::PlayRequest(PlanId id, Resource improved) {
+std::string PlanEvaluation::PlayRequest(PlanId id, const PlayOptions& asked) {
   ByteWriter writer;
   writer.Number(kPlays);
   writer.Number(id);
-  writer.Number(static_cast<std::uint8_t>(improved));
+  writer.Number(static_cast<std::uint8_t>(asked.improved));
+  writer.Number(static_cast<std::uint8_t>(asked.has_details ? 1 : 0));
   return writer.bytes();
+}
+
+std::string PlanEvaluation::RefineRequest(const ScreenedPlans& plans) {
+  ByteWriter writer;
+  writer.Number(kRefines);
+  return writer.bytes() + Encode(plans);
 }
 
 Result<std::string> PlanEvaluation::Answer(std::string_view request) {
   ByteReader reader(request);
   const char kind = reader.Number<char>();
+  if (kind == kRefines) {
+    ORRERY_TRY(const ScreenedPlans plans, DecodeScreenedPlans(request.substr(sizeof(kRefines))));
+    return Encode(Refine(plans));
+  }
   const auto first = reader.Number<PlanId>();
   if (kind == kScreens) {
     const auto last = reader.Number<PlanId>();
     return Encode(Screen(first, last));
   }
-  return Encode(Play(first, static_cast<Resource>(reader.Number<std::uint8_t>())));
+  const auto improved = static_cast<Resource>(reader.Number<std::uint8_t>());
+  const bool has_details = reader.Number<std::uint8_t>() != 0;
+  return Encode(Play(first, {.has_details = has_details, .improved = improved}));
 }
 
 WorkDealer::Work PlanEvaluation::work() {

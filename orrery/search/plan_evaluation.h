@@ -12,6 +12,7 @@
 #include "orrery/base/work_dealer.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/search/memory_bound.h"
+#include "orrery/search/pass_bound.h"
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/space.h"
 #include "orrery/search/stage_costs.h"
@@ -27,10 +28,16 @@ enum class Resource : std::uint8_t { kNothing, kNetwork, kLinks, kMemoryBandwidt
 /// How much better, where somebody asks.
 inline constexpr double kImprovement = 1.1;
 
+/// What is asked of a plan that is simulated.
+struct PlayOptions {
+  bool has_details = false;  // interval and shares of time, which take a fifth of the time
+  Resource improved = Resource::kNothing;
+};
+
 /// Simulates a job and sums up what a search wants to know of it.
 [[nodiscard]] Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& costs,
                                          const simulate::SimulationOptions& options,
-                                         Resource improved = Resource::kNothing);
+                                         const PlayOptions& asked = {});
 
 /// Evaluates the plans of a space. Thread-safe; all must outlive it.
 class PlanEvaluation {
@@ -48,11 +55,15 @@ class PlanEvaluation {
   [[nodiscard]] Screening Screen(PlanId first, PlanId last);
 
   /// Simulates a plan. What cannot be simulated says why.
-  [[nodiscard]] PlayedPlan Play(PlanId id, Resource improved = Resource::kNothing) const;
+  [[nodiscard]] PlayedPlan Play(PlanId id, const PlayOptions& asked = {}) const;
+
+  /// Closer bounds of plans that were screened.
+  [[nodiscard]] ScreenedPlans Refine(const ScreenedPlans& plans);
 
   /// The same by messages, for a WorkDealer.
   [[nodiscard]] static std::string ScreenRequest(PlanId first, PlanId last);
-  [[nodiscard]] static std::string PlayRequest(PlanId id, Resource improved = Resource::kNothing);
+  [[nodiscard]] static std::string PlayRequest(PlanId id, const PlayOptions& asked = {});
+  [[nodiscard]] static std::string RefineRequest(const ScreenedPlans& plans);
   [[nodiscard]] Result<std::string> Answer(std::string_view request);
   [[nodiscard]] WorkDealer::Work work();
 
@@ -65,6 +76,7 @@ class PlanEvaluation {
 
     StageCosts stages;
     MemoryBound memory;
+    PassBound passes;
   };
 
   [[nodiscard]] std::unique_ptr<Bounds> TakeBounds();

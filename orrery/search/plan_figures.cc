@@ -40,6 +40,23 @@ ScreenedPlan ReadScreened(ByteReader& reader) {
   return plan;
 }
 
+void Write(ByteWriter& writer, const ScreenedPlans& plans) {
+  writer.Number(static_cast<std::uint32_t>(plans.size()));
+  for (const ScreenedPlan& plan : plans) {
+    Write(writer, plan);
+  }
+}
+
+ScreenedPlans ReadScreenedPlans(ByteReader& reader) {
+  ScreenedPlans plans;
+  const std::size_t count = reader.Count(4 * sizeof(std::int64_t));
+  plans.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    plans.push_back(ReadScreened(reader));
+  }
+  return plans;
+}
+
 template <typename Answer>
 Result<Answer> CheckedAnswer(const ByteReader& reader, Answer answer) {
   if (reader.failed()) {
@@ -57,10 +74,7 @@ std::string Encode(const Screening& screening) {
   writer.Text(screening.first_refusal);
   writer.Number(screening.too_large);
   Write(writer, screening.smallest);
-  writer.Number(static_cast<std::uint32_t>(screening.plans.size()));
-  for (const ScreenedPlan& plan : screening.plans) {
-    Write(writer, plan);
-  }
+  Write(writer, screening.plans);
   return writer.bytes();
 }
 
@@ -72,11 +86,20 @@ Result<Screening> DecodeScreening(std::string_view bytes) {
   screening.first_refusal = reader.Text();
   screening.too_large = reader.Number<std::uint64_t>();
   screening.smallest = ReadScreened(reader);
-  const std::size_t count = reader.Count(4 * sizeof(std::int64_t));
-  for (std::size_t i = 0; i < count; ++i) {
-    screening.plans.push_back(ReadScreened(reader));
-  }
+  screening.plans = ReadScreenedPlans(reader);
   return CheckedAnswer(reader, std::move(screening));
+}
+
+std::string Encode(const ScreenedPlans& plans) {
+  ByteWriter writer;
+  Write(writer, plans);
+  return writer.bytes();
+}
+
+Result<ScreenedPlans> DecodeScreenedPlans(std::string_view bytes) {
+  ByteReader reader(bytes);
+  ScreenedPlans plans = ReadScreenedPlans(reader);
+  return CheckedAnswer(reader, std::move(plans));
 }
 
 std::string Encode(const PlayedPlan& played) {

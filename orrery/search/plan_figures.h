@@ -39,23 +39,32 @@ struct PlayedPlan {
   PlanId id = 0;
   std::string refusal = {};  // why it was not simulated; all else is 0 then
   std::int64_t step_ps = 0;
-  std::int64_t low_ps = 0;  // 80 % interval
-  std::int64_t high_ps = 0;
   std::int64_t memory_bytes = 0;  // that the fullest stage needs
   std::int64_t usable_bytes = 0;  // of its GPU
   double joules = 0;              // of a step, all GPUs; 0 where power is not known
   double mfu = 0;
   double tokens_per_s = 0;
   double samples_per_s = 0;
+
+  // Of plans that somebody looks at:
+  std::int64_t low_ps = 0;  // 80 % interval
+  std::int64_t high_ps = 0;
   std::vector<simulate::TimeShare> shares = {};  // where the time of the slowest rank goes
+
+  [[nodiscard]] bool has_details() const { return !shares.empty(); }
 
   bool operator==(const PlayedPlan&) const = default;
 };
 
-/// Both as bytes, to be sent or stored.
+/// Bounds of some plans, in the order that they were asked for.
+using ScreenedPlans = std::vector<ScreenedPlan>;
+
+/// All as bytes, to be sent or stored.
 [[nodiscard]] std::string Encode(const Screening& screening);
 [[nodiscard]] std::string Encode(const PlayedPlan& played);
+[[nodiscard]] std::string Encode(const ScreenedPlans& plans);
 [[nodiscard]] Result<Screening> DecodeScreening(std::string_view bytes);
 [[nodiscard]] Result<PlayedPlan> DecodePlayed(std::string_view bytes);
+[[nodiscard]] Result<ScreenedPlans> DecodeScreenedPlans(std::string_view bytes);
 
 }  // namespace orrery::search

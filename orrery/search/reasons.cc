@@ -127,10 +127,10 @@ Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation, W
   reasons.neighbours = NeighboursOf(plan, space);
   std::vector<std::string> requests;
   for (const Neighbour& neighbour : reasons.neighbours) {
-    requests.push_back(PlanEvaluation::PlayRequest(neighbour.played.id));
+    requests.push_back(PlanEvaluation::PlayRequest(neighbour.played.id, {.has_details = true}));
   }
   for (const Resource resource : kResources) {
-    requests.push_back(PlanEvaluation::PlayRequest(plan.screened.id, resource));
+    requests.push_back(PlanEvaluation::PlayRequest(plan.screened.id, {.improved = resource}));
   }
   std::vector<PlayedPlan> played(requests.size());
   ORRERY_TRY_STATUS(dealer.Run(requests, evaluation.work(),

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/work_dealer.h"
+#include "orrery/search/open_plans.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/plan_store.h"
@@ -25,6 +27,7 @@ constexpr double kPicoseconds = 1e12;
 constexpr double kSecondsOfHour = 3600;
 constexpr PlanId kMostRanges = 4096;
 constexpr std::size_t kLeastWave = 32;  // plans that are played before the bar is lowered
+constexpr std::size_t kRefinedTogether = 16;
 
 // Tokens of a step; samples of a model without tokens.
 double ItemsOf(const workload::Job& job) {
@@ -62,18 +65,15 @@ class SearchRun {
 
   Result<SearchResult> Run() {
     ORRERY_TRY_STATUS(ScreenAll());
-    SortByBound();
-    ORRERY_TRY_STATUS(PlayByBound());
-    Finish();
+    OpenPlans open(std::exchange(screened_, {}),
+                   [this](const std::vector<OpenPlan>& plans) { return Refine(plans); });
+    ORRERY_TRY_STATUS(PlayByBound(open));
+    Finish(open);
+    ORRERY_TRY_STATUS(AddDetails());
     return std::move(result_);
   }
 
  private:
-  struct OpenPlan {
-    ScreenedPlan screened;
-    double bound = 0;  // of the objective
-  };
-
   struct Range {
     PlanId first = 0;
     PlanId last = 0;
@@ -149,8 +149,7 @@ class SearchRun {
       result_.first_refusal = screening.first_refusal;
     }
     for (const ScreenedPlan& screened : screening.plans) {
-      open_.push_back({screened, Judge(static_cast<double>(screened.bound_ps) / kPicoseconds,
-                                       screened.bound_joules, BaseOf(screened), options_)});
+      screened_.push_back({screened, BoundOf(screened)});
     }
   }
 
@@ -158,9 +157,37 @@ class SearchRun {
     return space_.bases()[screened.base].job;
   }
 
-  void SortByBound() {
-    std::ranges::sort(open_, {},
-                      [](const OpenPlan& plan) { return std::pair(plan.bound, plan.screened.id); });
+  // Of the objective.
+  [[nodiscard]] double BoundOf(const ScreenedPlan& screened) const {
+    return Judge(static_cast<double>(screened.bound_ps) / kPicoseconds, screened.bound_joules,
+                 BaseOf(screened), options_);
+  }
+
+  Result<std::vector<OpenPlan>> Refine(const std::vector<OpenPlan>& plans) {
+    // Neighbours in the space share layers.
+    std::vector<std::size_t> by_id(plans.size());
+    std::iota(by_id.begin(), by_id.end(), 0);
+    std::ranges::sort(by_id, {}, [&](std::size_t i) { return plans[i].screened.id; });
+    std::vector<std::string> requests;
+    for (std::size_t first = 0; first < by_id.size(); first += kRefinedTogether) {
+      ScreenedPlans together;
+      for (std::size_t i = first; i < std::min(first + kRefinedTogether, by_id.size()); ++i) {
+        together.push_back(plans[by_id[i]].screened);
+      }
+      requests.push_back(PlanEvaluation::RefineRequest(together));
+    }
+    std::vector<OpenPlan> refined = plans;
+    ORRERY_TRY_STATUS(dealer_.Run(
+        requests, evaluation_.work(), [&](std::size_t index, Result<std::string> answer) -> Status {
+          ORRERY_TRY(const std::string bytes, std::move(answer));
+          ORRERY_TRY(const ScreenedPlans together, DecodeScreenedPlans(bytes));
+          for (std::size_t i = 0; i < together.size(); ++i) {
+            OpenPlan& plan = refined[by_id[index * kRefinedTogether + i]];
+            plan = {together[i], BoundOf(together[i])};
+          }
+          return {};
+        }));
+    return refined;
   }
 
   // The worst of those that are kept; a plan with a larger bound is not among them.
@@ -171,33 +198,46 @@ class SearchRun {
 
   // Plans are played in the order of their bounds until one is above the bar. More may be played at
   // once than one after the other would need: what does not count is left out again.
-  Status PlayByBound() {
-    std::size_t next = 0;
-    while (next < open_.size() && open_[next].bound <= Bar() && !IsOver()) {
-      const std::size_t wave =
-          std::max(kLeastWave, 2 * static_cast<std::size_t>(dealer_.num_workers()));
-      std::size_t last = next;
-      while (last < open_.size() && last - next < wave && open_[last].bound <= Bar()) {
-        ++last;
-      }
-      std::vector<std::optional<PlayedPlan>> answers(last - next);
-      ORRERY_TRY_STATUS(PlayWave(next, answers));
-      for (std::optional<PlayedPlan>& answer : answers) {
-        if (!answer || open_[next].bound > Bar()) {
-          return {};
+  Status PlayByBound(OpenPlans& open) {
+    const std::size_t wave =
+        std::max(kLeastWave, 2 * static_cast<std::size_t>(dealer_.num_workers()));
+    while (!IsOver()) {
+      std::vector<OpenPlan> plans;
+      while (plans.size() < wave) {
+        ORRERY_TRY(const std::optional<OpenPlan> plan, open.At(num_played() + plans.size(), Bar()));
+        if (!plan) {
+          break;
         }
-        Count(open_[next], *std::move(answer));
-        ++next;
+        plans.push_back(*plan);
       }
+      if (plans.empty()) {
+        return {};
+      }
+      ORRERY_TRY_STATUS(PlayWave(plans, open));
     }
     return {};
   }
 
-  Status PlayWave(std::size_t first, std::vector<std::optional<PlayedPlan>>& answers) {
+  [[nodiscard]] std::size_t num_played() const { return result_.played.size(); }
+
+  Status PlayWave(const std::vector<OpenPlan>& plans, const OpenPlans& open) {
+    std::vector<std::optional<PlayedPlan>> answers(plans.size());
+    ORRERY_TRY_STATUS(Play(plans, open, answers));
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (!answers[i] || plans[i].bound > Bar()) {
+        return {};
+      }
+      Count(plans[i], *std::move(answers[i]));
+    }
+    return {};
+  }
+
+  Status Play(const std::vector<OpenPlan>& plans, const OpenPlans& open,
+              std::vector<std::optional<PlayedPlan>>& answers) {
     std::vector<std::size_t> missing;
     std::vector<std::string> requests;
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      const PlanId id = open_[first + i].screened.id;
+      const PlanId id = plans[i].screened.id;
       if (options_.store != nullptr) {
         ORRERY_TRY(answers[i], options_.store->FindPlayed(id));
       }
@@ -213,10 +253,10 @@ class SearchRun {
           ORRERY_TRY(played, DecodePlayed(bytes));
           if (options_.store != nullptr) {
             ORRERY_TRY_STATUS(
-                options_.store->Keep(space_, open_[first + missing[index]].screened, *played));
+                options_.store->Keep(space_, plans[missing[index]].screened, *played));
           }
           ++progress_.played;
-          Report();
+          Report(&open);
           return IsOver() ? Status(Stopped()) : Status();
         });
     return run || is_over_ ? Status() : run;
@@ -245,16 +285,15 @@ class SearchRun {
     result_.played.push_back(std::move(ranked));
   }
 
-  void Report() {
+  void Report(const OpenPlans* open = nullptr) {
     if (options_.progress) {
-      const double bar = Bar();
-      progress_.open = static_cast<std::uint64_t>(
-          std::ranges::upper_bound(open_, bar, {}, &OpenPlan::bound) - open_.begin());
+      progress_.open =
+          open == nullptr ? 0 : num_played() + open->LeftFrom(num_played(), Bar()).plans;
       options_.progress(progress_);
     }
   }
 
-  void Finish() {
+  void Finish(const OpenPlans& open) {
     for (const RankedPlan& ranked : result_.played) {
       if (kept_.contains({ranked.objective, ranked.screened.id}) && ranked.played.refusal.empty()) {
         result_.best.push_back(ranked);
@@ -263,15 +302,10 @@ class SearchRun {
     std::ranges::sort(result_.best, {}, [](const RankedPlan& ranked) {
       return std::pair(ranked.objective, ranked.screened.id);
     });
-    const double bar = Bar();
-    for (std::size_t i = result_.played.size(); i < open_.size(); ++i) {
-      if (open_[i].bound > bar) {
-        result_.pruned_by_bound += open_.size() - i;
-        break;
-      }
-      ++result_.open;
-      result_.best_open = result_.best_open ? result_.best_open : std::optional(open_[i].bound);
-    }
+    const OpenPlans::Left left = open.LeftFrom(num_played(), Bar());
+    result_.open = left.plans;
+    result_.best_open = left.smallest;
+    result_.pruned_by_bound = open.size() - num_played() - left.plans;
     const double screened = static_cast<double>(ids_screened_) /
                             static_cast<double>(std::max<PlanId>(space_.num_ids(), 1));
     const double settled = result_.considered > 0 ? 1 - static_cast<double>(result_.open) /
@@ -280,13 +314,27 @@ class SearchRun {
     result_.settled_share = screened * settled;
   }
 
+  // The best plans once more, to tell where their time goes.
+  Status AddDetails() {
+    std::vector<std::string> requests;
+    for (const RankedPlan& ranked : result_.best) {
+      requests.push_back(PlanEvaluation::PlayRequest(ranked.screened.id, {.has_details = true}));
+    }
+    return dealer_.Run(requests, evaluation_.work(),
+                       [&](std::size_t index, Result<std::string> answer) -> Status {
+                         ORRERY_TRY(const std::string bytes, std::move(answer));
+                         ORRERY_TRY(result_.best[index].played, DecodePlayed(bytes));
+                         return {};
+                       });
+  }
+
   PlanEvaluation& evaluation_;
   const Space& space_;
   WorkDealer& dealer_;
   const SearchOptions& options_;
   SearchResult result_;
   SearchProgress progress_;
-  std::vector<OpenPlan> open_;
+  std::vector<OpenPlan> screened_;  // until all are
   std::set<std::pair<double, PlanId>> kept_;
   PlanId ids_screened_ = 0;
   bool is_over_ = false;

@@ -79,11 +79,20 @@ UnitTimes TimesOf(const Job& job, const workload::UnitOps& ops, const OperationC
                      .backward_ps = chain.ComputingPs(ops.backward, Part::kAll),
                      .input_ps = chain.ComputingPs(ops.backward, Part::kWithoutWeights),
                      .weights_ps = chain.ComputingPs(ops.backward, Part::kWeightsOnly)};
-  times.waiting = {.forward_ps = chain.WaitingPs(ops.forward, Part::kAll),
-                   .again_ps = chain.WaitingPs(ops.recompute, Part::kAll),
-                   .backward_ps = chain.WaitingPs(ops.backward, Part::kAll),
-                   .input_ps = chain.WaitingPs(ops.backward, Part::kWithoutWeights),
+  const OperationChain::Ends forward = chain.Waiting(ops.forward, Part::kAll);
+  const OperationChain::Ends again = chain.Waiting(ops.recompute, Part::kAll);
+  const OperationChain::Ends backward = chain.Waiting(ops.backward, Part::kAll);
+  const OperationChain::Ends input = chain.Waiting(ops.backward, Part::kWithoutWeights);
+  times.waiting = {.forward_ps = forward.all_ps,
+                   .again_ps = again.all_ps,
+                   .backward_ps = backward.all_ps,
+                   .input_ps = input.all_ps,
                    .weights_ps = times.computing.weights_ps};
+  times.until_last_kernel = {.forward_ps = forward.last_kernel_ps,
+                             .again_ps = again.last_kernel_ps,
+                             .backward_ps = backward.last_kernel_ps,
+                             .input_ps = input.last_kernel_ps,
+                             .weights_ps = times.computing.weights_ps};
   times.host_whole_again_ps = HostPs(job, ops.forward);
   times.host_ps = times.host_whole_again_ps + HostPs(job, ops.backward);
   times.host_again_ps = HostPs(job, ops.recompute);
@@ -139,7 +148,7 @@ std::int64_t OperationChain::ComputingPs(std::span<const LayerOp> ops, Part part
 }
 
 // As ProgramWriter::Advance lets operations wait for each other.
-std::int64_t OperationChain::WaitingPs(std::span<const LayerOp> ops, Part part) const {
+OperationChain::Ends OperationChain::Waiting(std::span<const LayerOp> ops, Part part) const {
   struct Overlapped {
     std::int64_t end_ps = 0;
     int left = 0;
@@ -177,7 +186,7 @@ std::int64_t OperationChain::WaitingPs(std::span<const LayerOp> ops, Part part) 
   for (const Overlapped& running : overlapped) {
     end_ps = std::max(end_ps, running.end_ps);
   }
-  return end_ps;
+  return {.all_ps = end_ps, .last_kernel_ps = computed_ps};
 }
 
 Result<const StagedPlan*> StageCosts::Of(const Job& job, std::size_t base) {

@@ -36,6 +36,7 @@ struct PassTimes {
 struct UnitTimes {
   PassTimes computing;                   // kernels one after the other
   PassTimes waiting;                     // with the communication that they wait for
+  PassTimes until_last_kernel;           // of `waiting`: what follows it is communication
   std::int64_t host_ps = 0;              // launches of a micro-batch, without what runs again
   std::int64_t host_again_ps = 0;        // of what runs again
   std::int64_t host_whole_again_ps = 0;  // where the whole unit does
@@ -105,7 +106,13 @@ class OperationChain {
                  double least_load)
       : groups_(groups), collectives_(collectives), least_load_(least_load) {}
 
-  [[nodiscard]] std::int64_t WaitingPs(std::span<const workload::LayerOp> ops, Part part) const;
+  /// Until all is done, and until the last kernel that computes is.
+  struct Ends {
+    std::int64_t all_ps = 0;
+    std::int64_t last_kernel_ps = 0;
+  };
+
+  [[nodiscard]] Ends Waiting(std::span<const workload::LayerOp> ops, Part part) const;
   [[nodiscard]] std::int64_t ComputingPs(std::span<const workload::LayerOp> ops, Part part) const;
 
  private:

@@ -36,13 +36,6 @@ using workload::Plan;
 using workload::Sharding;
 using workload::StageUnit;
 
-// Whether passes of two micro-batches run beside each other, so that one computes while the other
-// communicates.
-bool RunsPairs(const Job& job) {
-  return job.plan.schedule == PipelineSchedule::kDualPipe ||
-         (job.framework.overlaps_experts && job.plan.ep > 1 && job.plan.pp == 1);
-}
-
 // Whether gradients of weights come later than those of activations.
 bool DefersWeights(PipelineSchedule schedule) {
   return schedule == PipelineSchedule::kZeroBubbleH1 ||
@@ -442,6 +435,11 @@ class StepBound {
 };
 
 }  // namespace
+
+bool RunsPairs(const Job& job) {
+  return job.plan.schedule == PipelineSchedule::kDualPipe ||
+         (job.framework.overlaps_experts && job.plan.ep > 1 && job.plan.pp == 1);
+}
 
 std::int64_t StepBoundPs(const StagedPlan& plan) {
   return StepBound(plan).Ps();

@@ -3,8 +3,13 @@
 #include <cstdint>
 
 #include "orrery/search/stage_costs.h"
+#include "orrery/workload/job/job.h"
 
 namespace orrery::search {
+
+/// Whether passes of two micro-batches run beside each other, so that one computes while the other
+/// communicates.
+[[nodiscard]] bool RunsPairs(const workload::Job& job);
 
 /// A time that a simulated step of the plan never falls below.
 ///

@@ -25,10 +25,12 @@ struct StageBucket {
 };
 
 /// Adds the communication of data-parallel ranks to a program: gradient buckets and gathers of
-/// sharded parameters, according to the plan's sharding and the framework's overlap.
+/// sharded parameters, according to the plan's sharding and the framework's overlap. `Writer` is a
+/// ProgramWriter, or something that only tells when its tasks would end.
+template <typename Writer>
 class DataParallelCommunication {
  public:
-  DataParallelCommunication(const Job& job, const StageTensors& tensors, ProgramWriter& writer)
+  DataParallelCommunication(const Job& job, const StageTensors& tensors, Writer& writer)
       : job_(job), tensors_(tensors), writer_(writer) {
     std::size_t count = 0;
     for (const std::vector<StageUnit>& chunk : *tensors.units) {
@@ -304,7 +306,7 @@ class DataParallelCommunication {
 
   const Job& job_;
   StageTensors tensors_;
-  ProgramWriter& writer_;
+  Writer& writer_;
   std::vector<std::size_t> first_of_chunk_;  // number of its first unit
   std::vector<StageBucket> buckets_;
   std::vector<int> passes_done_;                    // by unit: how often gradients were complete

@@ -227,12 +227,7 @@ class StageWriter {
     return writer_.WriteCommunication(prepared.front(), after, step.microbatch);
   }
 
-  // With several chunks, a device computes between a send and the receive that its neighbour needs
-  // to get there: blocking sends would deadlock, so every implementation sends asynchronously.
-  [[nodiscard]] bool OverlapsSends() const {
-    return job_.framework.overlaps_pipeline_sends || source_.shape.chunks > 1 ||
-           source_.shape.schedule == PipelineSchedule::kZeroBubble2p;
-  }
+  [[nodiscard]] bool OverlapsSends() const { return OverlapsPipelineSends(job_, source_.shape); }
 
   // An overlapped receive is posted when the last pass of its direction has ended, not as early as
   // the host can: until its peer sends, its kernel would spin beside all that the GPU computes.
@@ -453,7 +448,7 @@ class StageWriter {
   StageParameters parameters_;
   ProgramWriter writer_;
   std::optional<TokenLoad> load_;  // of experts, where it is uneven
-  DataParallelCommunication data_;
+  DataParallelCommunication<ProgramWriter> data_;
   std::vector<std::vector<PreparedUnit>> prepared_;  // by chunk
   std::vector<int> passes_left_;                     // backward, by chunk
   std::vector<bool> is_first_pass_;
@@ -467,6 +462,11 @@ std::int64_t OffloadedUpdatePs(const Job& job, std::int64_t parameters) {
   const auto [out_ps, update_ps, back_ps] = OffloadedPieceOf(job, parameters);
   const std::int64_t longest_ps = std::max({out_ps, update_ps, back_ps});
   return out_ps + update_ps + back_ps + (kPieces - 1) * longest_ps;
+}
+
+bool OverlapsPipelineSends(const Job& job, const PipelineShape& shape) {
+  return job.framework.overlaps_pipeline_sends || shape.chunks > 1 ||
+         shape.schedule == PipelineSchedule::kZeroBubble2p;
 }
 
 std::int64_t LaunchPs(const Job& job, const LayerOp& op, bool is_first) {

@@ -40,6 +40,11 @@ using PreparedOps = std::vector<PreparedOp>;
 /// it.
 [[nodiscard]] std::int64_t OffloadedUpdatePs(const Job& job, std::int64_t parameters);
 
+/// Whether a stage computes while it sends to its neighbours. With several chunks, a device
+/// computes between a send and the receive that its neighbour needs to get there: blocking sends
+/// would deadlock, so every implementation sends asynchronously.
+[[nodiscard]] bool OverlapsPipelineSends(const Job& job, const PipelineShape& shape);
+
 /// What the host takes to launch an operation; the first of a list also launches the graph of its
 /// layer.
 [[nodiscard]] std::int64_t LaunchPs(const Job& job, const LayerOp& op, bool is_first);
