@@ -12,7 +12,9 @@
 #include "orrery/simulate/group_times.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/process_groups.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/plan.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::search {
@@ -36,6 +38,43 @@ PlacedGroup CollectiveMemo::Place(std::span<const workload::Rank> ranks) const {
   group.gpus.assign(ranks.begin(), ranks.end());  // rank r is on GPU r
   group.link_class = link_class_.Of(group.gpus);
   return group;
+}
+
+std::size_t CollectiveMemo::GroupHash::operator()(const GroupKey& key) const {
+  std::uint64_t hash = 0;
+  for (const std::int32_t number : key) {
+    hash = MixBits(hash + static_cast<std::uint32_t>(number));
+  }
+  return hash;
+}
+
+const PlacedGroup& CollectiveMemo::GroupOf(const workload::Plan& plan, workload::GroupRole role,
+                                           int stage) {
+  const GroupKey key{static_cast<std::int32_t>(role),
+                     stage,
+                     plan.tp,
+                     plan.pp,
+                     plan.cp,
+                     plan.dp,
+                     plan.ep,
+                     plan.expert_tp,
+                     plan.shard_ranks,
+                     static_cast<std::int32_t>(plan.context) * 65536 + plan.ulysses_ranks,
+                     plan.pipeline_is_innermost ? 1 : 0};
+  const auto [known, is_new] = group_of_key_.try_emplace(key);
+  if (is_new && workload::HasGroups(plan, role)) {
+    std::vector<workload::Rank> ranks;
+    workload::MembersOf(plan, role, {.pp = stage}, ranks);
+    known->second = Place(ranks);
+  }
+  return known->second;
+}
+
+void CollectiveMemo::ForgetGroups() {
+  constexpr std::size_t kMostGroups = 100'000;
+  if (group_of_key_.size() > kMostGroups) {
+    group_of_key_.clear();
+  }
 }
 
 std::int64_t CollectiveMemo::DurationPs(const workload::Communication& communication,

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -15,6 +17,7 @@
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::search {
 
@@ -35,6 +38,13 @@ class CollectiveMemo {
 
   [[nodiscard]] PlacedGroup Place(std::span<const workload::Rank> ranks) const;
 
+  /// The group of the first rank of a stage on a role; valid until ForgetGroups forgets some.
+  [[nodiscard]] const PlacedGroup& GroupOf(const workload::Plan& plan, workload::GroupRole role,
+                                           int stage);
+
+  /// Forgets groups where there are very many.
+  void ForgetGroups();
+
   /// What it takes without others on its links, in picoseconds.
   [[nodiscard]] std::int64_t DurationPs(const workload::Communication& communication,
                                         const PlacedGroup& group);
@@ -52,9 +62,17 @@ class CollectiveMemo {
     std::size_t operator()(const Key& key) const;
   };
 
+  // All that the ranks of a group depend on.
+  using GroupKey = std::array<std::int32_t, 11>;
+
+  struct GroupHash {
+    std::size_t operator()(const GroupKey& key) const;
+  };
+
   simulate::IslandLinkClass link_class_;
   std::unique_ptr<simulate::ClusterTimes> times_;
   tsl::robin_map<Key, std::int64_t, Hash> duration_of_key_;
+  std::unordered_map<GroupKey, PlacedGroup, GroupHash> group_of_key_;
 };
 
 }  // namespace orrery::search

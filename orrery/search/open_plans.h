@@ -54,7 +54,7 @@ class OpenPlans {
   std::vector<OpenPlan> screened_;  // by bound; those before next_ are refined
   std::size_t next_ = 0;
   std::vector<OpenPlan> refined_;  // a heap: the next one is first
-  std::vector<OpenPlan> order_;  // as far as it is known
+  std::vector<OpenPlan> order_;    // as far as it is known
 };
 
 }  // namespace orrery::search

@@ -49,7 +49,7 @@ class PassClock {
  public:
   PassClock(const StagedPlan& plan, int stage) : collectives_(*plan.collectives) {
     for (const GroupRole role : {GroupRole::kData, GroupRole::kExpertData, GroupRole::kReplicas}) {
-      groups_[Index(role)] = plan.GroupOf(role, stage);
+      groups_[Index(role)] = &plan.GroupOf(role, stage);
     }
   }
 
@@ -78,7 +78,7 @@ class PassClock {
     const std::size_t role = Index(op.communication->role);
     std::int64_t& stream_ps = stream_ps_[role];
     stream_ps = std::max(stream_ps, EndOf(after)) +
-                collectives_.DurationPs(*op.communication, groups_[role]);
+                collectives_.DurationPs(*op.communication, *groups_[role]);
     return Add(stream_ps);
   }
 
@@ -105,7 +105,7 @@ class PassClock {
   }
 
   CollectiveMemo& collectives_;
-  std::array<PlacedGroup, workload::kNumGroupRoles> groups_ = {};
+  std::array<const PlacedGroup*, workload::kNumGroupRoles> groups_ = {};
   std::array<std::int64_t, workload::kNumGroupRoles> stream_ps_ = {};
   std::vector<std::int64_t> ends_ps_;
   std::int64_t end_ps_ = 0;

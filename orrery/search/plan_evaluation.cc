@@ -149,6 +149,11 @@ void PlanEvaluation::GiveBack(std::unique_ptr<Bounds> bounds) {
   free_bounds_.push_back(std::move(bounds));
 }
 
+bool PlanEvaluation::IsTooLarge(const ScreenedPlan& screened, const workload::Job& job) const {
+  const auto usable = static_cast<double>(simulate::UsableBytes(job.gpu));
+  return static_cast<double>(screened.memory_bytes) > usable * space_.memory_share();
+}
+
 ScreenedPlan PlanEvaluation::ScreenPlan(const Space::Walk& walk, Bounds& bounds) const {
   const workload::Job& job = walk.job();
   ScreenedPlan screened{.id = walk.id(), .base = static_cast<std::uint32_t>(walk.base())};
@@ -160,6 +165,9 @@ ScreenedPlan PlanEvaluation::ScreenPlan(const Space::Walk& walk, Bounds& bounds)
     return screened;  // playing it tells why
   }
   screened.memory_bytes = bounds.memory.Bytes(**plan);
+  if (IsTooLarge(screened, job)) {
+    return screened;  // nobody asks for its time
+  }
   screened.bound_ps = StepBoundPs(**plan);
   screened.bound_joules = JoulesOf(**plan, screened.bound_ps);
   return screened;
@@ -175,8 +183,7 @@ Screening PlanEvaluation::Screen(PlanId first, PlanId last) {
       screening.smallest = screened;
     }
     ++screening.considered;
-    const auto usable = static_cast<double>(simulate::UsableBytes(walk.job().gpu));
-    if (static_cast<double>(screened.memory_bytes) > usable * space_.memory_share()) {
+    if (IsTooLarge(screened, walk.job())) {
       ++screening.too_large;
     } else {
       screening.plans.push_back(screened);

@@ -81,6 +81,7 @@ class PlanEvaluation {
 
   [[nodiscard]] std::unique_ptr<Bounds> TakeBounds();
   void GiveBack(std::unique_ptr<Bounds> bounds);
+  [[nodiscard]] bool IsTooLarge(const ScreenedPlan& screened, const workload::Job& job) const;
   [[nodiscard]] ScreenedPlan ScreenPlan(const Space::Walk& walk, Bounds& bounds) const;
 
   const Space& space_;

@@ -116,13 +116,8 @@ PassTimes UnitTimes::Of(bool recomputes, bool waits) const {
   return times;
 }
 
-PlacedGroup StagedPlan::GroupOf(GroupRole role, int stage) const {
-  if (!workload::HasGroups(job->plan, role)) {
-    return {};
-  }
-  std::vector<workload::Rank> ranks;
-  workload::MembersOf(job->plan, role, {.pp = stage}, ranks);
-  return collectives->Place(ranks);
+const PlacedGroup& StagedPlan::GroupOf(GroupRole role, int stage) const {
+  return collectives->GroupOf(job->plan, role, stage);
 }
 
 std::int64_t OperationChain::DurationPs(const LayerOp& op) const {
@@ -194,6 +189,7 @@ Result<const StagedPlan*> StageCosts::Of(const Job& job, std::size_t base) {
   plan_.job = &job;
   plan_.shape = workload::ShapeOf(plan, static_cast<int>(job.microbatches()));
   ORRERY_TRY(plan_.collectives, CollectivesOf(job, base));
+  plan_.collectives->ForgetGroups();
   const auto flag = [](bool is_on) { return is_on ? std::int64_t{1} : 0; };
   std::int64_t parts = 0;
   for (const workload::RecomputedPartName& part : workload::kRecomputedPartNames) {

@@ -64,7 +64,7 @@ struct StagedPlan {
   CollectiveMemo* collectives = nullptr;
 
   /// The group of a stage's first rank on a role.
-  [[nodiscard]] PlacedGroup GroupOf(workload::GroupRole role, int stage) const;
+  [[nodiscard]] const PlacedGroup& GroupOf(workload::GroupRole role, int stage) const;
 };
 
 /// Costs of stages. Layers, collectives and clocks that plans share are computed once. Not

@@ -265,9 +265,9 @@ class DataBound {
   const StagedPlan& plan_;
   const Job& job_;
   const workload::StageUnits& units_;
-  PlacedGroup dense_;
-  PlacedGroup experts_;
-  PlacedGroup replicas_;
+  const PlacedGroup& dense_;
+  const PlacedGroup& experts_;
+  const PlacedGroup& replicas_;
 };
 
 class StepBound {
