@@ -12,12 +12,12 @@ machine look at the CPU time, and at the printed load average.
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 
+from limits import Report, load_text
 from timed_process import run_timed
 
 JOB = pathlib.Path(__file__).parent.parent / "examples/gpt-175b-8192.yaml"
@@ -45,31 +45,6 @@ def engine_events_per_second(build):
             if "items_per_second" in run}
 
 
-class Report:
-    """Rows of a table, and whether all targets were met."""
-
-    def __init__(self):
-        self.rows = []
-        self.is_met = True
-
-    def add(self, what, value, unit, most=None, least=None):
-        is_met = (most is None or value <= most) and (least is None or value >= least)
-        limit = f"at most {most:g} {unit}" if most is not None else (
-            f"at least {least:,.0f} {unit}" if least is not None else "")
-        self.is_met &= is_met
-        number = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-        self.rows.append((what, f"{number} {unit}", limit, "" if is_met else "MISSED"))
-
-    def text(self):
-        return "\n".join(f"{what:58} {value:>22}  {limit} {missed}".rstrip()
-                         for what, value, limit, missed in self.rows)
-
-    def markdown(self):
-        lines = ["| quantity | measured | target |", "|---|---:|---|"]
-        lines += [f"| {what} | {value} | {limit} {missed} |" for what, value, limit, missed in self.rows]
-        return "\n".join(lines)
-
-
 def add_job(report, name, runs, most_seconds, most_bytes=None):
     report.add(f"{name}: wall time", statistics.median(run.seconds for run in runs), "s",
                most=most_seconds)
@@ -93,13 +68,6 @@ def add_unfolded(report, program):
     keys = ("step_time_s", "breakdown_s", "exposed_communication_s")
     differences = sum(folded.answer[key] != unfolded.answer[key] for key in keys)
     report.add("1,024 ranks: results that differ from the folded ones", differences, "results", most=0)
-
-
-def load_text():
-    """Load average before the run, and what that means for it."""
-    load, cores = os.getloadavg()[0], os.cpu_count()
-    busy = "; the machine was busy with other work, so that wall times are too long: look at CPU times" if load > cores / 2 else ""
-    return f"{load:.1f} on {cores} cores{busy}"
 
 
 def write(path, report, load):

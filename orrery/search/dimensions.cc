@@ -374,6 +374,11 @@ Result<SearchSection> ReadSearchSection(const workload::JobText& text,
         }
         return 0;
       }).map([](int) {}));
+  const auto is_set = [&](const Dimension& dimension) {
+    return std::ranges::any_of(
+        overrides, [&](const std::string& set) { return set.starts_with(dimension.key + "="); });
+  };
+  std::erase_if(section.dimensions, is_set);
   if (!section.has_usual) {
     if (section.dimensions.empty()) {
       return workload::Refuse(
@@ -384,9 +389,7 @@ Result<SearchSection> ReadSearchSection(const workload::JobText& text,
   for (Dimension& usual : UsualDimensions(job)) {
     const bool is_named = std::ranges::find(section.dimensions, usual.key, &Dimension::key) !=
                           section.dimensions.end();
-    const bool is_set = std::ranges::any_of(
-        overrides, [&](const std::string& set) { return set.starts_with(usual.key + "="); });
-    if (!is_named && !is_set) {
+    if (!is_named && !is_set(usual)) {
       section.dimensions.push_back(std::move(usual));
     }
   }

@@ -112,12 +112,12 @@ Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& co
     workload::Job better = job;
     Improve(asked.improved, better);
     return PlayJob(better, ImprovedCosts(costs, asked.improved), options,
-                   {.has_details = asked.has_details});
+                   {.details_up_to_ps = asked.details_up_to_ps});
   }
   ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, costs, options));
   PlayedPlan played;
   played.step_ps = simulation.step_ps();
-  if (asked.has_details) {
+  if (played.step_ps <= asked.details_up_to_ps) {
     AddDetails(simulation, job, played);
   }
   const simulate::MemoryAnswer memory =
@@ -245,7 +245,7 @@ std::string PlanEvaluation::PlayRequest(PlanId id, const PlayOptions& asked) {
   writer.Number(kPlays);
   writer.Number(id);
   writer.Number(static_cast<std::uint8_t>(asked.improved));
-  writer.Number(static_cast<std::uint8_t>(asked.has_details ? 1 : 0));
+  writer.Number(asked.details_up_to_ps);
   return writer.bytes();
 }
 
@@ -268,8 +268,8 @@ Result<std::string> PlanEvaluation::Answer(std::string_view request) {
     return Encode(Screen(first, last));
   }
   const auto improved = static_cast<Resource>(reader.Number<std::uint8_t>());
-  const bool has_details = reader.Number<std::uint8_t>() != 0;
-  return Encode(Play(first, {.has_details = has_details, .improved = improved}));
+  const auto details_up_to_ps = reader.Number<std::int64_t>();
+  return Encode(Play(first, {.details_up_to_ps = details_up_to_ps, .improved = improved}));
 }
 
 WorkDealer::Work PlanEvaluation::work() {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -28,9 +29,13 @@ enum class Resource : std::uint8_t { kNothing, kNetwork, kLinks, kMemoryBandwidt
 /// How much better, where somebody asks.
 inline constexpr double kImprovement = 1.1;
 
+/// Of PlayOptions: details whatever a step takes.
+inline constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
+
 /// What is asked of a plan that is simulated.
 struct PlayOptions {
-  bool has_details = false;  // interval and shares of time, which take a fifth of the time
+  /// Interval and shares of time, which take a fifth of the time, for steps that are not longer.
+  std::int64_t details_up_to_ps = 0;
   Resource improved = Resource::kNothing;
 };
 

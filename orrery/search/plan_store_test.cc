@@ -59,7 +59,7 @@ class PlanStoreTest : public testing::Test {
   StoreIdentity identity_{.program = "orrery 1", .models = "shipped", .space = 7};
 };
 
-/// Screens and plays nothing: that comes from a store. The best plans are looked at again.
+/// Screens and plays nothing: that comes from a store.
 class FrugalDealer : public WorkDealer {
  public:
   [[nodiscard]] bool is_root() const override { return true; }
@@ -69,7 +69,7 @@ class FrugalDealer : public WorkDealer {
   [[nodiscard]] Status Run(std::span<const std::string> requests, const Work& work,
                            const Done& done) override {
     for (const std::string& request : requests) {
-      if (request.front() == 'S' || (request.front() == 'P' && request.back() == 0)) {
+      if (request.front() == 'S' || request.front() == 'P') {
         return Invalid("it is in the store");
       }
     }

@@ -127,7 +127,8 @@ Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation, W
   reasons.neighbours = NeighboursOf(plan, space);
   std::vector<std::string> requests;
   for (const Neighbour& neighbour : reasons.neighbours) {
-    requests.push_back(PlanEvaluation::PlayRequest(neighbour.played.id, {.has_details = true}));
+    requests.push_back(
+        PlanEvaluation::PlayRequest(neighbour.played.id, {.details_up_to_ps = kAlways}));
   }
   for (const Resource resource : kResources) {
     requests.push_back(PlanEvaluation::PlayRequest(plan.screened.id, {.improved = resource}));

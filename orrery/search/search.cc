@@ -1,6 +1,7 @@
 #include "orrery/search/search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -243,7 +244,8 @@ class SearchRun {
       }
       if (!answers[i]) {
         missing.push_back(i);
-        requests.push_back(PlanEvaluation::PlayRequest(id));
+        requests.push_back(
+            PlanEvaluation::PlayRequest(id, {.details_up_to_ps = LongestKeptPs(plans[i])}));
       }
     }
     const Status run = dealer_.Run(
@@ -314,16 +316,31 @@ class SearchRun {
     result_.settled_share = screened * settled;
   }
 
-  // The best plans once more, to tell where their time goes.
+  // A longer step is not among those that are kept; the objective of energy is not known by time.
+  [[nodiscard]] std::int64_t LongestKeptPs(const OpenPlan& plan) const {
+    const double of_second = Judge(1, 0, BaseOf(plan.screened), options_);
+    const double longest_ps = of_second > 0 ? Bar() / of_second * kPicoseconds : 0;
+    constexpr double kMargin = 1.001;  // rounding
+    return of_second > 0 && longest_ps < static_cast<double>(kAlways) / 2
+               ? std::llround(kMargin * longest_ps)
+               : kAlways;
+  }
+
+  // Plans of a store may lack what tells where their time goes.
   Status AddDetails() {
+    std::vector<RankedPlan*> missing;
     std::vector<std::string> requests;
-    for (const RankedPlan& ranked : result_.best) {
-      requests.push_back(PlanEvaluation::PlayRequest(ranked.screened.id, {.has_details = true}));
+    for (RankedPlan& ranked : result_.best) {
+      if (!ranked.played.has_details()) {
+        missing.push_back(&ranked);
+        requests.push_back(
+            PlanEvaluation::PlayRequest(ranked.screened.id, {.details_up_to_ps = kAlways}));
+      }
     }
     return dealer_.Run(requests, evaluation_.work(),
                        [&](std::size_t index, Result<std::string> answer) -> Status {
                          ORRERY_TRY(const std::string bytes, std::move(answer));
-                         ORRERY_TRY(result_.best[index].played, DecodePlayed(bytes));
+                         ORRERY_TRY(missing[index]->played, DecodePlayed(bytes));
                          return {};
                        });
   }
