@@ -23,40 +23,53 @@ bool OpenPlans::IsLater::operator()(const OpenPlan& one, const OpenPlan& other) 
   return PlaceOf(one) > PlaceOf(other);
 }
 
-OpenPlans::OpenPlans(std::vector<OpenPlan> plans, Refine refine)
-    : size_(plans.size()), refine_(std::move(refine)), screened_(std::move(plans)) {
+OpenPlans::OpenPlans(std::vector<OpenPlan> plans, Refine refine, BarOf bar_of)
+    : size_(plans.size()),
+      refine_(std::move(refine)),
+      bar_of_(std::move(bar_of)),
+      screened_(std::move(plans)) {
   std::ranges::sort(screened_, {}, PlaceOf);
 }
 
-Result<std::optional<OpenPlan>> OpenPlans::At(std::size_t place, double bar) {
+Result<std::optional<OpenPlan>> OpenPlans::At(std::size_t place) {
   while (order_.size() <= place) {
-    const bool has_screened = next_ < screened_.size() && screened_[next_].bound <= bar;
-    const bool has_refined = !refined_.empty() && refined_.front().bound <= bar;
-    if (!has_screened && !has_refined) {
+    DropAboveBar();
+    const bool has_screened = next_ < screened_.size();
+    if (!has_screened && refined_.empty()) {
       return std::nullopt;
     }
     // A refined bound is not below the first one.
-    if (has_screened && (!has_refined || screened_[next_].bound <= refined_.front().bound)) {
-      ORRERY_TRY_STATUS(RefineNext(bar));
+    if (has_screened && (refined_.empty() || screened_[next_].bound <= refined_.front().bound)) {
+      ORRERY_TRY_STATUS(RefineNext());
     } else {
       order_.push_back(refined_.front());
       std::ranges::pop_heap(refined_, IsLater());
       refined_.pop_back();
     }
   }
-  return order_[place].bound <= bar ? std::optional(order_[place]) : std::nullopt;
+  return order_[place];
 }
 
-Status OpenPlans::RefineNext(double bar) {
+void OpenPlans::DropAboveBar() {
+  while (next_ < screened_.size() && IsAboveBar(screened_[next_])) {
+    ++next_;
+  }
+  while (!refined_.empty() && IsAboveBar(refined_.front())) {
+    std::ranges::pop_heap(refined_, IsLater());
+    refined_.pop_back();
+  }
+}
+
+Status OpenPlans::RefineNext() {
   std::vector<OpenPlan> plans;
-  for (std::size_t i = next_; i < screened_.size() && plans.size() < kRefinedAtOnce; ++i) {
-    if (screened_[i].bound > bar) {
-      break;
+  std::size_t next = next_;
+  for (; next < screened_.size() && plans.size() < kRefinedAtOnce; ++next) {
+    if (!IsAboveBar(screened_[next])) {
+      plans.push_back(screened_[next]);
     }
-    plans.push_back(screened_[i]);
   }
   ORRERY_TRY(const std::vector<OpenPlan> refined, refine_(plans));
-  next_ += plans.size();
+  next_ = next;
   for (const OpenPlan& plan : refined) {
     refined_.push_back(plan);
     std::ranges::push_heap(refined_, IsLater());
@@ -64,23 +77,18 @@ Status OpenPlans::RefineNext(double bar) {
   return {};
 }
 
-OpenPlans::Left OpenPlans::LeftFrom(std::size_t place, double bar) const {
+OpenPlans::Left OpenPlans::LeftFrom(std::size_t place) const {
   Left left;
   const auto add = [&](const OpenPlan& plan) {
-    if (plan.bound <= bar) {
+    if (!IsAboveBar(plan)) {
       ++left.plans;
       left.smallest = std::min(left.smallest.value_or(plan.bound), plan.bound);
     }
   };
-  for (std::size_t i = place; i < order_.size(); ++i) {
-    add(order_[i]);
-  }
-  for (const OpenPlan& plan : refined_) {
-    add(plan);
-  }
-  for (std::size_t i = next_; i < screened_.size() && screened_[i].bound <= bar; ++i) {
-    add(screened_[i]);
-  }
+  std::for_each(order_.begin() + static_cast<std::ptrdiff_t>(std::min(place, order_.size())),
+                order_.end(), add);
+  std::ranges::for_each(refined_, add);
+  std::for_each(screened_.begin() + static_cast<std::ptrdiff_t>(next_), screened_.end(), add);
   return left;
 }
 

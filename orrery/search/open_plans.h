@@ -26,32 +26,41 @@ class OpenPlans {
   /// Returns the plans with closer bounds, in the same order.
   using Refine = std::function<Result<std::vector<OpenPlan>>(const std::vector<OpenPlan>& plans)>;
 
-  OpenPlans(std::vector<OpenPlan> plans, Refine refine);
+  /// What a plan must not be above; becomes smaller while plans are played.
+  using BarOf = std::function<double(const OpenPlan& plan)>;
 
-  /// The plan at a place of the order; nothing where none is left that is not above the bar.
-  [[nodiscard]] Result<std::optional<OpenPlan>> At(std::size_t place, double bar);
+  OpenPlans(std::vector<OpenPlan> plans, Refine refine, BarOf bar_of);
+
+  /// The plan at a place of the order. Plans that are above their bar when it is their turn have no
+  /// place; nothing where no others are left.
+  [[nodiscard]] Result<std::optional<OpenPlan>> At(std::size_t place);
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// Of the plans from a place on: how many are not above the bar, by what is known so far, and the
-  /// smallest bound among them.
+  /// Of the plans from a place on: how many are not above their bars, by what is known so far, and
+  /// the smallest bound among them.
   struct Left {
     std::uint64_t plans = 0;
     std::optional<double> smallest = {};
   };
 
-  [[nodiscard]] Left LeftFrom(std::size_t place, double bar) const;
+  [[nodiscard]] Left LeftFrom(std::size_t place) const;
 
  private:
   struct IsLater {
     bool operator()(const OpenPlan& one, const OpenPlan& other) const;
   };
 
-  [[nodiscard]] Status RefineNext(double bar);
+  [[nodiscard]] bool IsAboveBar(const OpenPlan& plan) const { return plan.bound > bar_of_(plan); }
+
+  // Leaves out plans that cannot be next any more.
+  void DropAboveBar();
+  [[nodiscard]] Status RefineNext();
 
   std::size_t size_;
   Refine refine_;
-  std::vector<OpenPlan> screened_;  // by bound; those before next_ are refined
+  BarOf bar_of_;
+  std::vector<OpenPlan> screened_;  // by bound; those before next_ are refined or left out
   std::size_t next_ = 0;
   std::vector<OpenPlan> refined_;  // a heap: the next one is first
   std::vector<OpenPlan> order_;    // as far as it is known

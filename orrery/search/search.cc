@@ -29,6 +29,7 @@ constexpr double kSecondsOfHour = 3600;
 constexpr PlanId kMostRanges = 4096;
 constexpr std::size_t kLeastWave = 32;  // plans that are played before the bar is lowered
 constexpr std::size_t kRefinedTogether = 16;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Tokens of a step; samples of a model without tokens.
 double ItemsOf(const workload::Job& job) {
@@ -62,12 +63,18 @@ tl::unexpected<Error> Stopped() {
 class SearchRun {
  public:
   SearchRun(PlanEvaluation& evaluation, WorkDealer& dealer, const SearchOptions& options)
-      : evaluation_(evaluation), space_(evaluation.space()), dealer_(dealer), options_(options) {}
+      : evaluation_(evaluation),
+        space_(evaluation.space()),
+        dealer_(dealer),
+        options_(options),
+        best_of_base_(space_.bases().size(), kInfinity) {}
 
   Result<SearchResult> Run() {
     ORRERY_TRY_STATUS(ScreenAll());
-    OpenPlans open(std::exchange(screened_, {}),
-                   [this](const std::vector<OpenPlan>& plans) { return Refine(plans); });
+    OpenPlans open(
+        std::exchange(screened_, {}),
+        [this](const std::vector<OpenPlan>& plans) { return Refine(plans); },
+        [this](const OpenPlan& plan) { return BarOf(plan); });
     ORRERY_TRY_STATUS(PlayByBound(open));
     Finish(open);
     ORRERY_TRY_STATUS(AddDetails());
@@ -193,19 +200,24 @@ class SearchRun {
 
   // The worst of those that are kept; a plan with a larger bound is not among them.
   [[nodiscard]] double Bar() const {
-    return kept_.size() < options_.keep ? std::numeric_limits<double>::infinity()
-                                        : kept_.rbegin()->first;
+    return kept_.size() < options_.keep ? kInfinity : kept_.rbegin()->first;
   }
 
-  // Plans are played in the order of their bounds until one is above the bar. More may be played at
-  // once than one after the other would need: what does not count is left out again.
+  // The same for a plan of a base, of which the best plan is looked for in any case: who asks for
+  // several numbers of GPUs wants to know what each of them gives.
+  [[nodiscard]] double BarOf(const OpenPlan& plan) const {
+    return std::max(Bar(), best_of_base_[plan.screened.base]);
+  }
+
+  // Plans are played in the order of their bounds. More may be played at once than one after the
+  // other would need: what does not count is left out again.
   Status PlayByBound(OpenPlans& open) {
     const std::size_t wave =
         std::max(kLeastWave, 2 * static_cast<std::size_t>(dealer_.num_workers()));
     while (!IsOver()) {
       std::vector<OpenPlan> plans;
       while (plans.size() < wave) {
-        ORRERY_TRY(const std::optional<OpenPlan> plan, open.At(num_played() + plans.size(), Bar()));
+        ORRERY_TRY(const std::optional<OpenPlan> plan, open.At(place_ + plans.size()));
         if (!plan) {
           break;
         }
@@ -225,10 +237,13 @@ class SearchRun {
     std::vector<std::optional<PlayedPlan>> answers(plans.size());
     ORRERY_TRY_STATUS(Play(plans, open, answers));
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      if (!answers[i] || plans[i].bound > Bar()) {
+      if (!answers[i]) {
         return {};
       }
-      Count(plans[i], *std::move(answers[i]));
+      ++place_;
+      if (plans[i].bound <= BarOf(plans[i])) {
+        Count(plans[i], *std::move(answers[i]));
+      }
     }
     return {};
   }
@@ -279,6 +294,8 @@ class SearchRun {
     if (static_cast<double>(ranked.played.memory_bytes) > limit) {
       ++result_.too_large;
     } else {
+      double& best = best_of_base_[open.screened.base];
+      best = std::min(best, ranked.objective);
       kept_.emplace(ranked.objective, open.screened.id);
       if (kept_.size() > options_.keep) {
         kept_.erase(std::prev(kept_.end()));
@@ -289,8 +306,7 @@ class SearchRun {
 
   void Report(const OpenPlans* open = nullptr) {
     if (options_.progress) {
-      progress_.open =
-          open == nullptr ? 0 : num_played() + open->LeftFrom(num_played(), Bar()).plans;
+      progress_.open = open == nullptr ? 0 : num_played() + open->LeftFrom(place_).plans;
       options_.progress(progress_);
     }
   }
@@ -304,7 +320,7 @@ class SearchRun {
     std::ranges::sort(result_.best, {}, [](const RankedPlan& ranked) {
       return std::pair(ranked.objective, ranked.screened.id);
     });
-    const OpenPlans::Left left = open.LeftFrom(num_played(), Bar());
+    const OpenPlans::Left left = open.LeftFrom(place_);
     result_.open = left.plans;
     result_.best_open = left.smallest;
     result_.pruned_by_bound = open.size() - num_played() - left.plans;
@@ -353,6 +369,8 @@ class SearchRun {
   SearchProgress progress_;
   std::vector<OpenPlan> screened_;  // until all are
   std::set<std::pair<double, PlanId>> kept_;
+  std::vector<double> best_of_base_;  // of plans that fit
+  std::size_t place_ = 0;             // in the order of open plans: those before it are settled
   PlanId ids_screened_ = 0;
   bool is_over_ = false;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -128,6 +129,30 @@ TEST_F(SearchTest, CountsAreTheSameForAnyNumberOfThreads) {
 TEST_F(SearchTest, ConsidersAllCombinations) {
   const SearchResult result = ResultOf(kSection, {.keep = 1}, 1);
   EXPECT_EQ(result.considered, 29U);
+}
+
+// A step on 8 GPUs is longer than all that are kept of 16, and its best plan is played anyway.
+TEST_F(SearchTest, FindsTheBestPlanOfEachNumberOfGpus) {
+  const Result<Space> space = Space::Of(
+      {.text = {.yaml = SmallJobText("megatron-lm", false, kSection), .place = "job.yaml"},
+       .gpus = {"8", "16"}});
+  ASSERT_TRUE(space.has_value()) << space.error().message();
+  const RooflineCosts costs;
+  PlanEvaluation evaluation(*space, costs, {});
+  ThreadDealer dealer(1);
+  const SearchResult result = Search(evaluation, dealer, {.keep = 1}).value();
+  std::vector<std::int64_t> played_ps(2, std::numeric_limits<std::int64_t>::max());
+  std::vector<std::int64_t> all_ps = played_ps;
+  for (const RankedPlan& ranked : result.played) {
+    std::int64_t& best_ps = played_ps[ranked.screened.base];
+    best_ps = std::min(best_ps, ranked.played.step_ps);
+  }
+  Space::Walk walk(*space, 0, space->num_ids());
+  while (walk.Next()) {
+    all_ps[walk.base()] = std::min(all_ps[walk.base()], evaluation.Play(walk.id()).step_ps);
+  }
+  EXPECT_EQ(played_ps, all_ps);
+  EXPECT_LT(result.played.size(), result.considered);
 }
 
 TEST_F(SearchTest, EndsEarlyAndSaysHowFarItGot) {
