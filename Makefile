@@ -11,7 +11,7 @@ RANKS ?= 64
 SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
 .DEFAULT_GOAL := build
-.PHONY: help packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz scoreboard attack asan tsan lint format \
+.PHONY: help packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate bench-search fuzz scoreboard attack asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -86,6 +86,9 @@ bench-collectives: benches  ## speed of collective prediction: closed form, flow
 
 bench-simulate: benches  ## speed of job simulation: 8,192 and 131,072 GPUs, 1,024 ranks without folding
 	python3 bench/simulate.py --build build --write docs/validation/simulate-speed.md
+
+bench-search: program  ## speed of plan search: usual space, played plans, GPT-530B (CALCULON=checkout to compare with)
+	python3 bench/search.py --build build --write docs/validation/search-speed.md $(if $(CALCULON),--calculon $(CALCULON))
 
 scoreboard: program  ## every published run beside baselines: docs/validation/scoreboard.html and .md (8 minutes)
 	python3 tools/scoreboard.py --program build/orrery --out docs/validation

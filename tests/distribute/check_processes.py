@@ -8,8 +8,11 @@ the limit of the test.
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
+import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -21,6 +24,27 @@ JOB = TESTS / "golden" / "search" / "answer.files" / "job.yaml"
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "SOURCE_DATE_EPOCH": "1700000000"}
 OUTPUTS = {"text": [], "json": ["--json"], "files": ["--csv", "rows.csv", "--html", "page.html", "--svg", "picture.svg"]}
+
+
+def settled(store):
+    """Rows of a store of plans."""
+    if not store.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(f"file:{store}?mode=rw", uri=True)) as connection, \
+            contextlib.suppress(sqlite3.OperationalError):  # it is just being made
+        return connection.execute("SELECT (SELECT count(*) FROM screenings) + (SELECT count(*) FROM plans)").fetchone()[0]
+    return 0
+
+
+def workers_of(parent):
+    """Processes that another one started, in their order."""
+    children = []
+    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            fields = status.read_text().rsplit(")", 1)[1].split()
+            if int(fields[1]) == parent:
+                children.append(int(status.parent.name))
+    return sorted(children)
 
 
 class Checks:
@@ -67,6 +91,27 @@ class Checks:
             self.expect(done.returncode == 0, f"{what}: status {done.returncode}", done.stderr.decode())
             self.expect(done.stdout == alone.stdout, f"{what}: another output", done.stdout.decode())
 
+    def killed_search(self):
+        """A worker that is killed ends the run; --resume on other processes ends with the bytes of an undisturbed one."""
+        command = [self.options.program, "search", JOB, "--keep", "5"]
+        alone, _ = self.run(0, command)
+        with tempfile.TemporaryDirectory() as folder:
+            store = pathlib.Path(folder) / "plans.orrdb"
+            resumed = [*command, "--store", store, "--resume"]
+            launcher = [self.options.mpirun, "--oversubscribe", "-n", "3"]
+            running = subprocess.Popen([str(word) for word in (*launcher, *resumed)], env=ENVIRONMENT, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE)
+            while running.poll() is None and not settled(store):
+                pass
+            for worker in workers_of(running.pid)[1:2]:  # not the root
+                os.kill(worker, signal.SIGKILL)
+            output, _ = running.communicate()
+            before = settled(store)
+            self.expect(running.returncode != 0 or output == alone.stdout, f"status {running.returncode}")
+            done, _ = self.run(2, resumed)
+            self.expect(done.returncode == 0 and done.stdout == alone.stdout, "another output after --resume", done.stderr.decode())
+            self.expect(settled(store) >= before, "plans are lost")
+
     def errors(self):
         """A mistake that all processes make is told once."""
         done, _ = self.run(4, [self.options.program, "validate", "absent.csv"])
@@ -103,7 +148,7 @@ def main():
     parser.add_argument("--mpirun", default="")
     parser.add_argument("--program", type=pathlib.Path)
     parser.add_argument("--example", type=pathlib.Path)
-    parser.add_argument("case", choices=["validate", "search", "errors", "answers", "failed_process", "dead_process"])
+    parser.add_argument("case", choices=["validate", "search", "killed_search", "errors", "answers", "failed_process", "dead_process"])
     options = parser.parse_args()
     if not options.mpirun:
         print("skipped: the program is built without MPI")
