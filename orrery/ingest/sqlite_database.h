@@ -60,8 +60,8 @@ class TableScan {
   std::string damage_;
 };
 
-/// A SQLite database opened read-only and not trusted; the only code that reads traces from SQLite. Only real
-/// tables are seen; views, virtual tables and triggers are not.
+/// A SQLite database opened read-only and not trusted: a trace. Only real tables are seen; views,
+/// virtual tables and triggers are not.
 class SqliteDatabase {
  public:
   /// Opens a plain file in place, read-only and immutable. Compressed and in-memory content, and

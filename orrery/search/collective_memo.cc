@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/base/mix_bits.h"
@@ -15,7 +16,6 @@
 #include "orrery/workload/generate/process_groups.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/plan.h"
-#include "orrery/workload/program.h"
 
 namespace orrery::search {
 

@@ -25,6 +25,7 @@
 #include "orrery/workload/generate/process_groups.h"
 #include "orrery/workload/generate/program_writer.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
 #include "orrery/workload/program.h"

@@ -9,6 +9,7 @@
 
 #include "orrery/base/byte_cursor.h"
 #include "orrery/base/error.h"
+#include "orrery/search/space.h"
 #include "orrery/simulate/breakdown.h"
 
 namespace orrery::search {

@@ -1,5 +1,6 @@
 #include "orrery/search/plan_store.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -188,15 +189,15 @@ Result<PlanStore::Lock> PlanStore::Lock::Take(const std::string& store) {
     }
     if (flock(file, LOCK_EX | LOCK_NB) != 0) {
       std::array<char, 256> holder{};
-      const ssize_t size = pread(file, holder.data(), holder.size(), 0);
+      const auto size = pread(file, holder.data(), holder.size(), 0);
       close(file);
       return Fail(
           Error::Kind::kSystem,
           fmt::format("{}: another search holds the store ({}): wait until it ends, or name "
                       "another file",
                       store,
-                      std::string_view(holder.data(),
-                                       static_cast<std::size_t>(std::max<ssize_t>(size, 0)))));
+                      std::string_view(holder.data(), static_cast<std::size_t>(
+                                                          std::max<decltype(size)>(size, 0)))));
     }
     // Its last holder may have removed it in between.
     struct stat own{};

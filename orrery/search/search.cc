@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -118,7 +119,7 @@ class SearchRun {
       }
     }
     progress_.num_ids = space_.num_ids();
-    const Status run = dealer_.Run(
+    Status run = dealer_.Run(
         requests, evaluation_.work(), [&](std::size_t index, Result<std::string> answer) -> Status {
           ORRERY_TRY(const std::string bytes, std::move(answer));
           const Range& range = ranges[missing[index]];

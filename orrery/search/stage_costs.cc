@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
 #include "orrery/search/collective_memo.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/model_units.h"
-#include "orrery/workload/generate/process_groups.h"
 #include "orrery/workload/generate/program_writer.h"
 #include "orrery/workload/generate/unit_pricing.h"
 #include "orrery/workload/job/job.h"

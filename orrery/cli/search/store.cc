@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "orrery/base/mapped_file.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/search/search.h"
+#include "orrery/cli/verb.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/overlap/learned_model.h"
 #include "orrery/search/plan_store.h"
