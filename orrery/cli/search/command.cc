@@ -22,8 +22,10 @@
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/search/dimensions.h"
+#include "orrery/search/pareto_front.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_store.h"
+#include "orrery/search/progress_estimate.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
@@ -148,15 +150,6 @@ Status AddEmitted(const SearchArguments& arguments, SearchAnswer& answer) {
   return {};
 }
 
-std::string ProgressText(const search::SearchProgress& progress, double seconds) {
-  if (progress.played == 0) {
-    return fmt::format("{} plans screened ({:.0f} a second)", progress.considered,
-                       static_cast<double>(progress.considered) / seconds);
-  }
-  return fmt::format("{} plans, {} played, at most {} are open", progress.considered,
-                     progress.played, progress.open - std::min(progress.open, progress.played));
-}
-
 Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
   const Clock::time_point begin = Clock::now();
   ORRERY_TRY(const search::Space space, SpaceOf(arguments));
@@ -182,11 +175,9 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
   ORRERY_TRY(std::optional<search::PlanStore> store, OpenStore(arguments, space));
   options.store = store ? &*store : nullptr;
   ProgressLine line(TerminalProgress(), "searching");
+  search::ProgressEstimate estimate(options.keep);
   options.progress = [&](const search::SearchProgress& progress) {
-    const bool screens = progress.played == 0;
-    line.Update(static_cast<std::int64_t>(screens ? progress.ids_screened : progress.played),
-                static_cast<std::int64_t>(screens ? progress.num_ids : progress.open),
-                ProgressText(progress, SecondsSince(begin)));
+    line.Update(0, 0, search::ProgressText(estimate.Update(progress, SecondsSince(begin))));
   };
   SearchAnswer answer;
   answer.space = &space;
@@ -197,6 +188,8 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
     const search::RankedPlan& best = answer.result.best.front();
     ORRERY_TRY(answer.reasons, search::ReasonsFor(best, evaluation, dealer, options));
     ORRERY_TRY(const workload::Job job, space.JobOf(best.screened.id));
+    answer.tradeoffs = search::TradeoffsOf(answer.result, space, options.prices);
+    answer.front = search::ParetoFront(answer.tradeoffs);
     for (const search::RankedPlan& ranked : answer.result.best) {
       answer.ties.push_back(search::IsTie(best.played, ranked.played, job));
     }

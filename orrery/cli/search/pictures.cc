@@ -1,0 +1,1 @@
+#include "orrery/cli/search/search.h"
