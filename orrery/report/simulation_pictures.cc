@@ -338,6 +338,15 @@ std::vector<Document::Picture> TimelinePictures(const simulate::SimulatedStep& s
   return pictures;
 }
 
+Document::Picture ComparedTimeline(const simulate::SimulatedStep& simulated,
+                                   const simulate::StepSummary& summary, std::int64_t end_ps) {
+  draw::TimelineChart chart = ChartOf(simulated, summary);
+  chart.background_end_ns = chart.end_ns;
+  chart.end_ns = std::max(chart.end_ns, end_ps / 1000);
+  return {
+      .svg = draw::RenderTimeline(chart), .caption = RowsText(summary), .legend = LegendOf(chart)};
+}
+
 Document::Picture LinkPicture(const simulate::LinkUtilisation& utilisation, std::int64_t step_ps) {
   constexpr std::array kLimits = {5.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0, 100.0};
   draw::HeatMap map{.row_labels = {},

@@ -16,6 +16,7 @@
 #include "orrery/base/work_dealer.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/search/pictures.h"
 #include "orrery/cli/search/search.h"
 #include "orrery/cli/verb.h"
 #include "orrery/distribute/deal.h"
@@ -196,6 +197,10 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
     answer.left_out = space.bases()[best.screened.base].not_modelled;
     ORRERY_TRY(const workload::GeneratedJob generated, workload::Generate(job, costs));
     answer.not_modelled = simulate::NotModelled(job, generated, engine);
+    answer.is_drawn = !arguments.output.html_file.empty();
+    if (answer.is_drawn) {
+      ORRERY_TRY(answer.timelines, TimelinePictures(answer, costs, engine));
+    }
   }
   ORRERY_TRY_STATUS(AddEmitted(arguments, answer));
   line.Clear();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "orrery/base/value.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/search/pictures.h"
 #include "orrery/cli/search/search.h"
 #include "orrery/draw/format.h"
 #include "orrery/search/pareto_front.h"
@@ -144,11 +146,15 @@ Document::Table FrontTable(const SearchAnswer& answer) {
 }  // namespace
 
 void AddFront(const SearchAnswer& answer, Document& document) {
-  document.AddSection()
+  Document::Section& section = document.AddSection();
+  section
       .Set("front",
            Value::ListOf(answer.front,
                          [&](const PlanTradeoff& plan) { return FrontData(answer, plan); }))
       .Add(FrontTable(answer));
+  if (answer.is_drawn) {
+    std::ranges::move(FrontPictures(answer), std::back_inserter(section.blocks));
+  }
 }
 
 }  // namespace orrery::cli

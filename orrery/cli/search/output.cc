@@ -16,6 +16,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/value.h"
+#include "orrery/cli/search/pictures.h"
 #include "orrery/cli/search/search.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
@@ -234,6 +235,21 @@ void AddReasons(const SearchAnswer& answer, Document& document) {
   section.Add(Document::List{.heading = "One step away from it", .items = steps});
 }
 
+void AddPictures(const SearchAnswer& answer, Document& document) {
+  if (!answer.is_drawn) {
+    return;
+  }
+  if (answer.result.best.size() > 1) {
+    Document::Section& kept = document.AddSection("The kept plans side by side");
+    kept.shown = report::Shown::kInHtml;
+    kept.Add(KeptPicture(answer));
+  }
+  Document::Section& timelines = document.AddSection(
+      answer.timelines.size() > 1 ? "The first plan above the second" : "The first plan over time");
+  timelines.shown = report::Shown::kInHtml;
+  timelines.blocks.insert(timelines.blocks.end(), answer.timelines.begin(), answer.timelines.end());
+}
+
 void AddEmitted(const SearchAnswer& answer, Document& document) {
   Document::Section& section = document.AddSection(
       fmt::format("Plan {} as its training tool takes it", answer.emitted_plan));
@@ -302,6 +318,7 @@ Document SearchDocument(const SearchAnswer& answer) {
   if (!answer.result.best.empty()) {
     AddWinner(answer, document);
     AddFront(answer, document);
+    AddPictures(answer, document);
     AddReasons(answer, document);
     document.AddSection()
         .Add(Document::List{"left_out", "Left out of the job", answer.left_out, true})

@@ -54,6 +54,8 @@ struct SearchAnswer {
   std::vector<std::string> not_modelled = {};  // of the first plan
   std::optional<workload::EmittedJob> emitted = {};
   int emitted_plan = 1;
+  bool is_drawn = false;                          // there is a page
+  std::vector<Document::Picture> timelines = {};  // of the first and the second plan, for it
 };
 
 /// "tp" of "plan.tp".

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/search/search.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/simulate/simulation.h"
+
+namespace orrery::cli {
+
+/// Step time against memory; where numbers of GPUs differ, also against dollars or GPUs. The front
+/// is marked, and what ties with the first plan.
+[[nodiscard]] std::vector<Document::Picture> FrontPictures(const SearchAnswer& answer);
+
+/// Parallel coordinates of the kept plans over what they differ in.
+[[nodiscard]] Document::Picture KeptPicture(const SearchAnswer& answer);
+
+/// The steps of the first and the second plan along one axis. Simulates both.
+[[nodiscard]] Result<std::vector<Document::Picture>> TimelinePictures(
+    const SearchAnswer& answer, const kernel::CostModel& costs,
+    const simulate::SimulationOptions& options);
+
+}  // namespace orrery::cli
