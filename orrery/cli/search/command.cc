@@ -53,6 +53,7 @@ constexpr const char* kFooter =
     "  orrery search examples/llama3-70b-512-h100.yaml\n"
     "  orrery search job.yaml --gpus 64..1024 --objective tokens_per_gpu\n"
     "  orrery search job.yaml --set plan.cp=1 --budget 60s --json\n"
+    "  orrery search job.yaml --gpus 64..256 --price H100=2.5 --html plans.html\n"
     "  orrery search job.yaml --store plans.orrdb --resume\n"
     "  orrery search job.yaml --emit megatron --plan 2";
 

@@ -45,7 +45,6 @@ struct Figures {
   bool has_gpus = false;
   bool has_dollars = false;
   bool has_joules = false;
-  const char* item = "token";  // what dollars and joules are of
 };
 
 Figures FiguresOf(const SearchAnswer& answer) {
@@ -57,8 +56,6 @@ Figures FiguresOf(const SearchAnswer& answer) {
     figures.has_joules = figures.has_joules && plan.joules_per_token;
   }
   figures.has_gpus = gpus.size() > 1;
-  const bool has_tokens = answer.space->bases().front().job.model.transformer() != nullptr;
-  figures.item = has_tokens ? "token" : "sample";
   return figures;
 }
 
@@ -86,15 +83,15 @@ bool SearchesGpus(const search::Space& space) {
 
 std::string CaptionOf(const SearchAnswer& answer, const Figures& figures) {
   return fmt::format(
-      "Of the {} plans that were played and fit, no other one is as good as these in step time, "
-      "memory left{}{}{} and better in one of them. Plans that were left out because of their "
-      "bound "
-      "are {} than all that are kept, and may need less memory{}.",
+      "Of the {} plans that were played and fit, no other one is at least as good as one of these "
+      "in step time, memory left{}{}{}, and better in some. Plans that were left out because of "
+      "their bound are {} than all that are kept, and may need less memory{}.{}",
       draw::FormatCount(static_cast<std::int64_t>(answer.tradeoffs.size())),
       figures.has_gpus ? ", GPUs" : "", figures.has_dollars ? ", dollars" : "",
       figures.has_joules ? ", joules" : "",
       answer.objective == search::Objective::kStep ? "slower" : "worse",
-      SearchesGpus(*answer.space) ? " or fewer GPUs" : "");
+      SearchesGpus(*answer.space) ? " or fewer GPUs" : "",
+      answer.result.settled_share < 1 ? " Plans that are not settled are not compared." : "");
 }
 
 Document::Table FrontTable(const SearchAnswer& answer) {
@@ -112,10 +109,10 @@ Document::Table FrontTable(const SearchAnswer& answer) {
     }
   };
   add_column(figures.has_gpus, AsCount("GPUs"));
-  add_column(figures.has_dollars, Formatted(fmt::format("$ per million {}s", figures.item),
+  add_column(figures.has_dollars, Formatted(fmt::format("$ per million {}s", ItemOf(answer)),
                                             NumberFormat("{:.4g}", kMillion)));
   add_column(figures.has_joules,
-             Formatted(fmt::format("J per {}", figures.item), NumberFormat("{:.4g}")));
+             Formatted(fmt::format("J per {}", ItemOf(answer)), NumberFormat("{:.4g}")));
   for (const std::size_t i : differing) {
     const std::string& key = answer.space->dimensions()[i].key;
     add_column(key != "gpus", AsText("", ShortKey(key), 24));
@@ -144,6 +141,10 @@ Document::Table FrontTable(const SearchAnswer& answer) {
 }
 
 }  // namespace
+
+const char* ItemOf(const SearchAnswer& answer) {
+  return answer.space->bases().front().job.model.transformer() != nullptr ? "token" : "sample";
+}
 
 void AddFront(const SearchAnswer& answer, Document& document) {
   Document::Section& section = document.AddSection();

@@ -136,9 +136,10 @@ std::vector<draw::Point> StaircaseOf(const std::vector<draw::ScatterPoint>& poin
   return staircase;
 }
 
-// `chart` has titles and quantities.
-template <typename YOf>
-Document::Picture ScatterOf(const SearchAnswer& answer, draw::ScatterChart chart, const YOf& y_of) {
+// `chart` has titles and quantities; `y_of` and `label_of` are asked for each tradeoff.
+template <typename YOf, typename LabelOf>
+Document::Picture ScatterOf(const SearchAnswer& answer, draw::ScatterChart chart, const YOf& y_of,
+                            const LabelOf& label_of) {
   chart.series = PlaceSeries();
   chart.axes = draw::Scale::Kind::kLinear;
   chart.x_title = "step time, s";
@@ -148,13 +149,13 @@ Document::Picture ScatterOf(const SearchAnswer& answer, draw::ScatterChart chart
     const PlanTradeoff& plan = answer.tradeoffs[i];
     const RankedPlan& ranked = answer.result.played[plan.played];
     const auto rank = ranks.find(plan.id);
+    const bool is_kept = rank != ranks.end();
     chart.points.push_back(
         {.x = StepSeconds(ranked),
          .y = y_of(plan),
          .series = places[i],
-         .tip = TipOf(answer, ranked,
-                      rank == ranks.end() ? std::nullopt : std::optional(rank->second)),
-         .label = places[i] == kFirst ? "plan 1" : ""});
+         .tip = TipOf(answer, ranked, is_kept ? std::optional(rank->second) : std::nullopt),
+         .label = label_of(plan)});
   }
   chart.staircase = StaircaseOf(chart.points);
   std::vector<draw::Series> legend;
@@ -167,20 +168,63 @@ Document::Picture ScatterOf(const SearchAnswer& answer, draw::ScatterChart chart
   return {.svg = draw::RenderScatter(chart), .legend = std::move(legend)};
 }
 
+bool IsFirst(const SearchAnswer& answer, const PlanTradeoff& plan) {
+  return plan.id == answer.result.best.front().screened.id;
+}
+
+// What a plan may need, where some plan comes near to it: else it would only take room.
+std::vector<draw::ScatterLine> LimitOf(const SearchAnswer& answer) {
+  constexpr double kNear = 0.6;
+  const auto usable = [&](const PlanTradeoff& plan) {
+    return answer.result.played[plan.played].played.usable_bytes;
+  };
+  const std::int64_t usable_bytes = usable(answer.tradeoffs.front());
+  const double limit = static_cast<double>(usable_bytes) * answer.space->memory_share();
+  double most = 0;
+  for (const PlanTradeoff& plan : answer.tradeoffs) {
+    if (usable(plan) != usable_bytes) {
+      return {};
+    }
+    most = std::max(most, static_cast<double>(usable_bytes - plan.memory_left_bytes));
+  }
+  return most < kNear * limit ? std::vector<draw::ScatterLine>{}
+                              : std::vector<draw::ScatterLine>{{.label = "limit", .y = limit}};
+}
+
 Document::Picture MemoryPicture(const SearchAnswer& answer) {
   const auto needed = [&](const PlanTradeoff& plan) {
     return static_cast<double>(answer.result.played[plan.played].played.memory_bytes);
   };
-  draw::ScatterChart chart{.y_quantity = draw::Quantity::kBinaryBytes,
+  draw::ScatterChart chart{.lines = LimitOf(answer),
+                           .y_quantity = draw::Quantity::kBinaryBytes,
                            .x_title = {},
                            .y_title = "memory of the fullest GPU",
                            .description = "Step time and memory of plans that were played"};
-  Document::Picture picture = ScatterOf(answer, std::move(chart), needed);
+  Document::Picture picture =
+      ScatterOf(answer, std::move(chart), needed,
+                [&](const PlanTradeoff& plan) { return IsFirst(answer, plan) ? "plan 1" : ""; });
   picture.heading = "Step time against memory";
   picture.caption =
       "Every mark is a plan that was played and fits. Left and below is better; the dotted line "
       "joins plans of which no other one is both faster and smaller.";
   return picture;
+}
+
+// The fastest plan of each number of GPUs says what that is.
+std::map<search::PlanId, std::string> GpuLabels(const SearchAnswer& answer) {
+  std::map<std::int64_t, const PlanTradeoff*> fastest_of_gpus;
+  for (const PlanTradeoff& plan : answer.tradeoffs) {
+    const PlanTradeoff*& fastest = fastest_of_gpus[plan.gpus];
+    const bool is_faster = fastest == nullptr || std::pair(plan.step_ps, plan.id) <
+                                                     std::pair(fastest->step_ps, fastest->id);
+    fastest = is_faster ? &plan : fastest;
+  }
+  std::map<search::PlanId, std::string> labels;
+  for (const auto& [gpus, fastest] : fastest_of_gpus) {
+    labels[fastest->id] = fmt::format("{}{} GPUs", IsFirst(answer, *fastest) ? "plan 1, " : "",
+                                      draw::FormatCount(gpus));
+  }
+  return labels;
 }
 
 Document::Picture CostPicture(const SearchAnswer& answer) {
@@ -190,11 +234,18 @@ Document::Picture CostPicture(const SearchAnswer& answer) {
   const auto cost = [&](const PlanTradeoff& plan) {
     return has_dollars ? kMillion * *plan.dollars_per_token : static_cast<double>(plan.gpus);
   };
-  draw::ScatterChart chart{.x_title = {},
-                           .y_title = has_dollars ? "dollars per million tokens" : "GPUs",
-                           .description = "Step time and cost of plans that were played"};
-  Document::Picture picture = ScatterOf(answer, std::move(chart), cost);
+  const std::map<search::PlanId, std::string> labels = GpuLabels(answer);
+  const auto label_of = [&](const PlanTradeoff& plan) {
+    const auto label = labels.find(plan.id);
+    return label == labels.end() ? "" : label->second;
+  };
+  draw::ScatterChart chart{
+      .x_title = {},
+      .y_title = has_dollars ? fmt::format("dollars per million {}s", ItemOf(answer)) : "GPUs",
+      .description = "Step time and cost of plans that were played"};
+  Document::Picture picture = ScatterOf(answer, std::move(chart), cost, label_of);
   picture.heading = has_dollars ? "Step time against dollars" : "Step time against GPUs";
+  picture.caption = "The same plans. The fastest one of each number of GPUs has its number.";
   return picture;
 }
 
@@ -260,7 +311,9 @@ ColouredLines LinesOf(const SearchAnswer& answer, const std::vector<RankedPlan>&
   std::map<std::size_t, double> slowest_of_level;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const std::size_t level = LevelOf(plans[i], StepSeconds(*fastest), StepSeconds(*slowest));
-    slowest_of_level[level] = std::max(slowest_of_level[level], StepSeconds(plans[i]));
+    if (i > 0) {
+      slowest_of_level[level] = std::max(slowest_of_level[level], StepSeconds(plans[i]));
+    }
     draw::ParallelLine line{.style = i == 0 ? "transfer" : StyleOf(level),
                             .tip = TipOf(answer, plans[i], i + 1),
                             .is_emphasized = i == 0};
@@ -276,6 +329,19 @@ ColouredLines LinesOf(const SearchAnswer& answer, const std::vector<RankedPlan>&
     lines.legend.push_back({.name = fmt::format("≤ {:.4g} s", seconds), .style = StyleOf(level)});
   }
   return lines;
+}
+
+// What the picture above says already.
+void LeaveOutRepeated(const Document::Picture& above, Document::Picture& picture) {
+  const bool has_legend = std::ranges::all_of(picture.legend, [&](const draw::Series& series) {
+    return std::ranges::count(above.legend, series.name, &draw::Series::name) > 0;
+  });
+  if (has_legend) {
+    picture.legend.clear();
+  }
+  if (picture.caption == above.caption) {
+    picture.caption.clear();
+  }
 }
 
 }  // namespace
@@ -323,7 +389,7 @@ Result<std::vector<Document::Picture>> TimelinePictures(
     picture.heading = fmt::format("Plan {}{}{}, {:.4g} s", pictures.size() + 1,
                                   values.empty() ? "" : ": ", values, StepSeconds(ranked));
     if (!pictures.empty()) {
-      picture.legend.clear();
+      LeaveOutRepeated(pictures.front(), picture);
     }
     pictures.push_back(std::move(picture));
   }

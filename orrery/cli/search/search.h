@@ -68,6 +68,9 @@ struct SearchAnswer {
 /// A kept plan, or one of the front, for programs.
 [[nodiscard]] Value PlanFigures(const SearchAnswer& answer, const search::RankedPlan& ranked);
 
+/// What dollars and joules are of: "token", or "sample" of a model without tokens.
+[[nodiscard]] const char* ItemOf(const SearchAnswer& answer);
+
 /// Adds the front of Pareto.
 void AddFront(const SearchAnswer& answer, Document& document);
 

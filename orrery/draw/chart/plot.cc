@@ -104,7 +104,7 @@ using Clusters = std::map<Cell, Cluster>;
 
 // The room between points and frame; an axis of positive numbers does not begin below 0.
 Scale LinearScale(double low, double high, double first, double last) {
-  constexpr double kRoom = 0.06;
+  constexpr double kRoom = 0.07;  // enough for the text of a line at the top
   const double room = high > low ? kRoom * (high - low) : std::max(kRoom * std::abs(high), 1e-9);
   const double begin = low >= 0 ? std::max(0.0, low - room) : low - room;
   return {Scale::Kind::kLinear, begin, high + room, first, last};
@@ -195,15 +195,17 @@ void DrawStaircase(const ScatterChart& chart, const Frame& frame, SvgWriter& svg
   }
 }
 
-// Right of the mark; near the right border left of it.
+// Below the mark, where there are fewest others if less is better; above it near the lower border.
 void DrawLabels(const ScatterChart& chart, const Frame& frame, SvgWriter& svg) {
+  constexpr double kBelow = 20;
   for (const ScatterPoint& point : chart.points) {
     if (point.label.empty()) {
       continue;
     }
-    const double x = frame.x(point.x);
-    const bool is_right = x > frame.plot.x + 0.7 * frame.plot.width;
-    svg.Text({is_right ? x - kLargestMark : x + kLargestMark, frame.y(point.y) - kSmallestMark},
+    const Point at{.x = frame.x(point.x), .y = frame.y(point.y)};
+    const bool is_low = at.y + kBelow > frame.plot.bottom() - 4;
+    const bool is_right = at.x > frame.plot.x + 0.8 * frame.plot.width;
+    svg.Text({is_right ? at.x + 6 : at.x - 6, is_low ? at.y - kLargestMark : at.y + kBelow},
              point.label,
              {.style = "mark-label", .anchor = is_right ? Anchor::kEnd : Anchor::kStart});
   }

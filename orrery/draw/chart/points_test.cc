@@ -57,9 +57,9 @@ TEST(ScatterTest, NoPointsNoPicture) {
   EXPECT_EQ(RenderScatter(ScatterOf(0)), "");
 }
 
-// The plot is 964 wide from 92 on and 320 high from 30 on. 10 to 20 has 0.6 of room on both sides:
-// 10 is at 92 + 964 · 0.6 / 11.2 = 143.6, 20 at 1004.4. 0 to 100 has none below 0 and 6 above: 0 is
-// at 350, 100 at 350 - 320 · 100 / 106 = 48.1.
+// The plot is 964 wide from 92 on and 320 high from 30 on. 10 to 20 has 0.7 of room on both sides:
+// 10 is at 92 + 964 · 0.7 / 11.4 = 151.2, 20 at 996.8. 0 to 100 has none below 0 and 7 above: 0 is
+// at 350, 100 at 350 - 320 · 100 / 107 = 50.9.
 TEST(ScatterTest, LinearAxesBeginNearTheFirstPoint) {
   ScatterChart chart = ScatterOf(0);
   chart.axes = Scale::Kind::kLinear;
@@ -68,7 +68,7 @@ TEST(ScatterTest, LinearAxesBeginNearTheFirstPoint) {
 
   const std::string svg = RenderScatter(chart);
 
-  EXPECT_THAT(svg, HasSubstr("M143.6 48.1L1004.4 48.1L1004.4 350\" class=\"staircase\""));
+  EXPECT_THAT(svg, HasSubstr("M151.2 50.9L996.8 50.9L996.8 350\" class=\"staircase\""));
   EXPECT_THAT(svg, HasSubstr("data-tip=\"plan 1\""));
   EXPECT_THAT(svg, HasSubstr("class=\"mark-label\">best</text>"));
 }
