@@ -20,6 +20,10 @@ constexpr double kLeastSeconds = 1;
 constexpr double kLeastShare = 0.02;
 constexpr std::uint64_t kLeastPlayed = 32;
 
+// Who has waited for so long wants to know what may come, although most of it may not.
+constexpr double kLongSeconds = 10;
+constexpr double kLeastSlow = 3;
+
 std::string RateText(double plans_per_s) {
   return plans_per_s < 10 ? fmt::format("{:.1f}", plans_per_s) : fmt::format("{:.0f}", plans_per_s);
 }
@@ -79,7 +83,8 @@ ProgressEstimate::Figures ProgressEstimate::Playing(const SearchProgress& progre
     return figures;
   }
   figures.plans_per_s = played / played_s;
-  if (progress.played >= std::max<std::uint64_t>(keep_, kLeastPlayed)) {
+  const bool is_slow = played_s >= kLongSeconds && played >= kLeastSlow;
+  if (is_slow || progress.played >= std::max<std::uint64_t>(keep_, kLeastPlayed)) {
     figures.left_s = open / *figures.plans_per_s;
   }
   return figures;

@@ -16,7 +16,7 @@ namespace orrery::search {
 /// number at the present speed is the most that is left. What is not known yet is not said.
 class ProgressEstimate {
  public:
-  /// `keep` plans must be found before anything is known about those that are open.
+  /// Before `keep` plans are found all others are open: little is known of the end until then.
   explicit ProgressEstimate(std::size_t keep) : keep_(keep) {}
 
   struct Figures {

@@ -46,6 +46,14 @@ TEST(ProgressEstimateTest, SaysNothingOfTheEndBeforeSomePlansAreKept) {
             "40 plans played (5.0 a second), 10.0 % settled");
 }
 
+// 5 plans in 20 s: the other 395 take at most 1,580 s, 27 minutes.
+TEST(ProgressEstimateTest, SaysWhatMayComeWherePlansAreSlow) {
+  ProgressEstimate estimate(50);
+  estimate.Update(kScreened, 10);
+  EXPECT_EQ(ProgressText(estimate.Update(Played(5, 400), 30)),
+            "5 plans played (0.2 a second), 1.2 % settled, at most 27 min left");
+}
+
 // With the bounds of a store, the first report is one of a plan: the speed is that since then. The
 // number of plans is not known.
 TEST(ProgressEstimateTest, GoesOnFromAStore) {

@@ -96,6 +96,23 @@ int DigitsFor(const std::vector<double>& ticks) {
   return digits;
 }
 
+bool HasRepeated(const std::vector<std::string>& texts) {
+  return std::ranges::adjacent_find(texts) != texts.end();
+}
+
+// With as many digits as tell neighbours apart.
+std::vector<std::string> GibibyteTexts(const std::vector<double>& ticks) {
+  constexpr double kGibibyte = 1 << 30;
+  constexpr int kMost = 9;
+  std::vector<std::string> texts(ticks.size());
+  for (int digits = 4; digits <= kMost && HasRepeated(texts); ++digits) {
+    std::ranges::transform(ticks, texts.begin(), [&](double tick) {
+      return fmt::format("{:.{}g} GiB", tick / kGibibyte, digits);
+    });
+  }
+  return texts;
+}
+
 constexpr double kTickGap = 16;   // from the plot's edge to the baseline of a tick text
 constexpr double kTitleGap = 36;  // … of the title
 constexpr double kTickRise = 4;   // from the middle of a text to its baseline
@@ -158,7 +175,7 @@ std::vector<std::string> TickTexts(const std::vector<double>& ticks, Quantity qu
   for (const double tick : ticks) {
     texts.push_back(is_number ? NumberText(tick, digits) : TickText(tick, quantity));
   }
-  return texts;
+  return quantity == Quantity::kBinaryBytes && HasRepeated(texts) ? GibibyteTexts(ticks) : texts;
 }
 
 std::vector<double> LinearTicks(double low, double high, int max_ticks) {
