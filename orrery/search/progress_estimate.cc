@@ -91,8 +91,8 @@ ProgressEstimate::Figures ProgressEstimate::Playing(const SearchProgress& progre
 }
 
 std::string ProgressText(const ProgressEstimate::Figures& figures) {
-  std::string text =
-      fmt::format("{} plans {}", figures.plans, figures.is_screening ? "screened" : "played");
+  std::string text = fmt::format("{} plan{} {}", figures.plans, figures.plans == 1 ? "" : "s",
+                                 figures.is_screening ? "screened" : "played");
   if (figures.plans_per_s) {
     text += fmt::format(" ({} a second)", RateText(*figures.plans_per_s));
   }

@@ -58,7 +58,7 @@ TEST(ProgressEstimateTest, SaysWhatMayComeWherePlansAreSlow) {
 // number of plans is not known.
 TEST(ProgressEstimateTest, GoesOnFromAStore) {
   ProgressEstimate estimate(20);
-  EXPECT_EQ(ProgressText(estimate.Update({.played = 1, .open = 1'000}, 0.25)), "1 plans played");
+  EXPECT_EQ(ProgressText(estimate.Update({.played = 1, .open = 1'000}, 0.25)), "1 plan played");
   EXPECT_EQ(ProgressText(estimate.Update({.played = 41, .open = 1'041}, 4.25)),
             "41 plans played (10 a second), at most 100 s left");
 }

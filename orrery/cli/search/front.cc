@@ -81,17 +81,27 @@ bool SearchesGpus(const search::Space& space) {
   });
 }
 
+// What may be better than the front in something.
+std::string NotComparedText(const SearchAnswer& answer) {
+  std::string text;
+  if (answer.result.pruned_by_bound > 0) {
+    text = fmt::format(
+        " Plans that were left out because of their bound are {} than all that are kept, and may "
+        "need less memory{}.",
+        answer.objective == search::Objective::kStep ? "slower" : "worse",
+        SearchesGpus(*answer.space) ? " or fewer GPUs" : "");
+  }
+  return text +
+         (answer.result.settled_share < 1 ? " Plans that are not settled are not compared." : "");
+}
+
 std::string CaptionOf(const SearchAnswer& answer, const Figures& figures) {
   return fmt::format(
       "Of the {} plans that were played and fit, no other one is at least as good as one of these "
-      "in step time, memory left{}{}{}, and better in some. Plans that were left out because of "
-      "their bound are {} than all that are kept, and may need less memory{}.{}",
+      "in step time, memory left{}{}{}, and better in some.{}",
       draw::FormatCount(static_cast<std::int64_t>(answer.tradeoffs.size())),
       figures.has_gpus ? ", GPUs" : "", figures.has_dollars ? ", dollars" : "",
-      figures.has_joules ? ", joules" : "",
-      answer.objective == search::Objective::kStep ? "slower" : "worse",
-      SearchesGpus(*answer.space) ? " or fewer GPUs" : "",
-      answer.result.settled_share < 1 ? " Plans that are not settled are not compared." : "");
+      figures.has_joules ? ", joules" : "", NotComparedText(answer));
 }
 
 Document::Table FrontTable(const SearchAnswer& answer) {

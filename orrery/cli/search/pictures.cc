@@ -136,12 +136,21 @@ std::vector<draw::Point> StaircaseOf(const std::vector<draw::ScatterPoint>& poin
   return staircase;
 }
 
+// Logarithmic where most plans would be in a corner else.
+draw::Scale::Kind KindOf(const std::vector<draw::ScatterPoint>& points,
+                         double draw::ScatterPoint::* coordinate) {
+  constexpr double kWide = 6;
+  const auto [least, most] = std::ranges::minmax(points, {}, coordinate);
+  return least.*coordinate > 0 && most.*coordinate > kWide * least.*coordinate
+             ? draw::Scale::Kind::kLog
+             : draw::Scale::Kind::kLinear;
+}
+
 // `chart` has titles and quantities; `y_of` and `label_of` are asked for each tradeoff.
 template <typename YOf, typename LabelOf>
 Document::Picture ScatterOf(const SearchAnswer& answer, draw::ScatterChart chart, const YOf& y_of,
                             const LabelOf& label_of) {
   chart.series = PlaceSeries();
-  chart.axes = draw::Scale::Kind::kLinear;
   chart.x_title = "step time, s";
   const std::vector<Place> places = PlacesOf(answer);
   const RankOfId ranks = RanksOf(answer);
@@ -157,6 +166,8 @@ Document::Picture ScatterOf(const SearchAnswer& answer, draw::ScatterChart chart
          .tip = TipOf(answer, ranked, is_kept ? std::optional(rank->second) : std::nullopt),
          .label = label_of(plan)});
   }
+  chart.x_kind = KindOf(chart.points, &draw::ScatterPoint::x);
+  chart.y_kind = KindOf(chart.points, &draw::ScatterPoint::y);
   chart.staircase = StaircaseOf(chart.points);
   std::vector<draw::Series> legend;
   const std::vector<draw::Series> entries = draw::ScatterLegend(chart);

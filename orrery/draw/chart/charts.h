@@ -125,7 +125,7 @@ struct LineChart {
 [[nodiscard]] std::vector<Series> LineLegend(const LineChart& chart);
 
 struct ScatterPoint {
-  double x = 0;  // above zero, as y, where axes are logarithmic
+  double x = 0;  // above zero, as y, where its axis is logarithmic
   double y = 0;
   std::size_t series = 0;
   std::string tip = {};    // for the pointer, instead of series and values
@@ -148,7 +148,8 @@ struct ScatterChart {
   std::string x_title;
   std::string y_title;
   std::string description;
-  Scale::Kind axes = Scale::Kind::kLog;
+  Scale::Kind x_kind = Scale::Kind::kLog;
+  Scale::Kind y_kind = Scale::Kind::kLog;
 };
 
 /// Draws points in a plane, each series with a shape of its own, the last series on top. Points of

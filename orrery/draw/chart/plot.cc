@@ -132,8 +132,8 @@ Frame FrameOf(const ScatterChart& chart) {
   }
   const Box plot = PlotBox(kScatterHeight);
   return {.plot = plot,
-          .x = ScaleOf(chart.axes, x_low, x_high, plot.x, plot.right()),
-          .y = ScaleOf(chart.axes, y_low, y_high, plot.bottom(), plot.y)};
+          .x = ScaleOf(chart.x_kind, x_low, x_high, plot.x, plot.right()),
+          .y = ScaleOf(chart.y_kind, y_low, y_high, plot.bottom(), plot.y)};
 }
 
 Clusters ClustersOf(const ScatterChart& chart, const Frame& frame, double cell_size) {

@@ -62,7 +62,7 @@ TEST(ScatterTest, NoPointsNoPicture) {
 // at 350, 100 at 350 - 320 · 100 / 107 = 50.9.
 TEST(ScatterTest, LinearAxesBeginNearTheFirstPoint) {
   ScatterChart chart = ScatterOf(0);
-  chart.axes = Scale::Kind::kLinear;
+  chart.x_kind = chart.y_kind = Scale::Kind::kLinear;
   chart.points = {{.x = 10, .y = 100, .tip = "plan 1", .label = "best"}, {.x = 20, .y = 0}};
   chart.staircase = {{10, 100}, {20, 0}};
 
