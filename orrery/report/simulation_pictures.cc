@@ -280,6 +280,10 @@ std::vector<Document::Picture> CloseUps(const draw::TimelineChart& chart, bool h
            .svg = draw::RenderTimeline(CutOut(chart, chart.end_ns - last_ns, chart.end_ns))}};
 }
 
+constexpr const char* kBlocksText =
+    "Numbers are micro-batches. A block is a pass with all that lies between its kernels; the thin "
+    "line at its foot is time in which communication, and no kernel, runs.";
+
 // "One row per stage of the pipeline …", or whom rows stand for.
 std::string RowsText(const simulate::StepSummary& summary) {
   if (summary.stages.size() > 1 && summary.stages.front().stage) {
@@ -327,15 +331,24 @@ std::vector<Document::Picture> TimelinePictures(const simulate::SimulatedStep& s
                                                 const simulate::StepSummary& summary) {
   const draw::TimelineChart chart = ChartOf(simulated, summary);
   std::vector<Document::Picture> pictures = CloseUps(chart, summary.has_pipeline);
-  const std::string caption = fmt::format(
-      "One step of {}. {}Numbers are micro-batches. A block is a pass with all that lies between "
-      "its kernels; the thin line at its foot is time in which communication, and no kernel, runs.",
-      draw::FormatDuration({summary.step_ps / 1000}), RowsText(summary));
+  const std::string caption =
+      fmt::format("One step of {}. {}{}", draw::FormatDuration({summary.step_ps / 1000}),
+                  RowsText(summary), kBlocksText);
   pictures.insert(pictures.begin(), {.svg = draw::RenderTimeline(chart),
                                      .caption = caption,
                                      .legend = LegendOf(chart),
                                      .perfetto = "orrery simulate … --trace step.pftrace"});
   return pictures;
+}
+
+Document::Picture ComparedTimeline(const simulate::SimulatedStep& simulated,
+                                   const simulate::StepSummary& summary, std::int64_t end_ps) {
+  draw::TimelineChart chart = ChartOf(simulated, summary);
+  chart.background_end_ns = chart.end_ns;
+  chart.end_ns = std::max(chart.end_ns, end_ps / 1000);
+  return {.svg = draw::RenderTimeline(chart),
+          .caption = RowsText(summary) + kBlocksText,
+          .legend = LegendOf(chart)};
 }
 
 Document::Picture LinkPicture(const simulate::LinkUtilisation& utilisation, std::int64_t step_ps) {

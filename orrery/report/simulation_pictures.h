@@ -14,6 +14,11 @@ namespace orrery::report {
 [[nodiscard]] std::vector<Document::Picture> TimelinePictures(
     const simulate::SimulatedStep& simulated, const simulate::StepSummary& summary);
 
+/// The same without close-ups, along an axis up to `end_ps`, to be compared with longer steps.
+[[nodiscard]] Document::Picture ComparedTimeline(const simulate::SimulatedStep& simulated,
+                                                 const simulate::StepSummary& summary,
+                                                 std::int64_t end_ps);
+
 /// A bar for each stage or kind of ranks: where its time goes.
 [[nodiscard]] Document::Picture BreakdownPicture(const simulate::SimulatedStep& simulated,
                                                  const simulate::StepSummary& summary);

@@ -102,6 +102,19 @@ TEST(SimulationPicturesTest, StagesAndABubbleAreOfAPipeline) {
   EXPECT_THAT(without, Not(HasSubstr("bubble<")));
 }
 
+// A step of 9 µs on an axis of 18 µs: its rows are half as wide as the plot of 964 pixels.
+TEST(SimulationPicturesTest, AComparedStepEndsBeforeTheAxis) {
+  const workload::Ensemble ensemble = Stages(2, 3);
+  const simulate::RankClasses rank_classes = simulate::Fold(ensemble, simulate::IslandLinkClass(8));
+  simulate::PlainTimes times;
+  const simulate::Timeline timeline = *simulate::Simulate(rank_classes, times);
+  const simulate::SimulatedStep simulated{&rank_classes, &timeline, nullptr};
+  const simulate::StepSummary summary = simulate::Summarize(simulated);
+
+  EXPECT_THAT(ComparedTimeline(simulated, summary, 18'000'000).svg, HasSubstr("M92 4h482v"));
+  EXPECT_THAT(ComparedTimeline(simulated, summary, 0).svg, HasSubstr("M92 4h964v"));
+}
+
 // 64 stages with 512 micro-batches are 65,536 passes, which as single elements would be ten times
 // as much.
 TEST(SimulationPicturesTest, LargeJobsAreBounded) {

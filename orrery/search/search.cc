@@ -113,7 +113,10 @@ class SearchRun {
       if (options_.store != nullptr) {
         ORRERY_TRY(screenings[i], options_.store->FindScreening(ranges[i].first, ranges[i].last));
       }
-      if (!screenings[i]) {
+      if (screenings[i]) {
+        progress_.ids_screened += ranges[i].last - ranges[i].first;
+        progress_.considered += screenings[i]->considered;
+      } else {
         missing.push_back(i);
         requests.push_back(PlanEvaluation::ScreenRequest(ranges[i].first, ranges[i].last));
       }
@@ -258,7 +261,9 @@ class SearchRun {
       if (options_.store != nullptr) {
         ORRERY_TRY(answers[i], options_.store->FindPlayed(id));
       }
-      if (!answers[i]) {
+      if (answers[i]) {
+        ++progress_.played;
+      } else {
         missing.push_back(i);
         requests.push_back(
             PlanEvaluation::PlayRequest(id, {.details_up_to_ps = LongestKeptPs(plans[i])}));

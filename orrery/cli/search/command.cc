@@ -16,14 +16,17 @@
 #include "orrery/base/work_dealer.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/search/pictures.h"
 #include "orrery/cli/search/search.h"
 #include "orrery/cli/verb.h"
 #include "orrery/distribute/deal.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/search/dimensions.h"
+#include "orrery/search/pareto_front.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_store.h"
+#include "orrery/search/progress_estimate.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
@@ -50,6 +53,7 @@ constexpr const char* kFooter =
     "  orrery search examples/llama3-70b-512-h100.yaml\n"
     "  orrery search job.yaml --gpus 64..1024 --objective tokens_per_gpu\n"
     "  orrery search job.yaml --set plan.cp=1 --budget 60s --json\n"
+    "  orrery search job.yaml --gpus 64..256 --price H100=2.5 --html plans.html\n"
     "  orrery search job.yaml --store plans.orrdb --resume\n"
     "  orrery search job.yaml --emit megatron --plan 2";
 
@@ -148,15 +152,6 @@ Status AddEmitted(const SearchArguments& arguments, SearchAnswer& answer) {
   return {};
 }
 
-std::string ProgressText(const search::SearchProgress& progress, double seconds) {
-  if (progress.played == 0) {
-    return fmt::format("{} plans screened ({:.0f} a second)", progress.considered,
-                       static_cast<double>(progress.considered) / seconds);
-  }
-  return fmt::format("{} plans, {} played, at most {} are open", progress.considered,
-                     progress.played, progress.open - std::min(progress.open, progress.played));
-}
-
 Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
   const Clock::time_point begin = Clock::now();
   ORRERY_TRY(const search::Space space, SpaceOf(arguments));
@@ -182,11 +177,9 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
   ORRERY_TRY(std::optional<search::PlanStore> store, OpenStore(arguments, space));
   options.store = store ? &*store : nullptr;
   ProgressLine line(TerminalProgress(), "searching");
+  search::ProgressEstimate estimate(options.keep);
   options.progress = [&](const search::SearchProgress& progress) {
-    const bool screens = progress.played == 0;
-    line.Update(static_cast<std::int64_t>(screens ? progress.ids_screened : progress.played),
-                static_cast<std::int64_t>(screens ? progress.num_ids : progress.open),
-                ProgressText(progress, SecondsSince(begin)));
+    line.Update(0, 0, search::ProgressText(estimate.Update(progress, SecondsSince(begin))));
   };
   SearchAnswer answer;
   answer.space = &space;
@@ -197,12 +190,18 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
     const search::RankedPlan& best = answer.result.best.front();
     ORRERY_TRY(answer.reasons, search::ReasonsFor(best, evaluation, dealer, options));
     ORRERY_TRY(const workload::Job job, space.JobOf(best.screened.id));
+    answer.tradeoffs = search::TradeoffsOf(answer.result, space, options.prices);
+    answer.front = search::ParetoFront(answer.tradeoffs);
     for (const search::RankedPlan& ranked : answer.result.best) {
       answer.ties.push_back(search::IsTie(best.played, ranked.played, job));
     }
     answer.left_out = space.bases()[best.screened.base].not_modelled;
     ORRERY_TRY(const workload::GeneratedJob generated, workload::Generate(job, costs));
     answer.not_modelled = simulate::NotModelled(job, generated, engine);
+    answer.is_drawn = !arguments.output.html_file.empty();
+    if (answer.is_drawn) {
+      ORRERY_TRY(answer.timelines, TimelinePictures(answer, costs, engine));
+    }
   }
   ORRERY_TRY_STATUS(AddEmitted(arguments, answer));
   line.Clear();

@@ -16,6 +16,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/value.h"
+#include "orrery/cli/search/pictures.h"
 #include "orrery/cli/search/search.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
@@ -35,11 +36,6 @@ constexpr double kPicoseconds = 1e12;
 
 double Seconds(std::int64_t ps) {
   return static_cast<double>(ps) / kPicoseconds;
-}
-
-// "tp" of "plan.tp".
-std::string ShortKey(const std::string& key) {
-  return key.substr(key.find('.') + 1);
 }
 
 Value ValueOf(const std::string& text) {
@@ -89,45 +85,6 @@ Value PlanData(const SearchAnswer& answer, const RankedPlan& ranked) {
   return plan;
 }
 
-Value PlanFigures(const SearchAnswer& answer, const RankedPlan& ranked) {
-  const search::PlayedPlan& played = ranked.played;
-  Value figures = Value::Object();
-  figures.Set("plan", PlanData(answer, ranked))
-      .Set("step_s", Seconds(played.step_ps))
-      .Set("low_s", Seconds(played.low_ps))
-      .Set("high_s", Seconds(played.high_ps))
-      .Set("tokens_per_s", TokensOf(answer, ranked))
-      .Set("samples_per_s", played.samples_per_s)
-      .Set("memory_bytes", played.memory_bytes)
-      .Set("memory_usable_bytes", played.usable_bytes)
-      .Set("mfu", played.mfu)
-      .Set("gpus", BaseOf(answer, ranked).gpus)
-      .Set("cluster", BaseOf(answer, ranked).cluster.name)
-      .Set("joules", played.joules)
-      .Set("objective", ranked.objective)
-      .Set("bound_s", Seconds(ranked.screened.bound_ps))
-      .Set("settings", Value::ListOf(answer.space->SettingsOf(ranked.screened.id)));
-  return figures;
-}
-
-// Dimensions in which kept plans differ.
-std::vector<std::size_t> DifferingOf(const SearchAnswer& answer) {
-  std::vector<std::set<std::string>> values(answer.space->dimensions().size());
-  for (const RankedPlan& ranked : answer.result.best) {
-    const std::vector<std::string> own = answer.space->ValuesOf(ranked.screened.id);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      values[i].insert(own[i]);
-    }
-  }
-  std::vector<std::size_t> differing;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i].size() > 1) {
-      differing.push_back(i);
-    }
-  }
-  return differing;
-}
-
 std::string CommonText(const SearchAnswer& answer, const std::vector<std::size_t>& differing) {
   const std::set<std::size_t> left_out(differing.begin(), differing.end());
   const std::vector<std::string> values =
@@ -143,7 +100,11 @@ std::string CommonText(const SearchAnswer& answer, const std::vector<std::size_t
 }
 
 Document::Table PlanTable(const SearchAnswer& answer) {
-  const std::vector<std::size_t> differing = DifferingOf(answer);
+  std::vector<search::PlanId> ids;
+  for (const RankedPlan& ranked : answer.result.best) {
+    ids.push_back(ranked.screened.id);
+  }
+  const std::vector<std::size_t> differing = DifferingOf(*answer.space, ids);
   Document::Table table;
   table.key = "plans";
   table.heading = "Best plans";
@@ -274,6 +235,21 @@ void AddReasons(const SearchAnswer& answer, Document& document) {
   section.Add(Document::List{.heading = "One step away from it", .items = steps});
 }
 
+void AddPictures(const SearchAnswer& answer, Document& document) {
+  if (!answer.is_drawn) {
+    return;
+  }
+  if (answer.result.best.size() > 1) {
+    Document::Section& kept = document.AddSection("The kept plans side by side");
+    kept.shown = report::Shown::kInHtml;
+    kept.Add(KeptPicture(answer));
+  }
+  Document::Section& timelines = document.AddSection(
+      answer.timelines.size() > 1 ? "The first plan above the second" : "The first plan over time");
+  timelines.shown = report::Shown::kInHtml;
+  timelines.blocks.insert(timelines.blocks.end(), answer.timelines.begin(), answer.timelines.end());
+}
+
 void AddEmitted(const SearchAnswer& answer, Document& document) {
   Document::Section& section = document.AddSection(
       fmt::format("Plan {} as its training tool takes it", answer.emitted_plan));
@@ -292,6 +268,48 @@ void AddEmitted(const SearchAnswer& answer, Document& document) {
 
 }  // namespace
 
+std::string ShortKey(const std::string& key) {
+  return key.substr(key.find('.') + 1);
+}
+
+std::vector<std::size_t> DifferingOf(const Space& space, const std::vector<search::PlanId>& ids) {
+  std::vector<std::set<std::string>> values(space.dimensions().size());
+  for (const search::PlanId id : ids) {
+    const std::vector<std::string> own = space.ValuesOf(id);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      values[i].insert(own[i]);
+    }
+  }
+  std::vector<std::size_t> differing;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].size() > 1) {
+      differing.push_back(i);
+    }
+  }
+  return differing;
+}
+
+Value PlanFigures(const SearchAnswer& answer, const RankedPlan& ranked) {
+  const search::PlayedPlan& played = ranked.played;
+  Value figures = Value::Object();
+  figures.Set("plan", PlanData(answer, ranked))
+      .Set("step_s", Seconds(played.step_ps))
+      .Set("low_s", Seconds(played.low_ps))
+      .Set("high_s", Seconds(played.high_ps))
+      .Set("tokens_per_s", TokensOf(answer, ranked))
+      .Set("samples_per_s", played.samples_per_s)
+      .Set("memory_bytes", played.memory_bytes)
+      .Set("memory_usable_bytes", played.usable_bytes)
+      .Set("mfu", played.mfu)
+      .Set("gpus", BaseOf(answer, ranked).gpus)
+      .Set("cluster", BaseOf(answer, ranked).cluster.name)
+      .Set("joules", played.joules)
+      .Set("objective", ranked.objective)
+      .Set("bound_s", Seconds(ranked.screened.bound_ps))
+      .Set("settings", Value::ListOf(answer.space->SettingsOf(ranked.screened.id)));
+  return figures;
+}
+
 Document SearchDocument(const SearchAnswer& answer) {
   Document document;
   document.kind = "Orrery search";
@@ -299,6 +317,8 @@ Document SearchDocument(const SearchAnswer& answer) {
   AddHead(answer, document);
   if (!answer.result.best.empty()) {
     AddWinner(answer, document);
+    AddFront(answer, document);
+    AddPictures(answer, document);
     AddReasons(answer, document);
     document.AddSection()
         .Add(Document::List{"left_out", "Left out of the job", answer.left_out, true})

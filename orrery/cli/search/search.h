@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/search/pareto_front.h"
 #include "orrery/search/plan_store.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
@@ -44,13 +46,33 @@ struct SearchAnswer {
   search::Objective objective = search::Objective::kStep;
   search::SearchResult result;
   search::Reasons reasons = {};
-  std::vector<bool> ties = {};  // with the first, by kept plan
+  std::vector<bool> ties = {};                       // with the first, by kept plan
+  std::vector<search::PlanTradeoff> tradeoffs = {};  // of played plans that fit
+  std::vector<search::PlanTradeoff> front = {};      // of those
   double seconds = 0;
   std::vector<std::string> left_out = {};      // of the job, a sentence each
   std::vector<std::string> not_modelled = {};  // of the first plan
   std::optional<workload::EmittedJob> emitted = {};
   int emitted_plan = 1;
+  bool is_drawn = false;                          // there is a page
+  std::vector<Document::Picture> timelines = {};  // of the first and the second plan, for it
 };
+
+/// "tp" of "plan.tp".
+[[nodiscard]] std::string ShortKey(const std::string& key);
+
+/// The dimensions in which some plans differ.
+[[nodiscard]] std::vector<std::size_t> DifferingOf(const search::Space& space,
+                                                   const std::vector<search::PlanId>& ids);
+
+/// A kept plan, or one of the front, for programs.
+[[nodiscard]] Value PlanFigures(const SearchAnswer& answer, const search::RankedPlan& ranked);
+
+/// What dollars and joules are of: "token", or "sample" of a model without tokens.
+[[nodiscard]] const char* ItemOf(const SearchAnswer& answer);
+
+/// Adds the front of Pareto.
+void AddFront(const SearchAnswer& answer, Document& document);
 
 [[nodiscard]] Document SearchDocument(const SearchAnswer& answer);
 

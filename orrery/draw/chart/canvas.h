@@ -134,6 +134,11 @@ enum class Quantity {
 /// Returns a value as it stands at an axis: as above without zeros at the end, "10 ms".
 [[nodiscard]] std::string TickText(double value, Quantity quantity);
 
+/// Returns the texts of all ticks of an axis: as above, numbers with as many digits as tell them
+/// apart ("14.05").
+[[nodiscard]] std::vector<std::string> TickTexts(const std::vector<double>& ticks,
+                                                 Quantity quantity);
+
 /// Returns at most `max_ticks` multiples of 1, 2 or 5 times a power of ten from `low` to `high`.
 [[nodiscard]] std::vector<double> LinearTicks(double low, double high, int max_ticks);
 

@@ -125,9 +125,11 @@ struct LineChart {
 [[nodiscard]] std::vector<Series> LineLegend(const LineChart& chart);
 
 struct ScatterPoint {
-  double x = 0;  // above zero, as y: the axes are logarithmic
+  double x = 0;  // above zero, as y, where its axis is logarithmic
   double y = 0;
   std::size_t series = 0;
+  std::string tip = {};    // for the pointer, instead of series and values
+  std::string label = {};  // beside the mark
 };
 
 /// A level line across the plot: a limit to compare with.
@@ -140,19 +142,48 @@ struct ScatterChart {
   std::vector<Series> series = {};
   std::vector<ScatterPoint> points = {};
   std::vector<ScatterLine> lines = {};
+  std::vector<Point> staircase = {};  // by x: levels from each point to the next, below the marks
   Quantity x_quantity = Quantity::kNumber;
   Quantity y_quantity = Quantity::kNumber;
   std::string x_title;
   std::string y_title;
   std::string description;
+  Scale::Kind x_kind = Scale::Kind::kLog;
+  Scale::Kind y_kind = Scale::Kind::kLog;
 };
 
-/// Draws points on two logarithmic axes, each series with a shape of its own. Points of one series
-/// that would cover each other become one larger mark, so there are at most a few thousand.
+/// Draws points in a plane, each series with a shape of its own, the last series on top. Points of
+/// one series that would cover each other become one larger mark, so there are at most a few
+/// thousand.
 [[nodiscard]] std::string RenderScatter(const ScatterChart& chart);
 
 /// Returns the legend of a scatter chart, with the shapes.
 [[nodiscard]] std::vector<Series> ScatterLegend(const ScatterChart& chart);
+
+/// One axis of several that stand side by side.
+struct ParallelAxis {
+  std::string title;
+  std::vector<std::string> names = {};  // of values, the first at the bottom; empty: numbers
+  Quantity quantity = Quantity::kNumber;
+};
+
+/// One thing with a value on each axis: a number, or the place of a name.
+struct ParallelLine {
+  std::vector<double> values = {};
+  std::string style;
+  std::string tip = {};
+  bool is_emphasized = false;
+};
+
+struct ParallelChart {
+  std::vector<ParallelAxis> axes = {};
+  std::vector<ParallelLine> lines = {};  // the first on top
+  std::string description;
+};
+
+/// Draws parallel coordinates. Lines that have the same name on an axis pass beside each other. For
+/// a few dozen lines and up to a dozen axes; without lines, or with one axis, there is no picture.
+[[nodiscard]] std::string RenderParallel(const ParallelChart& chart);
 
 /// A range of values that share a colour: above the level before, up to `limit`.
 struct HeatLevel {
@@ -218,6 +249,7 @@ struct TimelineChart {
   /// background, for slices that must not vanish.
   bool slices_first = false;
   double row_height = 0;  // at least so many pixels from row to row, where rows are not shared
+  std::int64_t background_end_ns = 0;  // where rows end before the axis does; 0: at its end
   std::string axis_title = "time since the step began";
 };
 

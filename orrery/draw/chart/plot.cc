@@ -102,6 +102,19 @@ struct Cluster {
 using Cell = std::tuple<std::size_t, long, long>;  // series, column, row
 using Clusters = std::map<Cell, Cluster>;
 
+// The room between points and frame; an axis of positive numbers does not begin below 0.
+Scale LinearScale(double low, double high, double first, double last) {
+  constexpr double kRoom = 0.07;  // enough for the text of a line at the top
+  const double room = high > low ? kRoom * (high - low) : std::max(kRoom * std::abs(high), 1e-9);
+  const double begin = low >= 0 ? std::max(0.0, low - room) : low - room;
+  return {Scale::Kind::kLinear, begin, high + room, first, last};
+}
+
+Scale ScaleOf(Scale::Kind kind, double low, double high, double first, double last) {
+  return kind == Scale::Kind::kLog ? Scale{kind, low / kMargin, high * kMargin, first, last}
+                                   : LinearScale(low, high, first, last);
+}
+
 Frame FrameOf(const ScatterChart& chart) {
   double x_low = chart.points.front().x;
   double x_high = x_low;
@@ -118,10 +131,9 @@ Frame FrameOf(const ScatterChart& chart) {
     y_high = std::max(y_high, line.y);
   }
   const Box plot = PlotBox(kScatterHeight);
-  const auto log = Scale::Kind::kLog;
   return {.plot = plot,
-          .x = {log, x_low / kMargin, x_high * kMargin, plot.x, plot.right()},
-          .y = {log, y_low / kMargin, y_high * kMargin, plot.bottom(), plot.y}};
+          .x = ScaleOf(chart.x_kind, x_low, x_high, plot.x, plot.right()),
+          .y = ScaleOf(chart.y_kind, y_low, y_high, plot.bottom(), plot.y)};
 }
 
 Clusters ClustersOf(const ScatterChart& chart, const Frame& frame, double cell_size) {
@@ -149,6 +161,9 @@ Clusters BoundedClusters(const ScatterChart& chart, const Frame& frame) {
 
 std::string TipOf(const ScatterChart& chart, const Cluster& cluster) {
   const std::string about = cluster.count > 1 ? fmt::format("\n{} such points", cluster.count) : "";
+  if (!cluster.first.tip.empty()) {
+    return cluster.first.tip + about;
+  }
   return fmt::format("{}\n{}\n{}{}", chart.series[cluster.first.series].name,
                      QuantityText(cluster.first.x, chart.x_quantity),
                      QuantityText(cluster.first.y, chart.y_quantity), about);
@@ -161,6 +176,38 @@ void DrawClusters(const ScatterChart& chart, const Clusters& clusters, SvgWriter
     const std::size_t series = cluster.first.series;
     svg.Path(MarkerPath(series, {.x = cluster.sum_x / count, .y = cluster.sum_y / count}, radius),
              {.style = "dot " + chart.series[series].style, .tip = TipOf(chart, cluster)});
+  }
+}
+
+void DrawStaircase(const ScatterChart& chart, const Frame& frame, SvgWriter& svg) {
+  std::string path;
+  double y = 0;
+  for (const Point& point : chart.staircase) {
+    const double x = frame.x(point.x);
+    if (!path.empty()) {
+      AppendPoint('L', {x, y}, path);
+    }
+    y = frame.y(point.y);
+    AppendPoint(path.empty() ? 'M' : 'L', {x, y}, path);
+  }
+  if (!path.empty()) {
+    svg.Path(path, {.style = "staircase"});
+  }
+}
+
+// Below the mark, where there are fewest others if less is better; above it near the lower border.
+void DrawLabels(const ScatterChart& chart, const Frame& frame, SvgWriter& svg) {
+  constexpr double kBelow = 20;
+  for (const ScatterPoint& point : chart.points) {
+    if (point.label.empty()) {
+      continue;
+    }
+    const Point at{.x = frame.x(point.x), .y = frame.y(point.y)};
+    const bool is_low = at.y + kBelow > frame.plot.bottom() - 4;
+    const bool is_right = at.x > frame.plot.x + 0.8 * frame.plot.width;
+    svg.Text({is_right ? at.x + 6 : at.x - 6, is_low ? at.y - kLargestMark : at.y + kBelow},
+             point.label,
+             {.style = "mark-label", .anchor = is_right ? Anchor::kEnd : Anchor::kStart});
   }
 }
 
@@ -226,8 +273,10 @@ std::string RenderScatter(const ScatterChart& chart) {
   DrawHorizontalAxis(
       {.scale = frame.x, .quantity = chart.x_quantity, .title = chart.x_title, .max_ticks = 14},
       frame.plot, svg);
+  DrawStaircase(chart, frame, svg);
   DrawClusters(chart, BoundedClusters(chart, frame), svg);
   DrawLines(chart, frame, svg);
+  DrawLabels(chart, frame, svg);
   return svg.Finish();
 }
 

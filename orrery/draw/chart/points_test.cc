@@ -57,6 +57,22 @@ TEST(ScatterTest, NoPointsNoPicture) {
   EXPECT_EQ(RenderScatter(ScatterOf(0)), "");
 }
 
+// The plot is 964 wide from 92 on and 320 high from 30 on. 10 to 20 has 0.7 of room on both sides:
+// 10 is at 92 + 964 · 0.7 / 11.4 = 151.2, 20 at 996.8. 0 to 100 has none below 0 and 7 above: 0 is
+// at 350, 100 at 350 - 320 · 100 / 107 = 50.9.
+TEST(ScatterTest, LinearAxesBeginNearTheFirstPoint) {
+  ScatterChart chart = ScatterOf(0);
+  chart.x_kind = chart.y_kind = Scale::Kind::kLinear;
+  chart.points = {{.x = 10, .y = 100, .tip = "plan 1", .label = "best"}, {.x = 20, .y = 0}};
+  chart.staircase = {{10, 100}, {20, 0}};
+
+  const std::string svg = RenderScatter(chart);
+
+  EXPECT_THAT(svg, HasSubstr("M151.2 50.9L996.8 50.9L996.8 350\" class=\"staircase\""));
+  EXPECT_THAT(svg, HasSubstr("data-tip=\"plan 1\""));
+  EXPECT_THAT(svg, HasSubstr("class=\"mark-label\">best</text>"));
+}
+
 TEST(MarkerTest, SeriesDifferInShape) {
   EXPECT_EQ(MarkerPath(0, {10, 10}, 5), "M5 10a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z");
   EXPECT_EQ(MarkerPath(1, {10, 10}, 5), "M5.6 5.6L14.4 5.6L14.4 14.4L5.6 14.4z");

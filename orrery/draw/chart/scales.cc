@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/format.h"
 
@@ -72,9 +73,44 @@ std::vector<double> EveryNth(const std::vector<double>& ticks, std::size_t n) {
   return some;
 }
 
-std::string NumberText(double value) {
+std::string NumberText(double value, int digits = 3) {
   const bool is_whole = std::abs(value) < 1e15 && value == std::floor(value);
-  return is_whole ? FormatCount(std::llround(value)) : fmt::format("{:.3g}", value);
+  return is_whole ? FormatCount(std::llround(value)) : fmt::format("{:.{}g}", value, digits);
+}
+
+// The least with which no tick is rounded by as much as a part of the distance between ticks.
+int DigitsFor(const std::vector<double>& ticks) {
+  constexpr int kFewest = 3;
+  constexpr int kMost = 9;
+  const double slack = 1e-3 * std::abs(ticks[1] - ticks[0]);
+  int digits = kFewest;
+  while (digits < kMost && std::ranges::any_of(
+                               ticks,
+                               [&](double tick) {
+                                 const auto shown =
+                                     ParseWhole<double>(fmt::format("{:.{}g}", tick, digits));
+                                 return std::abs(shown.value_or(tick) - tick) > slack;
+                               })) {
+    ++digits;
+  }
+  return digits;
+}
+
+bool HasRepeated(const std::vector<std::string>& texts) {
+  return std::ranges::adjacent_find(texts) != texts.end();
+}
+
+// With as many digits as tell neighbours apart.
+std::vector<std::string> GibibyteTexts(const std::vector<double>& ticks) {
+  constexpr double kGibibyte = 1 << 30;
+  constexpr int kMost = 9;
+  std::vector<std::string> texts(ticks.size());
+  for (int digits = 4; digits <= kMost && HasRepeated(texts); ++digits) {
+    std::ranges::transform(ticks, texts.begin(), [&](double tick) {
+      return fmt::format("{:.{}g} GiB", tick / kGibibyte, digits);
+    });
+  }
+  return texts;
 }
 
 constexpr double kTickGap = 16;   // from the plot's edge to the baseline of a tick text
@@ -130,6 +166,16 @@ std::string TickText(double value, Quantity quantity) {
   std::size_t keep = text.find_last_not_of('0', end - 1);
   keep += text[keep] == '.' ? 0 : 1;
   return text.erase(keep, end - keep);
+}
+
+std::vector<std::string> TickTexts(const std::vector<double>& ticks, Quantity quantity) {
+  const bool is_number = quantity == Quantity::kNumber && ticks.size() > 1;
+  const int digits = is_number ? DigitsFor(ticks) : 0;
+  std::vector<std::string> texts;
+  for (const double tick : ticks) {
+    texts.push_back(is_number ? NumberText(tick, digits) : TickText(tick, quantity));
+  }
+  return quantity == Quantity::kBinaryBytes && HasRepeated(texts) ? GibibyteTexts(ticks) : texts;
 }
 
 std::vector<double> LinearTicks(double low, double high, int max_ticks) {
@@ -193,11 +239,12 @@ std::vector<double> Axis::Ticks() const {
 }
 
 void DrawHorizontalAxis(const Axis& axis, const Box& plot, SvgWriter& svg) {
-  for (const double tick : axis.Ticks()) {
-    const double x = axis.scale(tick);
+  const std::vector<double> ticks = axis.Ticks();
+  const std::vector<std::string> texts = TickTexts(ticks, axis.quantity);
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const double x = axis.scale(ticks[i]);
     svg.Line({x, plot.y}, {x, plot.bottom()}, "grid");
-    svg.Text({x, plot.bottom() + kTickGap}, TickText(tick, axis.quantity),
-             {.anchor = Anchor::kMiddle});
+    svg.Text({x, plot.bottom() + kTickGap}, texts[i], {.anchor = Anchor::kMiddle});
   }
   if (!axis.title.empty()) {
     svg.Text({plot.x + plot.width / 2, plot.bottom() + kTitleGap}, axis.title,
@@ -206,10 +253,12 @@ void DrawHorizontalAxis(const Axis& axis, const Box& plot, SvgWriter& svg) {
 }
 
 void DrawVerticalAxis(const Axis& axis, const Box& plot, SvgWriter& svg) {
-  for (const double tick : axis.Ticks()) {
-    const double y = axis.scale(tick);
+  const std::vector<double> ticks = axis.Ticks();
+  const std::vector<std::string> texts = TickTexts(ticks, axis.quantity);
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const double y = axis.scale(ticks[i]);
     svg.Line({plot.x, y}, {plot.right(), y}, "grid");
-    svg.Text({plot.x - 8, y + kTickRise}, TickText(tick, axis.quantity), {.anchor = Anchor::kEnd});
+    svg.Text({plot.x - 8, y + kTickRise}, texts[i], {.anchor = Anchor::kEnd});
   }
   if (!axis.title.empty()) {
     svg.Text({0, plot.y - 12}, axis.title, {.style = "axis-title"});

@@ -66,6 +66,16 @@ RC_GTEST_PROP(TicksTest, TicksStayInsideAndAreNotTooMany, ()) {
   }
 }
 
+TEST(TicksTest, NumbersHaveAsManyDigitsAsTheyNeed) {
+  EXPECT_THAT(TickTexts({14, 14.05, 14.1}, Quantity::kNumber), ElementsAre("14", "14.05", "14.1"));
+  EXPECT_THAT(TickTexts({0.1175, 0.12}, Quantity::kNumber), ElementsAre("0.1175", "0.12"));
+  EXPECT_THAT(TickTexts({1.0 / 3, 4}, Quantity::kNumber), ElementsAre("0.333", "4"));
+  constexpr double kGib = 1 << 30;
+  EXPECT_THAT(TickTexts({20.3125 * kGib, 20.34375 * kGib}, Quantity::kBinaryBytes),
+              ElementsAre("20.31 GiB", "20.34 GiB"));
+  EXPECT_THAT(TickTexts({0, 5e6}, Quantity::kNanoseconds), ElementsAre("0", "5 ms"));
+}
+
 TEST(TicksTest, TickTextsHaveUnitsAndNoZerosAtTheEnd) {
   EXPECT_EQ(TickText(0, Quantity::kNanoseconds), "0");
   EXPECT_EQ(TickText(50e6, Quantity::kNanoseconds), "50 ms");

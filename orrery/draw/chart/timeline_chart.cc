@@ -61,7 +61,11 @@ Box RowBox(const Frame& frame, std::size_t row) {
 void DrawBackground(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
   TileLayer layer(1);
   for (std::size_t row = 0; row < frame.layout.num_rows(); ++row) {
-    layer.Add(RowBox(frame, row), 0);
+    Box box = RowBox(frame, row);
+    if (chart.background_end_ns > 0) {
+      box.width = frame.time(static_cast<double>(chart.background_end_ns)) - box.x;
+    }
+    layer.Add(box, 0);
   }
   layer.Draw({chart.background}, svg);
 }

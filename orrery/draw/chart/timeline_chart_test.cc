@@ -45,6 +45,15 @@ TEST(TimelineChartTest, LongLabelsHaveRoom) {
   EXPECT_THAT(RenderTimeline(chart), HasSubstr("<text x=\"214"));
 }
 
+// The plot is 964 wide: half of the axis is 482.
+TEST(TimelineChartTest, RowsMayEndBeforeTheAxis) {
+  TimelineChart chart = EmptyChart(200);
+  chart.rows.resize(1);
+  chart.background_end_ns = 100;
+
+  EXPECT_THAT(RenderTimeline(chart), HasSubstr("M92 4h482v"));
+}
+
 TEST(RowLayoutTest, FewRowsAreTallAndAllLabelled) {
   const RowLayout layout = RowLayout::For(8);
 

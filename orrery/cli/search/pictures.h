@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/search/search.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/search/search.h"
+#include "orrery/simulate/simulation.h"
+
+namespace orrery::cli {
+
+/// What the pointer says about a plan; `rank` is its place among the kept ones.
+[[nodiscard]] std::string PlanTip(const SearchAnswer& answer, const search::RankedPlan& ranked,
+                                  const std::optional<std::size_t>& rank);
+
+/// Step time against memory; where numbers of GPUs differ, also against dollars or GPUs. The front
+/// is marked, and what ties with the first plan.
+[[nodiscard]] std::vector<Document::Picture> FrontPictures(const SearchAnswer& answer);
+
+/// Parallel coordinates of the kept plans over what they differ in.
+[[nodiscard]] Document::Picture KeptPicture(const SearchAnswer& answer);
+
+/// The steps of the first and the second plan along one axis. Simulates both.
+[[nodiscard]] Result<std::vector<Document::Picture>> TimelinePictures(
+    const SearchAnswer& answer, const kernel::CostModel& costs,
+    const simulate::SimulationOptions& options);
+
+}  // namespace orrery::cli

@@ -1,0 +1,111 @@
+#include "orrery/search/progress_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "orrery/base/duration_text.h"
+#include "orrery/search/search.h"
+
+namespace orrery::search {
+namespace {
+
+// What is measured over less than that says little.
+constexpr double kLeastSeconds = 1;
+constexpr double kLeastShare = 0.02;
+constexpr std::uint64_t kLeastPlayed = 32;
+
+// Who has waited for so long wants to know what may come, although most of it may not.
+constexpr double kLongSeconds = 10;
+constexpr double kLeastSlow = 3;
+
+std::string RateText(double plans_per_s) {
+  return plans_per_s < 10 ? fmt::format("{:.1f}", plans_per_s) : fmt::format("{:.0f}", plans_per_s);
+}
+
+// Never "100.0 %" of what has not ended.
+std::string ShareText(double share) {
+  return fmt::format("{:.1f} %", 100 * std::min(share, 0.999));
+}
+
+// Whole seconds, minutes or tenths of hours: more digits would pretend to know.
+std::string LeftText(double seconds) {
+  constexpr double kMinute = 60;
+  const double unit = seconds < 2 * kMinute ? 1 : kMinute;
+  return SecondsText(std::max(1.0, std::ceil(seconds / unit)) * unit);
+}
+
+}  // namespace
+
+ProgressEstimate::Figures ProgressEstimate::Update(const SearchProgress& progress, double seconds) {
+  if (progress.played == 0) {
+    playing_since_s_ = seconds;
+    return Screening(progress, seconds);
+  }
+  if (!playing_since_s_) {  // all was screened before
+    playing_since_s_ = seconds;
+    played_before_ = progress.played;
+  }
+  return Playing(progress, seconds);
+}
+
+ProgressEstimate::Figures ProgressEstimate::Screening(const SearchProgress& progress,
+                                                      double seconds) {
+  Figures figures{.plans = progress.considered};
+  if (progress.num_ids == 0 || seconds < kLeastSeconds) {
+    return figures;
+  }
+  const double share =
+      static_cast<double>(progress.ids_screened) / static_cast<double>(progress.num_ids);
+  figures.plans_per_s = static_cast<double>(progress.considered) / seconds;
+  figures.share = share;
+  if (share >= kLeastShare) {
+    figures.left_s = seconds * (1 - share) / share;
+  }
+  return figures;
+}
+
+ProgressEstimate::Figures ProgressEstimate::Playing(const SearchProgress& progress,
+                                                    double seconds) const {
+  Figures figures{.is_screening = false, .plans = progress.played};
+  const auto open = static_cast<double>(progress.open - std::min(progress.open, progress.played));
+  if (progress.considered >= progress.open && progress.considered > 0) {
+    figures.share = 1 - open / static_cast<double>(progress.considered);
+  }
+  const double played_s = seconds - *playing_since_s_;
+  const auto played = static_cast<double>(progress.played - played_before_);
+  if (played_s < kLeastSeconds || played == 0) {
+    return figures;
+  }
+  figures.plans_per_s = played / played_s;
+  const bool is_slow = played_s >= kLongSeconds && played >= kLeastSlow;
+  if (is_slow || progress.played >= std::max<std::uint64_t>(keep_, kLeastPlayed)) {
+    figures.left_s = open / *figures.plans_per_s;
+  }
+  return figures;
+}
+
+std::string ProgressText(const ProgressEstimate::Figures& figures) {
+  std::string text = fmt::format("{} plan{} {}", figures.plans, figures.plans == 1 ? "" : "s",
+                                 figures.is_screening ? "screened" : "played");
+  if (figures.plans_per_s) {
+    text += fmt::format(" ({} a second)", RateText(*figures.plans_per_s));
+  }
+  if (figures.share) {
+    text += fmt::format(", {} {}", ShareText(*figures.share),
+                        figures.is_screening ? "of the space" : "settled");
+  }
+  if (figures.left_s) {
+    text += figures.is_screening
+                ? fmt::format(", {} until plans are played", LeftText(*figures.left_s))
+                : fmt::format(", at most {} left", LeftText(*figures.left_s));
+  }
+  return text;
+}
+
+}  // namespace orrery::search

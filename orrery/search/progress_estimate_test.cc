@@ -1,0 +1,74 @@
+#include "orrery/search/progress_estimate.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/search/search.h"
+
+namespace orrery::search {
+namespace {
+
+constexpr SearchProgress kQuarter{.ids_screened = 250, .num_ids = 1'000, .considered = 80};
+constexpr SearchProgress kScreened{.ids_screened = 1'000, .num_ids = 1'000, .considered = 400};
+
+SearchProgress Played(std::uint64_t played, std::uint64_t open) {
+  SearchProgress progress = kScreened;
+  progress.played = played;
+  progress.open = open;
+  return progress;
+}
+
+TEST(ProgressEstimateTest, SaysNothingAboutTimeAtFirst) {
+  ProgressEstimate estimate(20);
+  EXPECT_EQ(ProgressText(estimate.Update(kQuarter, 0.5)), "80 plans screened");
+}
+
+// 80 plans in 4 s; a quarter took 4 s, so that the others take 12.
+TEST(ProgressEstimateTest, ScreeningIsLinear) {
+  ProgressEstimate estimate(20);
+  EXPECT_EQ(ProgressText(estimate.Update(kQuarter, 4)),
+            "80 plans screened (20 a second), 25.0 % of the space, 12 s until plans are played");
+}
+
+// 40 plans in 8 s after screening ended at 10 s. Of 400 plans 100 are open, 40 of which were
+// played: 60 are not settled, at 5 a second.
+TEST(ProgressEstimateTest, OpenPlansAreTheMostThatIsLeft) {
+  ProgressEstimate estimate(20);
+  estimate.Update(kScreened, 10);
+  EXPECT_EQ(ProgressText(estimate.Update(Played(40, 100), 18)),
+            "40 plans played (5.0 a second), 85.0 % settled, at most 12 s left");
+}
+
+// Before 32 plans, or as many as are to be kept, are played, all of the others are open.
+TEST(ProgressEstimateTest, SaysNothingOfTheEndBeforeSomePlansAreKept) {
+  ProgressEstimate estimate(50);
+  estimate.Update(kScreened, 10);
+  EXPECT_EQ(ProgressText(estimate.Update(Played(40, 400), 18)),
+            "40 plans played (5.0 a second), 10.0 % settled");
+}
+
+// 5 plans in 20 s: the other 395 take at most 1,580 s, 27 minutes.
+TEST(ProgressEstimateTest, SaysWhatMayComeWherePlansAreSlow) {
+  ProgressEstimate estimate(50);
+  estimate.Update(kScreened, 10);
+  EXPECT_EQ(ProgressText(estimate.Update(Played(5, 400), 30)),
+            "5 plans played (0.2 a second), 1.2 % settled, at most 27 min left");
+}
+
+// With the bounds of a store, the first report is one of a plan: the speed is that since then. The
+// number of plans is not known.
+TEST(ProgressEstimateTest, GoesOnFromAStore) {
+  ProgressEstimate estimate(20);
+  EXPECT_EQ(ProgressText(estimate.Update({.played = 1, .open = 1'000}, 0.25)), "1 plan played");
+  EXPECT_EQ(ProgressText(estimate.Update({.played = 41, .open = 1'041}, 4.25)),
+            "41 plans played (10 a second), at most 100 s left");
+}
+
+TEST(ProgressEstimateTest, IsNeverDoneBeforeTheEnd) {
+  ProgressEstimate estimate(20);
+  estimate.Update(kScreened, 10);
+  EXPECT_EQ(ProgressText(estimate.Update(Played(40, 40), 18)),
+            "40 plans played (5.0 a second), 99.9 % settled, at most 1 s left");
+}
+
+}  // namespace
+}  // namespace orrery::search
