@@ -35,7 +35,7 @@ BATCH = 4096
 SPACE = {
     "plan.tp": [1, 2, 4, 8, 16, 32, 64, 128],
     "plan.pp": [1, 2, 4, 8, 16, 32, 64],
-    "training.micro_batch": [1, 2, 4, 8, 16],
+    "training.micro_batch": [2**i for i in range(13)],
     "plan.recompute": ["none", "selective", "full"],
     "plan.sharding": ["none", "zero1"],
     "plan.sequence_parallel": ["false", "true"],
@@ -124,7 +124,7 @@ def add_calculon(report, program, folder, checkout):
     job = folder / "gpt.yaml"
     values = ", ".join(f"{key}: [{', '.join(map(str, own))}]" for key, own in SPACE.items())
     job.write_text(f"{GPT_JOB}search: {{{values}}}\n")
-    run = search(program, job, "--threads", "1", "--keep", "1", "--set", "cluster.nodes=0")
+    run = search(program, job, "--threads", "1", "--keep", "1", "--no-reasons", "--set", "cluster.nodes=0")
     own = run.seconds / run.answer["considered"]
     report.add("GPT-530B on 4,096 A100s: plans", run.answer["considered"], "plans")
     report.add("GPT-530B on 4,096 A100s: played", run.answer["played"], "plans")

@@ -10,6 +10,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "orrery/search/plan_store.h"
 #include "orrery/search/space.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/job_file.h"
 
 namespace orrery::search {
 namespace {
@@ -28,7 +31,7 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 constexpr double kSecondsOfHour = 3600;
 constexpr PlanId kMostRanges = 4096;
-constexpr std::size_t kLeastWave = 32;  // plans that are played before the bar is lowered
+constexpr std::size_t kMostTogether = 32;  // plans that are played before the bar is lowered
 constexpr std::size_t kRefinedTogether = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -56,6 +59,20 @@ double Judge(double step_s, double joules, const workload::Job& base,
   return step_s;
 }
 
+// Which bases have the same cluster and number of GPUs: the number of the first of them.
+std::vector<std::size_t> MachinesOf(const Space& space) {
+  const auto machine = [](const workload::JobFile& base) {
+    return std::tuple(base.job.gpus, std::string_view(base.job.cluster.name),
+                      std::string_view(base.job.gpu.name));
+  };
+  std::vector<std::size_t> machines;
+  for (const workload::JobFile& base : space.bases()) {
+    const auto first = std::ranges::find(space.bases(), machine(base), machine);
+    machines.push_back(static_cast<std::size_t>(first - space.bases().begin()));
+  }
+  return machines;
+}
+
 /// Ends a Run early.
 tl::unexpected<Error> Stopped() {
   return Fail(Error::Kind::kUnsupported, "the time of the search is over");
@@ -68,7 +85,8 @@ class SearchRun {
         space_(evaluation.space()),
         dealer_(dealer),
         options_(options),
-        best_of_base_(space_.bases().size(), kInfinity) {}
+        machine_of_base_(MachinesOf(space_)),
+        best_of_machine_(space_.bases().size(), kInfinity) {}
 
   Result<SearchResult> Run() {
     ORRERY_TRY_STATUS(ScreenAll());
@@ -207,18 +225,17 @@ class SearchRun {
     return kept_.size() < options_.keep ? kInfinity : kept_.rbegin()->first;
   }
 
-  // The same for a plan of a base, of which the best plan is looked for in any case: who asks for
-  // several numbers of GPUs wants to know what each of them gives.
+  // The same for a plan on one of several machines. The best plan of each is looked for in any
+  // case: who asks for several numbers of GPUs wants to know what each of them gives.
   [[nodiscard]] double BarOf(const OpenPlan& plan) const {
-    return std::max(Bar(), best_of_base_[plan.screened.base]);
+    return std::max(Bar(), best_of_machine_[machine_of_base_[plan.screened.base]]);
   }
 
   // Plans are played in the order of their bounds. More may be played at once than one after the
   // other would need: what does not count is left out again.
   Status PlayByBound(OpenPlans& open) {
-    const std::size_t wave =
-        std::max(kLeastWave, 2 * static_cast<std::size_t>(dealer_.num_workers()));
     while (!IsOver()) {
+      const std::size_t wave = NumPlayedTogether();
       std::vector<OpenPlan> plans;
       while (plans.size() < wave) {
         ORRERY_TRY(const std::optional<OpenPlan> plan, open.At(place_ + plans.size()));
@@ -233,6 +250,12 @@ class SearchRun {
       ORRERY_TRY_STATUS(PlayWave(plans, open));
     }
     return {};
+  }
+
+  // All workers have something to do; and as many as are kept are played in any case.
+  [[nodiscard]] std::size_t NumPlayedTogether() const {
+    const auto workers = static_cast<std::size_t>(dealer_.num_workers());
+    return std::max(2 * workers, std::min(options_.keep - kept_.size(), kMostTogether));
   }
 
   [[nodiscard]] std::size_t num_played() const { return result_.played.size(); }
@@ -300,7 +323,7 @@ class SearchRun {
     if (static_cast<double>(ranked.played.memory_bytes) > limit) {
       ++result_.too_large;
     } else {
-      double& best = best_of_base_[open.screened.base];
+      double& best = best_of_machine_[machine_of_base_[open.screened.base]];
       best = std::min(best, ranked.objective);
       kept_.emplace(ranked.objective, open.screened.id);
       if (kept_.size() > options_.keep) {
@@ -375,8 +398,9 @@ class SearchRun {
   SearchProgress progress_;
   std::vector<OpenPlan> screened_;  // until all are
   std::set<std::pair<double, PlanId>> kept_;
-  std::vector<double> best_of_base_;  // of plans that fit
-  std::size_t place_ = 0;             // in the order of open plans: those before it are settled
+  std::vector<std::size_t> machine_of_base_;
+  std::vector<double> best_of_machine_;  // of plans that fit
+  std::size_t place_ = 0;                // in the order of open plans: those before it are settled
   PlanId ids_screened_ = 0;
   bool is_over_ = false;
 };

@@ -188,7 +188,9 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
   ORRERY_TRY_STATUS(CheckResult(space, answer.result));
   if (!answer.result.best.empty()) {
     const search::RankedPlan& best = answer.result.best.front();
-    ORRERY_TRY(answer.reasons, search::ReasonsFor(best, evaluation, dealer, options));
+    if (!arguments.skips_reasons) {
+      ORRERY_TRY(answer.reasons, search::ReasonsFor(best, evaluation, dealer, options));
+    }
     ORRERY_TRY(const workload::Job job, space.JobOf(best.screened.id));
     answer.tradeoffs = search::TradeoffsOf(answer.result, space, options.prices);
     answer.front = search::ParetoFront(answer.tradeoffs);
@@ -245,6 +247,8 @@ void AddSearchCommand(Verb& program) {
                  "write a plan as flags or file of a training tool (docs/formats/launch.md)");
   verb.AddOption("--plan", arguments->chosen, "which of the kept plans to write (1)")
       .Range(1, 10'000);
+  verb.AddFlag("--no-reasons", arguments->skips_reasons,
+               "do not simulate the neighbours of the best plan and better hardware");
   verb.AddOption("--threads", arguments->threads,
                  "threads of each process (default: one for each core)")
       .Range(0, 1024);

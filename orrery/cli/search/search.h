@@ -32,6 +32,7 @@ struct SearchArguments {
   bool computes_anyway = false;
   std::optional<workload::LaunchFormat> emitted;
   int chosen = 1;  // of the kept plans: which to emit
+  bool skips_reasons = false;
   int threads = 0;
   OutputOptions output;
 };
