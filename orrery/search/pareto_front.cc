@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -23,6 +24,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/job/plan_yaml.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::search {
 namespace {

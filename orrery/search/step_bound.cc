@@ -32,7 +32,6 @@ using workload::ChunkPlace;
 using workload::GroupRole;
 using workload::Job;
 using workload::PipelineSchedule;
-using workload::Plan;
 using workload::Sharding;
 using workload::StageUnit;
 

@@ -17,7 +17,6 @@
 #include "orrery/search/pareto_front.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
-#include "orrery/workload/job/job_file.h"
 
 namespace orrery::cli {
 namespace {

@@ -18,6 +18,7 @@
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/search/pareto_front.h"
+#include "orrery/search/plan_figures.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"

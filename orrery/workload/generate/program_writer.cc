@@ -22,6 +22,7 @@
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/generate/model_units.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/activation_memory.h"
