@@ -211,7 +211,7 @@ void AddDifferences(const Job& job, const SimulationOptions& options, bool has_s
 // A number says how uneven ranks are, not how experts are: it becomes a law.
 void AddTokenLoad(const Job& job, Sentences& sentences) {
   const workload::TokenRouting& routing = job.plan.routing;
-  if (job.plan.ep == 1 || routing.zipf > 0 || !routing.loads.empty()) {
+  if (routing.zipf > 0 || !routing.loads.empty()) {
     return;
   }
   const workload::TokenLoad load(*workload::ExpertsOf(job.model), job.plan);
@@ -229,6 +229,10 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
   if (workload::HasExperts(job.model) && job.plan.token_imbalance == 1) {
     sentences.emplace_back(
         "Experts get equal numbers of tokens; plan.token_imbalance says how uneven they are.");
+  } else if (workload::HasExperts(job.model) && job.plan.ep == 1) {
+    sentences.emplace_back(
+        "plan.token_imbalance changes nothing with plan.ep 1: every rank has all experts, and what "
+        "uneven products of experts cost is left out.");
   } else if (workload::HasExperts(job.model) && job.plan.capacity_factor == 0) {
     AddTokenLoad(job, sentences);
     sentences.emplace_back(
