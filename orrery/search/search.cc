@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/mix_bits.h"
 #include "orrery/base/work_dealer.h"
 #include "orrery/search/open_plans.h"
 #include "orrery/search/plan_evaluation.h"
@@ -136,8 +137,14 @@ class SearchRun {
         progress_.considered += screenings[i]->considered;
       } else {
         missing.push_back(i);
-        requests.push_back(PlanEvaluation::ScreenRequest(ranges[i].first, ranges[i].last));
       }
+    }
+    if (options_.ends_screening) {
+      // What is screened in time is of all parts of the space.
+      std::ranges::sort(missing, {}, [](std::size_t i) { return MixBits(i); });
+    }
+    for (const std::size_t i : missing) {
+      requests.push_back(PlanEvaluation::ScreenRequest(ranges[i].first, ranges[i].last));
     }
     progress_.num_ids = space_.num_ids();
     Status run = dealer_.Run(
@@ -152,9 +159,10 @@ class SearchRun {
           progress_.ids_screened += range.last - range.first;
           progress_.considered += screening.considered;
           Report();
-          return IsOver() ? Status(Stopped()) : Status();
+          screening_ends_ = options_.ends_screening && options_.ends_screening();
+          return screening_ends_ || IsOver() ? Status(Stopped()) : Status();
         });
-    if (!run && !is_over_) {
+    if (!run && !is_over_ && !screening_ends_) {
       return run;
     }
     for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -353,12 +361,12 @@ class SearchRun {
     result_.open = left.plans;
     result_.best_open = left.smallest;
     result_.pruned_by_bound = open.size() - num_played() - left.plans;
-    const double screened = static_cast<double>(ids_screened_) /
-                            static_cast<double>(std::max<PlanId>(space_.num_ids(), 1));
+    result_.screened_share = static_cast<double>(ids_screened_) /
+                             static_cast<double>(std::max<PlanId>(space_.num_ids(), 1));
     const double settled = result_.considered > 0 ? 1 - static_cast<double>(result_.open) /
                                                             static_cast<double>(result_.considered)
                                                   : 1;
-    result_.settled_share = screened * settled;
+    result_.settled_share = result_.screened_share * settled;
   }
 
   // A longer step is not among those that are kept; the objective of energy is not known by time.
@@ -402,6 +410,7 @@ class SearchRun {
   std::vector<double> best_of_machine_;  // of plans that fit
   std::size_t place_ = 0;                // in the order of open plans: those before it are settled
   PlanId ids_screened_ = 0;
+  bool screening_ends_ = false;
   bool is_over_ = false;
 };
 

@@ -44,6 +44,8 @@ struct SearchOptions {
   PlanStore* store = nullptr;  // what is settled already, and where what is settled now is kept
   /// Asked between plans: the search ends early where it says so.
   std::function<bool()> is_over = {};
+  /// Asked between ranges of plans: screening ends early, so that time is left to play some.
+  std::function<bool()> ends_screening = {};
   std::function<void(const SearchProgress&)> progress = {};
 };
 
@@ -65,6 +67,7 @@ struct SearchResult {
   std::string first_failure = {};
   std::uint64_t open = 0;                // left where the search ended early
   double settled_share = 1;              // of all plans
+  double screened_share = 1;             // of the space: of the rest nothing is known
   std::optional<double> best_open = {};  // a plan that is not settled is not better than that
   ScreenedPlan smallest = {};            // the plan with the least memory
   std::vector<RankedPlan> played = {};   // by bound

@@ -155,6 +155,17 @@ TEST_F(SearchTest, FindsTheBestPlanOfEachNumberOfGpus) {
   EXPECT_LT(result.played.size(), result.considered);
 }
 
+// Two ranges are screened, and what they hold is played.
+TEST_F(SearchTest, PlaysPlansWhenScreeningEndsEarly) {
+  int asked = 0;
+  SearchOptions options{.keep = 1};
+  options.ends_screening = [&] { return ++asked >= 2; };
+  const SearchResult result = ResultOf(kSection, options, 1);
+  EXPECT_LT(result.screened_share, 1);
+  EXPECT_LT(result.settled_share, 1);
+  EXPECT_EQ(result.best.size(), 1U);
+}
+
 TEST_F(SearchTest, EndsEarlyAndSaysHowFarItGot) {
   int asked = 0;
   SearchOptions options{.keep = 1};

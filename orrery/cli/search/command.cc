@@ -160,7 +160,9 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
   std::optional<double> budget_s;
   if (!arguments.budget.empty()) {
     ORRERY_TRY(budget_s, ParseSeconds(arguments.budget));
+    constexpr double kScreening = 0.5;  // of the time; the rest is for playing plans
     options.is_over = [&] { return SecondsSince(begin) > *budget_s; };
+    options.ends_screening = [&] { return SecondsSince(begin) > kScreening * *budget_s; };
   }
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.job.kernel_models));
   const simulate::GpuMemo costs(models);

@@ -151,6 +151,7 @@ void AddHead(const SearchAnswer& answer, Document& document) {
       .Set("failed", static_cast<std::int64_t>(result.failed))
       .Set("refused", static_cast<std::int64_t>(result.refused))
       .Set("settled_share", result.settled_share)
+      .Set("screened_share", result.screened_share)
       .Set("seconds", answer.seconds)
       .Set("best", Value::ListOf(result.best, [&](const RankedPlan& ranked) {
              return PlanFigures(answer, ranked);
@@ -158,11 +159,16 @@ void AddHead(const SearchAnswer& answer, Document& document) {
   if (result.settled_share < 1) {
     const bool has_gap = !result.best.empty() && result.best_open;
     section.Say(
-        fmt::format("NOT SETTLED: {:.1f} % of the space is{}.", 100 * result.settled_share,
+        fmt::format("NOT SETTLED: {:.1f} % of the space is{}.{}", 100 * result.settled_share,
                     has_gap
                         ? fmt::format("; a plan that is not may be up to {:.1f} % better than "
                                       "the first one here",
                                       100 * (1 - *result.best_open / result.best.front().objective))
+                        : "",
+                    result.screened_share < 1
+                        ? fmt::format(" Of {:.1f} % of the space nothing is known: the time was "
+                                      "over before it had bounds.",
+                                      100 * (1 - result.screened_share))
                         : ""),
         Document::Text::Style::kAlarm);
   }
