@@ -55,18 +55,10 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
   Result<Timeline> Run() {
     BeginTraffic();
     WakeAll();
+    HandleInstant();
     while (!events_.empty() && !error_) {
       now_ps_ = events_.top().at_ps;
-      while (!events_.empty() && events_.top().at_ps == now_ps_) {
-        const Event event = events_.top();
-        events_.pop();
-        Handle(event);
-        Drain();
-      }
-      AdmitQueued();
-      AdmitArrivals();
-      BeginTransfers();
-      RefreshRates();
+      HandleInstant();
     }
     std::ranges::sort(timeline_.delayed, {}, &DelayedTask::index);
     return Finish();
@@ -74,7 +66,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
 
   void Work(LaneIndex lane, std::int64_t begin_ps, std::int64_t duration_ps) {
     if (!lanes_[lane].is_stream || duration_ps == 0) {
-      End(lane, begin_ps + duration_ps);
+      Complete(lane, begin_ps + duration_ps);
       return;
     }
     occupants_[lane].task = RunningTaskOf(lane, false);
@@ -82,13 +74,11 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     if (knows_pairs_) {
       occupants_[lane].task.side = ComputeKernel(lane, duration_ps);
     }
-    Push(begin_ps, EventKind::kArrival, lane, 0);
+    PushArrival(begin_ps, lane);
   }
 
-  void End(LaneIndex lane, std::int64_t end_ps) {
-    occupants_[lane].duration_ps = 0;
-    Push(end_ps, EventKind::kEnd, lane, ++occupants_[lane].progress.version);
-  }
+  // Nothing slows hosts down, so that their ends are known before it is time for them.
+  void End(LaneIndex lane, std::int64_t end_ps) { Complete(lane, end_ps); }
 
   void Arrive(LaneIndex lane, std::int64_t begin_ps) {
     occupants_[lane].task = RunningTaskOf(lane, true);
@@ -97,7 +87,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     if (knows_pairs_) {
       occupants_[lane].task.side = OwnCost(lane).side;
     }
-    Push(begin_ps, EventKind::kArrival, lane, 0);
+    PushArrival(begin_ps, lane);
   }
 
   void Transfer(GroupClassId group, const PendingCollective& pending, std::int64_t begin_ps,
@@ -119,6 +109,19 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
   }
 
  private:
+  void HandleInstant() {
+    while (!events_.empty() && events_.top().at_ps == now_ps_) {
+      const Event event = events_.top();
+      events_.pop();
+      Handle(event);
+      Drain();
+    }
+    AdmitQueued();
+    AdmitArrivals();
+    BeginTransfers();
+    RefreshRates();
+  }
+
   [[nodiscard]] RunningTask RunningTaskOf(LaneIndex lane, bool is_communication) const {
     const workload::Program& program = ProgramOf(lanes_[lane]);
     const workload::PartId part = program.tasks.part[TaskOf(lanes_[lane])];
@@ -146,6 +149,14 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
 
   void Push(std::int64_t at_ps, EventKind kind, std::uint32_t subject, std::uint32_t version) {
     events_.push({at_ps, num_pushed_++, subject, version, kind});
+  }
+
+  void PushArrival(std::int64_t at_ps, LaneIndex lane) {
+    if (at_ps == now_ps_) {
+      arrivals_.push_back(lane);
+    } else {
+      Push(at_ps, EventKind::kArrival, lane, 0);
+    }
   }
 
   TransferId NewTransfer() {
@@ -337,10 +348,8 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
   }
 
   void EndWork(LaneIndex lane) {
-    if (occupants_[lane].duration_ps > 0) {
-      NoteIfDelayed(lane, occupants_[lane].entered_ps, occupants_[lane].duration_ps);
-      Leave(lane);
-    }
+    NoteIfDelayed(lane, occupants_[lane].entered_ps, occupants_[lane].duration_ps);
+    Leave(lane);
     Complete(lane, now_ps_);
     Wake(lane);
   }
@@ -424,6 +433,10 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
   }
 
   void RefreshGpu(const GpuState& gpu) {
+    if (gpu.running.size() == 1) {
+      SetRate(gpu.running.front(), kFullRate);  // alone
+      return;
+    }
     running_.clear();
     for (const LaneIndex lane : gpu.running) {
       running_.push_back(occupants_[lane].task);
