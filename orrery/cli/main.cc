@@ -64,6 +64,7 @@ void AddVerbs(Verb& program) {
   AddSimulateCommand(program);
   AddGoodputCommand(program);
   AddSearchCommand(program);
+  AddViewCommand(program);
   AddCaptureCommands(program);
   AddValidateCommand(program);
   AddInitCommand(program);

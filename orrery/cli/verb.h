@@ -178,6 +178,7 @@ void AddSimulateCommand(Verb& program);
 void AddGoodputCommand(Verb& program);
 void AddSearchCommand(Verb& program);
 void AddValidateCommand(Verb& program);
+void AddViewCommand(Verb& program);
 void AddHelpCommand(Verb& program);
 void AddCompletionCommand(Verb& program);
 

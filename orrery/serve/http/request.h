@@ -14,6 +14,7 @@ namespace orrery::serve {
 class Query {
  public:
   Query() = default;
+
   explicit Query(std::map<std::string, std::string, std::less<>> values)
       : values_(std::move(values)) {}
 

@@ -1,0 +1,115 @@
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/verb.h"
+#include "orrery/cli/view/view.h"
+#include "orrery/serve/answers/answers.h"
+#include "orrery/serve/http/server.h"
+#include "orrery/serve/page_assets.h"
+#include "orrery/serve/viewed_run.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "RUN is what `orrery analyze` reads (files or a folder of one run), or a job (YAML), which is\n"
+    "simulated on the spot. Two of them are drawn above each other, with their differences: two\n"
+    "recordings, a recording and the job that predicts it, or two jobs. The server answers only\n"
+    "programs on this machine that know the address; end it with Ctrl-C.\n\n"
+    "Examples:\n"
+    "  orrery view run/\n"
+    "  orrery view before.orr after.orr\n"
+    "  orrery view examples/llama3-70b-512-h100.yaml\n"
+    "  orrery view run/ job.yaml --no-open --port 8787";
+
+// Blocks the signals that end the program, so that one thread can wait for them.
+sigset_t BlockEndSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+// Only where there is a desktop; whether it worked is for the user to see.
+void OpenBrowser(const std::string& address) {
+  if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr) {
+    return;
+  }
+  if (fork() == 0) {
+    execlp("xdg-open", "xdg-open", address.c_str(), nullptr);
+    _exit(1);
+  }
+}
+
+Result<int> View(const ViewArguments& arguments, const std::string& version) {
+  if (arguments.paths.empty()) {
+    return InvalidInput("RUN is required: files or a folder of a run, or a job");
+  }
+  const std::vector<serve::Asset> assets = serve::PageAssets();
+  if (assets.empty()) {
+    return Unsupported(
+        "the page is not part of this program, because npm could not be reached when it was built; "
+        "install nodejs and npm, then run `make` again");
+  }
+  const sigset_t signals = BlockEndSignals();
+  ORRERY_TRY(serve::RunList runs, OpenRuns(arguments));
+  serve::ViewOptions options{.title = runs.front()->name(),
+                             .version = version,
+                             .assets = assets,
+                             .actions = ActionsFor(arguments),
+                             .threads = arguments.run.threads};
+  serve::Answers answers(std::move(runs), std::move(options));
+  ORRERY_TRY(const std::unique_ptr<serve::Server> server,
+             serve::Server::Listen({.listen = arguments.listen,
+                                    .port = arguments.port,
+                                    .log = [](const std::string& line) { PrintNotice(line); }},
+                                   answers));
+  Print(fmt::format("{}\n", server->address()));
+  if (!arguments.stays_closed) {
+    OpenBrowser(server->address());
+  }
+  std::thread waits([&] {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    server->Stop();
+  });
+  server->Run();
+  waits.join();
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddViewCommand(Verb& program) {
+  const auto arguments = std::make_shared<ViewArguments>();
+  Verb verb = program.AddVerb("view", "A page of a run: all ranks over time, down to one kernel");
+  verb.Footer(kFooter);
+  verb.AddOption("RUN", arguments->paths, "a run, or two to compare");
+  verb.AddOption("--port", arguments->port, "of the server (default: one that is free)")
+      .Range(0, 65535);
+  verb.AddOption("--listen ADDRESS", arguments->listen,
+                 "answer requests from other machines on this address of this one; who knows the "
+                 "printed address can read the run")
+      .ShowDefault();
+  verb.AddFlag("--no-open", arguments->stays_closed, "print the address, open no browser");
+  AddJobOptions(verb, arguments->job);
+  AddKernelModelsOption(verb, arguments->job);
+  AddRunOptions(verb, arguments->run);
+  verb.OnRun([arguments, version = program.invocation().version] {
+    return View(*arguments, version);
+  });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/value.h"
+#include "orrery/serve/http/request.h"
+#include "orrery/serve/viewed_run.h"
+#include "orrery/simulate/simulation.h"
+
+namespace orrery::serve {
+
+/// A file of the page.
+struct Asset {
+  std::string_view path;  // "view.js"; "" is the page itself
+  std::string_view type;
+  std::string_view bytes;
+};
+
+/// How a job differs from the one that is open.
+struct JobChanges {
+  std::vector<std::string> settings = {};  // "gpus=128", "plan.tp=4"
+  double compute = 1;                      // kernels so many times as fast
+  double network = 1;                      // links so many times as wide
+  std::vector<simulate::SlowRank> slow_ranks = {};
+};
+
+/// What only the program around the server can do; empty: it cannot.
+struct ViewActions {
+  /// Simulates a recorded run.
+  std::function<Result<std::shared_ptr<ViewedRun>>(const ViewedRun&)> predict = {};
+  /// Simulates a job that is open again.
+  std::function<Result<std::shared_ptr<ViewedRun>>(const ViewedRun&, const JobChanges&)> simulate =
+      {};
+};
+
+struct ViewOptions {
+  std::string title = {};
+  std::string version = {};
+  std::vector<Asset> assets = {};
+  ViewActions actions = {};
+  int threads = 0;
+};
+
+using RunList = std::vector<std::shared_ptr<ViewedRun>>;
+
+/// Answers the requests of the page (docs/formats/view.md).
+class Answers : public Handler {
+ public:
+  Answers(RunList runs, ViewOptions options)
+      : runs_(std::move(runs)), options_(std::move(options)) {}
+
+  [[nodiscard]] Response Answer(const Request& request) override;
+
+ private:
+  [[nodiscard]] Result<Response> AnswerApi(const Request& request);
+  [[nodiscard]] Result<std::shared_ptr<ViewedRun>> RunOf(const Query& query) const;
+  [[nodiscard]] RunList Runs() const;
+  [[nodiscard]] Result<Response> Predict(const Request& request);
+  [[nodiscard]] Result<Response> WhatIf(const Request& request);
+  void SetSecond(std::shared_ptr<ViewedRun> run);
+
+  mutable std::shared_mutex mutex_;  // of `runs_`
+  RunList runs_;
+  ViewOptions options_;
+};
+
+// One file an endpoint. Times that they take and give are after the run's begin.
+
+[[nodiscard]] Response JsonResponse(const Value& value);
+[[nodiscard]] Value SessionOf(const RunList& runs, const ViewOptions& options);
+[[nodiscard]] Value RanksOf(const ViewedRun& run);
+[[nodiscard]] Result<Response> AnswerActivity(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerTracks(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerSlices(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerSlice(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerLaunches(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerCollectives(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerCritical(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerRange(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerFind(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerTab(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<Response> AnswerDifferences(const ViewedRun& before, const ViewedRun& after);
+
+// What several of them need.
+
+/// A row of the page and its trace.
+struct RankAt {
+  std::uint32_t row = 0;
+  std::uint32_t trace = 0;
+};
+
+[[nodiscard]] Result<RankAt> RankOf(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<TileAt> TileOf(const Query& query);
+
+/// The ranks `first` to `first + count` in an order, as places of ViewedRun::ranks.
+[[nodiscard]] Result<std::vector<std::uint32_t>> RanksIn(const ViewedRun& run, const Query& query);
+[[nodiscard]] Result<RankOrder> OrderOf(const Query& query);
+
+/// From `begin` to `end`, on the clock of the traces.
+[[nodiscard]] Result<Interval> WindowOf(const ViewedRun& run, const Query& query);
+
+/// Where a slice is: rank, track, row, begin and duration. Null where the track is not shown.
+[[nodiscard]] Value PlaceValue(const ViewedRun& run, std::uint32_t rank_row, SliceTable table,
+                               RowId row);
+
+}  // namespace orrery::serve

@@ -1,0 +1,271 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/analyze/operator_work.h"
+#include "orrery/base/collective_kind.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
+#include "orrery/base/value.h"
+#include "orrery/draw/format.h"
+#include "orrery/report/kernel_name.h"
+#include "orrery/serve/answers/answers.h"
+#include "orrery/serve/http/request.h"
+#include "orrery/serve/tiles/activity.h"
+#include "orrery/serve/tiles/slice_tracks.h"
+#include "orrery/serve/viewed_run.h"
+#include "orrery/trace/kernel_class.h"
+#include "orrery/trace/trace.h"
+
+namespace orrery::serve {
+namespace {
+
+constexpr std::size_t kMostLinks = 200;
+constexpr std::size_t kMostFrames = 200;
+
+std::string DurationText(std::int64_t duration_ns) {
+  return draw::FormatDuration({duration_ns});
+}
+
+/// Names and values that people read.
+class Facts {
+ public:
+  void Add(std::string_view name, std::string text) {
+    if (!text.empty()) {
+      list_.Add(Value::Object().Set("name", name).Set("value", std::move(text)));
+    }
+  }
+
+  void AddNumber(std::string_view name, std::int64_t number) {
+    if (number >= 0) {
+      Add(name, draw::FormatCount(number));
+    }
+  }
+
+  [[nodiscard]] Value Take() && { return std::move(list_); }
+
+ private:
+  Value list_ = Value::List();
+};
+
+std::string RateText(double bytes, std::int64_t duration_ns) {
+  return duration_ns <= 0
+             ? std::string()
+             : draw::FormatBandwidth({bytes / (static_cast<double>(duration_ns) * 1e-9)});
+}
+
+/// All about one slice, by its table.
+class SliceFacts {
+ public:
+  SliceFacts(const ViewedRun& run, RankAt rank, const SliceTrack& track, RowId row)
+      : run_(run),
+        rank_(rank),
+        trace_(run.set().ranks[rank.trace]),
+        table_(track.table),
+        columns_(ColumnsOf(trace_, track.table)),
+        row_(row) {}
+
+  [[nodiscard]] Value Take() && {
+    Value links = Value::List();
+    Value launch;
+    Value collective;
+    std::string what = "host";
+    facts_.Add("duration", DurationText(columns_.duration_ns[row_]));
+    switch (table_) {
+      case SliceTable::kActivities:
+        what = kActivityNames[static_cast<std::size_t>(ActivityOf(Class()))].key;
+        collective = AddActivity();
+        launch = Link(SliceTable::kRuntimeCalls, trace_.activities.launch[row_]);
+        break;
+      case SliceTable::kHostOps:
+        AddOperator(row_);
+        links = Links(run_.IndexOf(rank_.trace).of_operator().Of(row_));
+        break;
+      case SliceTable::kRuntimeCalls:
+        facts_.AddNumber("correlation", trace_.runtime_calls.correlation[row_]);
+        links = Links(run_.IndexOf(rank_.trace).of_call().Of(row_));
+        break;
+      case SliceTable::kAnnotations:
+        facts_.Add("domain", Text(trace_.annotations.domain[row_]));
+        facts_.Add("arguments", Text(trace_.annotations.extra[row_]));
+        break;
+      case SliceTable::kPythonCalls:
+        facts_.Add("arguments", Text(trace_.python_calls.extra[row_]));
+        break;
+    }
+    return Value::Object()
+        .Set("name", trace_.Text(columns_.name[row_]))
+        .Set("begin_ns", columns_.begin_ns[row_] - run_.begin_ns())
+        .Set("duration_ns", columns_.duration_ns[row_])
+        .Set("class", what)
+        .Set("facts", std::move(facts_).Take())
+        .Set("launch", std::move(launch))
+        .Set("kernels", std::move(links))
+        .Set("collective", std::move(collective))
+        .Set("stack", Stack());
+  }
+
+ private:
+  [[nodiscard]] std::string Text(StringId id) const { return std::string(trace_.Text(id)); }
+
+  [[nodiscard]] trace::KernelClass Class() const { return run_.view().classes[rank_.trace][row_]; }
+
+  [[nodiscard]] Value Link(SliceTable table, RowId row) const {
+    return row == kNoRow ? Value() : PlaceValue(run_, rank_.row, table, row);
+  }
+
+  [[nodiscard]] Value Links(std::span<const RowId> rows) const {
+    Value links = Value::List();
+    for (const RowId row : rows.first(std::min(rows.size(), kMostLinks))) {
+      links.Add(Link(SliceTable::kActivities, row));
+    }
+    return links;
+  }
+
+  // Returns the number of the matched collective.
+  Value AddActivity() {
+    const trace::Activities& activities = trace_.activities;
+    facts_.Add("class", std::string(trace::KernelClassName(Class())));
+    facts_.Add("short name", report::ShortKernelName(trace_.Text(activities.name[row_])));
+    AddShape(activities.shape[row_]);
+    if (activities.bytes[row_] >= 0) {
+      const auto bytes = static_cast<double>(activities.bytes[row_]);
+      facts_.Add("bytes", draw::FormatBytes({activities.bytes[row_]}));
+      facts_.Add("bandwidth", RateText(bytes, activities.duration_ns[row_]));
+    }
+    if (const RowId launch = activities.launch[row_]; launch != kNoRow) {
+      facts_.Add("after its launch",
+                 DurationText(activities.begin_ns[row_] - trace_.runtime_calls.begin_ns[launch]));
+    }
+    const RowId host_op = activities.host_op[row_];
+    if (host_op != kNoRow) {
+      facts_.Add("operator", Text(trace_.host_ops.name[host_op]));
+      AddOperator(host_op);
+    }
+    Value collective = AddCollective(activities.collective[row_]);
+    facts_.AddNumber("correlation", activities.correlation[row_]);
+    facts_.Add("arguments", Text(activities.extra[row_]));
+    return collective;
+  }
+
+  void AddShape(RowId shape) {
+    if (shape == kNoRow) {
+      return;
+    }
+    const trace::LaunchShapes& shapes = trace_.launch_shapes;
+    if (shapes.grid_x[shape] >= 0) {
+      facts_.Add("grid", fmt::format("{} × {} × {}", shapes.grid_x[shape], shapes.grid_y[shape],
+                                     shapes.grid_z[shape]));
+      facts_.Add("block", fmt::format("{} × {} × {}", shapes.block_x[shape], shapes.block_y[shape],
+                                      shapes.block_z[shape]));
+    }
+    facts_.AddNumber("registers a thread", shapes.registers_per_thread[shape]);
+    if (shapes.shared_memory_bytes[shape] >= 0) {
+      facts_.Add("shared memory", draw::FormatBinaryBytes({shapes.shared_memory_bytes[shape]}));
+    }
+    if (shapes.occupancy_percent[shape] >= 0) {
+      facts_.Add("occupancy (estimate)", fmt::format("{} %", shapes.occupancy_percent[shape]));
+    }
+  }
+
+  void AddOperator(RowId host_op) {
+    const trace::HostOps& ops = trace_.host_ops;
+    facts_.Add("shapes", Text(ops.input_dims[host_op]));
+    facts_.Add("types", Text(ops.input_types[host_op]));
+    facts_.Add("inputs", Text(ops.concrete_inputs[host_op]));
+    facts_.Add("module", Text(ops.module_hierarchy[host_op]));
+    const auto work = analyze::WorkOfOperator(trace_.Text(ops.name[host_op]),
+                                              analyze::OperatorInputs(trace_, host_op));
+    if (work && table_ == SliceTable::kActivities && columns_.duration_ns[row_] > 0) {
+      const double seconds = static_cast<double>(columns_.duration_ns[row_]) * 1e-9;
+      facts_.Add("FLOPs", fmt::format("{:.3g} ({:.3g} TFLOP/s)", work->flops,
+                                      work->flops / seconds * 1e-12));
+      facts_.Add("bytes at least",
+                 fmt::format("{} ({})", draw::FormatBytes({static_cast<std::int64_t>(work->bytes)}),
+                             draw::FormatBandwidth({work->bytes / seconds})));
+    }
+  }
+
+  Value AddCollective(RowId row) {
+    if (row == kNoRow) {
+      return {};
+    }
+    const trace::Collectives& collectives = trace_.collectives;
+    facts_.Add("collective", std::string(CollectiveKindName(collectives.kind[row])));
+    const std::int64_t bytes = std::max(collectives.in_bytes[row], collectives.out_bytes[row]);
+    if (bytes >= 0) {
+      facts_.Add("message", draw::FormatBytes({bytes}));
+    }
+    if (const RowId group = collectives.group[row]; group != kNoRow) {
+      facts_.Add("group", fmt::format("{} {}", trace_.Text(trace_.process_groups.name[group]),
+                                      trace_.Text(trace_.process_groups.description[group])));
+    }
+    const std::int64_t wait_ns = run_.view().waits.WaitOfRow(run_.view().matched, rank_.trace, row);
+    facts_.Add("waited for others", DurationText(wait_ns));
+    const std::int64_t transfer_ns = columns_.duration_ns[row_] - wait_ns;
+    if (bytes > 0 && transfer_ns > 0) {
+      facts_.Add("message over transfer time", RateText(static_cast<double>(bytes), transfer_ns));
+    }
+    const std::vector<RowId>& instances = run_.view().matched.ranks[rank_.trace].instance_of_row;
+    return row < instances.size() && instances[row] != kNoRow ? Value(instances[row]) : Value();
+  }
+
+  // Python frames of the operator, or the operators around it, the outermost first.
+  [[nodiscard]] Value Stack() const {
+    std::vector<std::string> frames;
+    RowId op = kNoRow;
+    if (table_ == SliceTable::kActivities) {
+      op = trace_.activities.host_op[row_];
+    } else if (table_ == SliceTable::kHostOps) {
+      op = row_;
+    } else if (table_ == SliceTable::kRuntimeCalls) {
+      op = trace_.runtime_calls.host_op[row_];
+    }
+    if (op != kNoRow && trace_.host_ops.call_stack[op] != StringId::kEmpty) {
+      frames.push_back(Text(trace_.host_ops.call_stack[op]));
+    }
+    for (; op != kNoRow && frames.size() < kMostFrames; op = trace_.host_ops.parent[op]) {
+      frames.push_back(Text(trace_.host_ops.name[op]));
+    }
+    if (table_ == SliceTable::kPythonCalls) {
+      for (RowId call = trace_.python_calls.parent[row_];
+           call != kNoRow && frames.size() < kMostFrames; call = trace_.python_calls.parent[call]) {
+        frames.push_back(Text(trace_.python_calls.name[call]));
+      }
+    }
+    std::ranges::reverse(frames);
+    return Value::ListOf(frames);
+  }
+
+  const ViewedRun& run_;
+  RankAt rank_;
+  const trace::Trace& trace_;
+  SliceTable table_;
+  SliceColumns columns_;
+  RowId row_;
+  Facts facts_;
+};
+
+}  // namespace
+
+Result<Response> AnswerSlice(const ViewedRun& run, const Query& query) {
+  ORRERY_TRY(const RankAt rank, RankOf(run, query));
+  const std::vector<SliceTrack>& tracks = run.IndexOf(rank.trace).tracks();
+  ORRERY_TRY(const std::int64_t place,
+             query.Number("track", 0, static_cast<std::int64_t>(tracks.size()) - 1));
+  const SliceTrack& track = tracks[static_cast<std::size_t>(place)];
+  const std::size_t num_rows = ColumnsOf(run.set().ranks[rank.trace], track.table).begin_ns.size();
+  ORRERY_TRY(const std::int64_t row,
+             query.Number("row", 0, static_cast<std::int64_t>(num_rows) - 1));
+  return JsonResponse(SliceFacts(run, rank, track, static_cast<RowId>(row)).Take());
+}
+
+}  // namespace orrery::serve

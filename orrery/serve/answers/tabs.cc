@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "orrery/analyze/metric.h"
+#include "orrery/base/error.h"
+#include "orrery/base/parallel.h"
+#include "orrery/base/value.h"
+#include "orrery/report/document.h"
+#include "orrery/report/run_report.h"
+#include "orrery/serve/answers/answers.h"
+#include "orrery/serve/http/request.h"
+#include "orrery/serve/viewed_run.h"
+
+namespace orrery::serve {
+namespace {
+
+using report::Document;
+
+constexpr std::array<std::string_view, 5> kTabs = {"overview", "kernels", "collectives", "memory",
+                                                   "metrics"};
+
+// Sections of the report by the tab that shows them; the overview has the rest.
+std::string_view TabOf(std::string_view heading) {
+  if (heading.starts_with("Kernels") || heading.starts_with("Kernel")) {
+    return "kernels";
+  }
+  if (heading == "Collectives" || heading == "Who arrives late" ||
+      heading == "What stragglers cost") {
+    return "collectives";
+  }
+  if (heading == "Metrics") {
+    return "metrics";
+  }
+  return "overview";
+}
+
+std::string_view AlignOf(const report::NumberFormat& format) {
+  return format.unit == report::Unit::kText ? "left" : "right";
+}
+
+// What to sort by; null where the text decides.
+Value KeyOf(const Value& cell) {
+  const auto* const number = std::get_if<double>(&cell.variant());
+  const auto* const integer = std::get_if<std::int64_t>(&cell.variant());
+  return number != nullptr || integer != nullptr ? cell : Value();
+}
+
+Value TableValue(const Document::Table& table) {
+  Value columns = Value::List();
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (report::IsIn(report::Shown::kInHtml, table.columns[i].shown)) {
+      shown.push_back(i);
+      columns.Add(Value::Object()
+                      .Set("name", table.columns[i].header)
+                      .Set("align", AlignOf(table.columns[i].format))
+                      .Set("unit", ""));
+    }
+  }
+  Value rows = Value::List();
+  Value keys = Value::List();
+  for (const std::vector<Value>& row : table.rows) {
+    Value cells = Value::List();
+    Value own = Value::List();
+    for (const std::size_t i : shown) {
+      const Value cell = i < row.size() ? row[i] : Value();
+      cells.Add(report::CellText(cell, table.columns[i].format));
+      own.Add(KeyOf(cell));
+    }
+    rows.Add(std::move(cells));
+    keys.Add(std::move(own));
+  }
+  return Value::Object()
+      .Set("heading", table.heading)
+      .Set("caption", table.caption)
+      .Set("columns", std::move(columns))
+      .Set("rows", std::move(rows))
+      .Set("keys", std::move(keys));
+}
+
+/// One section of a document as fields by the kind of block.
+class SectionValue {
+ public:
+  explicit SectionValue(const Document::Section& section) : heading_(section.heading) {
+    for (const Document::Block& block : section.blocks) {
+      std::visit([&](const auto& own) { Add(own); }, block);
+    }
+  }
+
+  [[nodiscard]] bool empty() const {
+    return facts_.items().empty() && sentences_.items().empty() && findings_.items().empty() &&
+           tables_.items().empty() && charts_.items().empty();
+  }
+
+  [[nodiscard]] Value Take() && {
+    return Value::Object()
+        .Set("heading", heading_)
+        .Set("facts", std::move(facts_))
+        .Set("findings", std::move(findings_))
+        .Set("sentences", std::move(sentences_))
+        .Set("tables", std::move(tables_))
+        .Set("charts", std::move(charts_));
+  }
+
+ private:
+  void Add(const Document::Fact& fact) {
+    facts_.Add(Value::Object()
+                   .Set("label", fact.label)
+                   .Set("value", report::CellText(fact.value, fact.format))
+                   .Set("note", fact.note));
+  }
+
+  void Add(const Document::Text& text) { sentences_.Add(text.text); }
+
+  void Add(const Document::List& list) {
+    for (const std::string& item : list.items) {
+      sentences_.Add(item);
+    }
+  }
+
+  void Add(const Document::Finding& finding) {
+    findings_.Add(Value::Object()
+                      .Set("text", finding.text)
+                      .Set("more", finding.more)
+                      .Set("share", finding.share));
+  }
+
+  void Add(const Document::Table& table) { tables_.Add(TableValue(table)); }
+
+  void Add(const Document::Picture& picture) {
+    charts_.Add(Value::Object()
+                    .Set("heading", picture.heading)
+                    .Set("svg", picture.svg)
+                    .Set("caption", picture.caption));
+  }
+
+  void Add(const Document::Field& /*field*/) {}
+
+  std::string heading_;
+  Value facts_ = Value::List();
+  Value sentences_ = Value::List();
+  Value findings_ = Value::List();
+  Value tables_ = Value::List();
+  Value charts_ = Value::List();
+};
+
+std::vector<report::MetricRow> MetricsOf(const ViewedRun& run) {
+  std::vector<report::MetricRow> rows(analyze::AllMetrics().size());
+  ParallelFor(rows.size(), run.view().options.threads, [&](std::size_t i) {
+    const analyze::NamedMetric named{&analyze::AllMetrics()[i]};
+    analyze::MetricResult result = analyze::Evaluate(named, run.view());
+    rows[i] = {std::string(named.name()), std::string(named.metric->meaning), result.value,
+               std::string(named.unit()), std::move(result.reason),           {}};
+  });
+  return rows;
+}
+
+}  // namespace
+
+Result<Response> AnswerTab(const ViewedRun& run, const Query& query) {
+  ORRERY_TRY(const std::string name, query.Text("name"));
+  if (std::ranges::find(kTabs, name) == kTabs.end()) {
+    return Fail(Error::Kind::kNotFound, "there is no such tab");
+  }
+  const report::RunReport report =
+      report::CollectReport(run.view(), run.name(),
+                            name == "metrics" ? MetricsOf(run) : std::vector<report::MetricRow>());
+  const Document document = report::RunDocument(report);
+  Value sections = Value::List();
+  for (const Document::Section& section : document.sections) {
+    SectionValue value(section);
+    if (TabOf(section.heading) == name && !value.empty()) {
+      sections.Add(std::move(value).Take());
+    }
+  }
+  return JsonResponse(
+      Value::Object().Set("title", document.title).Set("sections", std::move(sections)));
+}
+
+}  // namespace orrery::serve

@@ -1,0 +1,201 @@
+#include "orrery/analyze/graph/what_if.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/base/error.h"
+#include "orrery/base/json_value.h"
+#include "orrery/base/units.h"
+#include "orrery/base/value.h"
+#include "orrery/draw/format.h"
+#include "orrery/serve/answers/answers.h"
+#include "orrery/serve/http/request.h"
+#include "orrery/serve/viewed_run.h"
+
+namespace orrery::serve {
+namespace {
+
+constexpr double kMostSpeedup = 1000;
+constexpr std::size_t kMostChanges = 16;
+
+struct Change {
+  std::string subject;
+  std::string name;
+  double speedup = 1;
+};
+
+struct Question {
+  std::size_t run = 0;
+  bool keep = false;
+  std::vector<Change> changes;
+};
+
+Result<Question> QuestionOf(const std::string& body) {
+  JsonText text;
+  const std::optional<JsonElement> json = text.Parse(body);
+  if (!json) {
+    return Invalid("the question is not JSON");
+  }
+  Question question;
+  question.run =
+      static_cast<std::size_t>(std::max<std::int64_t>(Integer(Field(json, "run")).value_or(0), 0));
+  bool keep = false;
+  if (const auto field = Field(json, "keep"); field && !field->get(keep)) {
+    question.keep = keep;
+  }
+  ForEachElement(Field(json, "changes"), [&](const JsonElement& element) {
+    question.changes.push_back({std::string(Text(Field(element, "subject")).value_or("")),
+                                std::string(Text(Field(element, "name")).value_or("")),
+                                Number(Field(element, "speedup")).value_or(1)});
+  });
+  if (question.changes.size() > kMostChanges) {
+    return Invalid("at most {} changes at once", kMostChanges);
+  }
+  for (const Change& change : question.changes) {
+    if (!(change.speedup >= 1 / kMostSpeedup && change.speedup <= kMostSpeedup)) {
+      return Invalid("a speedup is between 0.001 and 1,000");
+    }
+  }
+  return question;
+}
+
+std::optional<std::int64_t> WholeNumber(const std::string& text) {
+  JsonText json;
+  return Integer(json.Parse(text));
+}
+
+Status Apply(const Change& change, std::int64_t latency_ns, analyze::WhatIf& what_if) {
+  const double factor = 1 / change.speedup;
+  if (change.subject == "network") {
+    what_if.SpeedUpNetwork({.speedup = change.speedup, .latency_ns = latency_ns});
+  } else if (change.subject == "compute") {
+    what_if.ScaleActivities({.only_compute = true}, factor);
+  } else if (change.subject == "kernel") {
+    what_if.ScaleActivities({.kernel = change.name}, factor);
+  } else if (change.subject == "host") {
+    what_if.ScaleHost(factor);
+  } else if (change.subject == "stragglers") {
+    what_if.RemoveStragglers();
+  } else if (change.subject == "rank") {
+    const std::optional<std::int64_t> rank = WholeNumber(change.name);
+    if (!rank || *rank < 0 || *rank > std::numeric_limits<std::int32_t>::max()) {
+      return Invalid("'{}' is no rank", change.name);
+    }
+    what_if.RemoveLateness(static_cast<std::int32_t>(*rank));
+  } else {
+    return Invalid("a recorded step has no '{}': compute, network, host, kernel, rank, stragglers",
+                   change.subject);
+  }
+  return {};
+}
+
+Value StepValue(std::int64_t before_ns, std::int64_t after_ns, std::vector<std::string> sentences,
+                Value run) {
+  const double change = before_ns == 0 ? 0
+                                       : static_cast<double>(after_ns - before_ns) * 100 /
+                                             static_cast<double>(before_ns);
+  sentences.insert(sentences.begin(), fmt::format("The step takes {} instead of {} ({:+.1f} %).",
+                                                  draw::FormatDuration({after_ns}),
+                                                  draw::FormatDuration({before_ns}), change));
+  return Value::Object()
+      .Set("before_ns", before_ns)
+      .Set("after_ns", after_ns)
+      .Set("sentences", Value::ListOf(sentences))
+      .Set("run", std::move(run));
+}
+
+Result<Value> Replayed(const ViewedRun& run, const Question& question) {
+  const analyze::DependencyGraph& graph = analyze::GraphOf(run.view());
+  if (graph.empty()) {
+    return Fail(Error::Kind::kNotFound, "there is no step that all ranks have");
+  }
+  analyze::WhatIf what_if(run.view(), graph);
+  const std::int64_t latency_ns = analyze::KeptLatencyNs(run.view());
+  for (const Change& change : question.changes) {
+    ORRERY_TRY_STATUS(Apply(change, latency_ns, what_if));
+  }
+  return StepValue(graph.step_ns(), what_if.StepNs(),
+                   {"By a replay of the recorded step: the order on every stream stays, kernels do "
+                    "not slow each other down more or less."},
+                   {});
+}
+
+Status Add(const Change& change, JobChanges& changes) {
+  if (change.subject == "compute") {
+    changes.compute *= change.speedup;
+  } else if (change.subject == "network") {
+    changes.network *= change.speedup;
+  } else if (change.subject == "rank") {
+    const std::optional<std::int64_t> rank = WholeNumber(change.name);
+    if (!rank || *rank < 0) {
+      return Invalid("'{}' is no rank", change.name);
+    }
+    changes.slow_ranks.push_back({static_cast<workload::Rank>(*rank), 1 / change.speedup});
+  } else if (change.subject == "gpus" || change.subject.starts_with("plan.") ||
+             change.subject.starts_with("training.")) {
+    changes.settings.push_back(fmt::format("{}={}", change.subject, change.name));
+  } else {
+    return Invalid("a simulated job has no '{}': compute, network, rank, gpus, plan.*, training.*",
+                   change.subject);
+  }
+  return {};
+}
+
+Result<JobChanges> ChangesOf(const Question& question) {
+  JobChanges changes;
+  for (const Change& change : question.changes) {
+    ORRERY_TRY_STATUS(Add(change, changes));
+  }
+  return changes;
+}
+
+}  // namespace
+
+Result<Response> Answers::WhatIf(const Request& request) {
+  ORRERY_TRY(const Question question, QuestionOf(request.body));
+  const RunList runs = Runs();
+  if (question.run >= runs.size()) {
+    return Fail(Error::Kind::kNotFound, "there is no such run");
+  }
+  const ViewedRun& run = *runs[question.run];
+  if (run.simulated() == nullptr || options_.actions.simulate == nullptr) {
+    ORRERY_TRY(const Value value, Replayed(run, question));
+    return JsonResponse(value);
+  }
+  ORRERY_TRY(const JobChanges changes, ChangesOf(question));
+  ORRERY_TRY(std::shared_ptr<ViewedRun> simulated, options_.actions.simulate(run, changes));
+  const std::int64_t before_ns = run.simulated()->simulation.step_ps() / 1000;
+  const std::int64_t after_ns = simulated->simulated()->simulation.step_ps() / 1000;
+  if (question.keep) {
+    SetSecond(std::move(simulated));
+  }
+  return JsonResponse(StepValue(before_ns, after_ns, {"The job was simulated again."},
+                                question.keep ? Value(1) : Value()));
+}
+
+Result<Response> Answers::Predict(const Request& /*request*/) {
+  const RunList runs = Runs();
+  if (options_.actions.predict == nullptr || runs.front()->simulated() != nullptr) {
+    return Fail(Error::Kind::kNotFound, "this run cannot be predicted");
+  }
+  ORRERY_TRY(std::shared_ptr<ViewedRun> predicted, options_.actions.predict(*runs.front()));
+  const std::int64_t length_ns = predicted->length_ns();
+  SetSecond(std::move(predicted));
+  return JsonResponse(
+      Value::Object()
+          .Set("step_ns", length_ns)
+          .Set("sentences", Value::List().Add("The prediction is the second run.")));
+}
+
+}  // namespace orrery::serve
