@@ -6,5 +6,8 @@ find_package_handle_standard_args(Httplib REQUIRED_VARS HTTPLIB_LIBRARY HTTPLIB_
 if(Httplib_FOUND AND NOT TARGET Httplib::httplib)
   add_library(Httplib::httplib UNKNOWN IMPORTED)
   set_target_properties(Httplib::httplib PROPERTIES
-    IMPORTED_LOCATION ${HTTPLIB_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${HTTPLIB_INCLUDE_DIR})
+    IMPORTED_LOCATION ${HTTPLIB_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${HTTPLIB_INCLUDE_DIR}
+    # What the library was built with: its classes have other members without them.
+    INTERFACE_COMPILE_DEFINITIONS
+      "CPPHTTPLIB_OPENSSL_SUPPORT;CPPHTTPLIB_ZLIB_SUPPORT;CPPHTTPLIB_BROTLI_SUPPORT")
 endif()
