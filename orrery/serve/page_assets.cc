@@ -25,8 +25,9 @@ std::vector<Asset> PageAssets() {
   std::vector<Asset> assets;
   for (std::size_t i = 0; i < kFiles.size(); ++i) {
     Asset asset = kFiles[i];
-    asset.bytes = std::string_view(
-        kEmbeddedPage[i].begin, static_cast<std::size_t>(kEmbeddedPage[i].end - kEmbeddedPage[i].begin));
+    asset.bytes =
+        std::string_view(kEmbeddedPage[i].begin,
+                         static_cast<std::size_t>(kEmbeddedPage[i].end - kEmbeddedPage[i].begin));
     if (asset.bytes.empty()) {
       return {};
     }

@@ -107,9 +107,8 @@ void AddViewCommand(Verb& program) {
   AddJobOptions(verb, arguments->job);
   AddKernelModelsOption(verb, arguments->job);
   AddRunOptions(verb, arguments->run);
-  verb.OnRun([arguments, version = program.invocation().version] {
-    return View(*arguments, version);
-  });
+  verb.OnRun(
+      [arguments, version = program.invocation().version] { return View(*arguments, version); });
 }
 
 }  // namespace orrery::cli

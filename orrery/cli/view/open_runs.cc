@@ -115,8 +115,7 @@ Result<serve::RunList> OpenRuns(const ViewArguments& arguments) {
       continue;
     }
     ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run, {path}));
-    runs.push_back(
-        serve::ViewedRun::Recorded(NameOf(path), std::move(run), arguments.run.threads));
+    runs.push_back(serve::ViewedRun::Recorded(NameOf(path), std::move(run), arguments.run.threads));
     if (runs.back()->num_events() == 0) {
       return InvalidInput("{}: nothing in it has a time; view needs the recording of a rank", path);
     }

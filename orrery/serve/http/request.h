@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "orrery/base/error.h"
 
@@ -18,7 +20,8 @@ class Query {
   explicit Query(std::map<std::string, std::string, std::less<>> values)
       : values_(std::move(values)) {}
 
-  /// Reads "a=1&b=x%20y". Fails for broken escapes, repeated names, and more than 16 of them.
+  /// Reads "a=1&b=x%20y". Fails for broken escapes, names without value, repeated names, and more
+  /// than 16 of them.
   [[nodiscard]] static Result<Query> Parse(std::string_view text);
 
   /// A whole number within limits; fails where it is missing without a default.
@@ -45,9 +48,10 @@ struct Response {
   int status = 200;
   std::string type = "application/json";
   std::string body = {};
+  int max_age_s = 0;  // how long the browser may keep it; 0: not at all
 };
 
-/// What answers requests, from several threads at once.
+/// What answers requests, from several threads at once. An exception becomes status 500.
 class Handler {
  public:
   virtual ~Handler() = default;

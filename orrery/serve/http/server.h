@@ -10,10 +10,10 @@
 namespace orrery::serve {
 
 struct ServerOptions {
-  std::string listen = "127.0.0.1";  // an address of this machine
+  std::string listen = "127.0.0.1";  // an IP address of this machine, or "localhost"
   int port = 0;                      // 0: any that is free
   std::string token = {};            // empty: a random one
-  int threads = 4;
+  int threads = 4;                   // answers that are made at once
   /// One line about each request that is refused; must be thread-safe.
   std::function<void(const std::string&)> log = {};
 };
@@ -25,6 +25,7 @@ class Server {
   /// machine. `handler` must outlive the server.
   [[nodiscard]] static Result<std::unique_ptr<Server>> Listen(const ServerOptions& options,
                                                               Handler& handler);
+  /// Not while Run goes on.
   virtual ~Server() = default;
 
   [[nodiscard]] virtual int port() const = 0;
@@ -32,11 +33,15 @@ class Server {
   /// "http://127.0.0.1:8787/TOKEN/".
   [[nodiscard]] virtual std::string address() const = 0;
 
-  /// Serves until Stop.
+  /// Serves until Stop; once.
   virtual void Run() = 0;
 
-  /// From any thread; safe in a signal handler it is not.
+  /// Ends Run, or keeps it from beginning; answers that are being made are waited for. From any
+  /// thread; safe in a signal handler it is not.
   virtual void Stop() = 0;
+
+  /// Number of connections that are being served: at most 32.
+  [[nodiscard]] virtual int num_connections() const = 0;
 };
 
 }  // namespace orrery::serve
