@@ -1,33 +1,18 @@
 #include "orrery/serve/http/server.h"
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <arpa/inet.h>
-#include <dirent.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
-#include "orrery/serve/http/request.h"
+#include "orrery/serve/http/clients_test.h"
 
 namespace orrery::serve {
 namespace {
@@ -36,91 +21,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-/// Waits for what other threads will do; fails only where they hang.
-bool Eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return false;
-    }
-    std::this_thread::yield();
-  }
-  return true;
-}
-
-class EchoHandler : public Handler {
- public:
-  Response Answer(const Request& request) override {
-    if (request.path == "throw") {
-      throw std::runtime_error("a\nproblem");
-    }
-    if (request.path == "throw-number") {
-      throw 1;
-    }
-    if (request.path == "missing") {
-      return {.status = 404, .body = "there is no such thing"};
-    }
-    if (request.path == "large") {
-      return {.body = std::string(8'000'000, 'x')};
-    }
-    if (request.path == "tile") {
-      return {.type = "application/octet-stream", .body = std::string("\0\1", 2), .max_age_s = 60};
-    }
-    return {.body = "{\"path\": \"" + request.path + "\", \"body\": \"" + request.body + "\"}"};
-  }
-};
-
-/// A connection of a program that need not follow HTTP.
-class RawClient {
- public:
-  explicit RawClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    const timeval patience = {60, 0};
-    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-  }
-
-  ~RawClient() { close(socket_); }
-
-  RawClient(const RawClient&) = delete;
-  RawClient& operator=(const RawClient&) = delete;
-
-  /// Returns whether the server took all of it.
-  bool Send(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t sent = send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
-      if (sent <= 0) {
-        return false;
-      }
-      text.remove_prefix(static_cast<std::size_t>(sent));
-    }
-    return true;
-  }
-
-  void SendEnd() const { shutdown(socket_, SHUT_WR); }
-
-  /// Everything until the server closes the connection, which it must.
-  std::string ReadAll() const {
-    std::string all;
-    std::array<char, 4'096> buffer{};
-    ssize_t num_read = 1;
-    while (num_read > 0) {
-      num_read = recv(socket_, buffer.data(), buffer.size(), 0);
-      all.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(num_read, 0)));
-    }
-    const bool is_hanging = num_read < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    EXPECT_FALSE(is_hanging) << "the server keeps the connection open";
-    return all;
-  }
-
- private:
-  int socket_;
-};
 
 class ServerTest : public testing::Test {
  protected:
@@ -397,15 +297,6 @@ TEST_F(ServerTest, EndlessHeadsAreCutOff) {
   EXPECT_TRUE(IsAlive());
 }
 
-int NumOpenFiles() {
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
-  int num_files = 0;
-  while (readdir(folder.get()) != nullptr) {
-    ++num_files;
-  }
-  return num_files;
-}
-
 TEST_F(ServerTest, ClientsThatGoAwayLeaveNothingBehind) {
   ASSERT_TRUE(IsAlive());
   ASSERT_TRUE(Eventually([&] { return server_->num_connections() == 0; }));
@@ -430,77 +321,6 @@ TEST_F(ServerTest, APortInUseIsASentence) {
             "port " + port +
                 " of 127.0.0.1 is in use; choose another with --port, or leave it out for a free "
                 "one");
-}
-
-// Of the block for documentation, RFC 5737: no machine has it.
-TEST(ListenTest, AnAddressOfAnotherMachineIsASentence) {
-  EchoHandler handler;
-  const auto server = Server::Listen({.listen = "192.0.2.1"}, handler);
-  ASSERT_FALSE(server);
-  EXPECT_EQ(server.error().message(), "192.0.2.1 is not an address of this machine");
-}
-
-TEST(ListenTest, OptionsThatAreNoneAreRefused) {
-  EchoHandler handler;
-  EXPECT_FALSE(Server::Listen({.listen = "no such name"}, handler));
-  EXPECT_FALSE(Server::Listen({.port = 65'536}, handler));
-  EXPECT_FALSE(Server::Listen({.port = -1}, handler));
-  EXPECT_FALSE(Server::Listen({.token = "a/b"}, handler));
-}
-
-TEST(ListenTest, ATokenIsMadeWhereNoneIsGiven) {
-  EchoHandler handler;
-  const auto server = Server::Listen({}, handler);
-  ASSERT_TRUE(server);
-  EXPECT_THAT((*server)->address(), testing::MatchesRegex("http://127.0.0.1:[0-9]+/[0-9a-f]+/"));
-}
-
-TEST(ListenTest, AServerThatNeverRanGivesItsPortBack) {
-  EchoHandler handler;
-  const int num_files = NumOpenFiles();
-  auto first = Server::Listen({}, handler);
-  ASSERT_TRUE(first);
-  const int port = (*first)->port();
-  first->reset();
-  EXPECT_EQ(NumOpenFiles(), num_files);
-  EXPECT_TRUE(Server::Listen({.port = port}, handler));
-}
-
-TEST(ListenTest, AStopBeforeRunCounts) {
-  EchoHandler handler;
-  auto server = Server::Listen({}, handler);
-  ASSERT_TRUE(server);
-  (*server)->Stop();
-  (*server)->Run();
-}
-
-// Whatever the order in which the two threads get there.
-TEST(ListenTest, AStopDuringTheBeginOfRunCounts) {
-  for (int i = 0; i < 20; ++i) {
-    EchoHandler handler;
-    auto server = Server::Listen({}, handler);
-    ASSERT_TRUE(server);
-    std::thread runs([&] { (*server)->Run(); });
-    (*server)->Stop();
-    (*server)->Stop();
-    runs.join();
-  }
-}
-
-// Otherwise it would end, after ten seconds, as one that takes too long, which is logged.
-TEST(ListenTest, HalfARequestDoesNotDelayAStop) {
-  EchoHandler handler;
-  std::atomic<int> num_lines = 0;
-  auto server = Server::Listen({.log = [&](const std::string&) { ++num_lines; }}, handler);
-  ASSERT_TRUE(server);
-  std::thread runs([&] { (*server)->Run(); });
-  const RawClient half((*server)->port());
-  half.Send("GET /");
-  EXPECT_TRUE(Eventually([&] { return (*server)->num_connections() == 1; }));
-  (*server)->Stop();
-  runs.join();
-  EXPECT_EQ(half.ReadAll(), "");
-  EXPECT_EQ(num_lines, 0);
 }
 
 }  // namespace
