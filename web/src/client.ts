@@ -1,0 +1,61 @@
+// Requests to the server that gave this page. Addresses are relative: the token is in the page's own.
+
+/** One sentence for people. */
+export class ServerError extends Error {
+  constructor(message: string, readonly isGone: boolean) { super(message); }
+}
+
+async function checked(request: Promise<Response>): Promise<Response> {
+  let response: Response;
+  try {
+    response = await request;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ServerError('The server does not answer. Is orrery view still running?', true);
+  }
+  if (response.ok) return response;
+  const text = (await response.text().catch(() => '')).trim().split('\n')[0].slice(0, 300);
+  throw new ServerError(text || `The server answered ${response.status}.`, false);
+}
+
+export function isAborted(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}
+
+export async function getBytes(address: string, signal: AbortSignal): Promise<ArrayBuffer> {
+  const response = await checked(fetch(address, { signal }));
+  return response.arrayBuffer();
+}
+
+async function parsed<T>(response: Response): Promise<T> {
+  try {
+    return (await response.json()) as T;
+  } catch (error) {
+    if (isAborted(error)) throw error;
+    throw new ServerError('The answer of the server cannot be read.', false);
+  }
+}
+
+export async function getJson<T>(address: string, signal?: AbortSignal): Promise<T> {
+  return parsed<T>(await checked(fetch(address, signal ? { signal } : {})));
+}
+
+function posted(address: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  const options: RequestInit = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  if (signal) options.signal = signal;
+  return checked(fetch(address, options));
+}
+
+export async function postJson<T>(address: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  return parsed<T>(await posted(address, body, signal));
+}
+
+export async function postForPage(address: string, body: unknown): Promise<Blob> {
+  return (await posted(address, body)).blob();
+}
+
+/** Query of an address from names and values. */
+export function query(address: string, values: Record<string, string | number>): string {
+  return `${address}?${Object.entries(values).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&')}`;
+}
+
