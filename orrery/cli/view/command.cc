@@ -1,4 +1,5 @@
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -77,6 +78,7 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
                                     .log = [](const std::string& line) { PrintNotice(line); }},
                                    answers));
   Print(fmt::format("{}\n", server->address()));
+  std::fflush(stdout);  // whoever starts it reads the address while it runs
   if (!arguments.stays_closed) {
     OpenBrowser(server->address());
   }
