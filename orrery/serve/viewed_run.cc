@@ -202,7 +202,7 @@ const TraceIndex& ViewedRun::IndexOf(std::uint32_t trace) const {
 }
 
 std::vector<std::string> ViewedRun::Problems() const {
-  return report::NotesOf(view_);
+  return simulated_ ? simulated_->not_modelled : report::NotesOf(view_);
 }
 
 }  // namespace orrery::serve

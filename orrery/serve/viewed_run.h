@@ -13,6 +13,7 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/run.h"
+#include "orrery/report/document.h"
 #include "orrery/serve/tiles/activity_mipmap.h"
 #include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/simulate/simulation.h"
@@ -38,6 +39,8 @@ inline constexpr std::size_t kNumRankOrders = 4;
 struct SimulatedJob {
   std::unique_ptr<workload::Job> job;
   simulate::Simulation simulation = {};
+  report::Document summary = {};               // what `orrery simulate` says
+  std::vector<std::string> not_modelled = {};  // a sentence each
 };
 
 /// What is needed of a trace beside its rows; made when it is first asked for.

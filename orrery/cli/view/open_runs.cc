@@ -1,6 +1,8 @@
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "orrery/base/progress.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/simulate/simulate.h"
 #include "orrery/cli/verb.h"
 #include "orrery/cli/view/view.h"
 #include "orrery/hardware/gpu.h"
@@ -20,9 +23,14 @@
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/viewed_run.h"
+#include "orrery/simulate/advice.h"
+#include "orrery/simulate/energy.h"
+#include "orrery/simulate/interval.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
+#include "orrery/workload/job/plan_yaml.h"
 
 namespace orrery::cli {
 namespace {
@@ -56,6 +64,30 @@ class ScaledCosts : public kernel::CostModel {
   double speedup_;
 };
 
+// What `orrery simulate` says of it, without changes that are tried.
+void Summarize(const workload::JobFile& file, const simulate::SimulationOptions& options,
+               serve::SimulatedJob& simulated) {
+  const workload::Job& job = *simulated.job;
+  const simulate::Simulation& simulation = simulated.simulation;
+  const simulate::SimulatedStep step{&simulation.rank_classes, &simulation.timeline, &job};
+  SimulationAnswer answer;
+  answer.name = job.name;
+  answer.title = workload::JobLine(job);
+  answer.job = &job;
+  answer.what_ifs = simulate::WhatIfs(job, options);
+  answer.not_modelled = simulate::NotModelled(job, *simulation.generated, options);
+  answer.left_out = file.not_modelled;
+  answer.summary = simulate::Summarize(step);
+  answer.interval =
+      simulate::IntervalOf(answer.summary.breakdown, job, simulation.generated->coverage);
+  answer.energy = simulate::EnergyOf(job, *simulation.generated, answer.summary.step_ps);
+  answer.network = simulation.network;
+  answer.classes_alone = static_cast<std::uint32_t>(simulation.rank_classes.classes.size());
+  answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
+  simulated.summary = SimulationDocument(answer, &step);
+  simulated.not_modelled = answer.not_modelled;
+}
+
 /// Simulates jobs; loads the models once.
 class JobSimulator {
  public:
@@ -76,6 +108,7 @@ class JobSimulator {
     options.slow_ranks = changes.slow_ranks;
     const ScaledCosts costs(*models_, changes.compute);
     ORRERY_TRY(simulated.simulation, simulate::Simulate(job, costs, options));
+    Summarize(file, options, simulated);
     return serve::ViewedRun::Simulated(NameOf(path), std::move(simulated), arguments_.run.threads);
   }
 

@@ -86,6 +86,9 @@ class Answers : public Handler {
 [[nodiscard]] Result<Response> AnswerRange(const ViewedRun& run, const Query& query);
 [[nodiscard]] Result<Response> AnswerFind(const ViewedRun& run, const Query& query);
 [[nodiscard]] Result<Response> AnswerTab(const ViewedRun& run, const Query& query);
+/// Adds sections about the memory that the framework's allocator recorded: over time, and what
+/// holds it at its peak.
+void AddRecordedMemory(const ViewedRun& run, Value& sections);
 [[nodiscard]] Result<Response> AnswerDifferences(const ViewedRun& before, const ViewedRun& after);
 
 // What several of them need.

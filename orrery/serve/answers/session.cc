@@ -79,9 +79,13 @@ Value SessionOf(const RunList& runs, const ViewOptions& options) {
     classes.Add(Value::Object().Set("key", activity.key).Set("name", activity.text));
   }
   Value tabs = Value::List();
-  for (const char* const tab : {"overview", "kernels", "collectives", "memory", "metrics"}) {
+  for (const char* const tab : {"overview", "kernels", "collectives"}) {
     tabs.Add(tab);
   }
+  if (std::ranges::any_of(runs, [](const auto& run) { return HasMemory(*run); })) {
+    tabs.Add("memory");
+  }
+  tabs.Add("metrics");
   if (runs.size() > 1) {
     tabs.Add("differences");
   }

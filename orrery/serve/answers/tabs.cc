@@ -37,6 +37,9 @@ std::string_view TabOf(std::string_view heading) {
   if (heading == "Metrics") {
     return "metrics";
   }
+  if (heading.starts_with("Memory")) {
+    return "memory";
+  }
   return "overview";
 }
 
@@ -161,6 +164,16 @@ std::vector<report::MetricRow> MetricsOf(const ViewedRun& run) {
   return rows;
 }
 
+// The summary of a simulation knows more than its traces: waits, memory, what was not modelled.
+Document DocumentOf(const ViewedRun& run, std::string_view tab) {
+  if (run.simulated() != nullptr && (tab == "overview" || tab == "memory")) {
+    return run.simulated()->summary;
+  }
+  return report::RunDocument(
+      report::CollectReport(run.view(), run.name(),
+                            tab == "metrics" ? MetricsOf(run) : std::vector<report::MetricRow>()));
+}
+
 }  // namespace
 
 Result<Response> AnswerTab(const ViewedRun& run, const Query& query) {
@@ -168,16 +181,17 @@ Result<Response> AnswerTab(const ViewedRun& run, const Query& query) {
   if (std::ranges::find(kTabs, name) == kTabs.end()) {
     return Fail(Error::Kind::kNotFound, "there is no such tab");
   }
-  const report::RunReport report =
-      report::CollectReport(run.view(), run.name(),
-                            name == "metrics" ? MetricsOf(run) : std::vector<report::MetricRow>());
-  const Document document = report::RunDocument(report);
+  const Document document = DocumentOf(run, name);
   Value sections = Value::List();
   for (const Document::Section& section : document.sections) {
     SectionValue value(section);
-    if (TabOf(section.heading) == name && !value.empty()) {
+    if (report::IsIn(report::Shown::kInHtml, section.shown) && TabOf(section.heading) == name &&
+        !value.empty()) {
       sections.Add(std::move(value).Take());
     }
+  }
+  if (name == "memory") {
+    AddRecordedMemory(run, sections);
   }
   return JsonResponse(
       Value::Object().Set("title", document.title).Set("sections", std::move(sections)));
