@@ -92,6 +92,8 @@ class Statement {
     return sqlite3_column_int64(statement_, column);
   }
 
+  [[nodiscard]] double Real(int column) const { return sqlite3_column_double(statement_, column); }
+
   [[nodiscard]] std::string Bytes(int column) const {
     const void* const bytes = sqlite3_column_blob(statement_, column);
     const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
@@ -396,6 +398,39 @@ Status PlanStore::Keep(const Space& space, const ScreenedPlan& screened, const P
     return DatabaseError(path_, connection_.get());
   }
   return {};
+}
+
+Result<StoredPlans> ReadStore(const std::string& path) {
+  sqlite3* connection = nullptr;
+  const int opened = sqlite3_open_v2(path.c_str(), &connection, SQLITE_OPEN_READONLY, nullptr);
+  const std::unique_ptr<sqlite3, decltype(&sqlite3_close_v2)> closed(connection, sqlite3_close_v2);
+  if (opened != SQLITE_OK) {
+    return Fail(Error::Kind::kSystem, fmt::format("{}: the store cannot be opened: {}", path,
+                                                  sqlite3_errmsg(connection)));
+  }
+  sqlite3_busy_timeout(connection, kPatienceMs);
+  ORRERY_TRY_STATUS(Execute(path, connection, "PRAGMA trusted_schema=OFF;"));
+  StoredPlans stored;
+  ORRERY_TRY(stored.program, ReadIdentity(path, connection, "program"));
+  ORRERY_TRY(stored.job, ReadIdentity(path, connection, "job"));
+  ORRERY_TRY(stored.job_yaml, ReadIdentity(path, connection, "job_yaml"));
+  Statement plans(
+      connection,
+      "SELECT settings, step_s, memory_bytes, usable_bytes, mfu, tokens_per_s FROM plans"
+      " WHERE step_s > 0 AND memory_bytes <= usable_bytes ORDER BY step_s, id");
+  int status = plans.Step();
+  for (; status == SQLITE_ROW; status = plans.Step()) {
+    stored.plans.push_back({.settings = plans.Bytes(0),
+                            .step_s = plans.Real(1),
+                            .memory_bytes = plans.Integer(2),
+                            .usable_bytes = plans.Integer(3),
+                            .mfu = plans.Real(4),
+                            .tokens_per_s = plans.Real(5)});
+  }
+  if (status != SQLITE_DONE) {
+    return DatabaseError(path, connection);
+  }
+  return stored;
 }
 
 }  // namespace orrery::search

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/search/plan_figures.h"
@@ -78,5 +79,25 @@ class PlanStore {
   Lock lock_;  // outlives the connection
   std::unique_ptr<sqlite3, Close> connection_;
 };
+
+/// A plan that a store holds.
+struct StoredPlan {
+  std::string settings;  // "gpus=64 plan.tp=4": what it changes of the job
+  double step_s = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t usable_bytes = 0;
+  double mfu = 0;
+  double tokens_per_s = 0;
+};
+
+struct StoredPlans {
+  std::string program;            // that made them
+  std::string job;                // its place, for people
+  std::string job_yaml;           // of the first base of the space
+  std::vector<StoredPlan> plans;  // that were simulated and fit, fastest first
+};
+
+/// Reads a store, also while a search holds it.
+[[nodiscard]] Result<StoredPlans> ReadStore(const std::string& path);
 
 }  // namespace orrery::search

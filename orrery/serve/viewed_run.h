@@ -19,6 +19,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/job_file.h"
 
 namespace orrery::serve {
 
@@ -38,6 +39,8 @@ inline constexpr std::size_t kNumRankOrders = 4;
 /// A job and what its simulation made of it.
 struct SimulatedJob {
   std::unique_ptr<workload::Job> job;
+  workload::JobText text = {};             // to simulate it again with changes
+  std::vector<std::string> settings = {};  // that were applied to it
   simulate::Simulation simulation = {};
   report::Document summary = {};               // what `orrery simulate` says
   std::vector<std::string> not_modelled = {};  // a sentence each

@@ -23,8 +23,9 @@ namespace orrery::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "RUN is what `orrery analyze` reads (files or a folder of one run), or a job (YAML), which is\n"
-    "simulated on the spot. Two of them are drawn above each other, with their differences: two\n"
+    "RUN is what `orrery analyze` reads (a file or a folder of one run), a job (YAML), which is\n"
+    "simulated on the spot, or a store of `orrery search` (.orrdb). Two of them are drawn above "
+    "each other, with their differences: two\n"
     "recordings, a recording and the job that predicts it, or two jobs. The server answers only\n"
     "programs on this machine that know the address; end it with Ctrl-C.\n\n"
     "Examples:\n"
@@ -65,13 +66,14 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
         "install nodejs and npm, then run `make` again");
   }
   const sigset_t signals = BlockEndSignals();
-  ORRERY_TRY(serve::RunList runs, OpenRuns(arguments));
-  serve::ViewOptions options{.title = runs.front()->name(),
+  ORRERY_TRY(OpenedRuns opened, OpenRuns(arguments));
+  serve::ViewOptions options{.title = opened.runs.front()->name(),
                              .version = version,
                              .assets = assets,
-                             .actions = ActionsFor(arguments),
+                             .actions = std::move(opened.actions),
+                             .plans = std::move(opened.plans),
                              .threads = arguments.run.threads};
-  serve::Answers answers(std::move(runs), std::move(options));
+  serve::Answers answers(std::move(opened.runs), std::move(options));
   ORRERY_TRY(const std::unique_ptr<serve::Server> server,
              serve::Server::Listen({.listen = arguments.listen,
                                     .port = arguments.port,

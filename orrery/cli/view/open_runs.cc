@@ -1,9 +1,12 @@
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,16 +24,24 @@
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/search/plan_store.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/simulate/advice.h"
 #include "orrery/simulate/energy.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/interval.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/replay_calibration.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/job/plan_yaml.h"
+#include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::cli {
 namespace {
@@ -88,19 +99,27 @@ void Summarize(const workload::JobFile& file, const simulate::SimulationOptions&
   simulated.not_modelled = answer.not_modelled;
 }
 
-/// Simulates jobs; loads the models once.
-class JobSimulator {
- public:
-  explicit JobSimulator(const ViewArguments& arguments) : arguments_(arguments) {}
+std::vector<std::string> WordsOf(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
 
-  Result<std::shared_ptr<serve::ViewedRun>> Simulate(const std::string& path,
+/// Simulates jobs and recordings; loads the models once. One at a time: each takes all threads.
+class Simulator {
+ public:
+  explicit Simulator(const ViewArguments& arguments) : arguments_(arguments) {}
+
+  Result<std::shared_ptr<serve::ViewedRun>> Simulate(std::string name, workload::JobText text,
+                                                     std::vector<std::string> settings,
                                                      const serve::JobChanges& changes) {
+    const std::lock_guard lock(mutex_);
     ORRERY_TRY_STATUS(Load());
-    JobArguments job_arguments = arguments_.job;
-    job_arguments.settings.insert(job_arguments.settings.end(), changes.settings.begin(),
-                                  changes.settings.end());
-    ORRERY_TRY(const workload::JobFile file, ReadJob(path, job_arguments));
-    serve::SimulatedJob simulated{.job = std::make_unique<workload::Job>(file.job)};
+    std::vector<std::string> all = settings;
+    all.insert(all.end(), changes.settings.begin(), changes.settings.end());
+    ORRERY_TRY(const workload::JobFile file, workload::ReadJob(text, all));
+    serve::SimulatedJob simulated{.job = std::make_unique<workload::Job>(file.job),
+                                  .text = std::move(text),
+                                  .settings = std::move(settings)};
     workload::Job& job = *simulated.job;
     job.cluster.nics.bandwidth.bytes_per_second *= changes.network;
     job.cluster.island.per_gpu.bytes_per_second *= changes.network;
@@ -109,10 +128,33 @@ class JobSimulator {
     const ScaledCosts costs(*models_, changes.compute);
     ORRERY_TRY(simulated.simulation, simulate::Simulate(job, costs, options));
     Summarize(file, options, simulated);
-    return serve::ViewedRun::Simulated(NameOf(path), std::move(simulated), arguments_.run.threads);
+    return serve::ViewedRun::Simulated(std::move(name), std::move(simulated),
+                                       arguments_.run.threads);
+  }
+
+  // Kernels from models where there is an execution trace, else as recorded; the host from its
+  // model.
+  Result<std::shared_ptr<serve::ViewedRun>> Predict(const serve::ViewedRun& run) {
+    const std::lock_guard lock(mutex_);
+    if (run.set().ranks.size() != 1) {
+      return Unsupported(
+          "the recording of one rank can be predicted; for several, give the job: orrery view RUN "
+          "JOB.yaml");
+    }
+    const trace::Trace& rank = run.set().ranks.front();
+    const workload::HostModel host = workload::DefaultHost();
+    ORRERY_TRY(const workload::RecordedProgram recorded, ProgramOf(rank, host));
+    ORRERY_TRY(const simulate::Timeline timeline,
+               simulate::SimulateRecording(recorded.program, kRepetitions));
+    ingest::Run predicted;
+    predicted.set = simulate::EnsembleTrace(simulate::SingleRank(recorded.program), timeline,
+                                            {.gpu = trace::DeviceName(rank)});
+    return serve::ViewedRun::Recorded("prediction", std::move(predicted), arguments_.run.threads);
   }
 
  private:
+  static constexpr int kRepetitions = 3;
+
   Status Load() {
     if (models_ != nullptr) {
       return {};
@@ -124,53 +166,138 @@ class JobSimulator {
     return {};
   }
 
+  Result<workload::RecordedProgram> ProgramOf(const trace::Trace& rank,
+                                              const workload::HostModel& host) {
+    const hardware::Gpu* const gpu = hardware::FindGpu(trace::DeviceName(rank));
+    if (rank.graph_nodes.empty() || gpu == nullptr) {
+      return workload::ProgramOfMiddleStep(rank, host);
+    }
+    ORRERY_TRY_STATUS(Load());
+    ORRERY_TRY(const auto steps, workload::GraphSteps(rank));
+    const workload::CallTree& step = workload::MiddleStep(steps);
+    const workload::GraphPrices prices = workload::PriceGraph(rank, step, *gpu, *models_, host);
+    const workload::PriceNode price = [&](RowId node) { return prices.tasks_of_node[node]; };
+    return workload::ProgramOfGraph(rank, step, host, price);
+  }
+
   ViewArguments arguments_;
+  std::mutex mutex_;
   std::unique_ptr<kernel::ModelSet> models_;
   simulate::SimulationOptions options_;
   std::shared_ptr<const overlap::Model> overlap_;
 };
 
+std::vector<std::string> SettingsOf(const JobArguments& arguments) {
+  std::vector<std::string> settings = arguments.settings;
+  if (!arguments.gpu.empty()) {
+    settings.insert(settings.begin(), "gpu=" + arguments.gpu);
+  }
+  if (!arguments.cluster.empty()) {
+    settings.insert(settings.begin(), "cluster=" + arguments.cluster);
+  }
+  return settings;
+}
+
+Document PlansDocument(const search::StoredPlans& stored) {
+  Document document{.title = stored.job, .kind = "Orrery search"};
+  Document::Table table{.columns = {AsText("plan", "plan", 0),
+                                    Document::Column{"step_s", "step", NumberFormat("{:.3f} s")},
+                                    Document::Column{"tokens_per_s", "tokens/s", Unit::kCount},
+                                    AsShare("mfu", "MFU"), AsBytes("memory_bytes", "memory")},
+                        .max_shown = SIZE_MAX,
+                        .has_filter = true};
+  for (const search::StoredPlan& plan : stored.plans) {
+    table.rows.push_back({plan.settings, plan.step_s,
+                          static_cast<std::int64_t>(std::llround(plan.tokens_per_s)), plan.mfu,
+                          plan.memory_bytes});
+  }
+  document.AddSection("Plans that were simulated and fit, fastest first")
+      .Say(fmt::format("{} plans of {}, by {}. The timeline shows the first.", stored.plans.size(),
+                       stored.job, stored.program))
+      .Add(std::move(table));
+  return document;
+}
+
+/// The runs of the command line, one after the other.
+class RunOpener {
+ public:
+  RunOpener(const ViewArguments& arguments, Simulator& simulator)
+      : arguments_(arguments), simulator_(simulator) {}
+
+  Status Open(const std::string& path) {
+    if (path.ends_with(".orrdb")) {
+      return OpenStore(path);
+    }
+    return IsJob(path) ? OpenJob(path) : OpenRecording(path);
+  }
+
+  [[nodiscard]] OpenedRuns Take() && { return std::move(opened_); }
+
+ private:
+  Status OpenJob(const std::string& path) {
+    ORRERY_TRY(workload::JobText text, workload::ReadJobText(path));
+    return AddSimulation(NameOf(path), std::move(text), SettingsOf(arguments_.job));
+  }
+
+  Status OpenStore(const std::string& path) {
+    ORRERY_TRY(const search::StoredPlans stored, search::ReadStore(path));
+    if (stored.plans.empty()) {
+      return InvalidInput("{}: the store holds no plan that was simulated and fits", path);
+    }
+    opened_.plans = PlansDocument(stored);
+    const std::filesystem::path job(stored.job);
+    return AddSimulation(
+        NameOf(path), {.yaml = stored.job_yaml, .place = stored.job, .folder = job.parent_path()},
+        WordsOf(stored.plans.front().settings));
+  }
+
+  Status AddSimulation(std::string name, workload::JobText text,
+                       std::vector<std::string> settings) {
+    ProgressLine progress(TerminalProgress(), "simulating");
+    ORRERY_TRY(std::shared_ptr<serve::ViewedRun> run,
+               simulator_.Simulate(std::move(name), std::move(text), std::move(settings), {}));
+    progress.Clear();
+    opened_.runs.push_back(std::move(run));
+    return {};
+  }
+
+  Status OpenRecording(const std::string& path) {
+    ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments_.run, {path}));
+    opened_.runs.push_back(
+        serve::ViewedRun::Recorded(NameOf(path), std::move(run), arguments_.run.threads));
+    if (opened_.runs.back()->num_events() == 0) {
+      return InvalidInput("{}: nothing in it has a time; view needs the recording of a rank", path);
+    }
+    return {};
+  }
+
+  const ViewArguments& arguments_;
+  Simulator& simulator_;
+  OpenedRuns opened_;
+};
+
 }  // namespace
 
-Result<serve::RunList> OpenRuns(const ViewArguments& arguments) {
+Result<OpenedRuns> OpenRuns(const ViewArguments& arguments) {
   if (arguments.paths.size() > kMostRuns) {
     return InvalidInput("view shows one run or two beside each other, and {} were given",
                         arguments.paths.size());
   }
-  JobSimulator simulator(arguments);
-  serve::RunList runs;
+  const auto simulator = std::make_shared<Simulator>(arguments);
+  RunOpener opener(arguments, *simulator);
   for (const std::string& path : arguments.paths) {
-    if (IsJob(path)) {
-      ProgressLine progress(TerminalProgress(), "simulating");
-      ORRERY_TRY(std::shared_ptr<serve::ViewedRun> run, simulator.Simulate(path, {}));
-      progress.Clear();
-      runs.push_back(std::move(run));
-      continue;
-    }
-    ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run, {path}));
-    runs.push_back(serve::ViewedRun::Recorded(NameOf(path), std::move(run), arguments.run.threads));
-    if (runs.back()->num_events() == 0) {
-      return InvalidInput("{}: nothing in it has a time; view needs the recording of a rank", path);
-    }
+    ORRERY_TRY_STATUS(opener.Open(path));
   }
-  return runs;
-}
-
-serve::ViewActions ActionsFor(const ViewArguments& arguments) {
-  serve::ViewActions actions;
-  std::string job_path;
-  for (const std::string& path : arguments.paths) {
-    job_path = job_path.empty() && IsJob(path) ? path : job_path;
-  }
-  if (!job_path.empty()) {
-    const auto simulator = std::make_shared<JobSimulator>(arguments);
-    const auto mutex = std::make_shared<std::mutex>();
-    actions.simulate = [=](const serve::ViewedRun& /*run*/, const serve::JobChanges& changes) {
-      const std::lock_guard lock(*mutex);  // one simulation takes all threads
-      return simulator->Simulate(job_path, changes);
-    };
-  }
-  return actions;
+  OpenedRuns opened = std::move(opener).Take();
+  opened.actions.predict = [simulator](const serve::ViewedRun& run) {
+    return simulator->Predict(run);
+  };
+  opened.actions.simulate = [simulator](const serve::ViewedRun& run,
+                                        const serve::JobChanges& changes) {
+    const serve::SimulatedJob& job = *run.simulated();
+    return simulator->Simulate(run.name(), job.text, job.settings, changes);
+  };
+  return opened;
 }
 
 }  // namespace orrery::cli

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
+#include "orrery/report/document.h"
 #include "orrery/serve/answers/answers.h"
-#include "orrery/serve/viewed_run.h"
 
 namespace orrery::cli {
 
@@ -20,10 +20,15 @@ struct ViewArguments {
   bool stays_closed = false;  // no browser is opened
 };
 
-/// Reads what the paths name, one run each: a recording, or a job that is simulated.
-[[nodiscard]] Result<serve::RunList> OpenRuns(const ViewArguments& arguments);
+/// What is open, and what the page can ask for beside reading.
+struct OpenedRuns {
+  serve::RunList runs = {};
+  serve::ViewActions actions = {};
+  std::optional<report::Document> plans = {};  // of a store of `search`
+};
 
-/// What the page can ask for beside reading.
-[[nodiscard]] serve::ViewActions ActionsFor(const ViewArguments& arguments);
+/// Reads what the paths name, one run each: a recording, a job that is simulated, or the best plan
+/// of a store of `search`.
+[[nodiscard]] Result<OpenedRuns> OpenRuns(const ViewArguments& arguments);
 
 }  // namespace orrery::cli

@@ -87,6 +87,10 @@ Result<Response> Answers::AnswerApi(const Request& request) {
     return runs.size() < 2 ? Fail(Error::Kind::kNotFound, "there is no second run to compare with")
                            : AnswerDifferences(*runs[0], *runs[1]);
   }
+  if (request.path == "api/plans") {
+    return options_.plans ? Result<Response>(TabResponse(*options_.plans))
+                          : Fail(Error::Kind::kNotFound, "no store of a search is open");
+  }
   if (request.path == "api/ranks") {
     ORRERY_TRY(const std::shared_ptr<ViewedRun> run, RunOf(request.query));
     return JsonResponse(RanksOf(*run));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
+#include "orrery/report/document.h"
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/simulate/simulation.h"
@@ -45,6 +47,7 @@ struct ViewOptions {
   std::string version = {};
   std::vector<Asset> assets = {};
   ViewActions actions = {};
+  std::optional<report::Document> plans = {};  // of a search: its own tab
   int threads = 0;
 };
 
@@ -86,6 +89,9 @@ class Answers : public Handler {
 [[nodiscard]] Result<Response> AnswerRange(const ViewedRun& run, const Query& query);
 [[nodiscard]] Result<Response> AnswerFind(const ViewedRun& run, const Query& query);
 [[nodiscard]] Result<Response> AnswerTab(const ViewedRun& run, const Query& query);
+
+/// A whole document as a tab.
+[[nodiscard]] Response TabResponse(const report::Document& document);
 /// Adds sections about the memory that the framework's allocator recorded: over time, and what
 /// holds it at its peak.
 void AddRecordedMemory(const ViewedRun& run, Value& sections);

@@ -89,6 +89,9 @@ Value SessionOf(const RunList& runs, const ViewOptions& options) {
   if (runs.size() > 1) {
     tabs.Add("differences");
   }
+  if (options.plans) {
+    tabs.Add("search");
+  }
   return Value::Object()
       .Set("version", options.version)
       .Set("title", options.title)

@@ -176,6 +176,15 @@ Document DocumentOf(const ViewedRun& run, std::string_view tab) {
 
 }  // namespace
 
+Response TabResponse(const Document& document) {
+  Value sections = Value::List();
+  for (const Document::Section& section : document.sections) {
+    sections.Add(SectionValue(section).Take());
+  }
+  return JsonResponse(
+      Value::Object().Set("title", document.title).Set("sections", std::move(sections)));
+}
+
 Result<Response> AnswerTab(const ViewedRun& run, const Query& query) {
   ORRERY_TRY(const std::string name, query.Text("name"));
   if (std::ranges::find(kTabs, name) == kTabs.end()) {
