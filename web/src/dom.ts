@@ -33,7 +33,7 @@ export function replace(parent: Element, ...children: Child[]): void {
 
 export function swatch(colour: string): HTMLElement {
   const made = element('i', { class: 'swatch', 'aria-hidden': 'true' });
-  made.style.background = colour;
+  made.style.backgroundColor = colour;
   return made;
 }
 

@@ -142,7 +142,7 @@ export class Timeline {
   fitHeight(): number {
     const { model } = this;
     const most = Math.max(1, ...model.session.runs.map((_, run) => model.numRanks(run)));
-    const height = Math.max(50, this.size.height - kAxisHeight);
+    const height = Math.max(50, this.size.height - kAxisHeight - 8);
     return Math.min(kHighestRank, height / most / (model.numRuns > 1 ? 2.5 : 1));
   }
 
