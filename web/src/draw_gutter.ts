@@ -15,7 +15,7 @@ export function lineLabel(scene: Scene, run: number, line: number): string {
   const first = line * layout.fold;
   if (layout.fold === 1) return model.label(run, rows[first]);
   const last = Math.min(first + layout.fold, rows.length) - 1;
-  return first === last ? model.label(run, rows[first]) : `${model.label(run, rows[first])} +${last - first}`;
+  return first === last ? model.label(run, rows[first]) : `${model.ranks[run].rank[rows[first]]} +${last - first}`;
 }
 
 function noteOf(scene: Scene, run: number, line: number): string {

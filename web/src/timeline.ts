@@ -311,12 +311,13 @@ export class Timeline {
   zoomRanks(factor: number, y = kAxisHeight): boolean {
     if (!this.scene) return false;
     const before = this.rankHeight();
-    const height = Math.min(kHighestRank, Math.max(Math.min(this.fitHeight(), before), before * factor));
+    // As many digits as the address has: a reload shows the same.
+    const height = Math.round(1e4 * Math.min(kHighestRank, Math.max(Math.min(this.fitHeight(), before), before * factor))) / 1e4;
     const { layout } = this.scene;
     const content = y - kAxisHeight + this.model.state.scroll;
     const line = layout.lineAt(content);
     const place = line ? (line.line + (content - layout.top(0, line.line)) / layout.linePitch) * layout.fold : 0;
-    if (Math.abs(height - before) < 1e-9) return false;
+    if (Math.abs(height - before) < 1e-4) return false;
     this.animation = undefined;
     this.model.set({ rankHeight: height });
     const after = this.layout();
