@@ -74,8 +74,8 @@ export class Timeline {
     this.frames = new Frames((now) => this.draw(now));
     const changed = (): void => this.frames.invalidate();
     this.store = new TileStore(changed, (error) => model.fail(error), (tile) => this.painter.release(tile));
-    this.collectives = [0, 1].map((run) => new Windowed<Collectives>(({ begin, end }, signal) =>
-      getJson(query('api/collectives', { run, begin, end, most: 400, order: model.state.order }), signal), changed, (error) => model.fail(error)));
+    this.collectives = [0, 1].map((run) => new Windowed<Collectives>((window, signal) =>
+      getJson(query('api/collectives', { run, ...this.inside(run, window), most: 400, order: model.state.order }), signal), changed, (error) => model.fail(error)));
     new ResizeObserver(() => this.resize()).observe(this.root);
   }
 
@@ -234,13 +234,20 @@ export class Timeline {
     });
   }
 
+  /** The part of a window that the run has. */
+  private inside(run: number, window: TimeWindow): TimeWindow {
+    const length = Math.max(1, this.model.runInfo(run).length_ns);
+    const begin = Math.min(window.begin, length - 1);
+    return { begin, end: Math.max(begin + 1, Math.min(window.end, length)) };
+  }
+
   /** Launches of an opened rank, asked for as the window moves. */
   launchesOf(run: number, rank: number): Windowed<Launches> {
     const key = `${run}.${rank}`;
     let known = this.launches.get(key);
     if (!known) {
-      known = new Windowed<Launches>(async ({ begin, end }, signal) => decodeLaunches(await getBytes(
-        query('api/launches', { run, rank, begin, end, most: 300 }), signal)), () => this.frames.invalidate(), (error) => this.model.fail(error));
+      known = new Windowed<Launches>(async (window, signal) => decodeLaunches(await getBytes(
+        query('api/launches', { run, rank, ...this.inside(run, window), most: 300 }), signal)), () => this.frames.invalidate(), (error) => this.model.fail(error));
       this.launches.set(key, known);
     }
     return known;

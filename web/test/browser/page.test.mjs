@@ -23,9 +23,9 @@ test('search counts, jumps to a named kernel, goes on and back', async () => {
     await page.locator('.details h2').waitFor();
     assert.ok((await page.locator('.details h2').innerText()).toLowerCase().includes(kName.toLowerCase()));
     await page.keyboard.press('Enter');
-    await whenState(page, (state, row) => state.slice.row !== row, first.slice.row);
+    await whenState(page, (state, slice) => JSON.stringify(state.slice) !== slice, JSON.stringify(first.slice));
     await page.keyboard.press('Shift+Enter');
-    await whenState(page, (state, row) => state.slice.row === row, first.slice.row);
+    await whenState(page, (state, slice) => JSON.stringify(state.slice) === slice, JSON.stringify(first.slice));
     await page.locator('.search .count').click();
     await page.locator('.found tr').first().waitFor();
     await settled(page);

@@ -64,8 +64,8 @@ test('a drag moves, a drag on the axis selects and shows totals', async () => {
     await whenState(page, (state) => state.selection !== null);
     const { selection } = await stateOf(page);
     assert.ok(selection.end > selection.begin);
-    await page.locator('.range .bar').first().waitFor();
-    assert.ok(await page.locator('.range .small tr').count() > 1);
+    await page.locator('.totals .bar').first().waitFor();
+    assert.ok(await page.locator('.totals .small tr').count() > 1);
     await page.keyboard.press('f');
     await whenState(page, (state) => state.end > state.begin);
     const before = await stateOf(page);
