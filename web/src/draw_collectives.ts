@@ -25,12 +25,12 @@ function outlineOf(scene: Scene, run: number, instance: CollectiveInstance): Out
   return outline;
 }
 
-/** Lines that follow each other make one polygon. */
-function stretches(outline: Outline): [number, number][] {
+/** Lines that follow each other without an opened rank between them make one polygon. */
+function stretches(outline: Outline, opened: Set<number>): [number, number][] {
   const out: [number, number][] = [];
   outline.lines.forEach((line, i) => {
     const last = out[out.length - 1];
-    if (last && outline.lines[i - 1] === line - 1) last[1] = i;
+    if (last && outline.lines[i - 1] === line - 1 && !opened.has(line - 1)) last[1] = i;
     else out.push([i, i]);
   });
   return out;
@@ -42,7 +42,7 @@ export function drawCollective(scene: DrawnScene, run: number, instance: Collect
   const x = (ns: number): number => Math.max(plot.left - 4, Math.min(plot.right + 4, xOf(scene, ns + shift)));
   if (xOf(scene, instance.end_ns + shift) < plot.left || xOf(scene, instance.begin_ns + shift) > plot.right) return;
   const outline = outlineOf(scene, run, instance);
-  for (const [first, last] of stretches(outline)) {
+  for (const [first, last] of stretches(outline, new Set(layout.blocks.map((block) => block.line)))) {
     const left: number[] = [];
     const right: number[] = [];
     for (let i = first; i <= last; ++i) {

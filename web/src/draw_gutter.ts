@@ -65,7 +65,9 @@ function drawLineLabels(scene: DrawnScene, current: Current | undefined): void {
         const y = yOf(scene, layout.top(run, line));
         const isCurrent = current?.run === run && current.line === line;
         if (isCurrent) pen.fill(4, y, kGutter - 5, Math.max(3, layout.lineHeight), palette.accent, 0.22);
-        if (!isCurrent && ((!shown && run > 0) || line % every !== 0)) continue;
+        // The head of an opened rank stands where the label of a low line would be.
+        const isCovered = !shown && layout.blocks.some((block) => block.line === line);
+        if (!isCurrent && (isCovered || (!shown && run > 0) || line % every !== 0)) continue;
         drawLineLabel(scene, run, line, Math.max(y + layout.lineHeight / 2, y + 2), isCurrent);
       }
     }
