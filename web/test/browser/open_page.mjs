@@ -20,7 +20,8 @@ export async function stopBrowser() { await browser?.close(); }
  */
 export async function withPage(options, act) {
   const mock = isMock ? await startMock(options.mock ?? {}) : undefined;
-  const address = mock?.address ?? (options.mock?.runs > 1 && process.env.ORRERY_VIEW_ADDRESS_TWO) ?? process.env.ORRERY_VIEW_ADDRESS;
+  const two = options.mock?.runs > 1 ? process.env.ORRERY_VIEW_ADDRESS_TWO : undefined;
+  const address = mock?.address ?? two ?? process.env.ORRERY_VIEW_ADDRESS;
   const context = await browser.newContext({ viewport: { width: options.width ?? 1280, height: options.height ?? 720 }, colorScheme: options.dark ? 'dark' : 'light',
     deviceScaleFactor: options.ratio ?? 1, reducedMotion: 'reduce', acceptDownloads: true });
   const page = await context.newPage();
