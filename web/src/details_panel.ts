@@ -26,7 +26,7 @@ export function detailsPanel(model: Model, ref: SliceRef, details: SliceDetails,
     fact('begin', instant(details.begin_ns, 1)), fact('duration', duration(details.duration_ns)),
     fact('where', `${model.numRuns > 1 ? `${model.runInfo(run).name} · ` : ''}${model.label(run, rank)} · ${trackName(ref.track)}`),
     ...details.facts.map(({ name, value }) => fact(name, value)));
-  if (activity) facts.prepend(fact('class', swatch(classVariable(details.class)), activity.name));
+  if (activity) facts.prepend(fact('class', swatch(classVariable(details.class), activity.key), activity.name));
   if (details.launch) facts.append(fact('launched by', link(`${trackName(details.launch.track)} at ${instant(details.launch.begin_ns, 1)}`, go(details.launch)),
                                         ` ${duration(details.begin_ns - details.launch.begin_ns)} before`));
   if (details.collective !== null) {

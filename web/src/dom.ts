@@ -31,9 +31,10 @@ export function replace(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(...children.filter((child): child is Node | string => Boolean(child)));
 }
 
-export function swatch(colour: string): HTMLElement {
-  const made = element('i', { class: 'swatch', 'aria-hidden': 'true' });
-  made.style.background = colour;
+/** `key` of a class adds its hatching. */
+export function swatch(colour: string, key = ''): HTMLElement {
+  const made = element('i', { class: key ? `swatch class-${key}` : 'swatch', 'aria-hidden': 'true' });
+  made.style.backgroundColor = colour;
   return made;
 }
 

@@ -1,5 +1,4 @@
 // Time axis with steps above it.
-import { fitted } from './draw_slices';
 import { duration } from './format';
 import { kAxisHeight, nsPerPixel, xOf, type DrawnScene } from './scene';
 import { ticks, tickText } from './ticks';
@@ -50,8 +49,10 @@ function drawSteps(scene: DrawnScene): void {
     const to = Math.min(plot.right, xOf(scene, step.end_ns));
     if (to - from < 2) return;
     pen.fill(from, 3, to - from - 1, kStepsHeight - 4, palette.accent, i % 2 ? 0.1 : 0.17);
-    const text = fitted(pen, `${step.name} · ${duration(step.end_ns - step.begin_ns)}`, to - from - 10);
-    if (text && to - from > 40) pen.text(from + 5, 3 + (kStepsHeight - 4) / 2, text, { colour: palette.ink, size: 11 });
+    const length = duration(step.end_ns - step.begin_ns);
+    // The most that fits whole: half a name says little.
+    const text = [`${step.name} · ${length}`, step.name, step.name.replace(/^.*#/, '#')].find((one) => pen.textWidth(one, 11) <= to - from - 10);
+    if (text) pen.text(from + 5, 3 + (kStepsHeight - 4) / 2, text, { colour: palette.ink, size: 11 });
   });
 }
 

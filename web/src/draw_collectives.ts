@@ -25,15 +25,20 @@ function outlineOf(scene: Scene, run: number, instance: CollectiveInstance): Out
   return outline;
 }
 
-/** Lines that follow each other make one polygon. */
-function stretches(outline: Outline): [number, number][] {
+/** Lines that follow each other without an opened rank between them make one polygon. */
+function stretches(outline: Outline, opened: Set<number>): [number, number][] {
   const out: [number, number][] = [];
   outline.lines.forEach((line, i) => {
     const last = out[out.length - 1];
-    if (last && outline.lines[i - 1] === line - 1) last[1] = i;
+    if (last && outline.lines[i - 1] === line - 1 && !opened.has(line - 1)) last[1] = i;
     else out.push([i, i]);
   });
   return out;
+}
+
+/** Lines below which a shape ends: an opened rank follows, or the other run's line. */
+function brokenAfter({ layout, model }: Scene, outline: Outline): Set<number> {
+  return new Set(model.numRuns > 1 ? outline.lines : layout.blocks.map((block) => block.line));
 }
 
 export function drawCollective(scene: DrawnScene, run: number, instance: CollectiveInstance, isChosen: boolean): void {
@@ -42,7 +47,7 @@ export function drawCollective(scene: DrawnScene, run: number, instance: Collect
   const x = (ns: number): number => Math.max(plot.left - 4, Math.min(plot.right + 4, xOf(scene, ns + shift)));
   if (xOf(scene, instance.end_ns + shift) < plot.left || xOf(scene, instance.begin_ns + shift) > plot.right) return;
   const outline = outlineOf(scene, run, instance);
-  for (const [first, last] of stretches(outline)) {
+  for (const [first, last] of stretches(outline, brokenAfter(scene, outline))) {
     const left: number[] = [];
     const right: number[] = [];
     for (let i = first; i <= last; ++i) {
@@ -51,7 +56,6 @@ export function drawCollective(scene: DrawnScene, run: number, instance: Collect
       left.push(x(outline.begins[i]), top, x(outline.begins[i]), bottom);
       right.unshift(x(outline.ends[i]), bottom, x(outline.ends[i]), top);
     }
-    // unshift of pairs keeps x before y; bottom comes first as the right edge runs upwards.
     pen.path([...left, ...right], { fill: palette.transfer, stroke: palette.transfer, width: isChosen ? 2 : 1, close: true, alpha: isChosen ? 0.55 : 0.3 });
     pen.path(left, { stroke: palette.ink, width: 1, alpha: 0.75 });
   }

@@ -15,7 +15,7 @@ export function lineLabel(scene: Scene, run: number, line: number): string {
   const first = line * layout.fold;
   if (layout.fold === 1) return model.label(run, rows[first]);
   const last = Math.min(first + layout.fold, rows.length) - 1;
-  return first === last ? model.label(run, rows[first]) : `${model.label(run, rows[first])} +${last - first}`;
+  return first === last ? model.label(run, rows[first]) : `${model.ranks[run].rank[rows[first]]} +${last - first}`;
 }
 
 function noteOf(scene: Scene, run: number, line: number): string {
@@ -65,7 +65,9 @@ function drawLineLabels(scene: DrawnScene, current: Current | undefined): void {
         const y = yOf(scene, layout.top(run, line));
         const isCurrent = current?.run === run && current.line === line;
         if (isCurrent) pen.fill(4, y, kGutter - 5, Math.max(3, layout.lineHeight), palette.accent, 0.22);
-        if (!isCurrent && ((!shown && run > 0) || line % every !== 0)) continue;
+        // The head of an opened rank stands where the label of a low line would be.
+        const isCovered = !shown && layout.blocks.some((block) => block.line === line);
+        if (!isCurrent && (isCovered || (!shown && run > 0) || line % every !== 0)) continue;
         drawLineLabel(scene, run, line, Math.max(y + layout.lineHeight / 2, y + 2), isCurrent);
       }
     }

@@ -74,7 +74,7 @@ export function wantNearLines(scene: Scene): void {
         if (index >= all[0] && index <= all[1]) scene.store.want(address(scene, run, level, index, first));
       }
       if (level < topLevel(lengthNs)) {
-        for (let index = range[0]; index <= range[1] + 1; index += 2) scene.store.want(address(scene, run, level + 1, Math.floor(index / 2), first));
+        for (let index = Math.floor(range[0] / 2); index <= Math.floor(range[1] / 2); ++index) scene.store.want(address(scene, run, level + 1, index, first));
       }
     }
     for (const first of [blocks[blocks.length - 1] + kLinesOfTile, blocks[0] - kLinesOfTile]) {

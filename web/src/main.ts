@@ -57,7 +57,6 @@ async function start(): Promise<Timeline> {
   if (model.state.search) void finder.search(model.state.search, model.state.run);
   chosen.follow();
   page.update();
-  timeline.above.focus();
   timeline.frames.invalidate();
   return timeline;
 }

@@ -13,7 +13,7 @@ function classList(model: Model, totals: RangeTotals): HTMLElement {
   const whole = sum(totals.classes);
   const rows = totals.classes.map((ns, code) => ({ ns, code })).filter(({ ns }) => ns > 0).sort((a, b) => b.ns - a.ns);
   return element('table', { class: 'small' }, element('tbody', {}, ...rows.map(({ ns, code }) => element('tr', {},
-    element('td', {}, swatch(classVariable(code)), model.session.classes[code]?.name ?? ''),
+    element('td', {}, swatch(classVariable(code), model.session.classes[code]?.key), model.session.classes[code]?.name ?? ''),
     element('td', { class: 'number' }, duration(ns)), element('td', { class: 'number' }, percent(ns / Math.max(1, whole)))))));
 }
 
@@ -36,7 +36,7 @@ export function rangePanel(model: Model, run: number, totals: RangeTotals, open:
   const selection = model.state.selection!;
   const whole = sum(totals.classes);
   const ranks = Math.min(selection.count || model.numRanks(run), model.numRanks(run));
-  return element('div', { class: 'range' },
+  return element('div', { class: 'totals' },
     element('h2', {}, `${duration(selection.end - selection.begin)} of ${count(ranks)} rank${ranks === 1 ? '' : 's'}`),
     classBar(model.session.classes, totals.classes, whole), classList(model, totals),
     element('h3', {}, `Kernels${totals.num_kernels > totals.kernels.length ? `, the longest of ${count(totals.num_kernels)}` : ''}`),

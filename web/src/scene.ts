@@ -9,6 +9,8 @@ import type { TimeWindow } from './window';
 
 export const kGutter = 156;
 export const kAxisHeight = 46;
+/** Room above the first line, so that its label is not cut. */
+const kRoom = 4;
 
 export interface Scene {
   model: Model;
@@ -37,8 +39,8 @@ export function timeAt(scene: Scene, x: number): number {
 }
 
 /** From the top of the content to the canvas, and back. */
-export function yOf(scene: Scene, content: number): number { return scene.plot.top + content - scene.scroll; }
-export function contentAt(scene: Scene, y: number): number { return y - scene.plot.top + scene.scroll; }
+export function yOf(scene: Scene, content: number): number { return scene.plot.top + kRoom + content - scene.scroll; }
+export function contentAt(scene: Scene, y: number): number { return y - scene.plot.top - kRoom + scene.scroll; }
 
 export function plotHeight({ plot }: Scene): number { return Math.max(0, plot.bottom - plot.top); }
 

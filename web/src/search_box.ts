@@ -5,7 +5,7 @@ import { count } from './format';
 
 export class SearchBox {
   readonly root: HTMLElement;
-  private readonly input = element('input', { type: 'search', placeholder: 'Search names or /regex/', 'aria-label': 'Search names of slices', spellcheck: 'false', autocomplete: 'off' });
+  private readonly input = element('input', { type: 'search', placeholder: 'Search or /regex/', 'aria-label': 'Search names of slices', spellcheck: 'false', autocomplete: 'off' });
   private readonly status = element('button', { type: 'button', class: 'count', title: 'List the hits', 'aria-live': 'polite' });
   private readonly previous: HTMLButtonElement;
   private readonly next: HTMLButtonElement;

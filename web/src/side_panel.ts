@@ -95,7 +95,7 @@ export class SidePanel {
     const numRanks = this.model.numRanks(run);
     const first = Math.min(selection.first, numRanks - 1);
     try {
-      const value = await getJson<RangeTotals>(query('api/range', { run, begin: place(selection.begin), end: Math.max(place(selection.begin) + 1, place(selection.end)),
+      const value = await getJson<RangeTotals>(query('api/range', { run, begin: Math.min(place(selection.begin), length - 1), end: Math.max(Math.min(place(selection.begin) + 1, length), place(selection.end)),
         order: this.model.state.order, first, count: Math.min(selection.count || numRanks, numRanks - first) }), controller.signal);
       if (this.totals.key === key) this.totals.value = value;
       this.update();

@@ -61,7 +61,7 @@ export function encodeState(state: State): string {
   add('run', String(state.run), '0');
   if (state.end > state.begin) add('t', `${short(state.begin)},${short(state.end)}`);
   add('y', short(Math.round(state.scroll)), '0');
-  add('h', short(state.rankHeight), '0');
+  add('h', String(Math.round(state.rankHeight * 1e4) / 1e4), '0');
   add('order', state.order, 'rank');
   add('open', state.open.map(({ run, rank }) => `${run}.${rank}`).join(','));
   const range = state.selection;

@@ -24,7 +24,7 @@ export function ticks(begin: number, end: number, pixels: number, apart = 110): 
   const minor = leading === 2 ? step / 4 : step / 5;
   const values: number[] = [];
   // Multiples, not sums: a sum of steps would drift over a long axis.
-  for (let i = Math.ceil(begin / step - 1e-9); i * step <= end + step * 1e-9; ++i) values.push(i * step);
+  for (let i = Math.ceil(begin / step - 1e-9); i * step <= end + step * 1e-9; ++i) values.push(i * step + 0);  // + 0: no negative zero
   return { step, minor, values };
 }
 

@@ -74,8 +74,8 @@ export class Timeline {
     this.frames = new Frames((now) => this.draw(now));
     const changed = (): void => this.frames.invalidate();
     this.store = new TileStore(changed, (error) => model.fail(error), (tile) => this.painter.release(tile));
-    this.collectives = [0, 1].map((run) => new Windowed<Collectives>(({ begin, end }, signal) =>
-      getJson(query('api/collectives', { run, begin, end, most: 400, order: model.state.order }), signal), changed, (error) => model.fail(error)));
+    this.collectives = [0, 1].map((run) => new Windowed<Collectives>((window, signal) =>
+      getJson(query('api/collectives', { run, ...this.inside(run, window), most: 400, order: model.state.order }), signal), changed, (error) => model.fail(error)));
     new ResizeObserver(() => this.resize()).observe(this.root);
   }
 
@@ -142,7 +142,7 @@ export class Timeline {
   fitHeight(): number {
     const { model } = this;
     const most = Math.max(1, ...model.session.runs.map((_, run) => model.numRanks(run)));
-    const height = Math.max(50, this.size.height - kAxisHeight);
+    const height = Math.max(50, this.size.height - kAxisHeight - 8);
     return Math.min(kHighestRank, height / most / (model.numRuns > 1 ? 2.5 : 1));
   }
 
@@ -234,13 +234,20 @@ export class Timeline {
     });
   }
 
+  /** The part of a window that the run has. */
+  private inside(run: number, window: TimeWindow): TimeWindow {
+    const length = Math.max(1, this.model.runInfo(run).length_ns);
+    const begin = Math.min(window.begin, length - 1);
+    return { begin, end: Math.max(begin + 1, Math.min(window.end, length)) };
+  }
+
   /** Launches of an opened rank, asked for as the window moves. */
   launchesOf(run: number, rank: number): Windowed<Launches> {
     const key = `${run}.${rank}`;
     let known = this.launches.get(key);
     if (!known) {
-      known = new Windowed<Launches>(async ({ begin, end }, signal) => decodeLaunches(await getBytes(
-        query('api/launches', { run, rank, begin, end, most: 300 }), signal)), () => this.frames.invalidate(), (error) => this.model.fail(error));
+      known = new Windowed<Launches>(async (window, signal) => decodeLaunches(await getBytes(
+        query('api/launches', { run, rank, ...this.inside(run, window), most: 300 }), signal)), () => this.frames.invalidate(), (error) => this.model.fail(error));
       this.launches.set(key, known);
     }
     return known;
@@ -311,12 +318,13 @@ export class Timeline {
   zoomRanks(factor: number, y = kAxisHeight): boolean {
     if (!this.scene) return false;
     const before = this.rankHeight();
-    const height = Math.min(kHighestRank, Math.max(Math.min(this.fitHeight(), before), before * factor));
+    // As many digits as the address has: a reload shows the same.
+    const height = Math.round(1e4 * Math.min(kHighestRank, Math.max(Math.min(this.fitHeight(), before), before * factor))) / 1e4;
     const { layout } = this.scene;
     const content = y - kAxisHeight + this.model.state.scroll;
     const line = layout.lineAt(content);
     const place = line ? (line.line + (content - layout.top(0, line.line)) / layout.linePitch) * layout.fold : 0;
-    if (Math.abs(height - before) < 1e-9) return false;
+    if (Math.abs(height - before) < 1e-4) return false;
     this.animation = undefined;
     this.model.set({ rankHeight: height });
     const after = this.layout();

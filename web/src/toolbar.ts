@@ -56,9 +56,7 @@ export class Toolbar {
     this.predict.hidden = model.numRuns > 1 || !model.runInfo(0).can_predict;
     if (this.legend.childElementCount === 0) {
       replace(this.legend, ...model.session.classes.map((one, code) => {
-        const mark = swatch(classVariable(code));
-        mark.classList.add(`class-${one.key}`);
-        return element('li', {}, mark, one.name);
+        return element('li', {}, swatch(classVariable(code), one.key), one.name);
       }));
     }
   }

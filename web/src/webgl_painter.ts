@@ -7,9 +7,9 @@ import { looksOf } from './slice_looks';
 import { kUnitsOfTile } from './tiles';
 
 const kVertex = `#version 300 es
-layout(location=0) in vec2 a_span;
-layout(location=1) in float a_line;
-layout(location=2) in vec3 a_look;
+// Lines: begin, end, line, class · 256 + share. Slices: begin, end; depth, colour, tint, whether merged.
+layout(location=0) in vec4 a_place;
+layout(location=1) in vec4 a_look;
 uniform vec4 u_place;   // x of the tile, pixels a unit, y of the first line, pitch
 uniform vec4 u_shape;   // clip from, clip to, height, number of the first line
 uniform vec3 u_canvas;  // width, height, device pixels a pixel
@@ -20,18 +20,19 @@ uniform float u_pale;
 flat out vec3 v_colour;
 flat out int v_class;
 void main() {
-  vec2 x = u_place.x + a_span * u_place.y;
-  int code = int(a_look.x);
+  vec2 x = u_place.x + a_place.xy * u_place.y;
+  float line = u_slices ? a_look.x : a_place.z;
+  int code = u_slices ? int(a_look.y) : int(a_place.w) / 256;
   bool gone = x.y <= u_shape.x || x.x >= u_shape.y || (!u_slices && code == ${kOutside});
   x = clamp(x, u_shape.x, u_shape.y);
   float pixel = 1.0 / u_canvas.z;
   if (u_slices) {
     float wide = x.y - x.x;
-    if (wide > 4.0 && a_span.y < ${kUnitsOfTile}.0) x.y -= min(1.0, 0.25 * wide);
+    if (wide > 4.0 && a_place.y < ${kUnitsOfTile}.0) x.y -= min(1.0, 0.25 * wide);
     x.x = floor(x.x * u_canvas.z + 0.5) * pixel;
     x.y = max(x.x + pixel, floor(x.y * u_canvas.z + 0.5) * pixel);
   }
-  float top = u_place.z + (a_line - u_shape.w) * u_place.w;
+  float top = u_place.z + (line - u_shape.w) * u_place.w;
   float bottom = top + u_shape.z;
   top = floor(top * u_canvas.z + 0.5) * pixel;
   bottom = max(top + pixel, floor(bottom * u_canvas.z + 0.5) * pixel);
@@ -39,11 +40,11 @@ void main() {
   gl_Position = gone ? vec4(2.0, 2.0, 2.0, 1.0) : vec4(at.x / u_canvas.x * 2.0 - 1.0, 1.0 - at.y / u_canvas.y * 2.0, 0.0, 1.0);
   vec3 colour = u_colours[min(code, 15)];
   if (u_slices) {
-    float shift = (a_look.y - 128.0) / 128.0;
+    float shift = (a_look.z - 128.0) / 128.0;
     colour = mix(colour, vec3(shift > 0.0 ? 1.0 : 0.0), abs(shift) * 0.45);
-    if (a_look.z > 0.5) colour = mix(colour, u_ground, 0.22);
+    if (a_look.w > 0.5) colour = mix(colour, u_ground, 0.22);
   } else if (code != 0) {
-    colour = mix(u_colours[0], colour, 0.35 + 0.65 * a_look.y / 255.0);
+    colour = mix(u_colours[0], colour, 0.35 + 0.65 * mod(a_place.w, 256.0) / 255.0);
   }
   if (code != 6 && code != 7) colour = mix(colour, u_ground, u_pale);
   v_colour = colour;
@@ -94,13 +95,11 @@ function bytesOfLines(tile: ActivityTile): ArrayBuffer {
   const runs = tile.beginBin.length;
   const buffer = new ArrayBuffer(runs * 8);
   const words = new Uint16Array(buffer);
-  const small = new Uint8Array(buffer);
   for (let i = 0; i < runs; ++i) {
     words[i * 4] = tile.beginBin[i];
     words[i * 4 + 1] = tile.endBin[i];
     words[i * 4 + 2] = tile.lineOfRun[i];
-    small[i * 8 + 6] = tile.classOfRun[i];
-    small[i * 8 + 7] = tile.share[i];
+    words[i * 4 + 3] = tile.classOfRun[i] * 256 + tile.share[i];
   }
   return buffer;
 }
@@ -108,11 +107,11 @@ function bytesOfLines(tile: ActivityTile): ArrayBuffer {
 function bytesOfSlices(tile: SlicesTile): ArrayBuffer {
   const { colour, tint } = looksOf(tile);
   const buffer = new ArrayBuffer(tile.count * 12);
-  const words = new Uint32Array(buffer);
+  const places = new Float32Array(buffer);
   const small = new Uint8Array(buffer);
   for (let i = 0; i < tile.count; ++i) {
-    words[i * 3] = tile.begin[i];
-    words[i * 3 + 1] = tile.end[i];
+    places[i * 3] = tile.begin[i];
+    places[i * 3 + 1] = tile.end[i];
     small[i * 12 + 8] = tile.depth[i];
     small[i * 12 + 9] = colour[i];
     small[i * 12 + 10] = tint[i];
@@ -174,14 +173,11 @@ export class WebGlPainter implements Painter {
     const from = tile.firstRun[batch.first];
     const count = tile.firstRun[batch.last + 1] - from;
     if (count <= 0) return;
-    const { vertices, buffer } = this.instancesOf(tile, () => bytesOfLines(tile));
+    const { vertices, buffer } = this.instancesOf(tile, 1, () => bytesOfLines(tile));
     gl.bindVertexArray(vertices);
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     // WebGL2 has no first instance: the attributes begin at it.
-    const at = from * 8;
-    gl.vertexAttribPointer(0, 2, gl.UNSIGNED_SHORT, false, 8, at);
-    gl.vertexAttribPointer(1, 1, gl.UNSIGNED_SHORT, false, 8, at + 4);
-    gl.vertexAttribPointer(2, 2, gl.UNSIGNED_BYTE, false, 8, at + 6);
+    gl.vertexAttribPointer(0, 4, gl.UNSIGNED_SHORT, false, 8, from * 8);
     gl.uniform4f(uniform.u_place, batch.x, batch.binWidth, batch.top, batch.pitch);
     gl.uniform4f(uniform.u_shape, batch.clip[0], batch.clip[1], batch.height, batch.first);
     gl.uniform1i(uniform.u_slices, 0);
@@ -194,12 +190,11 @@ export class WebGlPainter implements Painter {
     const { gl, uniform } = this;
     const { tile } = batch;
     if (tile.count === 0) return;
-    const { vertices, buffer } = this.instancesOf(tile, () => bytesOfSlices(tile));
+    const { vertices, buffer } = this.instancesOf(tile, 2, () => bytesOfSlices(tile));
     gl.bindVertexArray(vertices);
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.vertexAttribPointer(0, 2, gl.UNSIGNED_INT, false, 12, 0);
-    gl.vertexAttribPointer(1, 1, gl.UNSIGNED_BYTE, false, 12, 8);
-    gl.vertexAttribPointer(2, 3, gl.UNSIGNED_BYTE, false, 12, 9);
+    gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 12, 0);
+    gl.vertexAttribPointer(1, 4, gl.UNSIGNED_BYTE, false, 12, 8);
     gl.uniform4f(uniform.u_place, batch.x, batch.unitWidth, batch.top, batch.pitch);
     gl.uniform4f(uniform.u_shape, batch.clip[0], batch.clip[1], batch.height, 0);
     gl.uniform1i(uniform.u_slices, 1);
@@ -221,7 +216,7 @@ export class WebGlPainter implements Painter {
     this.instances.delete(tile);
   }
 
-  private instancesOf(tile: object, bytes: () => ArrayBuffer): Instances {
+  private instancesOf(tile: object, columns: number, bytes: () => ArrayBuffer): Instances {
     const known = this.instances.get(tile);
     if (known) return known;
     const { gl } = this;
@@ -229,7 +224,7 @@ export class WebGlPainter implements Painter {
     gl.bindVertexArray(made.vertices);
     gl.bindBuffer(gl.ARRAY_BUFFER, made.buffer);
     gl.bufferData(gl.ARRAY_BUFFER, bytes(), gl.STATIC_DRAW);
-    for (let place = 0; place < 3; ++place) {
+    for (let place = 0; place < columns; ++place) {
       gl.enableVertexAttribArray(place);
       gl.vertexAttribDivisor(place, 1);
     }

@@ -77,7 +77,7 @@ export class WhatIfPanel {
   }
 
   private rankRow(subject: Subject): HTMLElement {
-    return element('div', { class: 'slider' }, element('span', {}, subject.label),
+    return element('div', { class: 'slider changed' }, element('span', {}, subject.label),
       button('×', 'Late again', () => this.change({ ...subject, speedup: 1 }, true), 'icon'));
   }
 

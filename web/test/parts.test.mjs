@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { arranged, differenceOf, escapeXml, firstHop, lookOf, Lru, parseColour, parseSearch, SvgPen, textColourOn } from '../dist/parts.mjs';
+
+test('the cache drops what was used longest ago', () => {
+  const dropped = [];
+  const cache = new Lru(100, (value) => dropped.push(value));
+  cache.set('a', 'A', 40);
+  cache.set('b', 'B', 40);
+  cache.get('a');
+  cache.set('c', 'C', 40);
+  assert.deepEqual(dropped, ['B']);
+  assert.equal(cache.bytes, 80);
+  cache.set('a', 'A2', 10);
+  assert.deepEqual(dropped, ['B', 'A']);
+  assert.equal(cache.bytes, 50);
+  cache.set('large', 'L', 500);
+  assert.equal(cache.size, 1);
+  cache.clear();
+  assert.equal(cache.bytes, 0);
+});
+
+test('a text between slashes is a pattern', () => {
+  assert.deepEqual(parseSearch('  '), { kind: 'none' });
+  assert.deepEqual(parseSearch('/'), { kind: 'none' });
+  assert.deepEqual(parseSearch('//'), { kind: 'none' });
+  assert.deepEqual(parseSearch(' gemm '), { kind: 'text', text: 'gemm' });
+  assert.deepEqual(parseSearch('a/b'), { kind: 'text', text: 'a/b' });
+  assert.deepEqual(parseSearch('/^nccl.*Reduce/'), { kind: 'pattern', text: '/^nccl.*Reduce/' });
+  assert.equal(parseSearch('/(?=x)y/').kind, 'wrong');
+  assert.equal(parseSearch('/(a)\\1/').kind, 'wrong');
+});
+
+test('tables are sorted by keys, by text without them', () => {
+  const table = { columns: [{ name: 'a' }, { name: 'b' }], rows: [['x', '10 ms'], ['y', '9 ms'], ['Z', '–']], keys: [[null, 10], [null, 9], [null, null]] };
+  assert.deepEqual(arranged(table, '', undefined), [0, 1, 2]);
+  assert.deepEqual(arranged(table, '', { column: 1, down: false }), [1, 0, 2]);
+  assert.deepEqual(arranged(table, '', { column: 1, down: true }), [0, 1, 2]);
+  assert.deepEqual(arranged(table, 'z', undefined), [2]);
+  assert.deepEqual(arranged(table, '', { column: 0, down: true }), [2, 1, 0]);
+});
+
+test('text of a picture is never markup', () => {
+  assert.equal(escapeXml('<img onerror="x">&\'\u0000'), '&lt;img onerror=&quot;x&quot;&gt;&amp;&#39;\ufffd');
+  const pen = new SvgPen({ textWidth: () => 10 }, 100, 50);
+  pen.text(1, 2, '</text><script>', { colour: '"/><script>' });
+  assert.ok(!pen.finish('#fff').includes('<script'));
+});
+
+test('the first hop that is not over', () => {
+  const hops = [0, 10, 20].map((begin_ns) => ({ begin_ns, duration_ns: 10 }));
+  assert.equal(firstHop({ hops }, -5), 0);
+  assert.equal(firstHop({ hops }, 15), 1);
+  assert.equal(firstHop({ hops }, 31), 3);
+});
+
+test('a run that waits while the other works differs', () => {
+  // 1 is GEMM, 2 attention, 6 a wait, 0 idle, 255 not known.
+  assert.equal(differenceOf(1, 1), 0);
+  assert.equal(differenceOf(1, 6), 1);
+  assert.equal(differenceOf(6, 1), 2);
+  assert.equal(differenceOf(1, 2), 3);
+  assert.equal(differenceOf(0, 6), 0);
+  assert.equal(differenceOf(1, 255), 0);
+});
+
+test('equal names look alike, numbers in them do not matter', () => {
+  assert.deepEqual(lookOf(1, 'gemm_128x64'), lookOf(1, 'gemm_256x64'));
+  assert.equal(lookOf(5, 'x').colour, 5);
+  assert.ok(lookOf(255, 'aten::add').colour >= 10);
+});
+
+test('text on a colour can be read', () => {
+  assert.deepEqual(parseColour('#fff'), [1, 1, 1]);
+  assert.equal(textColourOn(parseColour('#ffffff')), '#11151d');
+  assert.equal(textColourOn(parseColour('#3865a6')), '#ffffff');
+});
