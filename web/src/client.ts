@@ -5,6 +5,27 @@ export class ServerError extends Error {
   constructor(message: string, readonly isGone: boolean) { super(message); }
 }
 
+/** What a page that was saved as one file holds instead of a server. */
+interface Recorded { state: string; answers: Record<string, string>; left_out: number }
+const recordedText = document.getElementById('recorded')?.textContent;
+export const recorded: Recorded | undefined = recordedText ? (JSON.parse(recordedText) as Recorded) : undefined;
+
+/** Addresses in the order in which they were last asked for. */
+const asked = new Set<string>();
+export function lastAsked(most: number): string[] { return [...asked].slice(-most); }
+
+/** From the file where the page is one, else from the server. */
+async function answer(address: string, options: RequestInit): Promise<Response> {
+  if (!recorded) {
+    asked.delete(address);
+    asked.add(address);
+    return checked(fetch(address, options));
+  }
+  const text = recorded.answers[address];
+  if (text === undefined) throw new ServerError('This is not part of the saved page.', false);
+  return new Response(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+}
+
 async function checked(request: Promise<Response>): Promise<Response> {
   let response: Response;
   try {
@@ -23,7 +44,7 @@ export function isAborted(error: unknown): boolean {
 }
 
 export async function getBytes(address: string, signal: AbortSignal): Promise<ArrayBuffer> {
-  const response = await checked(fetch(address, { signal }));
+  const response = await answer(address, { signal });
   return response.arrayBuffer();
 }
 
@@ -37,10 +58,11 @@ async function parsed<T>(response: Response): Promise<T> {
 }
 
 export async function getJson<T>(address: string, signal?: AbortSignal): Promise<T> {
-  return parsed<T>(await checked(fetch(address, signal ? { signal } : {})));
+  return parsed<T>(await answer(address, signal ? { signal } : {}));
 }
 
 function posted(address: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  if (recorded) return Promise.reject(new ServerError('A saved page has no server to ask.', false));
   const options: RequestInit = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
   if (signal) options.signal = signal;
   return checked(fetch(address, options));

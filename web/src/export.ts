@@ -1,10 +1,13 @@
 // Pictures and pages to keep.
-import { postForPage } from './client';
+import { lastAsked, postForPage, query } from './client';
 import type { Model } from './model';
 import { CanvasPen, SvgPen } from './pen';
 import { PenPainter } from './pen_painter';
 import { encodeState } from './state';
 import type { Timeline } from './timeline';
+
+/** A request has at most 64 KiB. */
+const kMostAddresses = 500;
 
 function offer(blob: Blob, name: string): void {
   const address = URL.createObjectURL(blob);
@@ -22,11 +25,10 @@ function fileName(model: Model, ending: string): string {
 
 /** The page as one file, written by the server. */
 export async function savePage(model: Model): Promise<void> {
-  const selection = model.state.selection ?? model.window();
-  const body = {
-    state: encodeState(model.state), begin_ns: Math.max(0, Math.round(selection.begin)), end_ns: Math.max(1, Math.round(selection.end)),
-    runs: model.session.runs.map((_, run) => run),
-  };
+  // What the page needs to start, then what it asked for last.
+  const first = ['api/session', ...model.session.runs.map((_, run) => query('api/ranks', { run }))];
+  const addresses = [...first, ...lastAsked(kMostAddresses).filter((address) => !first.includes(address))];
+  const body = { state: encodeState(model.state), addresses };
   offer(await postForPage('api/export', body), fileName(model, 'html'));
 }
 

@@ -1,5 +1,5 @@
 // What the page knows: the session, ranks, tracks, differences, and the state that the address holds.
-import { getJson, isAborted, query, ServerError } from './client';
+import { getJson, isAborted, query, ServerError, recorded } from './client';
 import { inverse, rowsInOrder } from './order';
 import type { Critical, Differences, Ranks, RunInfo, Session, Track } from './protocol';
 import { decodeState, encodeState, type Order, type RankRef, type State } from './state';
@@ -11,7 +11,7 @@ type Listener = (changed: Set<StateKey | 'data'>) => void;
 const kAddressMs = 250;
 
 export class Model {
-  state: State = decodeState(location.hash);
+  state: State = decodeState(location.hash || (recorded?.state ?? ''));
   session!: Session;
   ranks: Ranks[] = [];
   differences: Differences | null = null;

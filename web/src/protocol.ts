@@ -41,8 +41,11 @@ export interface TableColumn { name: string; align?: string; unit?: string }
 export interface TableData { columns: TableColumn[]; rows: string[][]; keys?: (number | null)[][] }
 export interface PointSeries { name: string; x: number[]; y: number[] }
 export interface Points { x_unit: string; y_unit: string; x_log?: boolean; y_log?: boolean; series: PointSeries[] }
+export interface Fact { label: string; value: string; note: string }
+export interface Finding { text: string; more: string; share: number | null }
+export interface Chart { heading: string; svg: string; caption: string; legend: { name: string; style: string }[] }
 export interface Section {
-  heading: string; sentences?: string[]; tables?: TableData[]; charts?: string[]; points?: Points;
+  heading: string; facts?: Fact[]; findings?: Finding[]; sentences?: string[]; tables?: TableData[]; charts?: Chart[]; points?: Points;
 }
 export interface TabPage { title: string; sections: Section[] }
 

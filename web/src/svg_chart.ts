@@ -21,3 +21,16 @@ export function svgChart(text: string): SVGElement | undefined {
   cleaned(root);
   return document.adoptNode(root) as unknown as SVGElement;
 }
+
+/** A square in the colour of a series. */
+export function swatch(style: string): HTMLElement {
+  const svg = document.createElementNS(kNamespace, 'svg');
+  svg.setAttribute('class', 'swatch');
+  svg.setAttribute('viewBox', '0 0 10 10');
+  const rect = document.createElementNS(kNamespace, 'rect');
+  rect.setAttribute('width', '10');
+  rect.setAttribute('height', '10');
+  rect.setAttribute('class', style);
+  svg.append(rect);
+  return svg as unknown as HTMLElement;
+}

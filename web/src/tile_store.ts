@@ -1,5 +1,5 @@
 // Tiles by their address. What is wanted is said anew in every frame; what is not wanted any more is aborted.
-import { getBytes, isAborted, ServerError } from './client';
+import { getBytes, isAborted, recorded, ServerError } from './client';
 import { decodeActivity, decodeSlices, type ActivityTile, type SlicesTile } from './decode';
 import { Lru } from './lru';
 
@@ -87,6 +87,12 @@ export class TileStore {
       this.failedAt.delete(address);
     } catch (error) {
       if (isAborted(error) || controller.signal.aborted) return;
+      if (recorded) {
+        this.failedAt.set(address, Infinity);  // other levels stand in for it
+        this.inFlight.delete(address);
+        this.startNext();
+        return;
+      }
       this.failedAt.set(address, performance.now());
       setTimeout(() => this.changed(), kRetryMs + 50);
       this.failed(error instanceof ServerError ? error : new ServerError((error as Error).message, false));

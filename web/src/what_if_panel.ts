@@ -67,7 +67,8 @@ export class WhatIfPanel {
 
   private subjects(): Subject[] {
     const kind = this.model.runInfo(this.model.state.run).can_what_if;
-    const usual = kind === 'simulate' ? [...kUsual, kSimulated] : kUsual;
+    // A simulated host is a part of its framework: only a recording has one to change.
+    const usual = kind === 'simulate' ? [...kUsual.filter(({ subject }) => subject !== 'host'), kSimulated] : kUsual;
     const others = this.model.state.sliders.filter((one) => !usual.some((known) => known.subject === one.subject && known.name === one.name));
     return [...usual, ...others.map((one) => ({ subject: one.subject, name: one.name, label: labelOf(this.model, one) }))];
   }
@@ -106,8 +107,8 @@ export class WhatIfPanel {
       if (kernel.value.trim()) this.change({ subject: 'kernel', name: kernel.value.trim(), speedup: 2 }, true);
     };
     kernel.addEventListener('keydown', (event) => { if (event.key === 'Enter') addKernel(); });
-    const box = element('div', { class: 'adders' }, element('div', { class: 'row' }, kernel, button('Add', 'A slider for these kernels', addKernel)));
-    if (kind === 'replay') box.append(this.lateRanks());
+    const box = element('div', { class: 'adders' });
+    if (kind === 'replay') box.append(element('div', { class: 'row' }, kernel, button('Add', 'A slider for these kernels', addKernel)), this.lateRanks());
     return box;
   }
 

@@ -249,7 +249,7 @@ export function tab(run, { name }) {
     return { title, sections: [{ heading: 'Bandwidth by size', sentences: ['The all-reduce reaches 71 % of the link.'],
       points: { x_unit: 'bytes', y_unit: 'bytes/s', x_log: true, series: [{ name: 'all_reduce', x, y: x.map((size) => 4e11 * size / (size + 4e6)) }, { name: 'all_gather', x, y: x.map((size) => 3e11 * size / (size + 1e6)) }] } }] };
   }
-  return { title, sections: [{ heading: title, sentences: ['Ranks 5 and 17 are late: the others wait 4.2 % of the time.', `Names are text: ${'<img src=x onerror=window.hacked=5>'}`], tables: [], charts: [kChart] }] };
+  return { title, sections: [{ heading: title, sentences: ['Ranks 5 and 17 are late: the others wait 4.2 % of the time.', `Names are text: ${'<img src=x onerror=window.hacked=5>'}`], tables: [], charts: [{ heading: '', svg: kChart, caption: '', legend: [] }] }] };
 }
 
 export function whatIf(run, { changes }) {

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
@@ -55,6 +56,12 @@ void OpenBrowser(const std::string& address) {
   }
 }
 
+Result<int> Export(const ViewArguments& arguments, serve::Answers& answers) {
+  ORRERY_TRY(const std::string page, answers.ExportedPage(answers.OverviewAddresses(), ""));
+  ORRERY_TRY_STATUS(WriteFile(arguments.export_file, page));
+  return kExitOk;
+}
+
 Result<int> View(const ViewArguments& arguments, const std::string& version) {
   if (arguments.paths.empty()) {
     return InvalidInput("RUN is required: files or a folder of a run, or a job");
@@ -65,7 +72,6 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
         "the page is not part of this program, because npm could not be reached when it was built; "
         "install nodejs and npm, then run `make` again");
   }
-  const sigset_t signals = BlockEndSignals();
   ORRERY_TRY(OpenedRuns opened, OpenRuns(arguments));
   serve::ViewOptions options{.title = opened.runs.front()->name(),
                              .version = version,
@@ -74,6 +80,10 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
                              .plans = std::move(opened.plans),
                              .threads = arguments.run.threads};
   serve::Answers answers(std::move(opened.runs), std::move(options));
+  if (!arguments.export_file.empty()) {
+    return Export(arguments, answers);
+  }
+  const sigset_t signals = BlockEndSignals();
   ORRERY_TRY(const std::unique_ptr<serve::Server> server,
              serve::Server::Listen({.listen = arguments.listen,
                                     .port = arguments.port,
@@ -107,6 +117,8 @@ void AddViewCommand(Verb& program) {
                  "answer requests from other machines on this address of this one; who knows the "
                  "printed address can read the run")
       .ShowDefault();
+  verb.AddOption("--export FILE", arguments->export_file,
+                 "write one page that needs no server, with the runs as a whole, and end");
   verb.AddFlag("--no-open", arguments->stays_closed, "print the address, open no browser");
   AddJobOptions(verb, arguments->job);
   AddKernelModelsOption(verb, arguments->job);

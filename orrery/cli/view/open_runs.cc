@@ -26,6 +26,7 @@
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/search/plan_store.h"
 #include "orrery/serve/answers/answers.h"
+#include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/simulate/advice.h"
 #include "orrery/simulate/energy.h"
@@ -57,22 +58,43 @@ std::string NameOf(const std::string& path) {
   return (whole.has_filename() ? whole.filename() : whole.parent_path().filename()).string();
 }
 
+serve::Activity ActivityOf(kernel::OperatorKind kind) {
+  switch (kind) {
+    case kernel::OperatorKind::kGemm:
+    case kernel::OperatorKind::kBatchedGemm:
+    case kernel::OperatorKind::kGroupedGemm:
+    case kernel::OperatorKind::kConv:
+    case kernel::OperatorKind::kConv1d:
+    case kernel::OperatorKind::kMoe:
+      return serve::Activity::kGemm;
+    case kernel::OperatorKind::kAttention:
+      return serve::Activity::kAttention;
+    case kernel::OperatorKind::kOptimizer:
+    case kernel::OperatorKind::kGradientNorm:
+      return serve::Activity::kOptimizer;
+    default:
+      return serve::Activity::kCompute;
+  }
+}
+
 /// Kernels that are faster than a model says.
 class ScaledCosts : public kernel::CostModel {
  public:
-  ScaledCosts(const kernel::CostModel& costs, double speedup) : costs_(costs), speedup_(speedup) {}
+  ScaledCosts(const kernel::CostModel& costs, const serve::JobChanges& changes)
+      : costs_(costs), changes_(changes) {}
 
   void Predict(std::span<const kernel::Operator> operators, const hardware::Gpu& gpu,
                std::span<kernel::Estimate> estimates) const override {
     costs_.Predict(operators, gpu, estimates);
-    for (kernel::Estimate& estimate : estimates) {
-      estimate.seconds /= speedup_;
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      estimates[i].seconds /=
+          changes_.kernels[static_cast<std::size_t>(ActivityOf(operators[i].kind()))];
     }
   }
 
  private:
   const kernel::CostModel& costs_;
-  double speedup_;
+  const serve::JobChanges& changes_;
 };
 
 // What `orrery simulate` says of it, without changes that are tried.
@@ -125,7 +147,7 @@ class Simulator {
     job.cluster.island.per_gpu.bytes_per_second *= changes.network;
     simulate::SimulationOptions options = options_;
     options.slow_ranks = changes.slow_ranks;
-    const ScaledCosts costs(*models_, changes.compute);
+    const ScaledCosts costs(*models_, changes);
     ORRERY_TRY(simulated.simulation, simulate::Simulate(job, costs, options));
     Summarize(file, options, simulated);
     return serve::ViewedRun::Simulated(std::move(name), std::move(simulated),

@@ -17,7 +17,8 @@ struct ViewArguments {
   JobArguments job;
   std::string listen = "127.0.0.1";
   int port = 0;
-  bool stays_closed = false;  // no browser is opened
+  bool stays_closed = false;     // no browser is opened
+  std::string export_file = {};  // instead of serving
 };
 
 /// What is open, and what the page can ask for beside reading.

@@ -73,11 +73,14 @@ Response Answers::Answer(const Request& request) {
 }
 
 Result<Response> Answers::AnswerApi(const Request& request) {
-  if (request.path == "api/predict" || request.path == "api/what-if") {
+  if (request.path == "api/predict" || request.path == "api/what-if" ||
+      request.path == "api/export") {
     if (!request.is_post) {
       return Invalid("{} wants POST", request.path);
     }
-    return request.path == "api/predict" ? Predict(request) : WhatIf(request);
+    return request.path == "api/predict"   ? Predict(request)
+           : request.path == "api/what-if" ? WhatIf(request)
+                                           : Export(request);
   }
   if (request.path == "api/session") {
     return JsonResponse(SessionOf(Runs(), options_));
@@ -87,9 +90,9 @@ Result<Response> Answers::AnswerApi(const Request& request) {
     return runs.size() < 2 ? Fail(Error::Kind::kNotFound, "there is no second run to compare with")
                            : AnswerDifferences(*runs[0], *runs[1]);
   }
-  if (request.path == "api/plans") {
-    return options_.plans ? Result<Response>(TabResponse(*options_.plans))
-                          : Fail(Error::Kind::kNotFound, "no store of a search is open");
+  if (request.path == "api/tab" && options_.plans &&
+      request.query.Text("name").value_or("") == "search") {
+    return TabResponse(*options_.plans);
   }
   if (request.path == "api/ranks") {
     ORRERY_TRY(const std::shared_ptr<ViewedRun> run, RunOf(request.query));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "orrery/base/value.h"
 #include "orrery/report/document.h"
 #include "orrery/serve/http/request.h"
+#include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/simulate/simulation.h"
 
@@ -27,10 +29,16 @@ struct Asset {
 
 /// How a job differs from the one that is open.
 struct JobChanges {
-  std::vector<std::string> settings = {};  // "gpus=128", "plan.tp=4"
-  double compute = 1;                      // kernels so many times as fast
-  double network = 1;                      // links so many times as wide
+  std::vector<std::string> settings = {};                    // "gpus=128", "plan.tp=4"
+  std::array<double, kNumActivities> kernels = AsTheyAre();  // so many times as fast, by activity
+  double network = 1;                                        // links so many times as wide
   std::vector<simulate::SlowRank> slow_ranks = {};
+
+  [[nodiscard]] static constexpr std::array<double, kNumActivities> AsTheyAre() {
+    std::array<double, kNumActivities> speedups{};
+    speedups.fill(1);
+    return speedups;
+  }
 };
 
 /// What only the program around the server can do; empty: it cannot.
@@ -61,12 +69,21 @@ class Answers : public Handler {
 
   [[nodiscard]] Response Answer(const Request& request) override;
 
+  /// One page that needs nothing else, with the answers to these requests ("api/ranks?run=0"): as
+  /// many of them, in order, as 10 MB hold. `state` is what the address of the page would say.
+  [[nodiscard]] Result<std::string> ExportedPage(const std::vector<std::string>& addresses,
+                                                 const std::string& state);
+
+  /// What shows the runs as a whole: for pages that are exported without a browser.
+  [[nodiscard]] std::vector<std::string> OverviewAddresses() const;
+
  private:
   [[nodiscard]] Result<Response> AnswerApi(const Request& request);
   [[nodiscard]] Result<std::shared_ptr<ViewedRun>> RunOf(const Query& query) const;
   [[nodiscard]] RunList Runs() const;
   [[nodiscard]] Result<Response> Predict(const Request& request);
   [[nodiscard]] Result<Response> WhatIf(const Request& request);
+  [[nodiscard]] Result<Response> Export(const Request& request);
   void SetSecond(std::shared_ptr<ViewedRun> run);
 
   mutable std::shared_mutex mutex_;  // of `runs_`

@@ -128,8 +128,8 @@ Result<Response> AnswerDifferences(const ViewedRun& before, const ViewedRun& aft
   Value steps = StepPairs(before, after);
   const std::int64_t offset_ns =
       steps.items().empty() ? 0
-                            : std::get<std::int64_t>(steps.items()[0].items()[1].variant()) -
-                                  std::get<std::int64_t>(steps.items()[0].items()[0].variant());
+                            : std::get<std::int64_t>(steps.items()[0].items()[0].variant()) -
+                                  std::get<std::int64_t>(steps.items()[0].items()[1].variant());
   return JsonResponse(Value::Object()
                           .Set("offset_ns", offset_ns)
                           .Set("common_collectives",

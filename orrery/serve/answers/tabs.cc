@@ -137,10 +137,14 @@ class SectionValue {
   void Add(const Document::Table& table) { tables_.Add(TableValue(table)); }
 
   void Add(const Document::Picture& picture) {
-    charts_.Add(Value::Object()
-                    .Set("heading", picture.heading)
-                    .Set("svg", picture.svg)
-                    .Set("caption", picture.caption));
+    charts_.Add(
+        Value::Object()
+            .Set("heading", picture.heading)
+            .Set("svg", picture.svg)
+            .Set("caption", picture.caption)
+            .Set("legend", Value::ListOf(picture.legend, [](const draw::Series& series) {
+                   return Value::Object().Set("name", series.name).Set("style", series.style);
+                 })));
   }
 
   void Add(const Document::Field& /*field*/) {}

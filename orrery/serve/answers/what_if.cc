@@ -1,9 +1,10 @@
 #include "orrery/analyze/graph/what_if.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +22,10 @@
 #include "orrery/draw/format.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/request.h"
+#include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"
+#include "orrery/trace/kernel_class.h"
+#include "orrery/workload/job/job.h"
 
 namespace orrery::serve {
 namespace {
@@ -70,17 +74,46 @@ Result<Question> QuestionOf(const std::string& body) {
   return question;
 }
 
+// Which kernels "compute", or "class" with a name, is about.
+Result<std::vector<Activity>> ActivitiesOf(const Change& change) {
+  constexpr std::array<Activity, 4> kComputing = {Activity::kGemm, Activity::kAttention,
+                                                  Activity::kCompute, Activity::kOptimizer};
+  if (change.subject == "compute") {
+    return std::vector<Activity>(kComputing.begin(), kComputing.end());
+  }
+  for (const Activity activity : kComputing) {
+    if (kActivityNames[static_cast<std::size_t>(activity)].key == change.name) {
+      return std::vector<Activity>{activity};
+    }
+  }
+  return Invalid("'{}' is no class of kernels: gemm, attention, compute, optimizer", change.name);
+}
+
+// Classes of recorded kernels that are shown as an activity.
+void Scale(Activity activity, double factor, analyze::WhatIf& what_if) {
+  for (int i = 0; i < trace::kNumKernelClasses; ++i) {
+    const auto kernel_class = static_cast<trace::KernelClass>(i);
+    if (trace::IsCompute(kernel_class) && ActivityOf(kernel_class) == activity) {
+      what_if.ScaleActivities({.kernel_class = kernel_class}, factor);
+    }
+  }
+}
+
 std::optional<std::int64_t> WholeNumber(const std::string& text) {
   JsonText json;
   return Integer(json.Parse(text));
 }
 
-Status Apply(const Change& change, std::int64_t latency_ns, analyze::WhatIf& what_if) {
+Status Apply(const Change& change, const ViewedRun& run, std::int64_t latency_ns,
+             analyze::WhatIf& what_if) {
   const double factor = 1 / change.speedup;
   if (change.subject == "network") {
     what_if.SpeedUpNetwork({.speedup = change.speedup, .latency_ns = latency_ns});
-  } else if (change.subject == "compute") {
-    what_if.ScaleActivities({.only_compute = true}, factor);
+  } else if (change.subject == "compute" || change.subject == "class") {
+    ORRERY_TRY(const std::vector<Activity> activities, ActivitiesOf(change));
+    for (const Activity activity : activities) {
+      Scale(activity, factor, what_if);
+    }
   } else if (change.subject == "kernel") {
     what_if.ScaleActivities({.kernel = change.name}, factor);
   } else if (change.subject == "host") {
@@ -89,13 +122,14 @@ Status Apply(const Change& change, std::int64_t latency_ns, analyze::WhatIf& wha
     what_if.RemoveStragglers();
   } else if (change.subject == "rank") {
     const std::optional<std::int64_t> rank = WholeNumber(change.name);
-    if (!rank || *rank < 0 || *rank > std::numeric_limits<std::int32_t>::max()) {
+    if (!rank || *rank < 0 || *rank >= static_cast<std::int64_t>(run.ranks().size())) {
       return Invalid("'{}' is no rank", change.name);
     }
-    what_if.RemoveLateness(static_cast<std::int32_t>(*rank));
+    what_if.RemoveLateness(run.ranks()[static_cast<std::size_t>(*rank)].rank);
   } else {
-    return Invalid("a recorded step has no '{}': compute, network, host, kernel, rank, stragglers",
-                   change.subject);
+    return Invalid(
+        "a recorded step has no '{}': compute, class, network, host, kernel, rank, stragglers",
+        change.subject);
   }
   return {};
 }
@@ -123,7 +157,7 @@ Result<Value> Replayed(const ViewedRun& run, const Question& question) {
   analyze::WhatIf what_if(run.view(), graph);
   const std::int64_t latency_ns = analyze::KeptLatencyNs(run.view());
   for (const Change& change : question.changes) {
-    ORRERY_TRY_STATUS(Apply(change, latency_ns, what_if));
+    ORRERY_TRY_STATUS(Apply(change, run, latency_ns, what_if));
   }
   return StepValue(graph.step_ns(), what_if.StepNs(),
                    {"By a replay of the recorded step: the order on every stream stays, kernels do "
@@ -131,9 +165,19 @@ Result<Value> Replayed(const ViewedRun& run, const Question& question) {
                    {});
 }
 
-Status Add(const Change& change, JobChanges& changes) {
-  if (change.subject == "compute") {
-    changes.compute *= change.speedup;
+// The number of GPUs that is nearest and has whole replicas.
+std::int64_t ScaledGpus(const workload::Job& job, double factor) {
+  const std::int64_t of_replica = std::max<std::int64_t>(job.gpus / std::max(job.plan.dp, 1), 1);
+  const double replicas = static_cast<double>(job.gpus) * factor / static_cast<double>(of_replica);
+  return of_replica * std::max<std::int64_t>(std::llround(replicas), 1);
+}
+
+Status Add(const Change& change, const workload::Job& job, JobChanges& changes) {
+  if (change.subject == "compute" || change.subject == "class") {
+    ORRERY_TRY(const std::vector<Activity> activities, ActivitiesOf(change));
+    for (const Activity activity : activities) {
+      changes.kernels[static_cast<std::size_t>(activity)] *= change.speedup;
+    }
   } else if (change.subject == "network") {
     changes.network *= change.speedup;
   } else if (change.subject == "rank") {
@@ -142,20 +186,23 @@ Status Add(const Change& change, JobChanges& changes) {
       return Invalid("'{}' is no rank", change.name);
     }
     changes.slow_ranks.push_back({static_cast<workload::Rank>(*rank), 1 / change.speedup});
+  } else if (change.subject == "gpus" && change.name.empty()) {
+    changes.settings.push_back(fmt::format("gpus={}", ScaledGpus(job, change.speedup)));
   } else if (change.subject == "gpus" || change.subject.starts_with("plan.") ||
              change.subject.starts_with("training.")) {
     changes.settings.push_back(fmt::format("{}={}", change.subject, change.name));
   } else {
-    return Invalid("a simulated job has no '{}': compute, network, rank, gpus, plan.*, training.*",
-                   change.subject);
+    return Invalid(
+        "a simulated job has no '{}': compute, class, network, rank, gpus, plan.*, training.*",
+        change.subject);
   }
   return {};
 }
 
-Result<JobChanges> ChangesOf(const Question& question) {
+Result<JobChanges> ChangesOf(const Question& question, const workload::Job& job) {
   JobChanges changes;
   for (const Change& change : question.changes) {
-    ORRERY_TRY_STATUS(Add(change, changes));
+    ORRERY_TRY_STATUS(Add(change, job, changes));
   }
   return changes;
 }
@@ -173,7 +220,7 @@ Result<Response> Answers::WhatIf(const Request& request) {
     ORRERY_TRY(const Value value, Replayed(run, question));
     return JsonResponse(value);
   }
-  ORRERY_TRY(const JobChanges changes, ChangesOf(question));
+  ORRERY_TRY(const JobChanges changes, ChangesOf(question, *run.simulated()->job));
   ORRERY_TRY(std::shared_ptr<ViewedRun> simulated, options_.actions.simulate(run, changes));
   const std::int64_t before_ns = run.simulated()->simulation.step_ps() / 1000;
   const std::int64_t after_ns = simulated->simulated()->simulation.step_ps() / 1000;
