@@ -11,7 +11,7 @@ RANKS ?= 64
 SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
 .DEFAULT_GOAL := build
-.PHONY: help packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate bench-search fuzz scoreboard attack asan tsan lint format \
+.PHONY: help packages test-packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate bench-search bench-view fuzz scoreboard attack asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -19,6 +19,10 @@ help:  ## show this list
 
 packages:  ## install missing packages of packages.txt (Debian 12 and 13, Ubuntu 24.04)
 	@tools/install_packages packages.txt
+	@command -v npm >/dev/null || tools/install_packages packages-web.txt
+
+test-packages: packages
+	@tools/install_packages packages-test.txt
 
 build: build/build.ninja  ## build the program, build/orrery, and all tests (the default)
 	cmake --build build -j $(JOBS)
@@ -63,7 +67,7 @@ collective-models: program  ## refit the shipped collective constants from ../sh
 	  -o data/models/collectives.yaml || [ $$? -eq 3 ]
 	cmake --build build -j $(JOBS) --target orrery
 
-test: build  ## build, then run all tests
+test: build test-packages  ## build, then run all tests
 	ctest --test-dir build --output-on-failure -j2
 
 bench: benches  ## speed and memory of trace reading, compared with Python (BYTES=1000000000, LARGE=1 for > 4 GB)
@@ -89,6 +93,9 @@ bench-simulate: benches  ## speed of job simulation: 8,192 and 131,072 GPUs, 1,0
 
 bench-search: program  ## speed of plan search: usual space, played plans, GPT-530B (CALCULON=checkout to compare with)
 	python3 bench/search.py --build build --write docs/validation/search-speed.md $(if $(CALCULON),--calculon $(CALCULON))
+
+bench-view: program  ## speed of the page of orrery view in Chromium: 10 million events, 10,000 ranks (RUN=file.orr to keep the generated run)
+	python3 bench/view.py --build build --write docs/validation/view-speed.md $(if $(RUN),--run $(RUN))
 
 scoreboard: program  ## every published run beside baselines: docs/validation/scoreboard.html and .md (8 minutes)
 	python3 tools/scoreboard.py --program build/orrery --out docs/validation

@@ -7,7 +7,7 @@ export class ServerError extends Error {
 
 /** What a page that was saved as one file holds instead of a server. */
 interface Recorded { state: string; answers: Record<string, string>; left_out: number }
-const recordedText = document.getElementById('recorded')?.textContent;
+const recordedText = globalThis.document?.getElementById('recorded')?.textContent;
 export const recorded: Recorded | undefined = recordedText ? (JSON.parse(recordedText) as Recorded) : undefined;
 
 /** Addresses in the order in which they were last asked for. */

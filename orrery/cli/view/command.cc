@@ -1,11 +1,14 @@
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -35,15 +38,36 @@ constexpr const char* kFooter =
     "  orrery view examples/llama3-70b-512-h100.yaml\n"
     "  orrery view run/ job.yaml --no-open --port 8787";
 
-// Blocks the signals that end the program, so that one thread can wait for them.
-sigset_t BlockEndSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
+// Signals that end the program are written to a pipe, which a thread reads: a handler may do no
+// more.
+class EndSignals {
+ public:
+  [[nodiscard]] static Result<EndSignals> Catch() {
+    if (pipe2(pipe_, O_CLOEXEC) != 0) {
+      return Fail(Error::Kind::kSystem,
+                  fmt::format("no pipe for signals: {}", std::strerror(errno)));
+    }
+    struct sigaction action{};
+    action.sa_handler = [](int /*signal*/) {
+      const char byte = 0;
+      [[maybe_unused]] const auto written = write(pipe_[1], &byte, 1);
+    };
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    return EndSignals();
+  }
+
+  void Wait() const {
+    char byte = 0;
+    while (read(pipe_[0], &byte, 1) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  EndSignals() = default;
+
+  static inline int pipe_[2] = {-1, -1};
+};
 
 // Only where there is a desktop; whether it worked is for the user to see.
 void OpenBrowser(const std::string& address) {
@@ -83,7 +107,7 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
   if (!arguments.export_file.empty()) {
     return Export(arguments, answers);
   }
-  const sigset_t signals = BlockEndSignals();
+  ORRERY_TRY(const EndSignals signals, EndSignals::Catch());
   ORRERY_TRY(const std::unique_ptr<serve::Server> server,
              serve::Server::Listen({.listen = arguments.listen,
                                     .port = arguments.port,
@@ -95,8 +119,7 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
     OpenBrowser(server->address());
   }
   std::thread waits([&] {
-    int signal = 0;
-    sigwait(&signals, &signal);
+    signals.Wait();
     server->Stop();
   });
   server->Run();

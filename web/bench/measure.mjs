@@ -1,0 +1,58 @@
+// Measures a served page: node measure.mjs PROGRAM SECONDS WORDS...; prints JSON. See bench/view.py.
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { chromium } from 'playwright-core';
+
+const [program, seconds, ...words] = process.argv.slice(2);
+const kArguments = ['--no-sandbox', '--disable-dev-shm-usage', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+
+function percentile(values, share) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : 0;
+}
+
+async function peakBytes(pid) {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmHWM:\s+(\d+)/.exec(status)[1]) * 1024;
+}
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: kArguments });
+const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, reducedMotion: 'reduce' });
+const page = await context.newPage();
+const tiles = [];
+page.on('requestfinished', (request) => {
+  if (/api\/(activity|slices)/.test(request.url())) tiles.push(request.timing().responseEnd - request.timing().requestStart);
+});
+
+const begin = performance.now();
+const child = spawn(program, ['view', ...words, '--no-open'], { stdio: ['ignore', 'pipe', 'inherit'] });
+const address = await new Promise((resolve) => child.stdout.on('data', (data) => resolve(String(data).trim())));
+const serving = performance.now() - begin;
+await page.goto(address);
+await page.evaluate(() => window.orreryView.ready);
+const picture = performance.now() - begin;
+const session = await (await fetch(`${address}api/session`)).json();
+
+// A person at work: opens a rank, zooms in here and there, pans, zooms out.
+const before = await page.evaluate(() => window.orreryView.frameTimes().length);
+const rows = await page.evaluate(() => window.orreryView.rows());
+await page.mouse.click(60, rows[0].top + rows[0].height / 2);
+const limit = performance.now() + Number(seconds) * 1000;
+for (let round = 0; performance.now() < limit; ++round) {
+  await page.mouse.move(300 + (round * 137) % 800, 300 + (round * 53) % 300);
+  for (let i = 0; i < 8; ++i) await page.mouse.wheel(0, -240);
+  for (const key of ['d', 'd', 'a', 'd', 's', 'w']) await page.keyboard.press(key);
+  for (let i = 0; i < 8; ++i) await page.mouse.wheel(0, 240);
+  if (round % 4 === 3) await page.keyboard.press('0');
+  await page.evaluate(() => window.orreryView.settled());
+}
+const frames = (await page.evaluate(() => window.orreryView.frameTimes())).slice(before);
+const metrics = await (await context.newCDPSession(page)).send('Runtime.getHeapUsage');
+const figures = {
+  serving_ms: serving, picture_ms: picture, events: session.runs[0].num_events, ranks: session.runs[0].num_ranks, frames: frames.length,
+  frame_p50_ms: percentile(frames, 0.5), frame_p95_ms: percentile(frames, 0.95), tiles: tiles.length, tile_p95_ms: percentile(tiles, 0.95),
+  heap_bytes: metrics.usedSize, server_bytes: await peakBytes(child.pid), painter: (await page.evaluate(() => window.orreryView.stats())).painter,
+};
+await browser.close();
+child.kill('SIGTERM');
+console.log(JSON.stringify(figures));
