@@ -51,6 +51,9 @@ Result<Question> QuestionOf(const std::string& body) {
   if (!json) {
     return Invalid("the question is not JSON");
   }
+  if (!Field(json, "changes")) {
+    return Invalid("the question has no changes");
+  }
   Question question;
   question.run =
       static_cast<std::size_t>(std::max<std::int64_t>(Integer(Field(json, "run")).value_or(0), 0));
