@@ -26,7 +26,10 @@ page.on('requestfinished', (request) => {
 
 const begin = performance.now();
 const child = spawn(program, ['view', ...words, '--no-open'], { stdio: ['ignore', 'pipe', 'inherit'] });
-const address = await new Promise((resolve) => child.stdout.on('data', (data) => resolve(String(data).trim())));
+const address = await new Promise((resolve, reject) => {
+  child.stdout.on('data', (data) => resolve(String(data).trim()));
+  child.on('close', (status) => reject(new Error(`${program} ended with ${status}`)));
+});
 const serving = performance.now() - begin;
 await page.goto(address);
 await page.evaluate(() => window.orreryView.ready);
