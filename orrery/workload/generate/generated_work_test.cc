@@ -90,6 +90,56 @@ TEST(GeneratedWorkTest, HalfPrecisionChecksForOverflow) {
   EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kAll, kAllReduce}), Times(2, 4));
 }
 
+// Narrow gradients become fp32 before they are scaled and clipped; DeepSpeed's update reads them as
+// they are and writes the parameters, which are otherwise copied from the masters.
+TEST(GeneratedWorkTest, UpdatesOfMastersReadAndWriteWhatTheirFrameworkDoes) {
+  Job job = SmallJob({});
+  EXPECT_EQ(Sum(FirstProgram(job), "masters to parameters").count, 1);
+  EXPECT_EQ(Sum(FirstProgram(job), "gradients to fp32").count, 0);
+  job.training.precision.compute = DataType::kFp16;
+  job.training.precision.gradient_bytes = 2;
+  const Program apart = FirstProgram(job);
+  for (const std::string_view name : {"gradients to fp32", "unscale and check gradients",
+                                      "clip gradients", "update", "masters to parameters"}) {
+    EXPECT_EQ(Sum(apart, name).count, 1) << name;
+  }
+  job.framework.scales_in_update = true;
+  const Program together = FirstProgram(job);
+  EXPECT_EQ(Sum(together, "update").count, 1);
+  for (const std::string_view name : {"gradients to fp32", "unscale and check gradients",
+                                      "clip gradients", "masters to parameters"}) {
+    EXPECT_EQ(Sum(together, name).count, 0) << name;
+  }
+}
+
+// 16 heads over tp 8 are two on a rank: no multiple of four with one sequence, one with two. The
+// kernel is then five, forward and backward.
+TEST(GeneratedWorkTest, AFusedSoftmaxNeedsHeadsInFours) {
+  Plan plan;
+  plan.tp = 8;
+  Job job = SmallJob(plan);
+  job.framework.attention = AttentionKernel::kMaterialised;
+  const Program alone = FirstProgram(job);
+  EXPECT_EQ(Sum(alone, "softmax").count, 2 * kLayers);
+  EXPECT_EQ(Sum(alone, "scale").count, 2 * kLayers);
+  EXPECT_EQ(Sum(alone, "mask").count, 2 * kLayers);
+  EXPECT_EQ(Sum(alone, "scores to fp32").count, 4 * kLayers);
+  job.training.micro_batch = 2;
+  job.training.global_batch = 2;
+  const Program pair = FirstProgram(job);
+  EXPECT_EQ(Sum(pair, "softmax").count, 2 * kLayers);
+  EXPECT_EQ(Sum(pair, "scale").count, 0);
+  EXPECT_EQ(Sum(pair, "scores to fp32").count, 0);
+}
+
+// Once at the end of the step, and before each micro-batch but the first.
+TEST(GeneratedWorkTest, TheHostMayWaitBeforeEachBatch) {
+  Job job = SmallJob({}, 3);
+  EXPECT_EQ(Sum(FirstProgram(job), "cudaStreamSynchronize").count, 1);
+  job.framework.waits_each_batch = true;
+  EXPECT_EQ(Sum(FirstProgram(job), "cudaStreamSynchronize").count, 3);
+}
+
 // TV4: T = 4096, k = 2, E = 8, cf 1.25: every expert takes 1,280 tokens of a rank, padded.
 TEST(GeneratedWorkTest, CapacityPadsWhatIsSent) {
   Plan plan;

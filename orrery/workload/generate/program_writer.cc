@@ -376,6 +376,9 @@ class StageWriter {
 
   void WriteForward(const PipelineStep& step) {
     const auto chunk = static_cast<std::size_t>(step.chunk);
+    if (job_.framework.waits_each_batch) {
+      writer_.HostWaitsFor(writer_.last_compute());
+    }
     const Neighbours neighbours = NeighboursOf(step.chunk, true);
     Receive(neighbours, step);
     for (std::size_t unit = 0; unit < prepared_[chunk].size(); ++unit) {
