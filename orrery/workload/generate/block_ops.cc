@@ -228,6 +228,8 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   const SoftmaxKernels softmax = SoftmaxKernelsOf(framework, heads);
   const bool is_unfused = softmax != SoftmaxKernels::kOne;
   const bool is_cast = softmax == SoftmaxKernels::kInFp32 && e < 4;
+  const std::int64_t wide = is_cast ? 4 : e;
+  const DataType softmax_type = is_cast ? DataType::kFp32 : type;
   const kernel::Operator to_scores =
       BatchedGemm(heads, core.queries, core.keys, core.head_size, writer.shape().score_gemm_type());
   const kernel::Operator from_scores =
@@ -242,13 +244,13 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
       writer.Forward(OfAttention("scores to fp32", Elementwise("other", scores, e, 4, type)));
     }
     if (is_unfused) {
-      writer.Forward(OfAttention("scale", Elementwise("div", scores, e, e, type)));
-      writer.Forward(OfAttention("mask", Elementwise("where", scores, e, e, type)));
+      writer.Forward(OfAttention("scale", Elementwise("div", scores, wide, wide, softmax_type)));
+      writer.Forward(OfAttention("mask", Elementwise("where", scores, wide, wide, softmax_type)));
     }
-    writer.Forward(OfAttention(
-        "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "fwd", type)));
+    writer.Forward(OfAttention("softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries,
+                                                  core.keys, "fwd", softmax_type)));
     if (is_cast) {
-      writer.Forward(OfAttention("scores to fp32", Elementwise("other", scores, 4, e, type)));
+      writer.Forward(OfAttention("scores from fp32", Elementwise("other", scores, 4, e, type)));
     }
     if (dropout > 0) {
       writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
@@ -262,14 +264,14 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   if (is_cast) {
     backward.push_back(OfAttention("scores to fp32", Elementwise("other", scores, e, 4, type)));
   }
-  backward.push_back(OfAttention(
-      "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "bwd", type)));
+  backward.push_back(OfAttention("softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries,
+                                                    core.keys, "bwd", softmax_type)));
   if (is_unfused) {
-    backward.push_back(OfAttention("mask", Elementwise("where", scores, e, e, type)));
-    backward.push_back(OfAttention("scale", Elementwise("div", scores, e, e, type)));
+    backward.push_back(OfAttention("mask", Elementwise("where", scores, wide, wide, softmax_type)));
+    backward.push_back(OfAttention("scale", Elementwise("div", scores, wide, wide, softmax_type)));
   }
   if (is_cast) {
-    backward.push_back(OfAttention("scores to fp32", Elementwise("other", scores, 4, e, type)));
+    backward.push_back(OfAttention("scores from fp32", Elementwise("other", scores, 4, e, type)));
   }
   backward.push_back(product("scores", from_scores));
   backward.push_back(product("scores", from_scores));
@@ -498,18 +500,17 @@ std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& stage) {
   const bool has_master = precision.has_master && precision.compute != DataType::kFp32;
   const bool is_narrow = has_master && precision.gradient_bytes < 4;
   const bool is_scaled = precision.compute == DataType::kFp16;
-  // One kernel then reads narrow gradients and writes masters, moments and parameters.
-  const bool scales_in_update = is_narrow && job.framework.scales_in_update;
+  const bool scales_once = is_scaled && job.framework.scales_gradients_once;
   const auto over_all = [n](std::string_view name, std::int64_t reads, std::int64_t writes) {
     return OperatorOp(
         name, Category::kOptimizer,
         Elementwise(reads == writes ? "mul" : "other", n, reads, writes, DataType::kFp32));
   };
   std::vector<LayerOp> ops;
-  if (is_narrow && !scales_in_update) {
+  if (is_narrow) {
     ops.push_back(over_all("gradients to fp32", precision.gradient_bytes, 4));
   }
-  if (is_scaled && !scales_in_update) {
+  if (is_scaled && !scales_once) {
     // Gradients were scaled up: they are scaled back, and the step is skipped on overflow.
     ops.push_back(over_all("unscale and check gradients", 4, 4));
   }
@@ -521,11 +522,9 @@ std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& stage) {
   if (job.plan.offload_optimizer) {
     return ops;  // the host updates
   }
-  if (!scales_in_update) {
-    ops.push_back(over_all("clip gradients", 4, 4));
-  }
+  ops.push_back(over_all(scales_once ? "unscale and clip gradients" : "clip gradients", 4, 4));
   ops.push_back(OperatorOp("update", Category::kOptimizer, Update(job, n, tensors), 4));
-  if (has_master && !scales_in_update) {
+  if (has_master) {
     ops.push_back(over_all("masters to parameters", 4, 2));
   }
   return ops;

@@ -90,8 +90,8 @@ TEST(GeneratedWorkTest, HalfPrecisionChecksForOverflow) {
   EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kAll, kAllReduce}), Times(2, 4));
 }
 
-// Narrow gradients become fp32 before they are scaled and clipped; DeepSpeed's update reads them as
-// they are and writes the parameters, which are otherwise copied from the masters.
+// Narrow gradients become fp32 before they are unscaled and clipped, by a kernel each or, in
+// DeepSpeed, by one; masters are updated and copied to the parameters.
 TEST(GeneratedWorkTest, UpdatesOfMastersReadAndWriteWhatTheirFrameworkDoes) {
   Job job = SmallJob({});
   EXPECT_EQ(Sum(FirstProgram(job), "masters to parameters").count, 1);
@@ -103,13 +103,14 @@ TEST(GeneratedWorkTest, UpdatesOfMastersReadAndWriteWhatTheirFrameworkDoes) {
                                       "clip gradients", "update", "masters to parameters"}) {
     EXPECT_EQ(Sum(apart, name).count, 1) << name;
   }
-  job.framework.scales_in_update = true;
+  job.framework.scales_gradients_once = true;
   const Program together = FirstProgram(job);
-  EXPECT_EQ(Sum(together, "update").count, 1);
-  for (const std::string_view name : {"gradients to fp32", "unscale and check gradients",
-                                      "clip gradients", "masters to parameters"}) {
-    EXPECT_EQ(Sum(together, name).count, 0) << name;
+  for (const std::string_view name :
+       {"gradients to fp32", "unscale and clip gradients", "update", "masters to parameters"}) {
+    EXPECT_EQ(Sum(together, name).count, 1) << name;
   }
+  EXPECT_EQ(Sum(together, "unscale and check gradients").count, 0);
+  EXPECT_EQ(Sum(together, "clip gradients").count, 0);
 }
 
 // 16 heads over tp 8 are two on a rank: no multiple of four with one sequence, one with two. The
@@ -123,7 +124,8 @@ TEST(GeneratedWorkTest, AFusedSoftmaxNeedsHeadsInFours) {
   EXPECT_EQ(Sum(alone, "softmax").count, 2 * kLayers);
   EXPECT_EQ(Sum(alone, "scale").count, 2 * kLayers);
   EXPECT_EQ(Sum(alone, "mask").count, 2 * kLayers);
-  EXPECT_EQ(Sum(alone, "scores to fp32").count, 4 * kLayers);
+  EXPECT_EQ(Sum(alone, "scores to fp32").count, 2 * kLayers);
+  EXPECT_EQ(Sum(alone, "scores from fp32").count, 2 * kLayers);
   job.training.micro_batch = 2;
   job.training.global_batch = 2;
   const Program pair = FirstProgram(job);

@@ -69,7 +69,7 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"keeps_gathered_inputs", &Framework::keeps_gathered_inputs},
     {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
     {"narrows_gradients", &Framework::narrows_gradients},
-    {"scales_in_update", &Framework::scales_in_update},
+    {"scales_gradients_once", &Framework::scales_gradients_once},
     {"is_compiled", &Framework::is_compiled},
     {"has_unfused_layers", &Framework::has_unfused_layers},
     {"copies_shards", &Framework::copies_shards},

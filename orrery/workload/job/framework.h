@@ -63,7 +63,7 @@ struct Framework {
   bool splits_loss = false;                 // written out over logits even on one rank
   bool fuses_gradient_accumulation = true;  // in the weight gradient's product
   bool narrows_gradients = false;           // fp16 ones are summed and reduced as fp16, not fp32
-  bool scales_in_update = false;            // of narrow gradients: unscales, clips, writes results
+  bool scales_gradients_once = false;       // fp16 ones are unscaled and clipped by one kernel
   bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
   bool has_unfused_layers = false;          // as Hugging Face writes them, map by map
   bool copies_shards = false;               // from and to the buffers of their communications
