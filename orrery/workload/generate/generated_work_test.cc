@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -113,6 +114,18 @@ TEST(GeneratedWorkTest, UpdatesOfMastersReadAndWriteWhatTheirFrameworkDoes) {
   EXPECT_EQ(Sum(together, "clip gradients").count, 0);
 }
 
+// Half the speed of other kernels doubles norms; kernels of the optimizer stay as they were.
+TEST(GeneratedWorkTest, TheOptimizerRunsAsMeasuredAlone) {
+  Job job = SmallJob({});
+  const Program fast = FirstProgram(job);
+  job.framework.memory_rate /= 2;
+  const Program slow = FirstProgram(job);
+  EXPECT_LE(std::abs(Sum(slow, "norm").ps - 2 * Sum(fast, "norm").ps), 1000);
+  for (const std::string_view name : {"norm of gradients", "update", "masters to parameters"}) {
+    EXPECT_EQ(Sum(slow, name).ps, Sum(fast, name).ps) << name;
+  }
+}
+
 // 16 heads over tp 8 are two on a rank: no multiple of four with one sequence, one with two. The
 // kernel is then five, forward and backward.
 TEST(GeneratedWorkTest, AFusedSoftmaxNeedsHeadsInFours) {
@@ -140,6 +153,27 @@ TEST(GeneratedWorkTest, TheHostMayWaitBeforeEachBatch) {
   EXPECT_EQ(Sum(FirstProgram(job), "cudaStreamSynchronize").count, 1);
   job.framework.waits_each_batch = true;
   EXPECT_EQ(Sum(FirstProgram(job), "cudaStreamSynchronize").count, 3);
+}
+
+// A stage of a pipeline posts the receipt of a batch before its host waits for earlier work: it
+// would otherwise come in only after that.
+TEST(GeneratedWorkTest, TheHostWaitsForABatchBehindItsMessage) {
+  Plan plan;
+  plan.pp = 2;
+  Job job = SmallJob(plan, 2);
+  job.framework.waits_each_batch = true;
+  const auto generated = Generated(job);
+  const Program& last = generated.ensemble.programs[1];
+  std::vector<std::string_view> order;
+  for (TaskId task = 0; task < last.tasks.size(); ++task) {
+    const std::string_view name = last.strings.View(last.tasks.name[task]);
+    if (name == "receive" || name == "cudaStreamSynchronize") {
+      order.push_back(name);
+    }
+  }
+  // 1F1B on the last stage: a forward and a backward pass of each micro-batch; the end of the step.
+  EXPECT_EQ(order, (std::vector<std::string_view>{"receive", "receive", "cudaStreamSynchronize",
+                                                  "cudaStreamSynchronize"}));
 }
 
 // TV4: T = 4096, k = 2, E = 8, cf 1.25: every expert takes 1,280 tokens of a rank, padded.
