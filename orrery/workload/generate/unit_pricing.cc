@@ -89,8 +89,6 @@ double RateOf(Category category, const Job& job) {
     case Category::kAttention:
       return framework.attention_rate *
              AttentionKernelRate(framework.attention, job.gpu.generation);
-    case Category::kOptimizer:
-      return 1;  // kernels over all parameters run as they were measured: alone, on long arrays
     default:
       return framework.memory_rate;
   }
