@@ -89,15 +89,21 @@ void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
 
 constexpr std::int64_t kElementsOfChunk = 65'536;
 
+// Where there are masters, frameworks update these: fp32 weights with fp32 moments.
 kernel::Operator Update(const Job& job, std::int64_t n, std::int64_t tensors) {
-  const Precision& precision = job.training.precision;
-  const bool has_master = precision.has_master && precision.compute != DataType::kFp32;
-  return MakeOperator(OperatorKind::kOptimizer, has_master ? precision.compute : DataType::kFp32,
+  return MakeOperator(OperatorKind::kOptimizer, DataType::kFp32,
                       {{Key::kN, n},
                        {Key::kTensors, tensors},
-                       {Key::kMaster, has_master ? 1 : 0},
+                       {Key::kMaster, 0},
                        {Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)}})
       .Set(Key::kFunction, job.training.optimizer == OptimizerKind::kSgd ? "sgd" : "adamw");
+}
+
+kernel::Operator NormOf(std::int64_t n, std::int64_t tensors) {
+  return MakeOperator(OperatorKind::kGradientNorm, DataType::kFp32,
+                      {{Key::kN, n},
+                       {Key::kTensors, tensors},
+                       {Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)}});
 }
 
 // One number, summed over all ranks.
@@ -196,14 +202,34 @@ LayerOp OfAttention(std::string_view name, const kernel::Operator& op) {
   return OperatorOp(name, Category::kAttention, op);
 }
 
+/// The kernels of scale, mask and softmax.
+enum class SoftmaxKernels : std::uint8_t { kOne, kThree, kInFp32 };
+
+// A block of Megatron's kernel has four warps with a row each of other heads: where batch · heads
+// is no multiple of four, it runs map by map, in fp32.
+SoftmaxKernels SoftmaxKernelsOf(const Framework& framework, std::int64_t heads) {
+  constexpr std::int64_t kRowsOfBlock = 4;
+  if (framework.is_compiled) {
+    return SoftmaxKernels::kOne;
+  }
+  if (!framework.fuses_softmax) {
+    return SoftmaxKernels::kThree;
+  }
+  return heads % kRowsOfBlock == 0 ? SoftmaxKernels::kOne : SoftmaxKernels::kInFp32;
+}
+
 // Materialised scores: two GEMMs with a softmax between them, and dropout of probabilities.
 void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   const DataType type = writer.shape().type;
   const Framework& framework = writer.shape().framework();
-  const bool is_unfused = !framework.fuses_softmax && !framework.is_compiled;
   const std::int64_t e = writer.shape().element_bytes;
   const std::int64_t heads = core.batch * core.heads;
   const std::int64_t scores = heads * core.queries * core.keys;
+  const SoftmaxKernels softmax = SoftmaxKernelsOf(framework, heads);
+  const bool is_unfused = softmax != SoftmaxKernels::kOne;
+  const bool is_cast = softmax == SoftmaxKernels::kInFp32 && e < 4;
+  const std::int64_t wide = is_cast ? 4 : e;
+  const DataType softmax_type = is_cast ? DataType::kFp32 : type;
   const kernel::Operator to_scores =
       BatchedGemm(heads, core.queries, core.keys, core.head_size, writer.shape().score_gemm_type());
   const kernel::Operator from_scores =
@@ -214,12 +240,18 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   };
   writer.WritePart(writer.shape().plan().recompute == Recompute::kSelective, [&] {
     writer.Forward(product("scores", to_scores));
-    if (is_unfused) {
-      writer.Forward(OfAttention("scale", Elementwise("div", scores, e, e, type)));
-      writer.Forward(OfAttention("mask", Elementwise("where", scores, e, e, type)));
+    if (is_cast) {
+      writer.Forward(OfAttention("scores to fp32", Elementwise("other", scores, e, 4, type)));
     }
-    writer.Forward(OfAttention(
-        "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "fwd", type)));
+    if (is_unfused) {
+      writer.Forward(OfAttention("scale", Elementwise("div", scores, wide, wide, softmax_type)));
+      writer.Forward(OfAttention("mask", Elementwise("where", scores, wide, wide, softmax_type)));
+    }
+    writer.Forward(OfAttention("softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries,
+                                                  core.keys, "fwd", softmax_type)));
+    if (is_cast) {
+      writer.Forward(OfAttention("scores from fp32", Elementwise("other", scores, 4, e, type)));
+    }
     if (dropout > 0) {
       writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
     }
@@ -229,11 +261,17 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   if (dropout > 0) {
     backward.push_back(OfAttention("dropout", Elementwise("mul", scores, e + 1, e, type)));
   }
-  backward.push_back(OfAttention(
-      "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "bwd", type)));
+  if (is_cast) {
+    backward.push_back(OfAttention("scores to fp32", Elementwise("other", scores, e, 4, type)));
+  }
+  backward.push_back(OfAttention("softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries,
+                                                    core.keys, "bwd", softmax_type)));
   if (is_unfused) {
-    backward.push_back(OfAttention("mask", Elementwise("where", scores, e, e, type)));
-    backward.push_back(OfAttention("scale", Elementwise("div", scores, e, e, type)));
+    backward.push_back(OfAttention("mask", Elementwise("where", scores, wide, wide, softmax_type)));
+    backward.push_back(OfAttention("scale", Elementwise("div", scores, wide, wide, softmax_type)));
+  }
+  if (is_cast) {
+    backward.push_back(OfAttention("scores from fp32", Elementwise("other", scores, 4, e, type)));
   }
   backward.push_back(product("scores", from_scores));
   backward.push_back(product("scores", from_scores));
@@ -458,27 +496,37 @@ std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& stage) {
   const StageParameters parameters = stage.Parameters();
   const std::int64_t n = std::max<std::int64_t>(1, OwnedParameters(job.plan, parameters.trained));
   const std::int64_t tensors = std::max<std::int64_t>(1, parameters.num_tensors);
+  const Precision& precision = job.training.precision;
+  const bool has_master = precision.has_master && precision.compute != DataType::kFp32;
+  const bool is_narrow = has_master && precision.gradient_bytes < 4;
+  const bool is_scaled = precision.compute == DataType::kFp16;
+  const bool scales_once = is_scaled && job.framework.scales_gradients_once;
+  const auto over_all = [n](std::string_view name, std::int64_t reads, std::int64_t writes) {
+    return OperatorOp(
+        name, Category::kOptimizer,
+        Elementwise(reads == writes ? "mul" : "other", n, reads, writes, DataType::kFp32));
+  };
   std::vector<LayerOp> ops;
-  if (job.training.precision.compute == DataType::kFp16) {
+  if (is_narrow) {
+    ops.push_back(over_all("gradients to fp32", precision.gradient_bytes, 4));
+  }
+  if (is_scaled && !scales_once) {
     // Gradients were scaled up: they are scaled back, and the step is skipped on overflow.
-    ops.push_back(OperatorOp("unscale and check gradients", Category::kOptimizer,
-                             Elementwise("mul", n, 4, 4, DataType::kFp32)));
+    ops.push_back(over_all("unscale and check gradients", 4, 4));
+  }
+  if (is_scaled) {
     AddSumOverAll(job, "overflow anywhere", ops);
   }
-  ops.push_back(
-      OperatorOp("norm of gradients", Category::kOptimizer,
-                 MakeOperator(OperatorKind::kGradientNorm, DataType::kFp32,
-                              {{Key::kN, n},
-                               {Key::kTensors, tensors},
-                               {Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)}}),
-                 10));
+  ops.push_back(OperatorOp("norm of gradients", Category::kOptimizer, NormOf(n, tensors), 10));
   AddSumOverAll(job, "sum of norms", ops);
   if (job.plan.offload_optimizer) {
     return ops;  // the host updates
   }
-  ops.push_back(OperatorOp("clip gradients", Category::kOptimizer,
-                           Elementwise("mul", n, 4, 4, DataType::kFp32)));
+  ops.push_back(over_all(scales_once ? "unscale and clip gradients" : "clip gradients", 4, 4));
   ops.push_back(OperatorOp("update", Category::kOptimizer, Update(job, n, tensors), 4));
+  if (has_master) {
+    ops.push_back(over_all("masters to parameters", 4, 2));
+  }
   return ops;
 }
 

@@ -90,6 +90,79 @@ TEST(GeneratedWorkTest, HalfPrecisionChecksForOverflow) {
   EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kAll, kAllReduce}), Times(2, 4));
 }
 
+// Narrow gradients become fp32 before they are unscaled and clipped, by a kernel each or, in
+// DeepSpeed, by one; masters are updated and copied to the parameters.
+TEST(GeneratedWorkTest, UpdatesOfMastersReadAndWriteWhatTheirFrameworkDoes) {
+  Job job = SmallJob({});
+  EXPECT_EQ(Sum(FirstProgram(job), "masters to parameters").count, 1);
+  EXPECT_EQ(Sum(FirstProgram(job), "gradients to fp32").count, 0);
+  job.training.precision.compute = DataType::kFp16;
+  job.training.precision.gradient_bytes = 2;
+  const Program apart = FirstProgram(job);
+  for (const std::string_view name : {"gradients to fp32", "unscale and check gradients",
+                                      "clip gradients", "update", "masters to parameters"}) {
+    EXPECT_EQ(Sum(apart, name).count, 1) << name;
+  }
+  job.framework.scales_gradients_once = true;
+  const Program together = FirstProgram(job);
+  for (const std::string_view name :
+       {"gradients to fp32", "unscale and clip gradients", "update", "masters to parameters"}) {
+    EXPECT_EQ(Sum(together, name).count, 1) << name;
+  }
+  EXPECT_EQ(Sum(together, "unscale and check gradients").count, 0);
+  EXPECT_EQ(Sum(together, "clip gradients").count, 0);
+}
+
+// 16 heads over tp 8 are two on a rank: no multiple of four with one sequence, one with two. The
+// kernel is then five, forward and backward.
+TEST(GeneratedWorkTest, AFusedSoftmaxNeedsHeadsInFours) {
+  Plan plan;
+  plan.tp = 8;
+  Job job = SmallJob(plan);
+  job.framework.attention = AttentionKernel::kMaterialised;
+  const Program alone = FirstProgram(job);
+  EXPECT_EQ(Sum(alone, "softmax").count, 2 * kLayers);
+  EXPECT_EQ(Sum(alone, "scale").count, 2 * kLayers);
+  EXPECT_EQ(Sum(alone, "mask").count, 2 * kLayers);
+  EXPECT_EQ(Sum(alone, "scores to fp32").count, 2 * kLayers);
+  EXPECT_EQ(Sum(alone, "scores from fp32").count, 2 * kLayers);
+  job.training.micro_batch = 2;
+  job.training.global_batch = 2;
+  const Program pair = FirstProgram(job);
+  EXPECT_EQ(Sum(pair, "softmax").count, 2 * kLayers);
+  EXPECT_EQ(Sum(pair, "scale").count, 0);
+  EXPECT_EQ(Sum(pair, "scores to fp32").count, 0);
+}
+
+// Once at the end of the step, and before each micro-batch but the first.
+TEST(GeneratedWorkTest, TheHostMayWaitBeforeEachBatch) {
+  Job job = SmallJob({}, 3);
+  EXPECT_EQ(Sum(FirstProgram(job), "cudaStreamSynchronize").count, 1);
+  job.framework.waits_each_batch = true;
+  EXPECT_EQ(Sum(FirstProgram(job), "cudaStreamSynchronize").count, 3);
+}
+
+// A stage of a pipeline posts the receipt of a batch before its host waits for earlier work: it
+// would otherwise come in only after that.
+TEST(GeneratedWorkTest, TheHostWaitsForABatchBehindItsMessage) {
+  Plan plan;
+  plan.pp = 2;
+  Job job = SmallJob(plan, 2);
+  job.framework.waits_each_batch = true;
+  const auto generated = Generated(job);
+  const Program& last = generated.ensemble.programs[1];
+  std::vector<std::string_view> order;
+  for (TaskId task = 0; task < last.tasks.size(); ++task) {
+    const std::string_view name = last.strings.View(last.tasks.name[task]);
+    if (name == "receive" || name == "cudaStreamSynchronize") {
+      order.push_back(name);
+    }
+  }
+  // 1F1B on the last stage: a forward and a backward pass of each micro-batch; the end of the step.
+  EXPECT_EQ(order, (std::vector<std::string_view>{"receive", "receive", "cudaStreamSynchronize",
+                                                  "cudaStreamSynchronize"}));
+}
+
 // TV4: T = 4096, k = 2, E = 8, cf 1.25: every expert takes 1,280 tokens of a rank, padded.
 TEST(GeneratedWorkTest, CapacityPadsWhatIsSent) {
   Plan plan;

@@ -378,6 +378,9 @@ class StageWriter {
     const auto chunk = static_cast<std::size_t>(step.chunk);
     const Neighbours neighbours = NeighboursOf(step.chunk, true);
     Receive(neighbours, step);
+    if (job_.framework.waits_each_batch) {
+      writer_.HostWaitsFor(writer_.last_compute());
+    }
     for (std::size_t unit = 0; unit < prepared_[chunk].size(); ++unit) {
       data_.BeforeForward({chunk, unit}, is_first_pass_[chunk]);
       const PassTasks tasks =

@@ -56,11 +56,14 @@ struct Framework {
   bool fuses_bias_activation = true;
   bool fuses_dropout_add = true;
   bool fuses_rope = true;
-  bool fuses_softmax = true;         // scale, mask and softmax of scores in memory are one kernel
-  bool fuses_norm = true;            // one kernel, not five
-  bool fuses_cross_entropy = false;  // logits are read once forward and once backward
-  bool splits_loss = false;          // written out over logits even on one rank
+  // Scale, mask and softmax of scores in memory are one kernel, for batch · heads in fours.
+  bool fuses_softmax = true;
+  bool fuses_norm = true;                   // one kernel, not five
+  bool fuses_cross_entropy = false;         // logits are read once forward and once backward
+  bool splits_loss = false;                 // written out over logits even on one rank
   bool fuses_gradient_accumulation = true;  // in the weight gradient's product
+  bool narrows_gradients = false;           // fp16 ones are summed and reduced as fp16, not fp32
+  bool scales_gradients_once = false;       // fp16 ones are unscaled and clipped by one kernel
   bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
   bool has_unfused_layers = false;          // as Hugging Face writes them, map by map
   bool copies_shards = false;               // from and to the buffers of their communications
@@ -88,7 +91,8 @@ struct Framework {
   int expert_nodes = 0;
   bool overlaps_experts = false;             // dispatch of one micro-batch beside work of another
   bool waits_each_pipeline_message = false;  // the host waits for it
-  std::int64_t bucket_bytes = 25 << 20;      // of gradients; 0: one bucket
+  bool waits_each_batch = false;         // the host waits for all work before a micro-batch begins
+  std::int64_t bucket_bytes = 25 << 20;  // of gradients; 0: one bucket
   std::int64_t first_bucket_bytes = 1 << 20;
   std::int64_t least_bucket_elements = 0;  // Megatron: max(this, 1,000,000 · dp) elements
   bool scales_bucket_with_ranks = false;

@@ -105,7 +105,7 @@ Status ReadExecution(RunRow& row, Framework& framework) {
   return {};
 }
 
-Status ReadPrecision(RunRow& row, Precision& precision) {
+Status ReadPrecision(RunRow& row, const Framework& framework, Precision& precision) {
   ORRERY_TRY(const auto types, ReadWord(row, "number_format", kNumberFormats));
   if (!types) {
     row.Assume("bf16");
@@ -119,7 +119,9 @@ Status ReadPrecision(RunRow& row, Precision& precision) {
   precision.has_master = is_half;
   precision.gathered_bytes = is_half ? 2 : 4;
   // Composer's: gradients are reduced in the type of activations.
-  precision.gradient_bytes = Mentions(row.Text("precision"), "PURE") ? 2 : precision.gradient_bytes;
+  const bool is_narrow = Mentions(row.Text("precision"), "PURE") ||
+                         (framework.narrows_gradients && precision.compute == DataType::kFp16);
+  precision.gradient_bytes = is_narrow ? 2 : precision.gradient_bytes;
   return {};
 }
 
@@ -217,7 +219,7 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   ORRERY_TRY_STATUS(ReadPlan(row, job));
   ORRERY_TRY(const bool says_recompute, ReadRecompute(row, job.plan));
   run.recompute_is_open = !says_recompute;
-  ORRERY_TRY_STATUS(ReadPrecision(row, job.training.precision));
+  ORRERY_TRY_STATUS(ReadPrecision(row, job.framework, job.training.precision));
   ORRERY_TRY_STATUS(ReadBatch(row, job));
   ORRERY_TRY(job.model, PublishedModel(row, job));
   plan.expert_tp = HasExperts(job.model) ? plan.expert_tp : 1;

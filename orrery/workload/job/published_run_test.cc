@@ -137,6 +137,14 @@ TEST(PublishedRunTest, PrecisionsAreThoseOfGemmsAndGradients) {
   EXPECT_EQ(Described({{"precision", "bf16 (mixed_precision PURE)"}})
                 .job.training.precision.gradient_bytes,
             2);
+  // Megatron with DeepSpeed sums fp16 gradients as fp16, bf16 ones in fp32.
+  EXPECT_EQ(precision("fp16").gradient_bytes, 4);
+  const auto gradient_bytes = [](const std::string& word) {
+    return Described({{"framework", "Megatron-DeepSpeed"}, {"number_format", word}})
+        .job.training.precision.gradient_bytes;
+  };
+  EXPECT_EQ(gradient_bytes("fp16"), 2);
+  EXPECT_EQ(gradient_bytes("bf16"), 4);
   EXPECT_THAT(Described({{"number_format", ""}}).assumptions, Contains("bf16"));
 }
 
