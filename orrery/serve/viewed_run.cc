@@ -15,12 +15,16 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
+#include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/report/run_report.h"
 #include "orrery/serve/tiles/activity.h"
+#include "orrery/serve/tiles/activity_mipmap.h"
+#include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::serve {
 namespace {

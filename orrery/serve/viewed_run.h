@@ -49,7 +49,7 @@ struct SimulatedJob {
 /// What is needed of a trace beside its rows; made when it is first asked for.
 class TraceIndex {
  public:
-  TraceIndex(const trace::Trace& trace);
+  explicit TraceIndex(const trace::Trace& trace);
 
   [[nodiscard]] const std::vector<SliceTrack>& tracks() const { return tracks_; }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -21,7 +22,6 @@
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/server.h"
 #include "orrery/serve/page_assets.h"
-#include "orrery/serve/viewed_run.h"
 
 namespace orrery::cli {
 namespace {
@@ -43,14 +43,14 @@ constexpr const char* kFooter =
 class EndSignals {
  public:
   [[nodiscard]] static Result<EndSignals> Catch() {
-    if (pipe2(pipe_, O_CLOEXEC) != 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0) {
       return Fail(Error::Kind::kSystem,
                   fmt::format("no pipe for signals: {}", std::strerror(errno)));
     }
     struct sigaction action{};
     action.sa_handler = [](int /*signal*/) {
       const char byte = 0;
-      [[maybe_unused]] const auto written = write(pipe_[1], &byte, 1);
+      [[maybe_unused]] const auto written = write(ends[1], &byte, 1);
     };
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
@@ -59,14 +59,14 @@ class EndSignals {
 
   void Wait() const {
     char byte = 0;
-    while (read(pipe_[0], &byte, 1) < 0 && errno == EINTR) {
+    while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {
     }
   }
 
  private:
   EndSignals() = default;
 
-  static inline int pipe_[2] = {-1, -1};
+  static inline int ends[2] = {-1, -1};
 };
 
 // Only where there is a desktop; whether it worked is for the user to see.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/cli/inputs.h"
@@ -37,9 +38,11 @@
 #include "orrery/simulate/replay_calibration.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/job/plan_yaml.h"
+#include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
@@ -148,6 +151,8 @@ class Simulator {
     simulate::SimulationOptions options = options_;
     options.slow_ranks = changes.slow_ranks;
     const ScaledCosts costs(*models_, changes);
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the analyzer loses a moved
+    // unique_ptr
     ORRERY_TRY(simulated.simulation, simulate::Simulate(job, costs, options));
     Summarize(file, options, simulated);
     return serve::ViewedRun::Simulated(std::move(name), std::move(simulated),
@@ -164,7 +169,7 @@ class Simulator {
           "JOB.yaml");
     }
     const trace::Trace& rank = run.set().ranks.front();
-    const workload::HostModel host = workload::DefaultHost();
+    const workload::HostModel& host = workload::DefaultHost();
     ORRERY_TRY(const workload::RecordedProgram recorded, ProgramOf(rank, host));
     ORRERY_TRY(const simulate::Timeline timeline,
                simulate::SimulateRecording(recorded.program, kRepetitions));

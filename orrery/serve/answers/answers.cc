@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -14,11 +14,14 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/serve/http/request.h"
+#include "orrery/serve/tiles/activity_mipmap.h"
+#include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/trace/trace_set.h"
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,9 +11,12 @@
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/json_value.h"
 #include "orrery/ingest/run.h"
 #include "orrery/serve/http/request.h"
+#include "orrery/serve/tiles/activity.h"
+#include "orrery/serve/tiles/activity_mipmap.h"
 #include "orrery/serve/viewed_run.h"
 
 namespace orrery::serve {
@@ -97,7 +99,7 @@ TEST_F(AnswersTest, ActivityHasALineForEachRank) {
   EXPECT_EQ(At<std::uint8_t>(response.body, classes), kOutside);
   EXPECT_EQ(At<std::uint8_t>(response.body, classes + 1),
             static_cast<std::uint8_t>(Activity::kGemm));
-  EXPECT_EQ(response.body.size(), classes + 2 * runs);
+  EXPECT_EQ(response.body.size(), classes + std::size_t{2} * runs);
 }
 
 TEST_F(AnswersTest, SlicesCarryNamesThatFit) {

@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"

@@ -20,6 +20,7 @@
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/serve/viewed_run.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::serve {
 namespace {

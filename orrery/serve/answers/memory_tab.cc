@@ -10,13 +10,14 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/units.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::serve {
 namespace {

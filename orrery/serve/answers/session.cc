@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -49,7 +47,7 @@ Value StepTimeOf(const ViewedRun& run) {
 
 bool HasMemory(const ViewedRun& run) {
   return std::ranges::any_of(
-      run.set().ranks, [](const trace::Trace& trace) { return trace.memory_events.size() > 0; });
+      run.set().ranks, [](const trace::Trace& trace) { return !trace.memory_events.empty(); });
 }
 
 Value RunValue(const ViewedRun& run, const ViewOptions& options) {

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +14,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
-#include "orrery/base/units.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/kernel_name.h"
@@ -23,6 +24,7 @@
 #include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::serve {

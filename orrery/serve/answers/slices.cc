@@ -1,13 +1,12 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
 #include "orrery/base/value.h"
@@ -15,8 +14,10 @@
 #include "orrery/serve/answers/byte_columns.h"
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/activity.h"
+#include "orrery/serve/tiles/activity_mipmap.h"
 #include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/serve/viewed_run.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::serve {
 namespace {

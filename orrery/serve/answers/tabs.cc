@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/value.h"
+#include "orrery/draw/chart/canvas.h"
 #include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
 #include "orrery/serve/answers/answers.h"

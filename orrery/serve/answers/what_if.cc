@@ -17,7 +17,6 @@
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
-#include "orrery/base/units.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/serve/answers/answers.h"
@@ -25,6 +24,7 @@
 #include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::serve {

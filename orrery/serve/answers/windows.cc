@@ -16,6 +16,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/interval_set.h"
+#include "orrery/base/string_table.h"
 #include "orrery/base/value.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/answers/byte_columns.h"
@@ -24,6 +25,7 @@
 #include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 // Answers about a window of time: launches, collectives, totals.

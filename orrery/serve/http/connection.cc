@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include <netinet/in.h>
+#include <netinet/in.h>  // NOLINT(misc-include-cleaner): IPPROTO_TCP
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>

@@ -134,7 +134,8 @@ TEST_F(ConnectionTest, APeerThatDoesNotReadIsNotWaitedForLonger) {
   ConnectionLimits limits = Patient();
   limits.write_time = milliseconds(1);
   Open(limits);
-  const std::string answer(16'000'000, 'x');  // more than the system's buffers
+  // NOLINTNEXTLINE(bugprone-string-constructor): more than the system's buffers
+  const std::string answer(16'000'000, 'x');
   EXPECT_EQ(connection_->Write(answer.data(), answer.size()), -1);
 }
 

@@ -15,6 +15,7 @@
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <tl/expected.hpp>
 
 #include "orrery/base/error.h"
@@ -66,7 +67,7 @@ std::optional<Refusal> CheckForm(const RawRequest& raw) {
 
 /// A browser says where a request comes from; other programs say nothing, and need the token too.
 std::optional<Refusal> CheckSite(const RawRequest& raw) {
-  const Refusal refusal = {403, "requests of other sites are not answered"};
+  Refusal refusal = {403, "requests of other sites are not answered"};
   const SingleField site = Find(raw, "Sec-Fetch-Site");
   const bool is_same_origin = site.count == 1 && site.value == "same-origin";
   if (site.count > 0 && !is_same_origin && (site.count > 1 || site.value != "none")) {
@@ -156,7 +157,7 @@ void ReplaceAll(std::string& text, std::string_view part, std::string_view repla
 
 }  // namespace
 
-Gate::Gate(std::string token, std::string address, int port)
+Gate::Gate(std::string token, const std::string& address, int port)
     : token_(std::move(token)),
       port_(port),
       is_any_address_(address == "0.0.0.0" || address == "::") {

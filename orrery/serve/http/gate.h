@@ -44,7 +44,7 @@ class Gate {
  public:
   /// For a server that listens on `address`, an IP address, and `port`. Where it is "0.0.0.0" or
   /// "::", any IP address may be the Host: another site needs a name to get there.
-  Gate(std::string token, std::string address, int port);
+  Gate(std::string token, const std::string& address, int port);
 
   /// Returns the request without its body, or why it is refused.
   [[nodiscard]] tl::expected<Request, Refusal> Admit(const RawRequest& raw) const;

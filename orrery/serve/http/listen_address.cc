@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
-#include <netinet/in.h>
+#include <netinet/in.h>  // NOLINT(misc-include-cleaner): IPPROTO_TCP
 #include <sys/socket.h>
 #include <unistd.h>
 

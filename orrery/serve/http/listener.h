@@ -108,6 +108,7 @@ class Listener : public httplib::Server {
     set_keep_alive_timeout(
         std::chrono::duration_cast<std::chrono::seconds>(ConnectionLimits().idle_time).count());
     set_payload_max_length(kMostBodyBytes);
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the library deletes it
     new_task_queue = [] { return new httplib::ThreadPool(kMostConnections); };
   }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
@@ -222,7 +223,8 @@ TEST_F(ServerTest, ABodyThatIsNotReadIsNoRequest) {
   const std::string hidden = Get("hidden");
   const std::string length = "Content-Length: " + std::to_string(hidden.size()) + "\r\n\r\n";
   for (const std::string begin : {"POST /wrong/", "GET /secret/", "PUT /secret/"}) {
-    const std::string answer = AnswerTo(begin + " HTTP/1.1\r\n" + Host() + length + hidden);
+    const std::string answer =
+        AnswerTo(fmt::format("{} HTTP/1.1\r\n{}{}{}", begin, Host(), length, hidden));
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 4")) << begin;
     EXPECT_THAT(answer, Not(HasSubstr("hidden"))) << begin;
   }

@@ -4,13 +4,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/columns.h"
 #include "orrery/serve/tiles/activity_mipmap.h"
+#include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::serve {

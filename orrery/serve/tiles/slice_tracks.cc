@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/columns.h"
+#include "orrery/serve/tiles/activity_mipmap.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 

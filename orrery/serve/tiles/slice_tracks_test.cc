@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/columns.h"
+#include "orrery/serve/tiles/activity_mipmap.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::serve {
