@@ -96,6 +96,14 @@ Result<std::int64_t> ReadMicroBatch(const std::string& value) {
   });
 }
 
+// What a key must be where its values change nothing, but the job's own would be refused.
+std::string_view NeutralOf(std::string_view key, const workload::Plan& plan) {
+  if (key == "plan.schedule" && plan.schedule != workload::PipelineSchedule::k1f1b) {
+    return "1f1b";
+  }
+  return key == "plan.chunks" && plan.chunks > 1 ? "1" : "";
+}
+
 }  // namespace
 
 Result<Space> Space::Of(const SpaceRequest& request) {
@@ -223,10 +231,14 @@ std::vector<std::string> Space::ValuesOf(PlanId id) const {
 
 std::vector<std::string> Space::SettingsOf(PlanId id) const {
   const std::vector<std::string> values = ValuesOf(id);
+  const workload::Plan& plan = bases_.front().job.plan;
   std::vector<std::string> settings;
   for (std::size_t i = 0; i < dimensions_.size(); ++i) {
     if (!values[i].empty()) {
       settings.push_back(fmt::format("{}={}", dimensions_[i].key, values[i]));
+    } else if (const std::string_view neutral = NeutralOf(dimensions_[i].key, plan);
+               !neutral.empty()) {
+      settings.push_back(fmt::format("{}={}", dimensions_[i].key, neutral));
     }
   }
   return settings;

@@ -12,6 +12,7 @@
 #include "orrery/search/dimensions.h"
 #include "orrery/search/small_spaces_test.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/job_file.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::search {
@@ -47,6 +48,25 @@ TEST(SpaceTest, ValuesThatChangeNothingCountOnce) {
   ASSERT_EQ(plans.size(), 3U);
   EXPECT_EQ(plans[0].schedule, workload::PipelineSchedule::k1f1b);
   EXPECT_EQ(plans[2].schedule, workload::PipelineSchedule::kZeroBubbleH1);
+}
+
+// What `orrery simulate` is told of a plan must give that plan, whatever the job's own values are.
+TEST(SpaceTest, SettingsOfAPlanGiveItsJob) {
+  const std::string text = SmallJobText(
+      "megatron-lm", false,
+      "plan: {pp: 4, schedule: interleaved, chunks: 2}\n"
+      "search: {plan.pp: [1, 4], plan.schedule: [1f1b, interleaved], plan.chunks: [2]}\n");
+  const Result<Space> space = SmallSpace(text);
+  ASSERT_TRUE(space.has_value()) << space.error().message();
+  Space::Walk walk(*space, 0, space->num_ids());
+  int num_plans = 0;
+  for (; walk.Next(); ++num_plans) {
+    const Result<workload::JobFile> file =
+        workload::ReadJob({.yaml = text, .place = "job.yaml"}, space->SettingsOf(walk.id()));
+    ASSERT_TRUE(file.has_value()) << file.error().message();
+    EXPECT_EQ(file->job.plan, walk.job().plan);
+  }
+  EXPECT_EQ(num_plans, 3);  // pp 1 once, pp 4 twice
 }
 
 // Chunks are of interleaved schedules; others have one.
