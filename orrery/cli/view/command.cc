@@ -90,13 +90,13 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
   if (arguments.paths.empty()) {
     return InvalidInput("RUN is required: files or a folder of a run, or a job");
   }
+  ORRERY_TRY(OpenedRuns opened, OpenRuns(arguments));
   const std::vector<serve::Asset> assets = serve::PageAssets();
   if (assets.empty()) {
     return Unsupported(
         "the page is not part of this program, because npm could not be reached when it was built; "
         "install nodejs and npm, then run `make` again");
   }
-  ORRERY_TRY(OpenedRuns opened, OpenRuns(arguments));
   serve::ViewOptions options{.title = opened.runs.front()->name(),
                              .version = version,
                              .assets = assets,
