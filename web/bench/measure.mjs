@@ -19,10 +19,36 @@ async function peakBytes(pid) {
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: kArguments });
 const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, reducedMotion: 'reduce' });
 const page = await context.newPage();
-const tiles = [];
-page.on('requestfinished', (request) => {
-  if (/api\/(activity|slices)/.test(request.url())) tiles.push(request.timing().responseEnd - request.timing().requestStart);
+// A browser that has drawn before: starting its process for graphics, in software here, takes two seconds and is not ours.
+await page.evaluate(() => {
+  const gl = document.createElement('canvas').getContext('webgl2');
+  const shader = gl.createShader(gl.VERTEX_SHADER);
+  gl.shaderSource(shader, '#version 300 es\nvoid main() { gl_Position = vec4(0); }');
+  gl.compileShader(shader);
+  gl.finish();
 });
+const tiles = [];
+const addresses = [];
+page.on('requestfinished', (request) => {
+  if (!/api\/(activity|slices)/.test(request.url())) return;
+  tiles.push(request.timing().responseEnd - request.timing().requestStart);
+  addresses.push(request.url());
+});
+
+/** The same tiles again, as many at once as the page asks for, without a browser that draws meanwhile. */
+async function answerTimes() {
+  const times = [];
+  const waiting = addresses.slice(-500);
+  const worker = async () => {
+    for (let address = waiting.pop(); address; address = waiting.pop()) {
+      const start = performance.now();
+      await (await fetch(address)).arrayBuffer();
+      times.push(performance.now() - start);
+    }
+  };
+  await Promise.all(Array.from({ length: 6 }, worker));
+  return times;
+}
 
 const begin = performance.now();
 const child = spawn(program, ['view', ...words, '--no-open'], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -53,9 +79,10 @@ const frames = (await page.evaluate(() => window.orreryView.frameTimes())).slice
 const metrics = await (await context.newCDPSession(page)).send('Runtime.getHeapUsage');
 const figures = {
   serving_ms: serving, picture_ms: picture, events: session.runs[0].num_events, ranks: session.runs[0].num_ranks, frames: frames.length,
-  frame_p50_ms: percentile(frames, 0.5), frame_p95_ms: percentile(frames, 0.95), tiles: tiles.length, tile_p95_ms: percentile(tiles, 0.95),
+  frame_p50_ms: percentile(frames, 0.5), frame_p95_ms: percentile(frames, 0.95), tiles: tiles.length, tile_p95_ms: percentile(tiles, 0.95), answer_p95_ms: 0,
   heap_bytes: metrics.usedSize, server_bytes: await peakBytes(child.pid), painter: (await page.evaluate(() => window.orreryView.stats())).painter,
 };
 await browser.close();
+figures.answer_p95_ms = percentile(await answerTimes(), 0.95);
 child.kill('SIGTERM');
 console.log(JSON.stringify(figures));
