@@ -151,13 +151,11 @@ class Simulator {
     simulate::SimulationOptions options = options_;
     options.slow_ranks = changes.slow_ranks;
     const ScaledCosts costs(*models_, changes);
-    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the analyzer loses a moved
-    // unique_ptr
     ORRERY_TRY(simulated.simulation, simulate::Simulate(job, costs, options));
     Summarize(file, options, simulated);
     return serve::ViewedRun::Simulated(std::move(name), std::move(simulated),
                                        arguments_.run.threads);
-  }
+  }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the analyzer loses a moved unique_ptr
 
   // Kernels from models where there is an execution trace, else as recorded; the host from its
   // model.
