@@ -129,6 +129,10 @@ void ViewedRun::FindRanks() {
       ranks_.push_back({.rank = trace::RankOf(run_.set, place), .trace = place});
     }
   }
+  first_row_of_trace_.resize(run_.set.ranks.size(), 0);
+  for (auto row = static_cast<std::uint32_t>(ranks_.size()); row > 0; --row) {
+    first_row_of_trace_[ranks_[row - 1].trace] = row - 1;
+  }
   std::map<std::string, std::int32_t> node_of_host;
   for (RankRow& row : ranks_) {
     if (simulated_) {

@@ -97,6 +97,11 @@ class ViewedRun {
 
   [[nodiscard]] const std::vector<RankRow>& ranks() const { return ranks_; }
 
+  /// The first row that a trace shows.
+  [[nodiscard]] std::uint32_t FirstRowOf(std::uint32_t trace) const {
+    return first_row_of_trace_[trace];
+  }
+
   /// Places of `ranks` in an order.
   [[nodiscard]] const std::vector<std::uint32_t>& Ordered(RankOrder order) const {
     return orders_[static_cast<std::size_t>(order)];
@@ -134,6 +139,7 @@ class ViewedRun {
   std::int64_t length_ns_ = 0;
   std::int64_t num_events_ = 0;
   std::vector<RankRow> ranks_;
+  std::vector<std::uint32_t> first_row_of_trace_;
   std::vector<std::vector<std::uint32_t>> orders_;
   mutable std::vector<OfTrace> of_trace_;
 };

@@ -101,8 +101,7 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
                              .version = version,
                              .assets = assets,
                              .actions = std::move(opened.actions),
-                             .plans = std::move(opened.plans),
-                             .threads = arguments.run.threads};
+                             .plans = std::move(opened.plans)};
   serve::Answers answers(std::move(opened.runs), std::move(options));
   if (!arguments.export_file.empty()) {
     return Export(arguments, answers);

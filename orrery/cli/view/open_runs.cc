@@ -174,7 +174,11 @@ class Simulator {
     ingest::Run predicted;
     predicted.set = simulate::EnsembleTrace(simulate::SingleRank(recorded.program), timeline,
                                             {.gpu = trace::DeviceName(rank)});
-    return serve::ViewedRun::Recorded("prediction", std::move(predicted), arguments_.run.threads);
+    // The name is all that the page shows of how it was made.
+    return serve::ViewedRun::Recorded(CanPrice(rank)
+                                          ? "prediction: kernels from models, host from its model"
+                                          : "prediction: kernels as recorded, host from its model",
+                                      std::move(predicted), arguments_.run.threads);
   }
 
  private:
@@ -191,12 +195,17 @@ class Simulator {
     return {};
   }
 
+  // Models price the calls of an execution trace, on a GPU of the catalogue.
+  static bool CanPrice(const trace::Trace& rank) {
+    return !rank.graph_nodes.empty() && hardware::FindGpu(trace::DeviceName(rank)) != nullptr;
+  }
+
   Result<workload::RecordedProgram> ProgramOf(const trace::Trace& rank,
                                               const workload::HostModel& host) {
-    const hardware::Gpu* const gpu = hardware::FindGpu(trace::DeviceName(rank));
-    if (rank.graph_nodes.empty() || gpu == nullptr) {
+    if (!CanPrice(rank)) {
       return workload::ProgramOfMiddleStep(rank, host);
     }
+    const hardware::Gpu* const gpu = hardware::FindGpu(trace::DeviceName(rank));
     ORRERY_TRY_STATUS(Load());
     ORRERY_TRY(const auto steps, workload::GraphSteps(rank));
     const workload::CallTree& step = workload::MiddleStep(steps);

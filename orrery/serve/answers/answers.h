@@ -56,7 +56,6 @@ struct ViewOptions {
   std::vector<Asset> assets = {};
   ViewActions actions = {};
   std::optional<report::Document> plans = {};  // of a search: its own tab
-  int threads = 0;
 };
 
 using RunList = std::vector<std::shared_ptr<ViewedRun>>;

@@ -1,7 +1,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
@@ -37,8 +36,7 @@ bool HasRow(NodeKind kind) {
   return kind != NodeKind::kSource && kind != NodeKind::kSink && kind != NodeKind::kRendezvous;
 }
 
-Value HopValue(const ViewedRun& run, const DependencyGraph& graph, const analyze::Hop& hop,
-               const std::vector<std::uint32_t>& row_of_trace) {
+Value HopValue(const ViewedRun& run, const DependencyGraph& graph, const analyze::Hop& hop) {
   // The time of a hop is spent on the place of its end; transfers end at a rendezvous.
   const analyze::NodeId node = HasRow(graph.node_kind[hop.to]) ? hop.to : hop.from;
   const std::uint32_t place = graph.node_place[node];
@@ -46,7 +44,7 @@ Value HopValue(const ViewedRun& run, const DependencyGraph& graph, const analyze
   Value track;
   if (place != DependencyGraph::kNoPlace) {
     const std::uint32_t trace = graph.rank_index[place];
-    rank = row_of_trace[trace];
+    rank = run.FirstRowOf(trace);
     if (HasRow(graph.node_kind[node])) {
       const SliceTable table = TableOf(graph.node_kind[node]);
       const RowId row_track = ColumnsOf(run.set().ranks[trace], table).track[graph.node_row[node]];
@@ -71,16 +69,12 @@ Result<Response> AnswerCritical(const ViewedRun& run, const Query& /*query*/) {
   if (graph.empty()) {
     return Fail(Error::Kind::kNotFound, "there is no step that all ranks have");
   }
-  std::vector<std::uint32_t> row_of_trace(run.set().ranks.size(), 0);
-  for (auto row = static_cast<std::uint32_t>(run.ranks().size()); row > 0; --row) {
-    row_of_trace[run.ranks()[row - 1].trace] = row - 1;
-  }
   const analyze::CriticalPath path =
       analyze::FindCriticalPath(graph, analyze::RecordedTiming(graph));
   Value hops = Value::List();
   for (const analyze::Hop& hop : path.hops) {
     if (hop.length_ns() > 0) {
-      hops.Add(HopValue(run, graph, hop, row_of_trace));
+      hops.Add(HopValue(run, graph, hop));
     }
   }
   return JsonResponse(Value::Object()

@@ -114,23 +114,13 @@ Value FlagsOf(const trace::MatchedCollectives& matched, std::size_t instance) {
   return flags;
 }
 
-// The first row that shows each trace.
-std::vector<std::uint32_t> RowOfTrace(const ViewedRun& run) {
-  std::vector<std::uint32_t> rows(run.set().ranks.size(), 0);
-  for (auto row = static_cast<std::uint32_t>(run.ranks().size()); row > 0; --row) {
-    rows[run.ranks()[row - 1].trace] = row - 1;
-  }
-  return rows;
-}
-
-Value CollectiveValue(const ViewedRun& run, const CollectiveAt& at,
-                      const std::vector<std::uint32_t>& row_of_trace) {
+Value CollectiveValue(const ViewedRun& run, const CollectiveAt& at) {
   const trace::MatchedCollectives& matched = run.view().matched;
   Value ranks = Value::List();
   Value begins = Value::List();
   Value ends = Value::List();
   for (const std::uint32_t member : matched.MembersOf(at.instance)) {
-    ranks.Add(row_of_trace[matched.members.rank_index[member]]);
+    ranks.Add(run.FirstRowOf(matched.members.rank_index[member]));
     begins.Add(matched.members.begin_ns[member] - run.begin_ns());
     ends.Add(matched.members.end_ns[member] - run.begin_ns());
   }
@@ -144,7 +134,7 @@ Value CollectiveValue(const ViewedRun& run, const CollectiveAt& at,
       .Set("begin_ns", at.begin_ns - run.begin_ns())
       .Set("arrival_ns", trace::LastArrivalNs(matched, at.instance) - run.begin_ns())
       .Set("end_ns", at.end_ns - run.begin_ns())
-      .Set("last_rank", row_of_trace[matched.members.rank_index[last]])
+      .Set("last_rank", run.FirstRowOf(matched.members.rank_index[last]))
       .Set("ranks", std::move(ranks))
       .Set("begins_ns", std::move(begins))
       .Set("ends_ns", std::move(ends))
@@ -238,11 +228,10 @@ Result<Response> AnswerCollectives(const ViewedRun& run, const Query& query) {
                              [](const CollectiveAt& at) { return at.end_ns - at.begin_ns; });
     found.resize(static_cast<std::size_t>(most));
   }
-  const std::vector<std::uint32_t> row_of_trace = RowOfTrace(run);
   return JsonResponse(Value::Object()
                           .Set("total", total)
                           .Set("instances", Value::ListOf(found, [&](const CollectiveAt& at) {
-                                 return CollectiveValue(run, at, row_of_trace);
+                                 return CollectiveValue(run, at);
                                })));
 }
 
