@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -170,28 +171,9 @@ class Sweep {
   ActivityLine line_;
 };
 
-Activity ActivityOf(const simulate::TimeSlice& slice) {
-  switch (slice.kind) {
-    case simulate::TimeKind::kCompute:
-      return slice.what == "products"    ? Activity::kGemm
-             : slice.what == "attention" ? Activity::kAttention
-                                         : Activity::kCompute;
-    case simulate::TimeKind::kOptimizer:
-      return Activity::kOptimizer;
-    case simulate::TimeKind::kTransfer:
-      return Activity::kCommunication;
-    case simulate::TimeKind::kBubble:
-      return Activity::kBubble;
-    case simulate::TimeKind::kWait:
-      return Activity::kWait;
-    case simulate::TimeKind::kMemory:
-      return Activity::kMemory;
-    case simulate::TimeKind::kHost:
-      return Activity::kHost;
-    case simulate::TimeKind::kIdle:
-      break;
-  }
-  return Activity::kIdle;
+// As recorded kernels of experts and convolutions.
+bool IsGemm(std::string_view category) {
+  return category == "products" || category == "experts" || category == "convolutions";
 }
 
 }  // namespace
@@ -213,6 +195,30 @@ Activity ActivityOf(trace::KernelClass kernel_class) {
     default:
       return Activity::kCompute;
   }
+}
+
+Activity ActivityOf(const simulate::TimeSlice& slice) {
+  switch (slice.kind) {
+    case simulate::TimeKind::kCompute:
+      return IsGemm(slice.what)          ? Activity::kGemm
+             : slice.what == "attention" ? Activity::kAttention
+                                         : Activity::kCompute;
+    case simulate::TimeKind::kOptimizer:
+      return Activity::kOptimizer;
+    case simulate::TimeKind::kTransfer:
+      return Activity::kCommunication;
+    case simulate::TimeKind::kBubble:
+      return Activity::kBubble;
+    case simulate::TimeKind::kWait:
+      return Activity::kWait;
+    case simulate::TimeKind::kMemory:
+      return Activity::kMemory;
+    case simulate::TimeKind::kHost:
+      return Activity::kHost;
+    case simulate::TimeKind::kIdle:
+      break;
+  }
+  return Activity::kIdle;
 }
 
 void ActivityLine::Append(std::int64_t at_ns, Activity activity) {

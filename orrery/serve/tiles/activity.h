@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/analyze/run_view.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/trace/kernel_class.h"
@@ -50,6 +51,9 @@ inline constexpr std::array<ActivityName, kNumActivities> kActivityNames = {{
 
 /// Which activity a kernel is while it runs.
 [[nodiscard]] Activity ActivityOf(trace::KernelClass kernel_class);
+
+/// The same of what a simulated GPU does; of kernels its category decides.
+[[nodiscard]] Activity ActivityOf(const simulate::TimeSlice& slice);
 
 /// Divides the time of a rank: segment i lasts from begin_ns[i] to the begin of the next, the last
 /// one until `end_ns`. Neighbours differ.

@@ -13,6 +13,7 @@
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/base/columns.h"
 #include "orrery/serve/tiles/activity_mipmap.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/trace_set.h"
 
@@ -55,6 +56,18 @@ TEST(RecordedActivityTest, WaitingForALatePeerIsNotTransfer) {
   EXPECT_EQ(early.what, (std::vector<Activity>{kWait, kCommunication}));
   EXPECT_EQ(early.begin_ns[1] - early.begin_ns[0], 20'000);
   EXPECT_EQ(RecordedActivity(view, 1).what, (std::vector<Activity>{kCommunication}));
+}
+
+// Recorded kernels of experts and convolutions are GEMMs, so simulated ones are.
+TEST(SimulatedActivityTest, CategoriesBecomeTheClassesOfRecordedKernels) {
+  const auto compute = [](const char* category) {
+    return ActivityOf(simulate::TimeSlice{0, 1, simulate::TimeKind::kCompute, category});
+  };
+  EXPECT_EQ(compute("products"), kGemm);
+  EXPECT_EQ(compute("experts"), kGemm);
+  EXPECT_EQ(compute("convolutions"), kGemm);
+  EXPECT_EQ(compute("attention"), kAttention);
+  EXPECT_EQ(compute("norms"), kCompute);
 }
 
 TEST(ActivityLineTest, AppendMergesEqualNeighboursAndReplacesEmptyOnes) {
