@@ -13,10 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/report/run_report.h"
 #include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/tiles/activity_mipmap.h"
@@ -25,6 +31,7 @@
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
+#include "orrery/workload/recorded/operator_prices.h"
 
 namespace orrery::serve {
 namespace {
@@ -77,25 +84,28 @@ std::optional<std::uint32_t> TraceIndex::PlaceOf(SliceTable table, RowId track) 
   return found == place_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::shared_ptr<ViewedRun> ViewedRun::Recorded(std::string name, ingest::Run run, int threads) {
+std::shared_ptr<ViewedRun> ViewedRun::Recorded(std::string name, ingest::Run run,
+                                               RunOptions options) {
   return std::shared_ptr<ViewedRun>(
-      new ViewedRun(std::move(name), std::move(run), std::nullopt, threads));
+      new ViewedRun(std::move(name), std::move(run), std::nullopt, std::move(options)));
 }
 
-std::shared_ptr<ViewedRun> ViewedRun::Simulated(std::string name, SimulatedJob job, int threads) {
+std::shared_ptr<ViewedRun> ViewedRun::Simulated(std::string name, SimulatedJob job,
+                                                RunOptions options) {
   ingest::Run run;
   run.set = simulate::EnsembleTrace(job.simulation.rank_classes, job.simulation.timeline,
                                     {.gpu = job.job->gpu.name, .most_ranks = kMostTraces});
   return std::shared_ptr<ViewedRun>(
-      new ViewedRun(std::move(name), std::move(run), std::move(job), threads));
+      new ViewedRun(std::move(name), std::move(run), std::move(job), std::move(options)));
 }
 
 ViewedRun::ViewedRun(std::string name, ingest::Run run, std::optional<SimulatedJob> simulated,
-                     int threads)
+                     RunOptions options)
     : name_(std::move(name)),
+      options_(std::move(options)),
       run_(std::move(run)),
       simulated_(std::move(simulated)),
-      view_(analyze::ViewRun(run_.set, MeasurementsOf(run_), {.threads = threads})),
+      view_(analyze::ViewRun(run_.set, MeasurementsOf(run_), {.threads = options_.threads})),
       of_trace_(run_.set.ranks.size()) {
   std::int64_t begin_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
@@ -207,6 +217,36 @@ const TraceIndex& ViewedRun::IndexOf(std::uint32_t trace) const {
   std::call_once(own.has_index,
                  [&] { own.index = std::make_unique<TraceIndex>(run_.set.ranks[trace]); });
   return *own.index;
+}
+
+const Result<workload::OperatorPrices>& ViewedRun::PricesOf(std::uint32_t trace) const {
+  OfTrace& own = of_trace_[trace];
+  std::call_once(own.has_prices, [&] { own.prices = Price(trace); });
+  return own.prices;
+}
+
+Result<workload::OperatorPrices> ViewedRun::Price(std::uint32_t trace) const {
+  const trace::Trace& recording = run_.set.ranks[trace];
+  if (simulated_ || options_.kernel_models == nullptr) {
+    return Fail(Error::Kind::kNotFound, "kernels of a simulation are predicted already");
+  }
+  const std::string device = trace::DeviceName(recording);
+  const hardware::Gpu* const gpu = hardware::FindGpu(device);
+  if (gpu == nullptr) {
+    return Fail(Error::Kind::kNotFound,
+                device.empty() ? "no kernel is priced, because the recording does not name its GPU"
+                               : fmt::format("no kernel is priced, because the catalogue has no "
+                                             "GPU '{}'",
+                                             device));
+  }
+  if (std::ranges::all_of(recording.host_ops.input_dims,
+                          [](StringId dims) { return dims == StringId::kEmpty; })) {
+    return Fail(Error::Kind::kNotFound,
+                "no kernel is priced, because the recording has no shapes of operators; record "
+                "them: torch.profiler.profile(record_shapes=True)");
+  }
+  ORRERY_TRY(const kernel::CostModel* const costs, options_.kernel_models());
+  return workload::OperatorPrices(recording, *gpu, *costs);
 }
 
 std::vector<std::string> ViewedRun::Problems() const {

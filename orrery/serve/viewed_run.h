@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/run.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/report/document.h"
 #include "orrery/serve/tiles/activity_mipmap.h"
 #include "orrery/serve/tiles/slice_tracks.h"
@@ -20,6 +22,7 @@
 #include "orrery/trace/row_index.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
+#include "orrery/workload/recorded/operator_prices.h"
 
 namespace orrery::serve {
 
@@ -69,14 +72,25 @@ class TraceIndex {
   trace::RowsByTarget of_operator_;
 };
 
+class ViewedRun;
+
+struct RunOptions {
+  int threads = 0;
+  /// Loads the models that price recorded kernels when they are first needed, which outlive the
+  /// run; empty: there are none.
+  std::function<Result<const kernel::CostModel*>()> kernel_models = {};
+  /// What tools of `orrery memory` find in the recording; empty: they cannot be asked.
+  std::function<std::vector<report::Document>(const ViewedRun&)> memory_documents = {};
+};
+
 /// An open run, recorded or simulated. Thread-safe.
 class ViewedRun {
  public:
   [[nodiscard]] static std::shared_ptr<ViewedRun> Recorded(std::string name, ingest::Run run,
-                                                           int threads);
+                                                           RunOptions options);
 
   [[nodiscard]] static std::shared_ptr<ViewedRun> Simulated(std::string name, SimulatedJob job,
-                                                            int threads);
+                                                            RunOptions options);
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -112,6 +126,14 @@ class ViewedRun {
 
   [[nodiscard]] const TraceIndex& IndexOf(std::uint32_t trace) const;
 
+  /// What the kernel models say of the calls of a recorded trace; an error says why they cannot.
+  [[nodiscard]] const Result<workload::OperatorPrices>& PricesOf(std::uint32_t trace) const;
+
+  [[nodiscard]] std::vector<report::Document> MemoryDocuments() const {
+    return options_.memory_documents == nullptr ? std::vector<report::Document>()
+                                                : options_.memory_documents(*this);
+  }
+
   /// What could not be read or used, a sentence each.
   [[nodiscard]] std::vector<std::string> Problems() const;
 
@@ -120,18 +142,23 @@ class ViewedRun {
   struct OfTrace {
     std::once_flag has_activity;
     std::once_flag has_index;
+    std::once_flag has_prices;
     std::unique_ptr<ActivityMipmap> activity;
     std::unique_ptr<TraceIndex> index;
+    Result<workload::OperatorPrices> prices;
   };
 
-  ViewedRun(std::string name, ingest::Run run, std::optional<SimulatedJob> simulated, int threads);
+  ViewedRun(std::string name, ingest::Run run, std::optional<SimulatedJob> simulated,
+            RunOptions options);
 
   void FindRanks();
   void FindLateness();
   void SortRanks();
   [[nodiscard]] std::uint32_t ClassOfTrace(std::uint32_t trace) const;
+  [[nodiscard]] Result<workload::OperatorPrices> Price(std::uint32_t trace) const;
 
   std::string name_;
+  RunOptions options_;
   ingest::Run run_;
   std::optional<SimulatedJob> simulated_;
   analyze::RunView view_;

@@ -154,8 +154,15 @@ class Simulator {
     ORRERY_TRY(simulated.simulation, simulate::Simulate(job, costs, options));
     Summarize(file, options, simulated);
     return serve::ViewedRun::Simulated(std::move(name), std::move(simulated),
-                                       arguments_.run.threads);
+                                       {.threads = arguments_.run.threads});
   }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the analyzer loses a moved unique_ptr
+
+  // They are loaded when the first kernel is looked at.
+  Result<const kernel::CostModel*> KernelModels() {
+    const std::lock_guard lock(mutex_);
+    ORRERY_TRY_STATUS(Load());
+    return models_.get();
+  }
 
   // Kernels from models where there is an execution trace, else as recorded; the host from its
   // model.
@@ -178,7 +185,7 @@ class Simulator {
     return serve::ViewedRun::Recorded(CanPrice(rank)
                                           ? "prediction: kernels from models, host from its model"
                                           : "prediction: kernels as recorded, host from its model",
-                                      std::move(predicted), arguments_.run.threads);
+                                      std::move(predicted), {.threads = arguments_.run.threads});
   }
 
  private:
@@ -297,8 +304,10 @@ class RunOpener {
 
   Status OpenRecording(const std::string& path) {
     ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments_.run, {path}));
-    opened_.runs.push_back(
-        serve::ViewedRun::Recorded(NameOf(path), std::move(run), arguments_.run.threads));
+    opened_.runs.push_back(serve::ViewedRun::Recorded(
+        NameOf(path), std::move(run),
+        {.threads = arguments_.run.threads,
+         .kernel_models = [&models = simulator_] { return models.KernelModels(); }, .memory_documents = &MemoryDocuments}));
     if (opened_.runs.back()->num_events() == 0) {
       return InvalidInput("{}: nothing in it has a time; view needs the recording of a rank", path);
     }

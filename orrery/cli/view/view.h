@@ -32,4 +32,7 @@ struct OpenedRuns {
 /// of a store of `search`.
 [[nodiscard]] Result<OpenedRuns> OpenRuns(const ViewArguments& arguments);
 
+/// What the tools of `orrery memory` show of a recorded run, of each whose needs it meets.
+[[nodiscard]] std::vector<report::Document> MemoryDocuments(const serve::ViewedRun& run);
+
 }  // namespace orrery::cli

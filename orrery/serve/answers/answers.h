@@ -108,9 +108,10 @@ class Answers : public Handler {
 
 /// A whole document as a tab.
 [[nodiscard]] Response TabResponse(const report::Document& document);
-/// Adds sections about the memory that the framework's allocator recorded: over time, and what
-/// holds it at its peak.
+/// Adds a section about the memory that the framework's allocator recorded over time.
 void AddRecordedMemory(const ViewedRun& run, Value& sections);
+/// Adds a table of recorded kernels beside what models predict for them, or why there is none.
+void AddPredictedKernels(const ViewedRun& run, Value& sections);
 [[nodiscard]] Result<Response> AnswerDifferences(const ViewedRun& before, const ViewedRun& after);
 
 // What several of them need.

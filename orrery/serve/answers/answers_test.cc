@@ -47,7 +47,8 @@ ingest::Run TwoRanks() {
 
 class AnswersTest : public testing::Test {
  protected:
-  AnswersTest() : answers_({ViewedRun::Recorded("two", TwoRanks(), 1)}, {.version = "test"}) {}
+  AnswersTest()
+      : answers_({ViewedRun::Recorded("two", TwoRanks(), {.threads = 1})}, {.version = "test"}) {}
 
   Response Get(const std::string& path, std::string_view query = "") {
     return answers_.Answer({.path = path, .query = *Query::Parse(query)});

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/operator_work.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
@@ -17,15 +20,21 @@
 #include "orrery/base/string_table.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/report/kernel_name.h"
+#include "orrery/report/run_report.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/shape_text.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/recorded/operator_prices.h"
 
 namespace orrery::serve {
 namespace {
@@ -46,6 +55,14 @@ class Facts {
     }
   }
 
+  /// A fact that leads to a slice.
+  void AddLink(std::string_view name, std::string text, Value place) {
+    list_.Add(Value::Object()
+                  .Set("name", name)
+                  .Set("value", std::move(text))
+                  .Set("place", std::move(place)));
+  }
+
   void AddNumber(std::string_view name, std::int64_t number) {
     if (number >= 0) {
       Add(name, draw::FormatCount(number));
@@ -57,6 +74,10 @@ class Facts {
  private:
   Value list_ = Value::List();
 };
+
+std::string SecondsText(double seconds) {
+  return DurationText(std::llround(seconds * 1e9));
+}
 
 std::string RateText(double bytes, std::int64_t duration_ns) {
   return duration_ns <= 0
@@ -149,8 +170,10 @@ class SliceFacts {
     }
     const RowId host_op = activities.host_op[row_];
     if (host_op != kNoRow) {
-      facts_.Add("operator", Text(trace_.host_ops.name[host_op]));
+      facts_.AddLink("operator", Text(trace_.host_ops.name[host_op]),
+                     Link(SliceTable::kHostOps, host_op));
       AddOperator(host_op);
+      AddPrice();
     }
     Value collective = AddCollective(activities.collective[row_]);
     facts_.AddNumber("correlation", activities.correlation[row_]);
@@ -196,6 +219,37 @@ class SliceFacts {
     }
   }
 
+  // A model prices a call: all its kernels together.
+  void AddPrice() {
+    const Result<workload::OperatorPrices>& prices = run_.PricesOf(rank_.trace);
+    if (!prices) {
+      if (trace::IsCompute(Class())) {
+        facts_.Add("kernel model", prices.error().message());
+      }
+      return;
+    }
+    const workload::OperatorPrice* const price = prices->OfActivity(trace_, row_);
+    if (price == nullptr) {
+      if (trace::IsCompute(Class())) {
+        facts_.Add("kernel model", "does not know this call");
+      }
+      return;
+    }
+    facts_.AddLink("kernel model",
+                   fmt::format("{} ± {:.0f} % for {}{}", SecondsText(price->seconds),
+                               price->uncertainty * 100, Text(trace_.host_ops.name[price->host_op]),
+                               price->is_extrapolated ? ", outside of what was measured" : ""),
+                   Link(SliceTable::kHostOps, price->host_op));
+    facts_.Add(
+        "recorded for that",
+        fmt::format("{} in {} kernel{} ({:.2f} times the model)", DurationText(price->recorded_ns),
+                    price->num_kernels, price->num_kernels == 1 ? "" : "s",
+                    static_cast<double>(price->recorded_ns) * 1e-9 / price->seconds));
+    facts_.Add("roofline", SecondsText(price->roofline_seconds) + " at least");
+    facts_.Add("priced as",
+               fmt::format("{}, {}", price->text, kernel::EstimateSourceName(price->source)));
+  }
+
   Value AddCollective(RowId row) {
     if (row == kNoRow) {
       return {};
@@ -215,9 +269,66 @@ class SliceFacts {
     const std::int64_t transfer_ns = columns_.duration_ns[row_] - wait_ns;
     if (bytes > 0 && transfer_ns > 0) {
       facts_.Add("message over transfer time", RateText(static_cast<double>(bytes), transfer_ns));
+      AddBusBandwidth(row, static_cast<double>(bytes) / (static_cast<double>(transfer_ns) * 1e-9));
     }
     const std::vector<RowId>& instances = run_.view().matched.ranks[rank_.trace].instance_of_row;
     return row < instances.size() && instances[row] != kNoRow ? Value(instances[row]) : Value();
+  }
+
+  void AddBusBandwidth(RowId row, double bytes_per_second) {
+    const std::int32_t num_ranks = analyze::NumParticipants(run_.view(), rank_.trace, row);
+    const auto factor = analyze::BusFactor(trace_.collectives.kind[row], num_ranks);
+    if (!factor || *factor <= 0) {
+      return;
+    }
+    const double bus = *factor * bytes_per_second;
+    const std::optional<report::Roof> roof = RoofOf(row);
+    facts_.Add("bus bandwidth",
+               draw::FormatBandwidth({bus}) +
+                   (roof ? fmt::format(", {:.0f} % of {}: {}", bus / roof->bytes_per_second * 100,
+                                       draw::FormatBandwidth({roof->bytes_per_second}), roof->label)
+                         : std::string()));
+  }
+
+  // The link that limits a group: inside a node, or across nodes.
+  [[nodiscard]] std::optional<report::Roof> RoofOf(RowId row) const {
+    const std::set<std::int32_t> nodes = NodesOf(row);
+    const bool is_inside = nodes.size() <= 1;
+    if (run_.simulated() != nullptr) {
+      const hardware::Cluster& cluster = run_.simulated()->job->cluster;
+      const double across = cluster.nics.bandwidth.bytes_per_second * cluster.nics.per_node /
+                            std::max(cluster.gpus_per_node, 1);
+      const double own = is_inside ? cluster.island.per_gpu.bytes_per_second : across;
+      return own <= 0 ? std::nullopt
+                      : std::optional(report::Roof{is_inside ? "links of a GPU inside a node"
+                                                             : "a node's NICs for each of its GPUs",
+                                                   own});
+    }
+    const std::vector<report::Roof> roofs = report::Roofs(run_.view());
+    // The card names the link inside a node first; a data sheet knows no other.
+    const std::size_t place = is_inside ? 0 : 1;
+    if (place >= roofs.size()) {
+      return std::nullopt;
+    }
+    report::Roof roof = roofs[place];
+    if (nodes.empty() || *nodes.begin() < 0) {
+      roof.label += ", if its ranks are on one node, which is not recorded";
+    }
+    return roof;
+  }
+
+  // The nodes of a collective's group; -1 where that of a rank is not known.
+  [[nodiscard]] std::set<std::int32_t> NodesOf(RowId row) const {
+    const RowId group = trace_.collectives.group[row];
+    const std::string_view list =
+        group == kNoRow ? "" : trace_.Text(trace_.process_groups.ranks[group]);
+    std::set<std::int32_t> nodes;
+    for (const std::int64_t rank :
+         trace::IntegerItems(list).value_or(std::vector<std::int64_t>{})) {
+      const auto found = std::ranges::find(run_.ranks(), rank, &RankRow::rank);
+      nodes.insert(found == run_.ranks().end() ? -1 : found->node);
+    }
+    return nodes;
   }
 
   // Python frames of the operator, or the operators around it, the outermost first.

@@ -180,6 +180,27 @@ Document DocumentOf(const ViewedRun& run, std::string_view tab) {
                             tab == "metrics" ? MetricsOf(run) : std::vector<report::MetricRow>()));
 }
 
+void AddMemoryTools(const ViewedRun& run, Value& sections) {
+  for (const Document& document : run.MemoryDocuments()) {
+    Document::Section whole;
+    whole.heading = document.title;
+    for (const Document::Section& section : document.sections) {
+      whole.blocks.insert(whole.blocks.end(), section.blocks.begin(), section.blocks.end());
+    }
+    sections.Add(SectionValue(whole).Take());
+  }
+}
+
+// What the page shows beside the sections of the report.
+void AddOwnSections(const ViewedRun& run, std::string_view tab, Value& sections) {
+  if (tab == "memory") {
+    AddRecordedMemory(run, sections);
+    AddMemoryTools(run, sections);
+  } else if (tab == "kernels") {
+    AddPredictedKernels(run, sections);
+  }
+}
+
 }  // namespace
 
 Response TabResponse(const Document& document) {
@@ -201,15 +222,13 @@ Result<Response> AnswerTab(const ViewedRun& run, const Query& query) {
   }
   const Document document = DocumentOf(run, name);
   Value sections = Value::List();
+  AddOwnSections(run, name, sections);
   for (const Document::Section& section : document.sections) {
     SectionValue value(section);
     if (report::IsIn(report::Shown::kInHtml, section.shown) && TabOf(section.heading) == name &&
         !value.empty()) {
       sections.Add(std::move(value).Take());
     }
-  }
-  if (name == "memory") {
-    AddRecordedMemory(run, sections);
   }
   return JsonResponse(
       Value::Object().Set("title", document.title).Set("sections", std::move(sections)));

@@ -19,6 +19,7 @@
 #include "orrery/trace/finish.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/operator_prices.h"
 
 namespace orrery::workload {
 namespace {
@@ -173,6 +174,26 @@ TEST(OtherGpuTest, ThereAndBackIsWhereItBegan) {
   const double ratio = static_cast<double>(known.to_ns) / static_cast<double>(known.from_ns);
   EXPECT_GT(ratio, 1.5);
   EXPECT_LT(ratio, 3.17);
+}
+
+// relu takes a second by the models, beside its own kernel and that of the call below it, 1 µs each;
+// what nobody knows has no price.
+TEST(OperatorPricesTest, ACallHasThePriceOfItsKernelsTogether) {
+  const Trace recording = Recording();
+
+  const OperatorPrices prices(recording, Gpu("fast", 8, 1), TwoSpeeds());
+
+  ASSERT_EQ(prices.prices().size(), 1U);
+  const OperatorPrice& relu = prices.prices().front();
+  EXPECT_EQ(relu.host_op, 0U);
+  EXPECT_EQ(relu.seconds, 1);
+  EXPECT_EQ(relu.recorded_ns, 2000);
+  EXPECT_EQ(relu.num_kernels, 2);
+  EXPECT_THAT(relu.text, HasSubstr("elementwise"));
+  EXPECT_EQ(prices.OfActivity(recording, 0), &relu);
+  EXPECT_EQ(prices.OfActivity(recording, 1), &relu);
+  EXPECT_EQ(prices.OfActivity(recording, 2), nullptr);
+  EXPECT_EQ(prices.OfActivity(recording, 3), nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/columns.h"
+#include "orrery/base/error.h"
+#include "orrery/base/value.h"
+#include "orrery/draw/format.h"
+#include "orrery/report/kernel_name.h"
+#include "orrery/serve/answers/answers.h"
+#include "orrery/serve/tiles/slice_tracks.h"
+#include "orrery/serve/viewed_run.h"
+#include "orrery/trace/kernel_class.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/recorded/operator_prices.h"
+
+namespace orrery::serve {
+namespace {
+
+constexpr std::size_t kMostRows = 200;
+
+/// All launches of a kernel.
+struct KernelSum {
+  trace::KernelClass kernel_class = trace::KernelClass::kOther;
+  std::int64_t launches = 0;
+  std::int64_t time_ns = 0;
+  // Of launches whose call has a price, which its kernels share by their recorded times.
+  std::int64_t priced_ns = 0;
+  double predicted_s = 0;
+  double roofline_s = 0;
+  std::int64_t extrapolated_ns = 0;
+  // The longest launch, to look at.
+  std::uint32_t rank_row = 0;
+  RowId longest = kNoRow;
+  std::int64_t longest_ns = -1;
+
+  void AddPrice(const workload::OperatorPrice& price, std::int64_t duration_ns) {
+    const double share = static_cast<double>(duration_ns) /
+                         static_cast<double>(std::max<std::int64_t>(price.recorded_ns, 1));
+    priced_ns += duration_ns;
+    predicted_s += price.seconds * share;
+    roofline_s += price.roofline_seconds * share;
+    extrapolated_ns += price.is_extrapolated ? duration_ns : 0;
+  }
+};
+
+using KernelSums = std::map<std::string_view, KernelSum>;
+
+void AddTrace(const ViewedRun& run, std::uint32_t place, const workload::OperatorPrices& prices,
+              KernelSums& sums) {
+  const trace::Trace& trace = run.set().ranks[place];
+  for (RowId row = 0; row < trace.activities.size(); ++row) {
+    const trace::KernelClass kernel_class = run.view().classes[place][row];
+    if (!trace::IsCompute(kernel_class)) {
+      continue;
+    }
+    const std::int64_t duration_ns = trace.activities.duration_ns[row];
+    KernelSum& sum = sums[trace.Text(trace.activities.name[row])];
+    sum.kernel_class = kernel_class;
+    ++sum.launches;
+    sum.time_ns += duration_ns;
+    if (duration_ns > sum.longest_ns) {
+      sum.rank_row = run.FirstRowOf(place);
+      sum.longest = row;
+      sum.longest_ns = duration_ns;
+    }
+    if (const workload::OperatorPrice* const price = prices.OfActivity(trace, row)) {
+      sum.AddPrice(*price, duration_ns);
+    }
+  }
+}
+
+std::string SecondsText(double seconds) {
+  return draw::FormatDuration({std::llround(seconds * 1e9)});
+}
+
+std::string ShareText(std::int64_t part, std::int64_t whole) {
+  return whole <= 0 ? ""
+                    : fmt::format("{:.0f} %",
+                                  100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+/// The table in the form of tabs: texts, what to sort by, and where a row leads to.
+class PriceTable {
+ public:
+  void Add(const ViewedRun& run, std::string_view name, const KernelSum& sum) {
+    const double priced_s = static_cast<double>(sum.priced_ns) * 1e-9;
+    const bool has_price = sum.priced_ns > 0 && sum.predicted_s > 0;
+    rows_.Add(Value::List()
+                  .Add(report::ShortKernelName(name))
+                  .Add(trace::KernelClassName(sum.kernel_class))
+                  .Add(draw::FormatCount(sum.launches))
+                  .Add(draw::FormatDuration({sum.time_ns}))
+                  .Add(has_price ? ShareText(sum.priced_ns, sum.time_ns) : "")
+                  .Add(has_price ? draw::FormatDuration({sum.priced_ns}) : "")
+                  .Add(has_price ? SecondsText(sum.predicted_s) : "")
+                  .Add(has_price ? fmt::format("{:.2f}", priced_s / sum.predicted_s) : "")
+                  .Add(has_price ? SecondsText(sum.roofline_s) : ""));
+    keys_.Add(Value::List()
+                  .Add(Value())
+                  .Add(Value())
+                  .Add(sum.launches)
+                  .Add(sum.time_ns)
+                  .Add(sum.priced_ns)
+                  .Add(sum.priced_ns)
+                  .Add(sum.predicted_s)
+                  .Add(has_price ? priced_s / sum.predicted_s : 0.0)
+                  .Add(sum.roofline_s));
+    links_.Add(PlaceValue(run, sum.rank_row, SliceTable::kActivities, sum.longest));
+  }
+
+  [[nodiscard]] Value Take() && {
+    const auto column = [](const char* name, const char* align) {
+      return Value::Object().Set("name", name).Set("align", align).Set("unit", "");
+    };
+    return Value::Object()
+        .Set("heading", "")
+        .Set("caption",
+             "Whole recording, all ranks. A model prices an operator; its kernels share the price "
+             "by their recorded times. The ratio is measured over predicted, of launches that have "
+             "a price.")
+        .Set("columns", Value::List()
+                            .Add(column("kernel", "left"))
+                            .Add(column("class", "left"))
+                            .Add(column("launches", "right"))
+                            .Add(column("time", "right"))
+                            .Add(column("priced", "right"))
+                            .Add(column("measured", "right"))
+                            .Add(column("predicted", "right"))
+                            .Add(column("ratio", "right"))
+                            .Add(column("roofline", "right")))
+        .Set("rows", std::move(rows_))
+        .Set("keys", std::move(keys_))
+        .Set("links", std::move(links_));
+  }
+
+ private:
+  Value rows_ = Value::List();
+  Value keys_ = Value::List();
+  Value links_ = Value::List();
+};
+
+std::string Sentence(const KernelSum& all) {
+  if (all.priced_ns <= 0 || all.predicted_s <= 0) {
+    return "The models know none of the operators that launched these kernels.";
+  }
+  std::string text = fmt::format(
+      "The models price {} of the time of kernels: {} predicted where {} were measured (ratio "
+      "{:.2f}), {} at the roofline.",
+      ShareText(all.priced_ns, all.time_ns), SecondsText(all.predicted_s),
+      draw::FormatDuration({all.priced_ns}),
+      static_cast<double>(all.priced_ns) * 1e-9 / all.predicted_s, SecondsText(all.roofline_s));
+  if (all.extrapolated_ns > 0) {
+    text += fmt::format(" {} of that is outside of what was measured.",
+                        ShareText(all.extrapolated_ns, all.priced_ns));
+  }
+  return text;
+}
+
+}  // namespace
+
+void AddPredictedKernels(const ViewedRun& run, Value& sections) {
+  if (run.simulated() != nullptr) {
+    return;
+  }
+  KernelSums sums;
+  for (std::uint32_t place = 0; place < run.set().ranks.size(); ++place) {
+    const Result<workload::OperatorPrices>& prices = run.PricesOf(place);
+    if (!prices) {
+      // The same for all ranks of a run.
+      sections.Add(Value::Object()
+                       .Set("heading", "Measured beside predicted")
+                       .Set("sentences", Value::List().Add(prices.error().message())));
+      return;
+    }
+    AddTrace(run, place, *prices, sums);
+  }
+  std::vector<std::pair<std::string_view, KernelSum>> sorted(sums.begin(), sums.end());
+  std::ranges::stable_sort(sorted, std::greater{},
+                           [](const auto& item) { return item.second.time_ns; });
+  KernelSum all;
+  PriceTable table;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const auto& [name, sum] = sorted[i];
+    all.time_ns += sum.time_ns;
+    all.priced_ns += sum.priced_ns;
+    all.predicted_s += sum.predicted_s;
+    all.roofline_s += sum.roofline_s;
+    all.extrapolated_ns += sum.extrapolated_ns;
+    if (i < kMostRows) {
+      table.Add(run, name, sum);
+    }
+  }
+  sections.Add(Value::Object()
+                   .Set("heading", "Measured beside predicted")
+                   .Set("sentences", Value::List().Add(Sentence(all)))
+                   .Set("tables", Value::List().Add(std::move(table).Take())));
+}
+
+}  // namespace orrery::serve

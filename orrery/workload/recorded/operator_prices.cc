@@ -1,0 +1,67 @@
+#include "orrery/workload/recorded/operator_prices.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/columns.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/aten.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/recorded/priced_calls.h"
+
+namespace orrery::workload {
+namespace {
+
+OperatorPrice PriceOf(const PricedCall& call, const hardware::Gpu& gpu,
+                      const kernel::CostModel& costs) {
+  std::vector<kernel::Estimate> estimates(call.operators.size());
+  costs.Predict(call.operators, gpu, estimates);
+  OperatorPrice price{.host_op = call.node};
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const kernel::Estimate& estimate = estimates[i];
+    price.text += (i == 0 ? "" : ", ") + kernel::Text(call.operators[i]);
+    price.seconds += estimate.seconds;
+    price.roofline_seconds += estimate.roofline_seconds;
+    price.uncertainty = std::max(price.uncertainty, estimate.uncertainty);
+    price.is_extrapolated = price.is_extrapolated || estimate.is_extrapolated;
+    price.source = std::max(price.source, estimate.source);
+  }
+  return price;
+}
+
+}  // namespace
+
+OperatorPrices::OperatorPrices(const trace::Trace& recording, const hardware::Gpu& gpu,
+                               const kernel::CostModel& costs)
+    : of_operator_(recording.host_ops.size(), kNoRow) {
+  const kernel::MemoizedCostModel memoized(costs, gpu);
+  for (const PricedCall& call : PricedOperators(recording)) {
+    if (call.meaning == kernel::AtenMeaning::kPriced && !call.operators.empty()) {
+      of_operator_[call.node] = static_cast<RowId>(prices_.size());
+      prices_.push_back(PriceOf(call, gpu, memoized));
+    }
+  }
+  // What a priced call calls is part of it; parents come first.
+  for (RowId op = 0; op < of_operator_.size(); ++op) {
+    const RowId parent = recording.host_ops.parent[op];
+    if (of_operator_[op] == kNoRow && parent != kNoRow) {
+      of_operator_[op] = of_operator_[parent];
+    }
+  }
+  for (RowId activity = 0; activity < recording.activities.size(); ++activity) {
+    const RowId op = recording.activities.host_op[activity];
+    if (op != kNoRow && of_operator_[op] != kNoRow) {
+      OperatorPrice& price = prices_[of_operator_[op]];
+      price.recorded_ns += recording.activities.duration_ns[activity];
+      ++price.num_kernels;
+    }
+  }
+}
+
+}  // namespace orrery::workload
