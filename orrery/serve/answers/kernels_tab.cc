@@ -13,6 +13,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/base/parallel.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/kernel_name.h"
@@ -173,6 +174,9 @@ void AddPredictedKernels(const ViewedRun& run, Value& sections) {
     return;
   }
   KernelSums sums;
+  ParallelFor(run.set().ranks.size(), run.view().options.threads, [&](std::size_t place) {
+    static_cast<void>(run.PricesOf(static_cast<std::uint32_t>(place)));
+  });
   for (std::uint32_t place = 0; place < run.set().ranks.size(); ++place) {
     const Result<workload::OperatorPrices>& prices = run.PricesOf(place);
     if (!prices) {

@@ -46,8 +46,9 @@ Value StepTimeOf(const ViewedRun& run) {
 }
 
 bool HasMemory(const ViewedRun& run) {
-  return std::ranges::any_of(
-      run.set().ranks, [](const trace::Trace& trace) { return !trace.memory_events.empty(); });
+  return std::ranges::any_of(run.set().ranks, [](const trace::Trace& trace) {
+    return !trace.memory_events.empty() || !trace.touches.empty();
+  });
 }
 
 Value RunValue(const ViewedRun& run, const ViewOptions& options) {

@@ -247,7 +247,7 @@ class SliceFacts {
                     static_cast<double>(price->recorded_ns) * 1e-9 / price->seconds));
     facts_.Add("roofline", SecondsText(price->roofline_seconds) + " at least");
     facts_.Add("priced as",
-               fmt::format("{}, {}", price->text, kernel::EstimateSourceName(price->source)));
+               fmt::format("{}, {}", price->Text(), kernel::EstimateSourceName(price->source)));
   }
 
   Value AddCollective(RowId row) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,14 +17,11 @@
 namespace orrery::workload {
 namespace {
 
-OperatorPrice PriceOf(const PricedCall& call, const hardware::Gpu& gpu,
-                      const kernel::CostModel& costs) {
+OperatorPrice PriceOf(PricedCall call, const hardware::Gpu& gpu, const kernel::CostModel& costs) {
   std::vector<kernel::Estimate> estimates(call.operators.size());
   costs.Predict(call.operators, gpu, estimates);
-  OperatorPrice price{.host_op = call.node};
-  for (std::size_t i = 0; i < estimates.size(); ++i) {
-    const kernel::Estimate& estimate = estimates[i];
-    price.text += (i == 0 ? "" : ", ") + kernel::Text(call.operators[i]);
+  OperatorPrice price{.host_op = call.node, .operators = std::move(call.operators)};
+  for (const kernel::Estimate& estimate : estimates) {
     price.seconds += estimate.seconds;
     price.roofline_seconds += estimate.roofline_seconds;
     price.uncertainty = std::max(price.uncertainty, estimate.uncertainty);
@@ -37,14 +33,22 @@ OperatorPrice PriceOf(const PricedCall& call, const hardware::Gpu& gpu,
 
 }  // namespace
 
+std::string OperatorPrice::Text() const {
+  std::string text;
+  for (const kernel::Operator& op : operators) {
+    text += (text.empty() ? "" : ", ") + kernel::Text(op);
+  }
+  return text;
+}
+
 OperatorPrices::OperatorPrices(const trace::Trace& recording, const hardware::Gpu& gpu,
                                const kernel::CostModel& costs)
     : of_operator_(recording.host_ops.size(), kNoRow) {
   const kernel::MemoizedCostModel memoized(costs, gpu);
-  for (const PricedCall& call : PricedOperators(recording)) {
+  for (PricedCall& call : PricedOperators(recording)) {
     if (call.meaning == kernel::AtenMeaning::kPriced && !call.operators.empty()) {
       of_operator_[call.node] = static_cast<RowId>(prices_.size());
-      prices_.push_back(PriceOf(call, gpu, memoized));
+      prices_.push_back(PriceOf(std::move(call), gpu, memoized));
     }
   }
   // What a priced call calls is part of it; parents come first.

@@ -8,6 +8,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::workload {
@@ -15,7 +16,7 @@ namespace orrery::workload {
 /// What the kernel models say of a call, beside the kernels that it launched.
 struct OperatorPrice {
   RowId host_op = kNoRow;
-  std::string text = {};        // of its operators: "gemm m=4096 …"
+  std::vector<kernel::Operator> operators = {};
   double seconds = 0;           // predicted, of all its kernels
   double roofline_seconds = 0;  // the least by the GPU's data sheet
   double uncertainty = 0;       // relative, one standard deviation: of its operators the largest
@@ -23,6 +24,9 @@ struct OperatorPrice {
   kernel::EstimateSource source = kernel::EstimateSource::kThisGpu;  // the worst of its operators
   std::int64_t recorded_ns = 0;                                      // its kernels together
   std::int64_t num_kernels = 0;
+
+  /// Its operators: "gemm m=4096 …".
+  [[nodiscard]] std::string Text() const;
 };
 
 /// The prices of a recording's calls on the GPU that it was recorded on, with caches as after other

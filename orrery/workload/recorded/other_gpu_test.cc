@@ -189,7 +189,7 @@ TEST(OperatorPricesTest, ACallHasThePriceOfItsKernelsTogether) {
   EXPECT_EQ(relu.seconds, 1);
   EXPECT_EQ(relu.recorded_ns, 2000);
   EXPECT_EQ(relu.num_kernels, 2);
-  EXPECT_THAT(relu.text, HasSubstr("elementwise"));
+  EXPECT_THAT(relu.Text(), HasSubstr("elementwise"));
   EXPECT_EQ(prices.OfActivity(recording, 0), &relu);
   EXPECT_EQ(prices.OfActivity(recording, 1), &relu);
   EXPECT_EQ(prices.OfActivity(recording, 2), nullptr);

@@ -1,8 +1,10 @@
 #include "orrery/workload/recorded/priced_calls.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -39,7 +41,7 @@ struct CallForest {
   const trace::Trace& trace;
   const std::vector<RowId>& parents;
   const std::vector<StringId>& names;
-  kernel::AtenCall (*call_of)(const trace::Trace& trace, RowId row);
+  std::function<kernel::AtenOperators(RowId row)> asked_by;
 
   [[nodiscard]] std::size_t size() const { return parents.size(); }
 };
@@ -116,7 +118,7 @@ std::vector<PricedCall> PricedCallsOf(const CallForest& forest, const IsOperator
     if (is_covered[node] != 0 || below.is_handed_on[node] != 0 || !is_operator(node)) {
       continue;
     }
-    kernel::AtenOperators asked = kernel::OperatorsOf(forest.call_of(forest.trace, node));
+    kernel::AtenOperators asked = forest.asked_by(node);
     const bool is_leaf = below.has_calls[node] == 0;
     const bool is_priced_here =
         (asked.meaning == AtenMeaning::kPriced && (!asked.only_passes_on || is_leaf)) ||
@@ -356,15 +358,27 @@ AtenValue RecordedArgument(const ArgumentText& text) {
 
 std::vector<PricedCall> PricedCalls(const trace::Trace& graph) {
   const trace::GraphNodes& nodes = graph.graph_nodes;
-  return PricedCallsOf({graph, nodes.parent, nodes.name, &CallOfNode}, [&](RowId node) {
-    return nodes.kind[node] == trace::GraphNodeKind::kOperator;
-  });
+  return PricedCallsOf(
+      {graph, nodes.parent, nodes.name,
+       [&](RowId node) { return kernel::OperatorsOf(CallOfNode(graph, node)); }},
+      [&](RowId node) { return nodes.kind[node] == trace::GraphNodeKind::kOperator; });
 }
 
 std::vector<PricedCall> PricedOperators(const trace::Trace& recording) {
   const trace::HostOps& ops = recording.host_ops;
-  return PricedCallsOf({recording, ops.parent, ops.name, &CallOfOperator},
-                       [](RowId) { return true; });
+  // A step repeats its calls, and layers do: their texts are parsed once.
+  using Texts = std::array<StringId, 5>;
+  std::map<Texts, kernel::AtenOperators> known;
+  const auto asked_by = [&](RowId op) {
+    const Texts texts = {ops.name[op], ops.input_dims[op], ops.input_types[op],
+                         ops.input_strides[op], ops.concrete_inputs[op]};
+    const auto [found, is_new] = known.try_emplace(texts);
+    if (is_new) {
+      found->second = kernel::OperatorsOf(CallOfOperator(recording, op));
+    }
+    return found->second;
+  };
+  return PricedCallsOf({recording, ops.parent, ops.name, asked_by}, [](RowId) { return true; });
 }
 
 std::vector<double> WarmShares(const trace::Trace& graph, std::span<const PricedCall> calls,
