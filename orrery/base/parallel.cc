@@ -15,6 +15,8 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include "orrery/base/stop.h"
+
 #ifdef ORRERY_SANITIZES_THREADS
 #include <mutex>
 #endif
@@ -122,6 +124,21 @@ void SpreadPipeline(int threads, const PipelineStages& stages) {
 
 #endif
 
+// What is nested in work may be stopped inside of it: all threads end before that is passed on.
+template <typename Work>
+void ExceptStopped(const Work& work) {
+  try {
+    work();
+  } catch (const Stopped&) {  // NOLINT(bugprone-empty-catch): ThrowIfStopped follows
+  }
+}
+
+void ThrowIfStopped() {
+  if (ShouldStop()) {
+    throw Stopped();
+  }
+}
+
 }  // namespace
 
 int NumThreads(int wanted) {
@@ -133,17 +150,35 @@ int NumThreads(int wanted) {
 }
 
 void ParallelFor(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
+  const std::atomic<bool>* const flag = StopScope::flag();
+  const auto work_or_stop = [&](std::size_t index) {
+    const StopScope scope(flag);
+    if (!ShouldStop()) {
+      ExceptStopped([&] { work(index); });
+    }
+  };
   if (threads == 1 || count <= 1) {
     for (std::size_t index = 0; index < count; ++index) {
-      work(index);
+      work_or_stop(index);
     }
-    return;
+  } else {
+    SpreadOverThreads(count, NumThreads(threads), work_or_stop);
   }
-  SpreadOverThreads(count, NumThreads(threads), work);
+  ThrowIfStopped();
 }
 
 void RunPipeline(int threads, const PipelineStages& stages) {
-  SpreadPipeline(NumThreads(threads), stages);
+  const std::atomic<bool>* const flag = StopScope::flag();
+  const auto next = [&]() -> std::shared_ptr<void> {
+    const StopScope scope(flag);
+    return ShouldStop() ? nullptr : stages.next();
+  };
+  const auto work = [&](void* piece) {
+    const StopScope scope(flag);
+    ExceptStopped([&] { stages.work(piece); });
+  };
+  SpreadPipeline(NumThreads(threads), {next, work, stages.collect});
+  ThrowIfStopped();
 }
 
 }  // namespace orrery

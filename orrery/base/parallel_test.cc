@@ -5,11 +5,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "orrery/base/stop.h"
 
 namespace orrery {
 namespace {
@@ -93,6 +96,46 @@ TEST(NumThreadsTest, NoMoreThanThereAreCores) {
   EXPECT_EQ(NumThreads(1), 1);
   EXPECT_GE(NumThreads(0), 1);
   EXPECT_EQ(NumThreads(1'000'000), NumThreads(0));
+}
+
+// The flag is set by the first piece of work: nested work and all later pieces are skipped.
+TEST(StopTest, ParallelForEndsEarly) {
+  for (const int threads : {1, 2}) {
+    std::atomic<bool> flag = false;
+    std::atomic<int> begun = 0;
+    const StopScope scope(&flag);
+    EXPECT_THROW(ParallelFor(1000, threads,
+                             [&](std::size_t) {
+                               ++begun;
+                               flag = true;
+                               ParallelFor(2, 1, [](std::size_t) { FAIL() << "begun after stop"; });
+                             }),
+                 Stopped);
+    EXPECT_LE(begun, threads);
+  }
+}
+
+TEST(StopTest, APipelineEndsEarly) {
+  std::atomic<bool> flag = false;
+  const StopScope scope(&flag);
+  int taken = 0;
+  const PipelineStages stages{.next = [&]() -> std::shared_ptr<void> {
+                                flag = true;
+                                return ++taken < 1000 ? std::make_shared<int>(taken) : nullptr;
+                              },
+                              .work = [](void*) {},
+                              .collect = [](void*) {}};
+  EXPECT_THROW(RunPipeline(2, stages), Stopped);
+  EXPECT_EQ(taken, 1);
+}
+
+TEST(StopTest, OtherThreadsGoOn) {
+  std::atomic<bool> flag = true;
+  const StopScope scope(&flag);
+  bool should_stop = true;
+  std::thread([&] { should_stop = ShouldStop(); }).join();
+  EXPECT_FALSE(should_stop);
+  EXPECT_TRUE(ShouldStop());
 }
 
 }  // namespace

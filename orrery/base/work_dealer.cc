@@ -10,6 +10,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/base/stop.h"
 
 namespace orrery {
 
@@ -30,7 +31,7 @@ Status ThreadDealer::Serve(const Work& /*work*/) {
 
 std::optional<std::size_t> RequestQueue::Take() {
   const std::scoped_lock lock(mutex_);
-  if (IsEmpty()) {
+  if (IsEmpty() || ShouldStop()) {
     return std::nullopt;
   }
   return next_++;

@@ -18,7 +18,9 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
+#include "orrery/base/stop.h"
 #include "orrery/cli/description.h"
+#include "orrery/cli/embedding.h"
 #include "orrery/cli/help/wrapped_help.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
@@ -252,6 +254,8 @@ int Parse(CLI::App& app, int argc, char** argv, const int& status) {
       return PrintMistake(UnexpectedWord(verb, extra.front()));
     }
     return PrintMistake(fmt::format("{} ({} --help lists what there is)", error.what(), verb.path));
+  } catch (const Stopped&) {
+    return PrintMistake("stopped");
   } catch (const std::bad_alloc&) {
     return PrintMistake("out of memory");
   } catch (const std::exception& error) {
@@ -285,6 +289,9 @@ std::string CommandText(int argc, char** argv) {
 // A full disk shows when the buffer is written, some network file systems only when a file is
 // closed; a copy is closed, because C++ writes the streams once more at exit.
 int CloseStandardOutput(int status) {
+  if (Embedding::Current() != nullptr) {
+    return status;
+  }
   const bool was_lost = std::ferror(stdout) != 0;
   errno = 0;
   if (std::fflush(stdout) == 0 && close(dup(STDOUT_FILENO)) == 0 && !was_lost) {

@@ -27,6 +27,7 @@
 #include "orrery/base/progress.h"
 #include "orrery/base/table.h"
 #include "orrery/base/units.h"
+#include "orrery/cli/embedding.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/collective/machine_models.h"
@@ -71,6 +72,16 @@ Result<std::vector<collective::MeasuredTable>> ReadTables(const std::string& pat
   return tables;
 }
 
+// What a caller of the program has read already; nullptr where a run is to be read.
+std::shared_ptr<const ingest::Run> EmbeddedRun(const RunArguments& arguments) {
+  const Embedding* const embedding = Embedding::Current();
+  if (embedding == nullptr || arguments.paths.size() != 1) {
+    return nullptr;
+  }
+  const auto found = embedding->runs.find(arguments.paths.front());
+  return found == embedding->runs.end() ? nullptr : found->second;
+}
+
 Result<double> PriceOf(std::string_view text, const std::string& price) {
   const std::optional<double> dollars = ParseWhole<double>(text);
   if (!dollars || !std::isfinite(*dollars) || *dollars < 0) {
@@ -104,6 +115,16 @@ Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments) {
     line.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), file);
   };
   return ingest::ReadRun(arguments.paths, options);
+}
+
+Result<std::shared_ptr<const ingest::Run>> ReadSharedRun(RunArguments arguments,
+                                                         std::vector<std::string> paths) {
+  arguments.paths = std::move(paths);
+  if (auto run = EmbeddedRun(arguments)) {
+    return run;
+  }
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments));
+  return std::make_shared<const ingest::Run>(std::move(run));
 }
 
 Result<ingest::Run> ReadRunWithProgress(RunArguments arguments, std::vector<std::string> paths) {

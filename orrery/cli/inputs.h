@@ -72,6 +72,11 @@ void AddRunOptions(Verb& verb, RunArguments& arguments);
 /// Reads the run with a progress line.
 [[nodiscard]] Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments);
 
+/// The same for verbs that only look at it, so that a run that a caller of the program has read
+/// already is not copied (cli/embedding.h).
+[[nodiscard]] Result<std::shared_ptr<const ingest::Run>> ReadSharedRun(
+    RunArguments arguments, std::vector<std::string> paths);
+
 /// Reads a run of other paths with the same options.
 [[nodiscard]] Result<ingest::Run> ReadRunWithProgress(RunArguments arguments,
                                                       std::vector<std::string> paths);

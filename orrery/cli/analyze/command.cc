@@ -215,7 +215,7 @@ Result<int> PrintMetrics(const AnalyzeArguments& arguments, const std::vector<Me
   return Deliver(document, printed);
 }
 
-Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
+Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, const ingest::Run& run) {
   ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
   const analyze::RunView view =
       analyze::ViewRun(run.set, MeasurementsOf(run), arguments.selection.options);
@@ -261,7 +261,9 @@ Result<int> Analyze(AnalyzeArguments arguments) {
     ORRERY_TRY([[maybe_unused]] const auto metrics, ChosenMetrics(arguments.metrics));
   }
   ORRERY_TRY_STATUS(ReadSelection(arguments.selection));
-  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
+  ORRERY_TRY(const std::shared_ptr<const ingest::Run> read,
+             ReadSharedRun(arguments.run, arguments.run.paths));
+  const ingest::Run& run = *read;
   ORRERY_TRY_STATUS(CheckSelection(arguments.selection, run));
   // Who asks for some metrics is told of each why it does not apply.
   if (arguments.metrics.empty() && !arguments.lists && arguments.compat.empty() &&

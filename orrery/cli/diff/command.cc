@@ -87,8 +87,12 @@ Result<int> Diff(DiffArguments arguments) {
   ORRERY_TRY(const auto metrics, MetricsToCompare(arguments));
   ORRERY_TRY_STATUS(ReadSelection(arguments.selection));
   arguments.selection.options.threads = arguments.run.threads;
-  ORRERY_TRY(ingest::Run before, ReadRunWithProgress(arguments.run, {arguments.path_before}));
-  ORRERY_TRY(ingest::Run after, ReadRunWithProgress(arguments.run, {arguments.path_after}));
+  ORRERY_TRY(const std::shared_ptr<const ingest::Run> read_before,
+             ReadSharedRun(arguments.run, {arguments.path_before}));
+  ORRERY_TRY(const std::shared_ptr<const ingest::Run> read_after,
+             ReadSharedRun(arguments.run, {arguments.path_after}));
+  const ingest::Run& before = *read_before;
+  const ingest::Run& after = *read_after;
   for (const auto& [path, run] :
        {std::pair(&arguments.path_before, &before), std::pair(&arguments.path_after, &after)}) {
     if (const Status found = CheckSelection(arguments.selection, *run); !found) {

@@ -444,8 +444,9 @@ struct InfoArguments {
 };
 
 Result<int> Info(const InfoArguments& arguments) {
-  ORRERY_TRY(const ingest::Run run, ReadRunWithProgress(arguments.run));
-  return Deliver(InfoDocument(run), arguments.output, run.is_partial());
+  ORRERY_TRY(const std::shared_ptr<const ingest::Run> run,
+             ReadSharedRun(arguments.run, arguments.run.paths));
+  return Deliver(InfoDocument(*run), arguments.output, run->is_partial());
 }
 
 }  // namespace

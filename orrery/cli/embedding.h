@@ -1,0 +1,44 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/ingest/run.h"
+#include "orrery/report/document.h"
+
+namespace orrery::cli {
+
+/// A verb that runs inside another program, as the Python module runs it: what it would print is
+/// kept for the caller, and runs that the caller has read are found under their names. One for each
+/// thread at a time.
+struct Embedding {
+  // From the caller.
+  std::map<std::string, std::shared_ptr<const ingest::Run>, std::less<>> runs = {};
+  /// Told how far long work is; may come from any thread. Empty: nobody wants to know.
+  std::function<void(std::int64_t done, std::int64_t total, std::string_view what)> progress = {};
+
+  /// Set by another thread to end the verb soon.
+  std::atomic<bool> stop = false;
+
+  // From the verb.
+  int status = 0;  // ExitStatus
+  std::optional<report::Document> document = {};
+  std::string text = {};                  // what was printed without a document
+  std::vector<std::string> notices = {};  // sentences beside the output
+  std::string error = {};                 // the sentence for the status kExitUnusable or kExitBug
+
+  /// The one of this thread; nullptr where the program itself runs.
+  [[nodiscard]] static Embedding* Current();
+};
+
+/// Runs a command, `{"simulate", "job.yaml", "--set", "plan.tp=4"}`, as the program does.
+void RunEmbedded(const std::vector<std::string>& words, Embedding& embedding);
+
+}  // namespace orrery::cli

@@ -1,0 +1,81 @@
+"""What commands return: a mapping that shows itself in a notebook and in a terminal."""
+from __future__ import annotations
+
+import html
+import json
+import shutil
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
+
+from . import _native
+
+_LEAST_WIDTH, _MOST_WIDTH = 80, 120
+
+
+class Result(Mapping[str, Any]):
+    """The document of a command: `result["step_time_s"]`, `print(result)`, a page in a notebook.
+
+    Keys are those that the command prints with `--json`.
+    """
+
+    def __init__(self, delivered: _native.Delivered, for_people: Optional[Callable[[], _native.Delivered]] = None) -> None:
+        self._delivered = delivered
+        self._for_people = for_people
+        self._people: Optional[_native.Delivered] = None
+        data = json.loads(delivered.json)
+        self._data: Dict[str, Any] = data if isinstance(data, dict) else {"output": delivered.printed}
+
+    def __getitem__(self, key: str) -> Any:
+        return self._data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    @property
+    def problems(self) -> List[str]:
+        """Sentences about what was not read, not modelled or left out."""
+        found = list(self._delivered.notices)
+        for key in ("notes", "not_modelled", "left_out"):
+            value = self._data.get(key)
+            if isinstance(value, list):
+                found += [one if isinstance(one, str) else json.dumps(one) for one in value]
+        return found
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether something of the input is missing (exit status 3 of the command)."""
+        return self._delivered.status == 3
+
+    @property
+    def status(self) -> int:
+        """What the command would end with."""
+        return self._delivered.status
+
+    def to_dict(self) -> Dict[str, Any]:
+        return dict(self._data)
+
+    def to_html(self) -> str:
+        """A page that fetches nothing."""
+        return self._shown().html()
+
+    def __str__(self) -> str:
+        width = min(max(shutil.get_terminal_size().columns, _LEAST_WIDTH), _MOST_WIDTH)
+        return self._shown().text(width).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        page = self.to_html()
+        if not page:
+            return f"<pre>{html.escape(str(self))}</pre>"
+        # A frame of its own, so that the page's styles stay inside.
+        return ('<iframe sandbox="allow-scripts" style="width:100%;height:640px;border:0" '
+                f'srcdoc="{html.escape(page, quote=True)}"></iframe>')
+
+    def _shown(self) -> _native.Delivered:
+        if self._people is None:
+            self._people = self._for_people() if self._for_people is not None else self._delivered
+        return self._people

@@ -1,0 +1,37 @@
+"""Predictions of parts: kernels, collectives, kernels beside communication, and a recorded rank on another GPU."""
+from __future__ import annotations
+
+from typing import Any, Sequence, Union
+
+from ._call import PathLike, call, path_text
+from ._result import Result
+from ._run import Run
+
+__all__ = ["collective", "kernel", "overlap", "trace"]
+
+
+def kernel(operator: Union[str, Sequence[str]], gpu: str, **options: Any) -> Result:
+    """The time of operators on a GPU: `orrery predict kernel`.
+
+    >>> times = orrery.predict.kernel("gemm m=4096 n=4096 k=4096 bf16", gpu="H100")
+    >>> 0.1 < times["operators"][0]["seconds"] * 1e3 < 1
+    True
+    """
+    operators = [operator] if isinstance(operator, str) else list(operator)
+    return call(["predict", "kernel", *operators], {"gpu": gpu, **options})
+
+
+def collective(what: str, cluster: str = "", gpus: int = 0, **options: Any) -> Result:
+    """The time of a collective on a cluster: `orrery predict collective`."""
+    return call(["predict", "collective", what], {"cluster": cluster or None, "gpus": gpus or None, **options})
+
+
+def overlap(operator: str, gpu: str, **options: Any) -> Result:
+    """How much longer a kernel takes beside communication: `orrery predict overlap`."""
+    return call(["predict", "overlap", operator], {"gpu": gpu, **options})
+
+
+def trace(run: Union[Run, PathLike], gpu: str = "", *, progress: bool = False, **options: Any) -> Result:
+    """The step of a recorded or traced rank on a GPU: `orrery predict TRACE`."""
+    paths = run.paths if isinstance(run, Run) else [path_text(run, "run")]
+    return call(["predict", *paths], {"gpu": gpu or None, **options}, progress=progress)

@@ -1,0 +1,334 @@
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <pybind11/functional.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "orrery/base/error.h"
+#include "orrery/base/stop.h"
+#include "orrery/cli/embedding.h"
+#include "orrery/cli/program.h"
+#include "orrery/ingest/run.h"
+#include "orrery/report/document.h"
+#include "orrery/trace/finish.h"
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
+#include "python/src/arrow.h"
+#include "python/src/call.h"
+#include "python/src/table.h"
+
+namespace orrery::python {
+namespace {
+
+namespace py = pybind11;
+
+using RunPointer = std::shared_ptr<const ingest::Run>;
+using Progress = std::function<void(std::int64_t, std::int64_t, const std::string&)>;
+
+/// An error of ours, with the sentence that the program would print.
+struct OrreryError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A rank of a run.
+struct Rank {
+  RunPointer run;
+  std::size_t place = 0;  // TraceSet::ranks
+
+  [[nodiscard]] const trace::Trace& trace() const { return run->set.ranks[place]; }
+};
+
+/// What a verb delivered.
+struct Delivered {
+  int status = 0;
+  std::optional<report::Document> document;
+  std::string text;
+  std::vector<std::string> notices;
+};
+
+template <typename Work>
+auto LookUpTables(const Rank& rank, const Work& work) {
+  trace::ForEachTable(rank.trace(), [&](const char* name, const auto& table) {
+    work(name, table);
+  });
+}
+
+std::vector<std::string> TableNames(const Rank& rank) {
+  std::vector<std::string> names;
+  LookUpTables(rank, [&](const char* name, const auto&) { names.emplace_back(name); });
+  return names;
+}
+
+TableView TableOf(const Rank& rank, const std::string& wanted) {
+  std::optional<TableView> found;
+  LookUpTables(rank, [&](const char* name, const auto& table) {
+    if (wanted == name) {
+      found = ViewOf(name, table, rank.run, &rank.trace().strings);
+    }
+  });
+  if (!found) {
+    throw py::key_error(wanted);
+  }
+  return *std::move(found);
+}
+
+py::dtype TypeOf(const Column& column) {
+  const char kind = column.is_float ? 'f' : (column.is_signed ? 'i' : 'u');
+  return py::dtype(std::string(1, kind) + std::to_string(column.item_bytes));
+}
+
+// The array keeps the run alive, and nobody can write to it.
+py::array ArrayOf(const TableView& table, const std::string& name) {
+  const Column* const column = table.Find(name);
+  if (column == nullptr) {
+    throw py::key_error(name);
+  }
+  py::capsule owner(new std::shared_ptr<const void>(table.owner),
+                    [](void* pointer) { delete static_cast<std::shared_ptr<const void>*>(pointer); });
+  py::array array(TypeOf(*column), {table.num_rows}, {column->item_bytes}, column->data, owner);
+  py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  return array;
+}
+
+// Texts of traces may hold anything; what is no UTF-8 is replaced.
+py::str TextOf(std::string_view text) {
+  PyObject* const decoded = PyUnicode_DecodeUTF8(
+      text.data(), static_cast<py::ssize_t>(text.size()), "replace");
+  if (decoded == nullptr) {
+    throw py::error_already_set();
+  }
+  return py::reinterpret_steal<py::str>(decoded);
+}
+
+py::list CategoriesOf(const TableView& table, const std::string& name) {
+  const Column* const column = table.Find(name);
+  if (column == nullptr) {
+    throw py::key_error(name);
+  }
+  py::list texts;
+  if (column->codes == Codes::kStrings) {
+    for (std::size_t i = 0; i < table.strings->size(); ++i) {
+      texts.append(TextOf(table.strings->View(static_cast<StringId>(i))));
+    }
+  } else {
+    for (const std::string& text : column->names) {
+      texts.append(TextOf(text));
+    }
+  }
+  return texts;
+}
+
+RunPointer Read(const std::vector<std::string>& paths, int threads, const std::string& step_marker,
+                double max_unpack_ratio, const Progress& progress) {
+  std::atomic<bool> stop = false;
+  Result<ingest::Run> run;
+  CallWithoutLock(
+      [&] {
+        const StopScope scope(&stop);
+        if (const Status checked = trace::CheckStepMarker(step_marker); !checked) {
+          run = tl::unexpected(checked.error());
+          return;
+        }
+        ingest::RunOptions options;
+        options.read.threads = threads;
+        options.read.step_marker = step_marker;
+        options.read.unpack.max_ratio = max_unpack_ratio;
+        if (progress) {
+          options.progress = [&](std::size_t done, std::size_t total, std::string_view file) {
+            const py::gil_scoped_acquire lock;
+            progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total),
+                     std::string(file));
+          };
+        }
+        run = ingest::ReadRun(paths, options);
+      },
+      [&] { stop = true; });
+  if (!run) {
+    throw OrreryError(run.error().message());
+  }
+  return std::make_shared<const ingest::Run>(*std::move(run));
+}
+
+Delivered RunVerb(const std::vector<std::string>& words,
+                  const std::map<std::string, RunPointer>& runs, const Progress& progress) {
+  cli::Embedding embedding;
+  embedding.runs.insert(runs.begin(), runs.end());
+  if (progress) {
+    embedding.progress = [&](std::int64_t done, std::int64_t total, std::string_view what) {
+      const py::gil_scoped_acquire lock;
+      progress(done, total, std::string(what));
+    };
+  }
+  CallWithoutLock([&] { cli::RunEmbedded(words, embedding); }, [&] { embedding.stop = true; });
+  if (!embedding.error.empty()) {
+    throw OrreryError(embedding.error);
+  }
+  return {embedding.status, std::move(embedding.document), std::move(embedding.text),
+          std::move(embedding.notices)};
+}
+
+/// Collectives of a run, matched over its ranks.
+struct Matched {
+  RunPointer run;
+  std::shared_ptr<const trace::MatchedCollectives> matched;
+};
+
+Matched Match(const RunPointer& run) {
+  std::shared_ptr<const trace::MatchedCollectives> matched;
+  CallWithoutLock(
+      [&] {
+        matched = std::make_shared<const trace::MatchedCollectives>(
+            trace::MatchCollectives(run->set));
+      },
+      [] {});
+  return {run, matched};
+}
+
+py::list ProblemsOf(const trace::ProblemLog& log) {
+  py::list problems;
+  for (const trace::Problem& problem : log.all()) {
+    py::dict entry;
+    entry["what"] = TextOf(problem.what);
+    entry["first"] = TextOf(problem.first);
+    entry["count"] = problem.count;
+    entry["is_loss"] = problem.severity == trace::Severity::kLoss;
+    problems.append(std::move(entry));
+  }
+  return problems;
+}
+
+py::list SkippedOf(const ingest::Run& run) {
+  py::list skipped;
+  for (const ingest::SkippedFile& file : run.skipped) {
+    skipped.append(py::make_tuple(TextOf(file.file), TextOf(file.why)));
+  }
+  return skipped;
+}
+
+py::dict InfoOf(const Rank& rank) {
+  const trace::TraceInfo& info = rank.trace().info;
+  py::dict entry;
+  entry["rank"] = trace::RankOf(rank.run->set, rank.place);
+  entry["world_size"] = info.world_size;
+  entry["format"] = TextOf(info.format);
+  entry["producer"] = TextOf(info.producer);
+  entry["host_name"] = TextOf(info.host_name);
+  entry["device"] = TextOf(trace::DeviceName(rank.trace()));
+  py::list files;
+  for (const std::string& file : info.files) {
+    files.append(TextOf(file));
+  }
+  entry["files"] = std::move(files);
+  return entry;
+}
+
+std::vector<Rank> RanksOf(const RunPointer& run) {
+  std::vector<Rank> ranks;
+  for (const std::uint32_t place : trace::PlacesInRankOrder(run->set)) {
+    ranks.push_back({run, place});
+  }
+  return ranks;
+}
+
+std::string HtmlOf(const Delivered& delivered) {
+  return delivered.document
+             ? report::RenderHtml(*delivered.document, {.version = cli::ProgramVersion()})
+             : std::string();
+}
+
+void DefineRuns(py::module_& module) {
+  py::class_<TableView>(module, "Table")
+      .def_readonly("name", &TableView::name)
+      .def("__len__", [](const TableView& table) { return table.num_rows; })
+      .def_property_readonly("columns",
+                             [](const TableView& table) {
+                               std::vector<std::string> names;
+                               for (const Column& column : table.columns) {
+                                 names.push_back(column.name);
+                               }
+                               return names;
+                             })
+      .def("column", &ArrayOf)
+      .def("categories", &CategoriesOf)
+      .def("has_categories",
+           [](const TableView& table, const std::string& name) {
+             const Column* const column = table.Find(name);
+             return column != nullptr && column->codes != Codes::kNone;
+           })
+      .def("arrow_stream", &ArrowStream);
+  py::class_<Rank>(module, "Rank")
+      .def_property_readonly("tables", &TableNames)
+      .def("table", &TableOf)
+      .def_property_readonly("info", &InfoOf)
+      .def_property_readonly("problems",
+                             [](const Rank& rank) { return ProblemsOf(rank.trace().problems); });
+  py::class_<ingest::Run, RunPointer>(module, "Run")
+      .def_property_readonly("ranks", &RanksOf)
+      .def_property_readonly("skipped", &SkippedOf)
+      .def_property_readonly("is_partial", &ingest::Run::is_partial)
+      .def("match", &Match);
+  py::class_<Matched>(module, "Matched")
+      .def_property_readonly("instances",
+                             [](const Matched& own) {
+                               return ViewOf("instances", own.matched->instances, own.matched,
+                                             nullptr);
+                             })
+      .def_property_readonly("members",
+                             [](const Matched& own) {
+                               return ViewOf("members", own.matched->members, own.matched, nullptr);
+                             })
+      .def_property_readonly("problems",
+                             [](const Matched& own) { return ProblemsOf(own.matched->problems); });
+}
+
+void DefineVerbs(py::module_& module) {
+  py::class_<Delivered>(module, "Delivered")
+      .def_readonly("status", &Delivered::status)
+      .def_readonly("notices", &Delivered::notices)
+      .def_readonly("printed", &Delivered::text)
+      .def_property_readonly(
+          "json",
+          [](const Delivered& own) {
+            return own.document ? report::RenderJson(*own.document) : std::string("null");
+          })
+      .def("text",
+           [](const Delivered& own, std::size_t width) {
+             return own.document ? report::RenderText(*own.document, {.width = width}) : own.text;
+           })
+      .def("html", &HtmlOf);
+  module.def("read", &Read);
+  module.def("run_verb", &RunVerb);
+  module.def("version", &cli::ProgramVersion);
+}
+
+}  // namespace
+
+const Column* TableView::Find(std::string_view column) const {
+  for (const Column& own : columns) {
+    if (own.name == column) {
+      return &own;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace orrery::python
+
+PYBIND11_MODULE(_native, module) {
+  pybind11::register_exception<orrery::python::OrreryError>(module, "Error");
+  orrery::python::DefineRuns(module);
+  orrery::python::DefineVerbs(module);
+}

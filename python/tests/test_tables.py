@@ -1,0 +1,174 @@
+"""Runs as columns: views without copies that keep their run alive, texts as codes, Arrow streams field by field."""
+import ctypes
+import gc
+
+import numpy
+import orrery
+import pytest
+
+
+def test_columns_are_views_of_the_same_memory(recording):
+    kernels = recording.ranks[0].kernels
+    first, second = kernels["begin_ns"], recording.ranks[0].kernels["begin_ns"]
+    assert first.__array_interface__["data"][0] == second.__array_interface__["data"][0]
+    assert not first.flags.owndata
+    assert not first.flags.writeable
+    assert first.dtype == numpy.int64
+    assert len(first) == len(kernels)
+
+
+def test_columns_cannot_be_written(recording):
+    with pytest.raises(ValueError):
+        recording.ranks[0].kernels["begin_ns"][0] = 1
+
+
+def test_a_view_keeps_its_run_alive(data):
+    run = orrery.read(data / "h200" / "fake-tp8.kineto.json.gz")
+    begins = run.ranks[0].kernels["begin_ns"]
+    before = begins.copy()
+    del run
+    gc.collect()
+    ballast = [bytes(1 << 20) for _ in range(64)]  # would take the memory of the run, were it free
+    assert (begins == before).all()
+    del ballast
+
+
+def test_texts_are_codes(recording):
+    kernels = recording.ranks[0].kernels
+    names = kernels.categories("name")
+    codes = kernels["name"]
+    assert codes.dtype == numpy.uint32
+    assert kernels.text("name")[0] == names[codes[0]]
+    assert set(kernels.text("kind")) <= {"kernel", "memcpy", "memset", "other"}
+
+
+def test_all_tables_have_columns_of_one_length(recording):
+    rank = recording.ranks[0]
+    assert {"activities", "host_ops", "steps", "collectives"} <= set(rank.tables)
+    for name in rank.tables:
+        table = rank.table(name)
+        assert all(len(column) == len(table) for column in table.to_dict().values())
+        assert getattr(rank, name).columns == table.columns
+
+
+def test_pandas(recording):
+    pandas = pytest.importorskip("pandas")
+    kernels = recording.ranks[0].kernels
+    frame = kernels.to_pandas()
+    assert list(frame["name"]) == kernels.text("name")
+    assert (frame["duration_ns"].to_numpy() == kernels["duration_ns"]).all()
+    assert isinstance(frame, pandas.DataFrame)
+    assert len(kernels.to_pandas_head(3)) == 3
+    assert "<table" in kernels._repr_html_()
+
+
+def test_matched_collectives(data):
+    run = orrery.read(data / "h200" / "fake-tp8.kineto.json.gz")
+    matched = run.match()
+    assert len(matched.instances) == len(matched)
+    assert matched.members.columns == ["rank_index", "collective", "begin_ns", "end_ns"]
+
+
+def test_steps_and_problems(recording):
+    assert len(recording.steps) > 0
+    assert (recording.steps["duration_ns"] > 0).all()
+    assert all(set(problem) == {"what", "first", "count", "is_loss", "rank"} for problem in recording.problems)
+
+
+def test_names_that_are_not_there(recording):
+    with pytest.raises(KeyError, match="begin_ns"):
+        recording.ranks[0].kernels["begin"]
+    with pytest.raises(KeyError, match="activities"):
+        recording.ranks[0].table("kernel")
+    with pytest.raises(AttributeError, match="host_ops"):
+        recording.ranks[0].host_operators
+    with pytest.raises(KeyError, match="numbers"):
+        recording.ranks[0].kernels.text("begin_ns")
+
+
+class ArrowSchema(ctypes.Structure):
+    pass
+
+
+ArrowSchema._fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_char_p), ("flags", ctypes.c_int64),
+                        ("n_children", ctypes.c_int64), ("children", ctypes.POINTER(ctypes.POINTER(ArrowSchema))),
+                        ("dictionary", ctypes.POINTER(ArrowSchema)), ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))),
+                        ("private_data", ctypes.c_void_p)]
+
+
+class ArrowArray(ctypes.Structure):
+    pass
+
+
+ArrowArray._fields_ = [("length", ctypes.c_int64), ("null_count", ctypes.c_int64), ("offset", ctypes.c_int64), ("n_buffers", ctypes.c_int64),
+                       ("n_children", ctypes.c_int64), ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+                       ("children", ctypes.POINTER(ctypes.POINTER(ArrowArray))), ("dictionary", ctypes.POINTER(ArrowArray)),
+                       ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArray))), ("private_data", ctypes.c_void_p)]
+
+
+class ArrowArrayStream(ctypes.Structure):
+    pass
+
+
+ArrowArrayStream._fields_ = [
+    ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowArrayStream), ctypes.POINTER(ArrowSchema))),
+    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowArrayStream), ctypes.POINTER(ArrowArray))),
+    ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(ArrowArrayStream))),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArrayStream))), ("private_data", ctypes.c_void_p)]
+
+FORMATS = {b"l": numpy.int64, b"L": numpy.uint64, b"i": numpy.int32, b"I": numpy.uint32, b"C": numpy.uint8, b"c": numpy.int8,
+           b"g": numpy.float64, b"f": numpy.float32}
+
+
+def stream_of(table):
+    capsule = table.__arrow_c_stream__()
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return capsule, ctypes.cast(get(capsule, b"arrow_array_stream"), ctypes.POINTER(ArrowArrayStream))
+
+
+def numbers(array, schema):
+    kind = FORMATS[schema.format]
+    size = array.length * numpy.dtype(kind).itemsize
+    return numpy.frombuffer((ctypes.c_char * size).from_address(array.buffers[1]), kind) if size else numpy.empty(0, kind)
+
+
+def texts(array):
+    offsets = (ctypes.c_int64 * (array.length + 1)).from_address(array.buffers[1])
+    characters = ctypes.string_at(array.buffers[2], offsets[array.length]) if offsets[array.length] else b""
+    return [characters[offsets[i]:offsets[i + 1]].decode(errors="replace") for i in range(array.length)]
+
+
+def test_arrow_stream_field_by_field(recording):
+    table = recording.ranks[0].kernels
+    capsule, stream = stream_of(table)
+    schema, array, end = ArrowSchema(), ArrowArray(), ArrowArray()
+    assert stream.contents.get_schema(stream, schema) == 0
+    assert stream.contents.get_next(stream, array) == 0
+    assert schema.format == b"+s" and array.length == len(table) and array.n_buffers == 1
+    assert [schema.children[i].contents.name.decode() for i in range(schema.n_children)] == table.columns
+    for i, column in enumerate(table.columns):
+        field, values = schema.children[i].contents, array.children[i].contents
+        assert (numbers(values, field) == table[column]).all()
+        if len(table):
+            assert values.buffers[1] == table[column].__array_interface__["data"][0]  # not a copy
+        if table.categories(column):
+            assert field.dictionary.contents.format == b"U"
+            assert texts(values.dictionary.contents) == table.categories(column)
+    assert stream.contents.get_next(stream, end) == 0
+    assert not end.release  # the end of the stream
+    array.release(array)
+    schema.release(schema)
+    assert not array.release and not schema.release
+    del capsule
+
+
+def test_an_arrow_stream_that_nobody_reads_is_freed(recording):
+    for _ in range(1000):
+        recording.ranks[0].kernels.__arrow_c_stream__()
+
+
+def test_pyarrow(recording):
+    pyarrow = pytest.importorskip("pyarrow", minversion="14")
+    table = pyarrow.table(recording.ranks[0].kernels)
+    assert table.num_rows == len(recording.ranks[0].kernels)

@@ -1,0 +1,116 @@
+"""Functions of the package against the program: the same numbers; results that show themselves."""
+import json
+import subprocess
+
+import orrery
+import pytest
+
+
+def printed(program, *words, cwd=None):
+    done = subprocess.run([program, *map(str, words), "--json"], capture_output=True, text=True, cwd=cwd)
+    assert done.returncode in (0, 1, 3), done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def trace(data):
+    return data / "h200" / "fake-tp8.kineto.json.gz"
+
+
+@pytest.fixture(scope="module")
+def job(root):
+    return root / "examples" / "llama3-70b-512-h100.yaml"
+
+
+def test_analyze(recording, program, trace):
+    result = recording.analyze()
+    assert result.to_dict() == printed(program, "analyze", trace)
+    assert "findings" in result
+    assert "<iframe" in result._repr_html_()
+    assert str(result)
+
+
+def test_one_metric(recording, program, trace):
+    wanted = printed(program, "analyze", trace, "--metric", "avg_step_time")["metrics"]["avg_step_time"]
+    assert recording.metric_detail("avg_step_time") == wanted
+    assert recording.metric("avg_step_time") == wanted["value"]
+
+
+def test_a_metric_that_does_not_apply_says_why(recording):
+    detail = recording.metric_detail("nvlink_throughput") if False else recording.metric_detail("straggler")
+    assert detail["status"] in ("ok", "n/a")
+    assert detail["value"] is not None or detail["reason"]
+
+
+def test_critical_path_and_what_if(recording, program, trace):
+    assert recording.critical_path() == printed(program, "analyze", trace, "--metric", "critical_path")["metrics"]["critical_path"]
+    words = ["analyze", trace, "--metric", "what_if", "--what-if", "network=4", "--what-if", "compute=2"]
+    assert recording.what_if({"network": 4, "compute": 2}) == printed(program, *words)["metrics"]["what_if"]
+
+
+def test_diff(recording, program, trace):
+    result = orrery.diff(recording, trace)
+    wanted = printed(program, "diff", trace, trace)
+    for document in (wanted, result.to_dict()):
+        document = {key: value for key, value in document.items() if "path" not in key}
+    assert result["metrics"] == wanted["metrics"]
+    assert recording.diff(recording)["metrics"] == wanted["metrics"]
+
+
+def test_simulate_takes_paths_dicts_and_yaml(program, job):
+    wanted = printed(program, "simulate", job, "--set", "plan.tp=4", "--set", "gpus=256")
+    assert orrery.simulate(job, plan__tp=4, gpus=256)["step_time_s"] == wanted["step_time_s"]
+    assert orrery.simulate(str(job), **{"plan.tp": 4, "gpus": 256}).to_dict() == wanted
+    text = job.read_text()
+    assert orrery.simulate(text, plan__tp=4, gpus=256)["step_time_s"] == wanted["step_time_s"]
+
+
+def test_simulate_a_dict(program, tmp_path):
+    job = {"model": "llama3-8b", "cluster": "dgx-h100", "gpus": 16, "plan": {"tp": 2, "dp": 8},
+           "training": {"sequence": 4096, "global_batch": 64, "micro_batch": 1}}
+    path = tmp_path / "job.yaml"
+    path.write_text(json.dumps(job))
+    result = orrery.simulate(job)
+    assert result["step_time_s"] == printed(program, "simulate", path)["step_time_s"]
+    run = result.trace
+    assert len(run.ranks) > 0 and len(run.ranks[0].kernels) > 0
+    assert run.analyze()["metrics"]["avg_step_time"]["value"] > 0
+
+
+def test_predict(program):
+    gemm = "gemm m=4096 n=4096 k=4096 bf16"
+    assert orrery.predict.kernel(gemm, gpu="H100").to_dict() == printed(program, "predict", "kernel", gemm, "--gpu", "H100")
+    words = ("predict", "collective", "allreduce 64MiB bf16", "--cluster", "dgx-h100", "--gpus", 16)
+    assert orrery.predict.collective("allreduce 64MiB bf16", cluster="dgx-h100", gpus=16).to_dict() == printed(program, *words)
+    assert orrery.predict.overlap(gemm, gpu="H100").to_dict() == printed(program, "predict", "overlap", gemm, "--gpu", "H100")
+
+
+def test_predict_a_recorded_rank(recording, program, trace):
+    assert orrery.predict.trace(recording).to_dict() == printed(program, "predict", trace)
+
+
+def test_memory(data, program):
+    path = data / "orrs" / "memory_small.orrs"
+    assert orrery.memory(path, "heat").to_dict() == printed(program, "memory", path, "--tool", "heat")
+    assert orrery.read(path).memory("working-set").to_dict() == printed(program, "memory", path, "--tool", "working-set")
+
+
+def test_hardware(program):
+    assert orrery.hardware.gpus() == printed(program, "list", "gpus")["gpus"]
+    assert orrery.hardware.clusters() and orrery.hardware.models() and orrery.hardware.frameworks()
+
+
+def test_search(job, tmp_path, program):
+    words = {"gpus": 64, "keep": 3, "budget": "60s"}
+    small = {"model": "llama3-8b", "cluster": "dgx-h100", "gpus": 64, "training": {"sequence": 4096, "global_batch": 64},
+             "plan": {"tp": 1, "dp": 64}, "search": {"tp": [1, 2], "pp": [1], "micro_batch": [1, 2]}}
+    path = tmp_path / "job.yaml"
+    path.write_text(json.dumps(small))
+    result = orrery.search(small, **words)
+    wanted = printed(program, "search", path, "--gpus", 64, "--keep", 3, "--budget", "60s")
+    assert [plan["step_s"] for plan in result["plans"]] == [plan["step_s"] for plan in wanted["plans"]]
+
+
+def test_progress_is_told(data, capsys):
+    orrery.read(data / "h200" / "fake-tp8.kineto.json.gz", progress=True)
+    assert "fake-tp8" in capsys.readouterr().err
