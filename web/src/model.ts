@@ -1,5 +1,5 @@
 // What the page knows: the session, ranks, tracks, differences, and the state that the address holds.
-import { getJson, isAborted, query, ServerError, recorded } from './client';
+import { getAsIs, getJson, isAborted, query, ServerError, setSecond, recorded } from './client';
 import { inverse, rowsInOrder } from './order';
 import type { Critical, Differences, Ranks, RunInfo, Session, Track } from './protocol';
 import { decodeState, encodeState, type Order, type RankRef, type State } from './state';
@@ -12,7 +12,11 @@ const kAddressMs = 250;
 
 export class Model {
   state: State = decodeState(location.hash || (recorded?.state ?? ''));
+  /** Its `runs` are those that are drawn; `opened` are all. */
   session!: Session;
+  opened: RunInfo[] = [];
+  /** How often runs were loaded: what was made from others is old. */
+  loads = 0;
   ranks: Ranks[] = [];
   differences: Differences | null = null;
   /** A sentence when something failed; empty: nothing did. */
@@ -42,11 +46,20 @@ export class Model {
     this.tell(changed);
   }
 
-  /** Reads the state from an address that somebody typed or went back to. */
-  readAddress(): void {
-    if (location.hash.replace(/^#/, '') === encodeState(this.state)) return;
+  /** Reads the state from an address that somebody typed or went back to. Returns whether another run is to be loaded. */
+  readAddress(): boolean {
+    if (location.hash.replace(/^#/, '') === encodeState(this.state)) return false;
+    const { beside } = this.state;
     this.state = decodeState(location.hash);
     this.tell(Object.keys(this.state) as StateKey[]);
+    return this.state.beside !== beside;
+  }
+
+  /** Says which run is beside the first; it is drawn after load(). */
+  setBeside(beside: number): void {
+    const { open, slice } = this.state;
+    Object.assign(this.state, { beside, open: open.filter(({ run }) => run === 0), slice: slice?.run === 1 ? null : slice });
+    this.writeAddressSoon();
   }
 
   writeAddress(): void {
@@ -77,7 +90,16 @@ export class Model {
   /** Asks for the session and its ranks; again after a run was added. */
   async load(): Promise<void> {
     const session = await getJson<Session>('api/session');
-    const ranks = await Promise.all(session.runs.map((_, run) => getJson<Ranks>(query('api/ranks', { run }))));
+    const opened = session.runs;
+    if (this.state.beside >= opened.length) this.state.beside = 1;
+    const { beside } = this.state;
+    const drawn = opened.length > 1 ? [0, beside] : [0];
+    session.runs = drawn.map((run) => opened[run]);
+    const ranks = await Promise.all(drawn.map((run) => getAsIs<Ranks>(query('api/ranks', { run }))));
+    if (beside !== this.state.beside) return;  // another was chosen meanwhile
+    ++this.loads;
+    setSecond(beside);
+    this.opened = opened;
     this.session = session;
     this.ranks = ranks;
     this.orders.clear();
@@ -88,7 +110,7 @@ export class Model {
     if (this.state.run >= session.runs.length) this.state.run = 0;
     if (this.state.slice && this.state.slice.run >= session.runs.length) this.state.slice = null;
     if (session.runs.length > 1) {
-      this.differences = await getJson<Differences>('api/differences').catch((error) => {
+      this.differences = await getJson<Differences>(query('api/differences', { a: 0, b: beside })).catch((error) => {
         this.fail(error);
         return null;
       });

@@ -7,7 +7,7 @@ export interface RunInfo {
   can_what_if: 'replay' | 'simulate' | ''; has_memory: boolean;
 }
 export interface ActivityClass { key: string; name: string }
-export interface Session { version: string; title: string; runs: RunInfo[]; classes: ActivityClass[]; tabs: string[] }
+export interface Session { version: string; title: string; runs: RunInfo[]; classes: ActivityClass[]; tabs: string[]; can_open_plans?: boolean }
 
 export interface Ranks {
   rank: number[]; trace: number[]; stage: number[]; node: number[]; late_ns: number[]; label: string[];
@@ -58,4 +58,5 @@ export interface Differences { offset_ns: number; common_collectives: number; st
 
 export interface WhatIfChange { subject: string; name: string; speedup: number }
 export interface WhatIfAnswer { before_ns: number; after_ns: number; sentences: string[]; run: number | null }
-export interface Prediction { step_ns: number; sentences: string[] }
+export interface Prediction { step_ns: number; run: number; sentences: string[] }
+export interface OpenedPlan { name: string; step_ns: number; run: number }

@@ -15,8 +15,10 @@ export interface Slider { subject: string; name: string; speedup: number }
 
 export interface State {
   tab: string;
-  /** Run that tabs and panels are about. */
+  /** Run that tabs and panels are about: 0 or 1, of those that are drawn. */
   run: number;
+  /** Which of the open runs is drawn beside the first. */
+  beside: number;
   /** What is shown of the time axis, ns after the first run's begin; equal: everything. */
   begin: number;
   end: number;
@@ -38,7 +40,7 @@ export interface State {
 
 export function emptyState(): State {
   return {
-    tab: 'timeline', run: 0, begin: 0, end: 0, scroll: 0, rankHeight: 0, order: 'rank', open: [], selection: null, slice: null,
+    tab: 'timeline', run: 0, beside: 1, begin: 0, end: 0, scroll: 0, rankHeight: 0, order: 'rank', open: [], selection: null, slice: null,
     search: '', overlays: [], theme: '', panel: '', align: -1, sliders: [],
   };
 }
@@ -59,6 +61,7 @@ export function encodeState(state: State): string {
   };
   add('tab', state.tab, 'timeline');
   add('run', String(state.run), '0');
+  add('beside', String(state.beside), '1');
   if (state.end > state.begin) add('t', `${short(state.begin)},${short(state.end)}`);
   add('y', short(Math.round(state.scroll)), '0');
   add('h', String(Math.round(state.rankHeight * 1e4) / 1e4), '0');
@@ -114,6 +117,7 @@ type Setter = (state: State, value: string) => void;
 const kSetters: Record<string, Setter> = {
   tab: (state, value) => { state.tab = value; },
   run: (state, value) => { state.run = value === '1' ? 1 : 0; },
+  beside: (state, value) => { if (whole(Number(value)) && Number(value) > 0) state.beside = Number(value); },
   t: (state, value) => {
     const pair = numbers(value, 2);
     if (pair && pair[1] > pair[0]) [state.begin, state.end] = pair;

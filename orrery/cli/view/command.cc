@@ -28,13 +28,15 @@ namespace {
 
 constexpr const char* kFooter =
     "RUN is what `orrery analyze` reads (a file or a folder of one run), a job (YAML), which is\n"
-    "simulated on the spot, or a store of `orrery search` (.orrdb). Two of them are drawn above "
-    "each other, with their differences: two\n"
-    "recordings, a recording and the job that predicts it, or two jobs. The server answers only\n"
+    "simulated on the spot, or a store of `orrery search` (.orrdb). Two of them are drawn above\n"
+    "each other, with their differences: two recordings, a recording and the job that predicts "
+    "it,\n"
+    "or two jobs. Of three, the page chooses which is beside the first. The server answers only\n"
     "programs on this machine that know the address; end it with Ctrl-C.\n\n"
     "Examples:\n"
     "  orrery view run/\n"
     "  orrery view before.orr after.orr\n"
+    "  orrery view before.orr after.orr job.yaml\n"
     "  orrery view examples/llama3-70b-512-h100.yaml\n"
     "  orrery view run/ job.yaml --no-open --port 8787";
 
@@ -132,7 +134,7 @@ void AddViewCommand(Verb& program) {
   const auto arguments = std::make_shared<ViewArguments>();
   Verb verb = program.AddVerb("view", "A page of a run: all ranks over time, down to one kernel");
   verb.Footer(kFooter);
-  verb.AddOption("RUN", arguments->paths, "a run, or two to compare");
+  verb.AddOption("RUN", arguments->paths, "a run, or two or three to compare");
   verb.AddOption("--port", arguments->port, "of the server (default: one that is free)")
       .Range(0, 65535);
   verb.AddOption("--listen ADDRESS", arguments->listen,

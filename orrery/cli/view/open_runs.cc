@@ -50,7 +50,7 @@
 namespace orrery::cli {
 namespace {
 
-constexpr std::size_t kMostRuns = 2;
+constexpr std::size_t kMostRuns = 3;
 
 bool IsJob(const std::string& path) {
   return path.ends_with(".yaml") || path.ends_with(".yml");
@@ -232,6 +232,12 @@ std::vector<std::string> SettingsOf(const JobArguments& arguments) {
   return settings;
 }
 
+workload::JobText JobTextOf(const search::StoredPlans& stored) {
+  return {.yaml = stored.job_yaml,
+          .place = stored.job,
+          .folder = std::filesystem::path(stored.job).parent_path()};
+}
+
 Document PlansDocument(const search::StoredPlans& stored) {
   Document document{.title = stored.job, .kind = "Orrery search"};
   Document::Table table{.columns = {AsText("plan", "plan", 0),
@@ -246,8 +252,9 @@ Document PlansDocument(const search::StoredPlans& stored) {
                           plan.memory_bytes});
   }
   document.AddSection("Plans that were simulated and fit, fastest first")
-      .Say(fmt::format("{} plans of {}, by {}. The timeline shows the first.", stored.plans.size(),
-                       stored.job, stored.program))
+      .Say(fmt::format(
+          "{} plans of {}, by {}. The timeline shows the first; any other can be laid beside it.",
+          stored.plans.size(), stored.job, stored.program))
       .Add(std::move(table));
   return document;
 }
@@ -255,8 +262,8 @@ Document PlansDocument(const search::StoredPlans& stored) {
 /// The runs of the command line, one after the other.
 class RunOpener {
  public:
-  RunOpener(const ViewArguments& arguments, Simulator& simulator)
-      : arguments_(arguments), simulator_(simulator) {}
+  RunOpener(const ViewArguments& arguments, std::shared_ptr<Simulator> simulator)
+      : arguments_(arguments), simulator_(std::move(simulator)) {}
 
   Status Open(const std::string& path) {
     if (path.ends_with(".orrdb")) {
@@ -279,17 +286,23 @@ class RunOpener {
       return InvalidInput("{}: the store holds no plan that was simulated and fits", path);
     }
     opened_.plans = PlansDocument(stored);
-    const std::filesystem::path job(stored.job);
-    return AddSimulation(
-        NameOf(path), {.yaml = stored.job_yaml, .place = stored.job, .folder = job.parent_path()},
-        WordsOf(stored.plans.front().settings));
+    opened_.actions.simulate_plan =
+        [simulator = simulator_,
+         stored](std::size_t plan) -> Result<std::shared_ptr<serve::ViewedRun>> {
+      if (plan >= stored.plans.size()) {
+        return Fail(Error::Kind::kNotFound, "there is no such plan");
+      }
+      const std::string& settings = stored.plans[plan].settings;
+      return simulator->Simulate(settings, JobTextOf(stored), WordsOf(settings), {});
+    };
+    return AddSimulation(NameOf(path), JobTextOf(stored), WordsOf(stored.plans.front().settings));
   }
 
   Status AddSimulation(std::string name, workload::JobText text,
                        std::vector<std::string> settings) {
     ProgressLine progress(TerminalProgress(), "simulating");
     ORRERY_TRY(std::shared_ptr<serve::ViewedRun> run,
-               simulator_.Simulate(std::move(name), std::move(text), std::move(settings), {}));
+               simulator_->Simulate(std::move(name), std::move(text), std::move(settings), {}));
     progress.Clear();
     opened_.runs.push_back(std::move(run));
     return {};
@@ -306,7 +319,7 @@ class RunOpener {
   }
 
   const ViewArguments& arguments_;
-  Simulator& simulator_;
+  std::shared_ptr<Simulator> simulator_;
   OpenedRuns opened_;
 };
 
@@ -314,11 +327,11 @@ class RunOpener {
 
 Result<OpenedRuns> OpenRuns(const ViewArguments& arguments) {
   if (arguments.paths.size() > kMostRuns) {
-    return InvalidInput("view shows one run or two beside each other, and {} were given",
+    return InvalidInput("view opens at most {} runs, and {} were given", kMostRuns,
                         arguments.paths.size());
   }
   const auto simulator = std::make_shared<Simulator>(arguments);
-  RunOpener opener(arguments, *simulator);
+  RunOpener opener(arguments, simulator);
   for (const std::string& path : arguments.paths) {
     ORRERY_TRY_STATUS(opener.Open(path));
   }

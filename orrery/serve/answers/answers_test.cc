@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/ingest/run.h"
 #include "orrery/serve/http/request.h"
@@ -150,6 +152,35 @@ TEST_F(AnswersTest, WhatIfReplaysTheStep) {
   EXPECT_EQ(*Integer(Field(answer, "before_ns")) - *Integer(Field(answer, "after_ns")), 25'000);
 }
 
+std::size_t NumRuns(Answers& answers) {
+  JsonText text;
+  const Response response = answers.Answer({.path = "api/session"});
+  return ArraySize(Field(text.Parse(response.body), "runs"));
+}
+
+TEST(ThreeRuns, AnyTwoAreComparedAndMadeOnesComeBehindThem) {
+  ViewActions actions;
+  actions.predict = [](const ViewedRun& /*run*/) -> Result<std::shared_ptr<ViewedRun>> {
+    return ViewedRun::Recorded("made", TwoRanks(), 1);
+  };
+  Answers answers({ViewedRun::Recorded("a", TwoRanks(), 1), ViewedRun::Recorded("b", TwoRanks(), 1),
+                   ViewedRun::Recorded("c", TwoRanks(), 1)},
+                  {.version = "test", .actions = actions});
+  const auto get = [&](const std::string& path, std::string_view query) {
+    return answers.Answer({.path = path, .query = *Query::Parse(query)}).status;
+  };
+  EXPECT_EQ(get("api/differences", "a=0&b=2"), 200);
+  EXPECT_EQ(get("api/differences", "a=0&b=3"), 400);
+  EXPECT_EQ(NumRuns(answers), 3U);
+  // Made twice: the second takes the place of the first, and what was opened stays.
+  for (int i = 0; i < 2; ++i) {
+    const Response made = answers.Answer({.path = "api/predict", .is_post = true});
+    EXPECT_THAT(made.body, HasSubstr("\"run\": 3"));
+    EXPECT_EQ(NumRuns(answers), 4U);
+  }
+  EXPECT_EQ(get("api/ranks", "run=3"), 200);
+}
+
 TEST_F(AnswersTest, WrongQuestionsAreRefused) {
   for (const auto& [path, query] : std::vector<std::pair<std::string, std::string>>{
            {"api/slices", "rank=2&track=0&level=8&tile=0"},
@@ -177,6 +208,7 @@ TEST_F(AnswersTest, WrongQuestionsAreRefused) {
         R"({"run": 0, "changes": [{"subject": "rank", "name": "99"}]})"}) {
     const Response response = Post("api/what-if", body);
     EXPECT_EQ(response.status / 100, 4) << body;
+    EXPECT_EQ(Post("api/plan", body).status / 100, 4) << body;
   }
 }
 

@@ -94,6 +94,7 @@ Value SessionOf(const RunList& runs, const ViewOptions& options) {
       .Set("version", options.version)
       .Set("title", options.title)
       .Set("runs", Value::ListOf(runs, [&](const auto& run) { return RunValue(*run, options); }))
+      .Set("can_open_plans", options.plans && options.actions.simulate_plan != nullptr)
       .Set("classes", std::move(classes))
       .Set("tabs", std::move(tabs));
 }

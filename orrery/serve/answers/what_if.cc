@@ -227,11 +227,8 @@ Result<Response> Answers::WhatIf(const Request& request) {
   ORRERY_TRY(std::shared_ptr<ViewedRun> simulated, options_.actions.simulate(run, changes));
   const std::int64_t before_ns = run.simulated()->simulation.step_ps() / 1000;
   const std::int64_t after_ns = simulated->simulated()->simulation.step_ps() / 1000;
-  if (question.keep) {
-    SetSecond(std::move(simulated));
-  }
   return JsonResponse(StepValue(before_ns, after_ns, {"The job was simulated again."},
-                                question.keep ? Value(1) : Value()));
+                                question.keep ? Value(KeepMade(std::move(simulated))) : Value()));
 }
 
 Result<Response> Answers::Predict(const Request& /*request*/) {
@@ -241,10 +238,10 @@ Result<Response> Answers::Predict(const Request& /*request*/) {
   }
   ORRERY_TRY(std::shared_ptr<ViewedRun> predicted, options_.actions.predict(*runs.front()));
   const std::int64_t length_ns = predicted->length_ns();
-  SetSecond(std::move(predicted));
   return JsonResponse(
       Value::Object()
           .Set("step_ns", length_ns)
+          .Set("run", KeepMade(std::move(predicted)))
           .Set("sentences", Value::List().Add("The prediction is the second run.")));
 }
 

@@ -132,7 +132,23 @@ test('Predict this adds a second run', onMock, async () => {
     await page.getByRole('button', { name: 'Predict this' }).click();
     await page.locator('.changes li').first().waitFor();
     await when(page, () => window.orreryView.rows().some((row) => row.run === 1));
-    assert.equal(await page.getByRole('button', { name: 'Predict this' }).isVisible(), false);
+  });
+});
+
+test('of three runs, one is chosen beside the first, and the address holds it', onMock, async () => {
+  const ranksOfSecond = (page) => page.evaluate(() => new Set(window.orreryView.rows().filter((row) => row.run === 1).map((row) => row.rank)).size);
+  await withPage({ mock: { runs: 3, ranks: 8 } }, async (page) => {
+    assert.equal(await ranksOfSecond(page), 8);
+    await page.getByLabel('Run beside the first').selectOption({ label: 'B: third' });
+    await when(page, () => window.orreryView.rows().filter((row) => row.run === 1).length === 3);
+    await settled(page);
+    assert.equal((await stateOf(page)).beside, 2);
+    await page.getByRole('button', { name: 'Differences' }).click();
+    await page.getByText('B is third').waitFor();
+    await page.evaluate(() => history.replaceState(null, '', `#${window.orreryView.address()}`));
+    await page.reload();
+    await page.evaluate(() => window.orreryView.ready);
+    assert.equal(await ranksOfSecond(page), 3);
   });
 });
 
