@@ -1,5 +1,6 @@
 // What the page knows: the session, ranks, tracks, differences, and the state that the address holds.
 import { getAsIs, getJson, isAborted, query, ServerError, setSecond, recorded } from './client';
+import { momentAt, momentsOf, otherTime, type Moment } from './moments';
 import { inverse, rowsInOrder } from './order';
 import type { Critical, Differences, Ranks, RunInfo, Session, Track } from './protocol';
 import { decodeState, encodeState, type Order, type RankRef, type State } from './state';
@@ -19,6 +20,8 @@ export class Model {
   loads = 0;
   ranks: Ranks[] = [];
   differences: Differences | null = null;
+  /** Times at which both runs do the same. */
+  moments: Moment[] = [];
   /** A sentence when something failed; empty: nothing did. */
   notice = '';
   private readonly trackLists = new Map<string, Track[] | 'asked'>();
@@ -114,7 +117,9 @@ export class Model {
         this.fail(error);
         return null;
       });
+      if (this.differences?.notice) this.say(this.differences.notice);
     }
+    this.moments = momentsOf(this.differences?.steps ?? [], this.differences?.pairs ?? []);
     this.touch();
   }
 
@@ -139,10 +144,21 @@ export class Model {
   /** Nanoseconds from a run's time to the axis, which is the first run's. */
   shift(run: number): number {
     if (run === 0) return 0;
-    const { align } = this.state;
+    const { align, at } = this.state;
+    const moment = align === -3 ? momentAt(this.moments, 0, at) : undefined;
+    if (moment) return moment[0] - moment[1];
     const pair = align >= 0 ? this.differences?.steps[align] : undefined;
     if (pair) return pair[0] - pair[1];
     return align === -2 ? 0 : this.differences?.offset_ns ?? 0;
+  }
+
+  /** When the other run is where this one is at a time, both in their own times. */
+  sameMoment(run: number, ns: number): number { return otherTime(this.moments, run, ns) ?? ns + this.shift(run) - this.shift(1 - run); }
+
+  /** Lays the runs beside each other by the step or collective before a time of one of them. */
+  alignAt(run: number, ns: number): void {
+    const moment = momentAt(this.moments, run, ns);
+    if (moment) this.set({ align: -3, at: moment[0] });
   }
 
   /** All of the time axis. */

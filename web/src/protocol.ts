@@ -54,7 +54,13 @@ export interface Change {
   what: string; name: string; before_ns: number; after_ns: number; count_before: number; count_after: number;
   a: SliceOfRank | null; b: SliceOfRank | null;
 }
-export interface Differences { offset_ns: number; common_collectives: number; steps: [number, number][]; changes: Change[] }
+/** A collective that is in both runs; its numbers are of the first and the second. */
+export interface CollectiveChange {
+  name: string; step: number; transfer_ns: [number, number]; wait_ns: [number, number]; begin_ns: [number, number]; a: SliceOfRank | null; b: SliceOfRank | null;
+}
+export interface Differences {
+  offset_ns: number; common_collectives: number; notice: string; steps: [number, number][]; pairs: [number, number][]; collectives: CollectiveChange[]; changes: Change[];
+}
 
 export interface WhatIfChange { subject: string; name: string; speedup: number }
 export interface WhatIfAnswer { before_ns: number; after_ns: number; sentences: string[]; run: number | null }

@@ -33,15 +33,17 @@ export interface State {
   overlays: Overlay[];
   theme: Theme;
   panel: Panel;
-  /** How the second run is laid beside the first: -2 by begin, -1 by collectives, else by that step. */
+  /** How the second run is laid beside the first: -3 by the step or collective before `at`, -2 by begin, -1 by the first step, else by that step. */
   align: number;
+  /** Time of the first run, where `align` is -3. */
+  at: number;
   sliders: Slider[];
 }
 
 export function emptyState(): State {
   return {
     tab: 'timeline', run: 0, beside: 1, begin: 0, end: 0, scroll: 0, rankHeight: 0, order: 'rank', open: [], selection: null, slice: null,
-    search: '', overlays: [], theme: '', panel: '', align: -1, sliders: [],
+    search: '', overlays: [], theme: '', panel: '', align: -1, at: 0, sliders: [],
   };
 }
 
@@ -76,6 +78,7 @@ export function encodeState(state: State): string {
   add('theme', state.theme);
   add('panel', state.panel);
   add('align', String(state.align), '-1');
+  if (state.align === -3) add('at', short(state.at), '0');
   add('if', state.sliders.map((one) => `${one.subject}:${encodeURIComponent(one.name)}:${one.speedup.toPrecision(4)}`).join(','));
   return parts.map(([key, value]) => `${key}=${encodeURIComponent(value).replace(/%2C/g, ',').replace(/%3A/g, ':')}`).join('&');
 }
@@ -140,7 +143,8 @@ const kSetters: Record<string, Setter> = {
   on: (state, value) => { state.overlays = kOverlays.filter((one) => value.split(',').includes(one)); },
   theme: (state, value) => { if (value === 'light' || value === 'dark') state.theme = value; },
   panel: (state, value) => { if ((kPanels as string[]).includes(value)) state.panel = value as Panel; },
-  align: (state, value) => { state.align = Number.isInteger(Number(value)) ? Math.max(-2, Number(value)) : -1; },
+  align: (state, value) => { state.align = Number.isInteger(Number(value)) ? Math.max(-3, Number(value)) : -1; },
+  at: (state, value) => { state.at = Math.max(0, Number(value) || 0); },
   if: (state, value) => { state.sliders = decodeSliders(value); },
 };
 

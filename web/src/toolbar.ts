@@ -27,7 +27,7 @@ export class Toolbar {
   constructor(private readonly actions: Actions) {
     const { timeline, model } = actions;
     this.order.addEventListener('change', () => actions.setOrder(this.order.value as Order));
-    this.align.addEventListener('change', () => model.set({ align: Number(this.align.value) }));
+    this.align.addEventListener('change', () => this.setAlign(Number(this.align.value)));
     this.beside.addEventListener('change', () => void actions.showBeside(Number(this.beside.value)).catch((error) => model.fail(error)));
     this.overlays = new Map(kOverlayNames.map(([overlay, name, title]) => [overlay, button(name, title, () => actions.toggle(overlay))]));
     this.selecting = button('Select', 'A drag selects instead of moving (R, or shift and drag)', () => actions.toggleSelecting());
@@ -73,6 +73,13 @@ export class Toolbar {
     this.order.value = model.state.order;
   }
 
+  private setAlign(align: number): void {
+    const { model } = this.actions;
+    const { begin, end } = model.window();
+    if (align === -3) model.alignAt(0, (begin + end) / 2);
+    else model.set({ align });
+  }
+
   private fillBeside(): void {
     const { model } = this.actions;
     this.beside.hidden = model.opened.length < 3;
@@ -86,8 +93,7 @@ export class Toolbar {
     const { model } = this.actions;
     this.align.hidden = model.numRuns < 2;
     const steps = model.differences?.steps ?? [];
-    const common = model.differences?.common_collectives ?? 0;
-    const choices: [number, string][] = [[-2, 'A and B by begin'], [-1, common > 0 ? 'A and B by collectives' : 'A and B as matched'], ...steps.map((_, i): [number, string] => [i, `A and B by step ${i + 1}`])];
+    const choices: [number, string][] = [[-2, 'A and B by begin'], [-1, steps.length ? 'A and B by the first step' : 'A and B as matched'], [-3, 'A and B by what is before the middle'], ...steps.map((_, i): [number, string] => [i, `A and B by step ${i + 1}`])];
     if (this.align.options.length !== choices.length) replace(this.align, ...choices.map(([value, name]) => element('option', { value }, name)));
     this.align.value = String(model.state.align);
   }

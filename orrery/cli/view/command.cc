@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "orrery/analyze/diff/paired_collectives.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
@@ -88,6 +90,16 @@ Result<int> Export(const ViewArguments& arguments, serve::Answers& answers) {
   return kExitOk;
 }
 
+// The page says it, too; who exports a page without looking at it learns it here.
+void NoteNothingInCommon(const serve::RunList& runs) {
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    if (analyze::diff::PairCollectives(runs.front()->view(), runs[run]->view())
+            .HasNothingInCommon()) {
+      PrintNotice(analyze::diff::NothingInCommonSentence(runs.front()->name(), runs[run]->name()));
+    }
+  }
+}
+
 Result<int> View(const ViewArguments& arguments, const std::string& version) {
   if (arguments.paths.empty()) {
     return InvalidInput("RUN is required: files or a folder of a run, or a job");
@@ -99,6 +111,7 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
         "the page is not part of this program, because npm could not be reached when it was built; "
         "install nodejs and npm, then run `make` again");
   }
+  NoteNothingInCommon(opened.runs);
   serve::ViewOptions options{.title = opened.runs.front()->name(),
                              .version = version,
                              .assets = assets,

@@ -121,6 +121,12 @@ test('two runs are paired, differences lead into both', onMock, async () => {
     await whenState(page, (state) => state.slice?.run === 1 && state.open.some((one) => one.run === 1));
     await first.getByRole('button', { name: 'A: rank 0' }).click();
     await whenState(page, (state) => state.slice?.run === 0);
+    const collective = page.locator('.collectives li').nth(1);
+    await collective.getByRole('button', { name: 'B: rank 0' }).click();
+    await whenState(page, (state) => state.align === -3 && state.at > 0 && state.slice?.run === 1);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Same moment in A' }).click();
+    await whenState(page, (state) => state.align === -3 && state.open.some((one) => one.run === 0));
     await page.getByLabel('How the second run').selectOption({ label: 'A and B by step 3' });
     await whenState(page, (state) => state.align === 2);
     await settled(page);

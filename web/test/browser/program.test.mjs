@@ -111,6 +111,14 @@ test('two runs and a job: each can be beside the first', options, async () => {
   });
 });
 
+test('runs without a common collective are aligned by steps, which is said', options, async () => {
+  const runs = ['tp2_dp2', 'pp2'].map((name) => join(source, 'tests/data/analyze', name));
+  const log = await serving(runs, async (address) => {
+    await onPage(address, async (page) => page.getByText('no collective of B has a partner in A').first().waitFor());
+  });
+  assert.match(log, /no collective of pp2 has a partner in tp2_dp2: aligned by steps only/);
+});
+
 test('another plan of a search is laid beside the best', options, async () => {
   const store = join(folder, 'plans.orrdb');
   assert.equal(spawnSync(program, ['search', join(source, 'tests/golden/search/answer.files/job.yaml'), '--keep', '5', '--no-reasons', '--store', store]).status, 0);
