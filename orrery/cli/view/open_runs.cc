@@ -35,6 +35,7 @@
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/interval.h"
 #include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/recorded_ranks.h"
 #include "orrery/simulate/replay_calibration.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
@@ -161,10 +162,8 @@ class Simulator {
   // model.
   Result<std::shared_ptr<serve::ViewedRun>> Predict(const serve::ViewedRun& run) {
     const std::lock_guard lock(mutex_);
-    if (run.set().ranks.size() != 1) {
-      return Unsupported(
-          "the recording of one rank can be predicted; for several, give the job: orrery view RUN "
-          "JOB.yaml");
+    if (run.set().ranks.size() > 1) {
+      return PredictSeveral(run);
     }
     const trace::Trace& rank = run.set().ranks.front();
     const workload::HostModel& host = workload::DefaultHost();
@@ -183,6 +182,22 @@ class Simulator {
 
  private:
   static constexpr int kRepetitions = 3;
+
+  // Kernels as recorded, also where there are execution traces: these do not say what runs on
+  // which stream.
+  Result<std::shared_ptr<serve::ViewedRun>> PredictSeveral(const serve::ViewedRun& run) {
+    ORRERY_TRY(simulate::PredictedRanks ranks,
+               simulate::PredictRecordings(run.set(), run.view().matched, workload::DefaultHost(),
+                                           kRepetitions));
+    for (const std::string& remark : ranks.remarks) {
+      ranks.set.problems.Note(remark, 1, "");
+    }
+    ingest::Run predicted;
+    predicted.set = std::move(ranks.set);
+    return serve::ViewedRun::Recorded(
+        "prediction: kernels and transfers as recorded, host from its model", std::move(predicted),
+        arguments_.run.threads);
+  }
 
   Status Load() {
     if (models_ != nullptr) {
@@ -220,17 +235,6 @@ class Simulator {
   simulate::SimulationOptions options_;
   std::shared_ptr<const overlap::Model> overlap_;
 };
-
-std::vector<std::string> SettingsOf(const JobArguments& arguments) {
-  std::vector<std::string> settings = arguments.settings;
-  if (!arguments.gpu.empty()) {
-    settings.insert(settings.begin(), "gpu=" + arguments.gpu);
-  }
-  if (!arguments.cluster.empty()) {
-    settings.insert(settings.begin(), "cluster=" + arguments.cluster);
-  }
-  return settings;
-}
 
 workload::JobText JobTextOf(const search::StoredPlans& stored) {
   return {.yaml = stored.job_yaml,
@@ -277,7 +281,7 @@ class RunOpener {
  private:
   Status OpenJob(const std::string& path) {
     ORRERY_TRY(workload::JobText text, workload::ReadJobText(path));
-    return AddSimulation(NameOf(path), std::move(text), SettingsOf(arguments_.job));
+    return AddSimulation(NameOf(path), std::move(text), OverridesOf(arguments_.job));
   }
 
   Status OpenStore(const std::string& path) {
