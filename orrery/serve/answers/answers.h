@@ -108,6 +108,8 @@ class Answers : public Handler {
 [[nodiscard]] Response JsonResponse(const Value& value);
 [[nodiscard]] Value SessionOf(const RunList& runs, const ViewOptions& options);
 [[nodiscard]] Value RanksOf(const ViewedRun& run);
+/// How long a step takes, in nanoseconds; null where the run has none.
+[[nodiscard]] Value StepTimeOf(const ViewedRun& run);
 [[nodiscard]] Result<Response> AnswerActivity(const ViewedRun& run, const Query& query);
 [[nodiscard]] Result<Response> AnswerTracks(const ViewedRun& run, const Query& query);
 [[nodiscard]] Result<Response> AnswerSlices(const ViewedRun& run, const Query& query);

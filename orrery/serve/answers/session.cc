@@ -37,14 +37,6 @@ Value StepsOf(const ViewedRun& run) {
   return steps;
 }
 
-Value StepTimeOf(const ViewedRun& run) {
-  if (run.simulated() != nullptr) {
-    return run.simulated()->simulation.step_ps() / 1000;
-  }
-  const analyze::StepTime step = analyze::MeasureStepTime(run.view());
-  return step.seconds ? Value(*step.seconds * kNanosecondsPerSecond) : Value();
-}
-
 bool HasMemory(const ViewedRun& run) {
   return std::ranges::any_of(
       run.set().ranks, [](const trace::Trace& trace) { return !trace.memory_events.empty(); });
@@ -70,6 +62,14 @@ Value RunValue(const ViewedRun& run, const ViewOptions& options) {
 }
 
 }  // namespace
+
+Value StepTimeOf(const ViewedRun& run) {
+  if (run.simulated() != nullptr) {
+    return run.simulated()->simulation.step_ps() / 1000;
+  }
+  const analyze::StepTime step = analyze::MeasureStepTime(run.view());
+  return step.seconds ? Value(*step.seconds * kNanosecondsPerSecond) : Value();
+}
 
 Value SessionOf(const RunList& runs, const ViewOptions& options) {
   Value classes = Value::List();

@@ -102,6 +102,17 @@ test('a recording is predicted, and both are drawn', options, async () => {
   });
 });
 
+test('several recorded ranks are predicted together', options, async () => {
+  await serving([join(source, 'tests/data/kineto/two_ranks')], async (address) => {
+    const { run, step_ns: step } = await postJson(`${address}api/predict`, { run: 0 });
+    const { runs } = await (await fetch(`${address}api/session`)).json();
+    assert.equal(runs[run].num_ranks, 2);
+    assert.ok(step > 0 && step < runs[run].length_ns / 2, 'one of three steps');
+    const differences = await (await fetch(`${address}api/differences?a=0&b=${run}`)).json();
+    assert.equal(differences.common_collectives, 1);
+  });
+});
+
 test('two runs and a job: each can be beside the first', options, async () => {
   await serving([recording, recording, join(source, 'examples/llama3-70b-512-h100.yaml')], async (address) => {
     await onPage(address, async (page) => {
