@@ -147,7 +147,7 @@ void AddKernelModelsOption(Verb& verb, JobArguments& arguments) {
 
 // --gpu and --cluster are settings that have a name of their own; a GPU goes after the cluster,
 // which brings one.
-Result<workload::JobFile> ReadJob(const std::string& path, const JobArguments& arguments) {
+std::vector<std::string> OverridesOf(const JobArguments& arguments) {
   std::vector<std::string> overrides;
   if (!arguments.cluster.empty()) {
     overrides.push_back("cluster=" + arguments.cluster);
@@ -156,7 +156,11 @@ Result<workload::JobFile> ReadJob(const std::string& path, const JobArguments& a
     overrides.push_back("gpu=" + arguments.gpu);
   }
   overrides.insert(overrides.end(), arguments.settings.begin(), arguments.settings.end());
-  return workload::ReadJobFile(path, overrides);
+  return overrides;
+}
+
+Result<workload::JobFile> ReadJob(const std::string& path, const JobArguments& arguments) {
+  return workload::ReadJobFile(path, OverridesOf(arguments));
 }
 
 std::string RangesText(std::vector<std::int64_t> numbers) {

@@ -95,6 +95,9 @@ void AddJobOptions(Verb& verb, JobArguments& arguments);
 /// Adds --models; LoadKernelModels reads them.
 void AddKernelModelsOption(Verb& verb, JobArguments& arguments);
 
+/// What the options change in a job, in the order of workload::ReadJobFile.
+[[nodiscard]] std::vector<std::string> OverridesOf(const JobArguments& arguments);
+
 /// Reads a job file and changes it by the options: what Simulate needs beside the kernel models.
 [[nodiscard]] Result<workload::JobFile> ReadJob(const std::string& path,
                                                 const JobArguments& arguments);

@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/measurements.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
@@ -38,14 +39,6 @@ namespace {
 
 // Up to so many ranks of a simulation have a trace each.
 constexpr std::uint32_t kMostTraces = 64;
-
-std::vector<analyze::Measurement> MeasurementsOf(const ingest::Run& run) {
-  std::vector<analyze::Measurement> measurements;
-  for (const ingest::MeasurementTable& table : run.tables) {
-    measurements.push_back({table.format, table.file, &table.rows});
-  }
-  return measurements;
-}
 
 std::int64_t CountSlices(const trace::Trace& trace) {
   return static_cast<std::int64_t>(trace.activities.size() + trace.host_ops.size() +
@@ -105,7 +98,8 @@ ViewedRun::ViewedRun(std::string name, ingest::Run run, std::optional<SimulatedJ
       options_(std::move(options)),
       run_(std::move(run)),
       simulated_(std::move(simulated)),
-      view_(analyze::ViewRun(run_.set, MeasurementsOf(run_), {.threads = options_.threads})),
+      view_(analyze::ViewRun(run_.set, analyze::MeasurementsOf(run_.tables),
+                             {.threads = options_.threads})),
       of_trace_(run_.set.ranks.size()) {
   std::int64_t begin_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();

@@ -4,7 +4,7 @@ import { selectTime } from './details_panel';
 import type { Finder } from './finder';
 import type { Model } from './model';
 import type { Navigator } from './navigate';
-import type { Hit, Prediction, SliceDetails } from './protocol';
+import type { Hit, OpenedPlan, Prediction, SliceDetails } from './protocol';
 import { kOrders, type Order, type Overlay, type Panel } from './state';
 import type { Timeline } from './timeline';
 import { around } from './window';
@@ -113,12 +113,33 @@ export class Actions {
     try {
       this.model.say('Simulating the run …');
       const answer = await postJson<Prediction>('api/predict', { run: 0 });
-      await this.reload();
+      await this.showBeside(answer.run);
       this.model.set({ panel: 'differences' });
       this.model.say(answer.sentences.join(' '));
     } catch (error) {
       this.model.fail(error);
     }
+  }
+
+  /** Simulates a plan of the table of search results and lays it beside the first run. */
+  async openPlan(plan: number): Promise<void> {
+    try {
+      this.model.say('Simulating the plan …');
+      const answer = await postJson<OpenedPlan>('api/plan', { plan });
+      await this.showBeside(answer.run);
+      this.model.set({ tab: 'timeline', panel: 'differences' });
+      this.model.say(`Beside the first: ${answer.name}.`);
+    } catch (error) {
+      this.model.fail(error);
+    }
+  }
+
+  /** Draws another of the open runs beside the first. */
+  async showBeside(run: number): Promise<void> {
+    const { model, finder } = this;
+    model.setBeside(run);
+    await this.reload();
+    if (model.state.search && finder.run === 1) void finder.search(model.state.search, 1);
   }
 
   /** After a run was added. */

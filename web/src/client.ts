@@ -10,6 +10,12 @@ interface Recorded { state: string; answers: Record<string, string>; left_out: n
 const recordedText = globalThis.document?.getElementById('recorded')?.textContent;
 export const recorded: Recorded | undefined = recordedText ? (JSON.parse(recordedText) as Recorded) : undefined;
 
+/** The page draws two runs, 0 and 1; this one of the server is its second. */
+let second = 1;
+export function setSecond(run: number): void { second = run; }
+export function runOfServer(run: number): number { return run === 1 ? second : run; }
+function toServer(address: string): string { return address.replace(/([?&]run=)1(?=&|$)/, `$1${second}`); }
+
 /** Addresses in the order in which they were last asked for. */
 const asked = new Set<string>();
 export function lastAsked(most: number): string[] { return [...asked].slice(-most); }
@@ -44,7 +50,7 @@ export function isAborted(error: unknown): boolean {
 }
 
 export async function getBytes(address: string, signal: AbortSignal): Promise<ArrayBuffer> {
-  const response = await answer(address, { signal });
+  const response = await answer(toServer(address), { signal });
   return response.arrayBuffer();
 }
 
@@ -58,8 +64,11 @@ async function parsed<T>(response: Response): Promise<T> {
 }
 
 export async function getJson<T>(address: string, signal?: AbortSignal): Promise<T> {
-  return parsed<T>(await answer(address, signal ? { signal } : {}));
+  return parsed<T>(await answer(toServer(address), signal ? { signal } : {}));
 }
+
+/** With the server's number of the run. */
+export async function getAsIs<T>(address: string): Promise<T> { return parsed<T>(await answer(address, {})); }
 
 function posted(address: string, body: unknown, signal?: AbortSignal): Promise<Response> {
   if (recorded) return Promise.reject(new ServerError('A saved page has no server to ask.', false));

@@ -37,7 +37,8 @@ export function detailsPanel(model: Model, ref: SliceRef, details: SliceDetails,
     element('div', { class: 'row' },
       button('Zoom to it', 'Zoom to this slice (F)', () => actions.navigator.fitChosen(details)),
       button('Find all', 'Search for this name', () => actions.search(details.name)),
-      button('Select its time', 'Totals of all ranks during this slice (M)', () => selectTime(model, ref, details))),
+      button('Select its time', 'Totals of all ranks during this slice (M)', () => selectTime(model, ref, details)),
+      model.numRuns > 1 && button(`Same moment in ${'BA'[run]}`, 'By the step or collective before it that is in both runs', () => actions.navigator.goToSameMoment(ref, details.begin_ns, details.duration_ns))),
     facts);
   if (details.kernels.length) box.append(element('h3', {}, `Launches ${details.kernels.length} kernel${details.kernels.length > 1 ? 's' : ''}`),
     element('ul', { class: 'links' }, ...details.kernels.slice(0, 40).map((kernel) =>

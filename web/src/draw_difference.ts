@@ -1,7 +1,7 @@
-// Two runs: between their lines, where one works while the other waits; at the left, which waits more.
+// Two runs: between their lines, where one works while the other waits at the same moment; at the left, which waits more.
 import { sampleLine } from './draw_lines';
 import { kWorking } from './palette';
-import { kGutter, plotHeight, yOf, type DrawnScene } from './scene';
+import { kGutter, nsPerPixel, plotHeight, timeAt, yOf, type DrawnScene, type Scene } from './scene';
 
 const kStep = 2;
 const kUnknown = 255;
@@ -19,12 +19,28 @@ export function drawDifference(scene: DrawnScene): void {
   if (model.numRuns < 2 || layout.strip === 0) return;
   const columns = Math.ceil((plot.right - plot.left) / kStep);
   const samples = [new Uint8Array(columns), new Uint8Array(columns)];
+  const partners = partnersOf(scene, columns);
+  const moved = new Uint8Array(columns);
   for (const stretch of layout.stretches(scene.scroll, scene.scroll + plotHeight(scene))) {
     for (let line = stretch.first; line <= Math.min(stretch.last, layout.linesOfRun[0] - 1, layout.linesOfRun[1] - 1); ++line) {
       samples.forEach((out, run) => sampleLine(scene, run, line, kStep, out));
-      drawStrip(scene, line, samples[0], samples[1]);
+      for (let i = 0; i < columns; ++i) moved[i] = samples[1][partners[i]] ?? kUnknown;
+      drawStrip(scene, line, samples[0], moved);
     }
   }
+}
+
+/** For each column, the one in which the second run is at the same moment: as drawn, where the runs are laid beside each other by their begins. */
+function partnersOf(scene: Scene, columns: number): Int32Array {
+  const { model, plot } = scene;
+  const partners = new Int32Array(columns);
+  const column = kStep * nsPerPixel(scene);
+  for (let i = 0; i < columns; ++i) {
+    const time = timeAt(scene, plot.left + (i + 0.5) * kStep);
+    const moved = model.state.align === -2 ? time : model.sameMoment(0, time) + model.shift(1);
+    partners[i] = i + Math.round((moved - time) / column);
+  }
+  return partners;
 }
 
 function drawStrip(scene: DrawnScene, line: number, first: Uint8Array, second: Uint8Array): void {

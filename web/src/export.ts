@@ -1,5 +1,5 @@
 // Pictures and pages to keep.
-import { lastAsked, postForPage, query } from './client';
+import { lastAsked, postForPage, query, runOfServer } from './client';
 import type { Model } from './model';
 import { CanvasPen, SvgPen } from './pen';
 import { PenPainter } from './pen_painter';
@@ -26,7 +26,7 @@ function fileName(model: Model, ending: string): string {
 /** The page as one file, written by the server. */
 export async function savePage(model: Model): Promise<void> {
   // What the page needs to start, then what it asked for last.
-  const first = ['api/session', ...model.session.runs.map((_, run) => query('api/ranks', { run }))];
+  const first = ['api/session', ...model.session.runs.map((_, run) => query('api/ranks', { run: runOfServer(run) }))];
   const addresses = [...first, ...lastAsked(kMostAddresses).filter((address) => !first.includes(address))];
   const body = { state: encodeState(model.state), addresses };
   offer(await postForPage('api/export', body), fileName(model, 'html'));

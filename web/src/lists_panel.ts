@@ -4,7 +4,7 @@ import type { Finder } from './finder';
 import { change, count, duration, instant } from './format';
 import type { Model } from './model';
 import type { Navigator } from './navigate';
-import type { Change, Hit, SliceOfRank } from './protocol';
+import type { Change, CollectiveChange, Hit, SliceOfRank } from './protocol';
 
 const kListed = 120;
 
@@ -43,6 +43,20 @@ function changeRow(model: Model, navigator: Navigator, one: Change, largest: num
       element('span', {}, placeLink(model, navigator, 0, one.a), '  ', placeLink(model, navigator, 1, one.b))));
 }
 
+function collectiveRow(model: Model, navigator: Navigator, one: CollectiveChange): HTMLElement {
+  const [before, after] = [0, 1].map((run) => one.transfer_ns[run] + one.wait_ns[run]);
+  const from = (values: [number, number]): string => `${duration(values[0])} → ${duration(values[1])}`;
+  // Both begin at the same place of the screen.
+  const aligned = (place: Node | string): Node | string => {
+    if (place instanceof HTMLElement) place.addEventListener('click', () => model.alignAt(0, one.begin_ns[0]), { capture: true });
+    return place;
+  };
+  return element('li', {}, element('div', { class: 'name' }, `${one.name}${one.step >= 0 ? ` · step ${one.step + 1}` : ''}`),
+    element('div', { class: 'numbers' }, element('span', {}, `transfer ${from(one.transfer_ns)}, wait ${from(one.wait_ns)}`),
+      element('b', { class: after > before ? 'worse' : 'better' }, `${after > before ? '+' : '−'}${duration(Math.abs(after - before))}`)),
+    element('div', { class: 'numbers' }, element('span', {}, aligned(placeLink(model, navigator, 0, one.a)), '  ', aligned(placeLink(model, navigator, 1, one.b)))));
+}
+
 export function differencesPanel(model: Model, navigator: Navigator): HTMLElement {
   const { differences } = model;
   const box = element('div', { class: 'differences' }, element('h2', {}, 'Differences, the largest first'));
@@ -52,9 +66,11 @@ export function differencesPanel(model: Model, navigator: Navigator): HTMLElemen
   }
   const { common_collectives: common } = differences;
   box.append(element('p', { class: 'soft' }, common > 0 ? `A is ${model.runInfo(0).name}, B is ${model.runInfo(1).name}; ${count(common)} collectives are in both. Times are a step and device.`
-    : 'The runs have no collective in common: they are laid beside each other by their steps or begins.'));
+    : differences.notice || `A is ${model.runInfo(0).name}, B is ${model.runInfo(1).name}; they have no collectives to compare. Times are a step and device.`));
   const largest = Math.max(1, ...differences.changes.map((one) => Math.abs(one.after_ns - one.before_ns)));
   box.append(element('ul', { class: 'changes' }, ...differences.changes.slice(0, 200).map((one) => changeRow(model, navigator, one, largest))));
+  if (differences.collectives.length) box.append(element('h3', {}, 'Collectives that are in both, the largest change first'),
+    element('ul', { class: 'changes collectives' }, ...differences.collectives.slice(0, 200).map((one) => collectiveRow(model, navigator, one))));
   return box;
 }
 

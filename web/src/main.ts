@@ -29,7 +29,7 @@ async function start(): Promise<Timeline> {
   const timeline = new Timeline(model, finder, chosen);
   const navigator = new Navigator(model, timeline);
   const actions = new Actions(model, timeline, finder, navigator);
-  const whatIf = new WhatIfPanel(model, () => actions.reload());
+  const whatIf = new WhatIfPanel(model, (run) => actions.showBeside(run));
   const side = new SidePanel(model, timeline, whatIf, {
     navigator, showCollective: (run, _, details) => actions.showCollective(run, details), search: (text) => actions.setSearch(text),
   }, (hit, place) => actions.goToHit(hit, place));
@@ -51,7 +51,7 @@ async function start(): Promise<Timeline> {
     timeline.forgetColours();
     update();
   });
-  window.addEventListener('hashchange', () => model.readAddress());
+  window.addEventListener('hashchange', () => { if (model.readAddress()) void actions.reload().catch((error) => model.fail(error)); });
   window.addEventListener('pagehide', () => model.writeAddress());
   if (model.numRuns === 1 && model.numRanks(0) === 1 && !location.hash) model.openRank({ run: 0, rank: 0 });
   if (model.state.search) void finder.search(model.state.search, model.state.run);

@@ -1,5 +1,6 @@
 // What the page knows: the session, ranks, tracks, differences, and the state that the address holds.
-import { getJson, isAborted, query, ServerError, recorded } from './client';
+import { getAsIs, getJson, isAborted, query, ServerError, setSecond, recorded } from './client';
+import { momentAt, momentsOf, otherTime, type Moment } from './moments';
 import { inverse, rowsInOrder } from './order';
 import type { Critical, Differences, Ranks, RunInfo, Session, Track } from './protocol';
 import { decodeState, encodeState, type Order, type RankRef, type State } from './state';
@@ -12,9 +13,15 @@ const kAddressMs = 250;
 
 export class Model {
   state: State = decodeState(location.hash || (recorded?.state ?? ''));
+  /** Its `runs` are those that are drawn; `opened` are all. */
   session!: Session;
+  opened: RunInfo[] = [];
+  /** How often runs were loaded: what was made from others is old. */
+  loads = 0;
   ranks: Ranks[] = [];
   differences: Differences | null = null;
+  /** Times at which both runs do the same. */
+  moments: Moment[] = [];
   /** A sentence when something failed; empty: nothing did. */
   notice = '';
   private readonly trackLists = new Map<string, Track[] | 'asked'>();
@@ -42,11 +49,20 @@ export class Model {
     this.tell(changed);
   }
 
-  /** Reads the state from an address that somebody typed or went back to. */
-  readAddress(): void {
-    if (location.hash.replace(/^#/, '') === encodeState(this.state)) return;
+  /** Reads the state from an address that somebody typed or went back to. Returns whether another run is to be loaded. */
+  readAddress(): boolean {
+    if (location.hash.replace(/^#/, '') === encodeState(this.state)) return false;
+    const { beside } = this.state;
     this.state = decodeState(location.hash);
     this.tell(Object.keys(this.state) as StateKey[]);
+    return this.state.beside !== beside;
+  }
+
+  /** Says which run is beside the first; it is drawn after load(). */
+  setBeside(beside: number): void {
+    const { open, slice } = this.state;
+    Object.assign(this.state, { beside, open: open.filter(({ run }) => run === 0), slice: slice?.run === 1 ? null : slice });
+    this.writeAddressSoon();
   }
 
   writeAddress(): void {
@@ -77,7 +93,16 @@ export class Model {
   /** Asks for the session and its ranks; again after a run was added. */
   async load(): Promise<void> {
     const session = await getJson<Session>('api/session');
-    const ranks = await Promise.all(session.runs.map((_, run) => getJson<Ranks>(query('api/ranks', { run }))));
+    const opened = session.runs;
+    if (this.state.beside >= opened.length) this.state.beside = 1;
+    const { beside } = this.state;
+    const drawn = opened.length > 1 ? [0, beside] : [0];
+    session.runs = drawn.map((run) => opened[run]);
+    const ranks = await Promise.all(drawn.map((run) => getAsIs<Ranks>(query('api/ranks', { run }))));
+    if (beside !== this.state.beside) return;  // another was chosen meanwhile
+    ++this.loads;
+    setSecond(beside);
+    this.opened = opened;
     this.session = session;
     this.ranks = ranks;
     this.orders.clear();
@@ -88,11 +113,13 @@ export class Model {
     if (this.state.run >= session.runs.length) this.state.run = 0;
     if (this.state.slice && this.state.slice.run >= session.runs.length) this.state.slice = null;
     if (session.runs.length > 1) {
-      this.differences = await getJson<Differences>('api/differences').catch((error) => {
+      this.differences = await getJson<Differences>(query('api/differences', { a: 0, b: beside })).catch((error) => {
         this.fail(error);
         return null;
       });
+      if (this.differences?.notice) this.say(this.differences.notice);
     }
+    this.moments = momentsOf(this.differences?.steps ?? [], this.differences?.pairs ?? []);
     this.touch();
   }
 
@@ -117,10 +144,21 @@ export class Model {
   /** Nanoseconds from a run's time to the axis, which is the first run's. */
   shift(run: number): number {
     if (run === 0) return 0;
-    const { align } = this.state;
+    const { align, at } = this.state;
+    const moment = align === -3 ? momentAt(this.moments, 0, at) : undefined;
+    if (moment) return moment[0] - moment[1];
     const pair = align >= 0 ? this.differences?.steps[align] : undefined;
     if (pair) return pair[0] - pair[1];
     return align === -2 ? 0 : this.differences?.offset_ns ?? 0;
+  }
+
+  /** When the other run is where this one is at a time, both in their own times. */
+  sameMoment(run: number, ns: number): number { return otherTime(this.moments, run, ns) ?? ns + this.shift(run) - this.shift(1 - run); }
+
+  /** Lays the runs beside each other by the step or collective before a time of one of them. */
+  alignAt(run: number, ns: number): void {
+    const moment = momentAt(this.moments, run, ns);
+    if (moment) this.set({ align: -3, at: moment[0] });
   }
 
   /** All of the time axis. */

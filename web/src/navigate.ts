@@ -22,6 +22,17 @@ export class Navigator {
     timeline.show(this.windowFor(begin, begin + durationNs), true, timeline.scrollTo(ref.run, ref.rank, ref.track));
   }
 
+  /** Lays the runs beside each other where a slice begins, and shows what that rank of the other run does then. */
+  goToSameMoment(ref: SliceRef, beginNs: number, durationNs: number): void {
+    const { model, timeline } = this;
+    const run = 1 - ref.run;
+    const rank = Math.min(ref.rank, model.numRanks(run) - 1);
+    model.alignAt(ref.run, beginNs);
+    model.openRank({ run, rank });
+    const begin = model.sameMoment(ref.run, beginNs) + model.shift(run);
+    timeline.show(this.windowFor(begin, begin + durationNs), true, timeline.scrollTo(run, rank));
+  }
+
   /** Shows a place of an opened rank without another zoom than is needed. */
   async goToRow(run: number, rank: number, track: number, row: number, beginNs: number): Promise<void> {
     const window = this.model.window();

@@ -1,6 +1,6 @@
 // The frame of the page: head, tabs, timeline or a tab's content, notices.
 import type { Actions } from './actions';
-import { getJson, query } from './client';
+import { getJson, query, recorded } from './client';
 import { button, element, replace } from './dom';
 import { savePage, savePng, saveSvg } from './export';
 import { count } from './format';
@@ -93,7 +93,7 @@ export class Page {
 
   private showContent(tab: string): void {
     const { model } = this.actions;
-    const key = `${tab} ${model.state.run} ${model.numRuns} ${this.actions.isDark()}`;
+    const key = `${tab} ${model.state.run} ${model.loads} ${this.actions.isDark()}`;
     if (key === this.shownTab) return;
     this.shownTab = key;
     if (tab === 'timeline') return;
@@ -115,7 +115,8 @@ export class Page {
     }
     const page = await getJson<TabPage>(query('api/tab', { run: model.state.run, name: tab }));
     if (this.shownTab !== key) return;
-    showTab(this.content, page);
+    const opensPlans = tab === 'search' && model.session.can_open_plans && !recorded;
+    showTab(this.content, page, opensPlans ? { name: 'Open beside', act: (plan) => void this.actions.openPlan(plan) } : undefined);
     if (model.numRuns > 1) this.content.prepend(this.runButtons());
     if (tab === 'overview') this.content.append(this.problems());
   }

@@ -6,6 +6,7 @@ export { differenceOf } from './draw_difference';
 export * from './format';
 export * from './layout';
 export * from './lru';
+export * from './moments';
 export * from './order';
 export { hashOf, lookOf, parseColour, textColourOn } from './palette';
 export { escapeXml, SvgPen } from './pen';

@@ -7,7 +7,7 @@ export interface RunInfo {
   can_what_if: 'replay' | 'simulate' | ''; has_memory: boolean;
 }
 export interface ActivityClass { key: string; name: string }
-export interface Session { version: string; title: string; runs: RunInfo[]; classes: ActivityClass[]; tabs: string[] }
+export interface Session { version: string; title: string; runs: RunInfo[]; classes: ActivityClass[]; tabs: string[]; can_open_plans?: boolean }
 
 export interface Ranks {
   rank: number[]; trace: number[]; stage: number[]; node: number[]; late_ns: number[]; label: string[];
@@ -54,8 +54,15 @@ export interface Change {
   what: string; name: string; before_ns: number; after_ns: number; count_before: number; count_after: number;
   a: SliceOfRank | null; b: SliceOfRank | null;
 }
-export interface Differences { offset_ns: number; common_collectives: number; steps: [number, number][]; changes: Change[] }
+/** A collective that is in both runs; its numbers are of the first and the second. */
+export interface CollectiveChange {
+  name: string; step: number; transfer_ns: [number, number]; wait_ns: [number, number]; begin_ns: [number, number]; a: SliceOfRank | null; b: SliceOfRank | null;
+}
+export interface Differences {
+  offset_ns: number; common_collectives: number; notice: string; steps: [number, number][]; pairs: [number, number][]; collectives: CollectiveChange[]; changes: Change[];
+}
 
 export interface WhatIfChange { subject: string; name: string; speedup: number }
 export interface WhatIfAnswer { before_ns: number; after_ns: number; sentences: string[]; run: number | null }
-export interface Prediction { step_ns: number; sentences: string[] }
+export interface Prediction { step_ns: number; run: number; sentences: string[] }
+export interface OpenedPlan { name: string; step_ns: number; run: number }

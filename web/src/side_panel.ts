@@ -52,9 +52,9 @@ export class SidePanel {
     const { model, timeline } = this;
     const { state } = model;
     const { finder, chosen } = timeline;
-    if (state.panel === 'what-if') return { key: `what-if ${state.run} ${state.sliders.map((one) => one.subject + one.name)} ${model.numRuns}`, make: () => this.whatIf.show() };
+    if (state.panel === 'what-if') return { key: `what-if ${state.run} ${state.sliders.map((one) => one.subject + one.name)} ${model.loads}`, make: () => this.whatIf.show() };
     if (state.panel === 'search') return { key: `search ${finder.total} ${finder.hits.length} ${finder.at} ${finder.problem} ${state.search}`, make: () => searchPanel(model, finder, this.goToHit) };
-    if (state.panel === 'differences') return { key: `differences ${model.numRuns} ${model.differences?.changes.length}`, make: () => differencesPanel(model, this.actions.navigator) };
+    if (state.panel === 'differences') return { key: `differences ${model.loads} ${Boolean(model.differences)}`, make: () => differencesPanel(model, this.actions.navigator) };
     if (state.panel === 'rank' && timeline.current && timeline.scene) return this.rankNow();
     if (state.slice && chosen.ref) {
       const { ref, details } = chosen;

@@ -15,8 +15,10 @@ export interface Slider { subject: string; name: string; speedup: number }
 
 export interface State {
   tab: string;
-  /** Run that tabs and panels are about. */
+  /** Run that tabs and panels are about: 0 or 1, of those that are drawn. */
   run: number;
+  /** Which of the open runs is drawn beside the first. */
+  beside: number;
   /** What is shown of the time axis, ns after the first run's begin; equal: everything. */
   begin: number;
   end: number;
@@ -31,15 +33,17 @@ export interface State {
   overlays: Overlay[];
   theme: Theme;
   panel: Panel;
-  /** How the second run is laid beside the first: -2 by begin, -1 by collectives, else by that step. */
+  /** How the second run is laid beside the first: -3 by the step or collective before `at`, -2 by begin, -1 by the first step, else by that step. */
   align: number;
+  /** Time of the first run, where `align` is -3. */
+  at: number;
   sliders: Slider[];
 }
 
 export function emptyState(): State {
   return {
-    tab: 'timeline', run: 0, begin: 0, end: 0, scroll: 0, rankHeight: 0, order: 'rank', open: [], selection: null, slice: null,
-    search: '', overlays: [], theme: '', panel: '', align: -1, sliders: [],
+    tab: 'timeline', run: 0, beside: 1, begin: 0, end: 0, scroll: 0, rankHeight: 0, order: 'rank', open: [], selection: null, slice: null,
+    search: '', overlays: [], theme: '', panel: '', align: -1, at: 0, sliders: [],
   };
 }
 
@@ -59,6 +63,7 @@ export function encodeState(state: State): string {
   };
   add('tab', state.tab, 'timeline');
   add('run', String(state.run), '0');
+  add('beside', String(state.beside), '1');
   if (state.end > state.begin) add('t', `${short(state.begin)},${short(state.end)}`);
   add('y', short(Math.round(state.scroll)), '0');
   add('h', String(Math.round(state.rankHeight * 1e4) / 1e4), '0');
@@ -73,6 +78,7 @@ export function encodeState(state: State): string {
   add('theme', state.theme);
   add('panel', state.panel);
   add('align', String(state.align), '-1');
+  if (state.align === -3) add('at', short(state.at), '0');
   add('if', state.sliders.map((one) => `${one.subject}:${encodeURIComponent(one.name)}:${one.speedup.toPrecision(4)}`).join(','));
   return parts.map(([key, value]) => `${key}=${encodeURIComponent(value).replace(/%2C/g, ',').replace(/%3A/g, ':')}`).join('&');
 }
@@ -114,6 +120,7 @@ type Setter = (state: State, value: string) => void;
 const kSetters: Record<string, Setter> = {
   tab: (state, value) => { state.tab = value; },
   run: (state, value) => { state.run = value === '1' ? 1 : 0; },
+  beside: (state, value) => { if (whole(Number(value)) && Number(value) > 0) state.beside = Number(value); },
   t: (state, value) => {
     const pair = numbers(value, 2);
     if (pair && pair[1] > pair[0]) [state.begin, state.end] = pair;
@@ -136,7 +143,8 @@ const kSetters: Record<string, Setter> = {
   on: (state, value) => { state.overlays = kOverlays.filter((one) => value.split(',').includes(one)); },
   theme: (state, value) => { if (value === 'light' || value === 'dark') state.theme = value; },
   panel: (state, value) => { if ((kPanels as string[]).includes(value)) state.panel = value as Panel; },
-  align: (state, value) => { state.align = Number.isInteger(Number(value)) ? Math.max(-2, Number(value)) : -1; },
+  align: (state, value) => { state.align = Number.isInteger(Number(value)) ? Math.max(-3, Number(value)) : -1; },
+  at: (state, value) => { state.at = Math.max(0, Number(value) || 0); },
   if: (state, value) => { state.sliders = decodeSliders(value); },
 };
 

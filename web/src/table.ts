@@ -6,6 +6,9 @@ import type { TableData } from './protocol';
 const kFilterFrom = 12;
 const kShown = 200;
 
+/** A button at the end of every row; `row` is the place of a row in the table. */
+export interface RowAction { name: string; act: (row: number) => void }
+
 interface Sorting { column: number; down: boolean }
 
 /** Places of rows that have the text, in the order asked for; equal ones stay as they were. */
@@ -31,7 +34,7 @@ function isNumber(table: TableData, column: number): boolean {
   return align === 'right' || align === 'number' || (!align && Boolean(table.keys?.some((keys) => typeof keys[column] === 'number')));
 }
 
-export function tableElement(table: TableData): HTMLElement {
+export function tableElement(table: TableData, action?: RowAction): HTMLElement {
   let sorting: Sorting | undefined;
   let shown = kShown;
   const filter = element('input', { type: 'search', placeholder: `Filter ${count(table.rows.length)} rows`, 'aria-label': 'Filter rows', class: 'filter' });
@@ -49,13 +52,13 @@ export function tableElement(table: TableData): HTMLElement {
     heads.forEach((head, i) => head.setAttribute('aria-sort', sorting?.column === i ? (sorting.down ? 'descending' : 'ascending') : 'none'));
     const places = arranged(table, filter.value, sorting);
     replace(body, ...places.slice(0, shown).map((place) => element('tr', {}, ...table.rows[place].map((cell, i) =>
-      element('td', { class: isNumber(table, i) ? 'number' : 'words' }, String(cell))))));
+      element('td', { class: isNumber(table, i) ? 'number' : 'words' }, String(cell))), action && element('td', {}, button(action.name, '', () => action.act(place))))));
     more.hidden = places.length <= shown;
     more.textContent = `${count(places.length - shown)} more rows`;
   }
   filter.addEventListener('input', debounced(80, () => { shown = kShown; fill(); }));
   fill();
-  const head = element('thead', {}, element('tr', {}, ...heads));
+  const head = element('thead', {}, element('tr', {}, ...heads, action && element('th', { scope: 'col' })));
   return element('div', { class: 'table' }, table.rows.length >= kFilterFrom && filter,
                  element('div', { class: 'scroll' }, element('table', {}, head, body)), more);
 }

@@ -16,6 +16,7 @@ export class Toolbar {
   readonly root = element('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline' });
   private readonly order = element('select', { 'aria-label': 'Order of ranks', title: 'Order of ranks (O)' });
   private readonly align = element('select', { 'aria-label': 'How the second run is laid beside the first', title: 'How B is laid beside A' });
+  private readonly beside = element('select', { 'aria-label': 'Run beside the first', title: 'Which run is drawn beside the first (B)' });
   private readonly overlays: Map<Overlay, HTMLButtonElement>;
   private readonly selecting: HTMLButtonElement;
   private readonly predict: HTMLButtonElement;
@@ -26,7 +27,8 @@ export class Toolbar {
   constructor(private readonly actions: Actions) {
     const { timeline, model } = actions;
     this.order.addEventListener('change', () => actions.setOrder(this.order.value as Order));
-    this.align.addEventListener('change', () => model.set({ align: Number(this.align.value) }));
+    this.align.addEventListener('change', () => this.setAlign(Number(this.align.value)));
+    this.beside.addEventListener('change', () => void actions.showBeside(Number(this.beside.value)).catch((error) => model.fail(error)));
     this.overlays = new Map(kOverlayNames.map(([overlay, name, title]) => [overlay, button(name, title, () => actions.toggle(overlay))]));
     this.selecting = button('Select', 'A drag selects instead of moving (R, or shift and drag)', () => actions.toggleSelecting());
     this.predict = button('Predict this', 'Simulates this run and lays the prediction beside it', () => void actions.predict());
@@ -38,7 +40,7 @@ export class Toolbar {
     const heights = element('div', { class: 'group', role: 'group', 'aria-label': 'Height of lines' },
       button('▾', 'Lower lines: more ranks (−)', () => timeline.zoomRanks(1 / 1.6), 'icon'),
       button('▴', 'Higher lines: fewer ranks (+)', () => timeline.zoomRanks(1.6), 'icon'));
-    this.root.append(element('label', { class: 'pair' }, element('span', {}, 'Order'), this.order), this.align, zoom, heights,
+    this.root.append(element('label', { class: 'pair' }, element('span', {}, 'Order'), this.order), this.beside, this.align, zoom, heights,
       element('div', { class: 'group', role: 'group', 'aria-label': 'Overlays' }, ...this.overlays.values()), this.selecting, this.whatIf, this.differences, this.predict, this.legend);
   }
 
@@ -47,13 +49,14 @@ export class Toolbar {
     const { state } = model;
     this.fillOrders();
     this.fillAlign();
+    this.fillBeside();
     for (const [overlay, made] of this.overlays) made.setAttribute('aria-pressed', String(state.overlays.includes(overlay)));
     this.selecting.setAttribute('aria-pressed', String(isSelecting));
     this.whatIf.setAttribute('aria-pressed', String(state.panel === 'what-if'));
     this.whatIf.hidden = !model.session.runs.some((run) => run.can_what_if);
     this.differences.setAttribute('aria-pressed', String(state.panel === 'differences'));
     this.differences.hidden = model.numRuns < 2;
-    this.predict.hidden = model.numRuns > 1 || !model.runInfo(0).can_predict;
+    this.predict.hidden = !model.runInfo(0).can_predict;
     if (this.legend.childElementCount === 0) {
       replace(this.legend, ...model.session.classes.map((one, code) => {
         return element('li', {}, swatch(classVariable(code), one.key), one.name);
@@ -70,12 +73,27 @@ export class Toolbar {
     this.order.value = model.state.order;
   }
 
+  private setAlign(align: number): void {
+    const { model } = this.actions;
+    const { begin, end } = model.window();
+    if (align === -3) model.alignAt(0, (begin + end) / 2);
+    else model.set({ align });
+  }
+
+  private fillBeside(): void {
+    const { model } = this.actions;
+    this.beside.hidden = model.opened.length < 3;
+    const key = `${model.loads}`;
+    if (this.beside.dataset.key !== key) replace(this.beside, ...model.opened.slice(1).map(({ name }, i) => element('option', { value: i + 1 }, `B: ${name}`)));
+    this.beside.dataset.key = key;
+    this.beside.value = String(model.state.beside);
+  }
+
   private fillAlign(): void {
     const { model } = this.actions;
     this.align.hidden = model.numRuns < 2;
     const steps = model.differences?.steps ?? [];
-    const common = model.differences?.common_collectives ?? 0;
-    const choices: [number, string][] = [[-2, 'A and B by begin'], [-1, common > 0 ? 'A and B by collectives' : 'A and B as matched'], ...steps.map((_, i): [number, string] => [i, `A and B by step ${i + 1}`])];
+    const choices: [number, string][] = [[-2, 'A and B by begin'], [-1, steps.length ? 'A and B by the first step' : 'A and B as matched'], [-3, 'A and B by what is before the middle'], ...steps.map((_, i): [number, string] => [i, `A and B by step ${i + 1}`])];
     if (this.align.options.length !== choices.length) replace(this.align, ...choices.map(([value, name]) => element('option', { value }, name)));
     this.align.value = String(model.state.align);
   }

@@ -1,6 +1,6 @@
 // What if something were faster: sliders, and the answer as they move.
 import { button, debounced, element, replace } from './dom';
-import { isAborted, postJson } from './client';
+import { isAborted, postJson, runOfServer } from './client';
 import { change, duration } from './format';
 import type { Model } from './model';
 import type { WhatIfAnswer, WhatIfChange } from './protocol';
@@ -43,12 +43,12 @@ export class WhatIfPanel {
   private shownFor = '';
   private readonly askSoon = debounced(kWaitMs, () => void this.ask(false));
 
-  constructor(private readonly model: Model, private readonly added: () => Promise<void>) {}
+  constructor(private readonly model: Model, private readonly added: (run: number) => Promise<void>) {}
 
   /** Makes the panel for the state's run, and asks where sliders are set. */
   show(): HTMLElement {
     const { model } = this;
-    const key = `${model.state.run}.${model.numRuns}.${model.state.sliders.map((one) => one.subject + one.name).join()}`;
+    const key = `${model.state.run}.${model.loads}.${model.state.sliders.map((one) => one.subject + one.name).join()}`;
     if (this.shownFor === key) return this.root;
     this.shownFor = key;
     const kind = model.runInfo(model.state.run).can_what_if;
@@ -60,7 +60,7 @@ export class WhatIfPanel {
     this.fillList();
     replace(this.root, element('h2', {}, 'What if'), element('p', { class: 'soft' }, intro), this.answer, this.list, this.adders(kind),
       element('div', { class: 'row' }, button('Reset', 'All as they were', () => this.reset()),
-        kind === 'simulate' && model.numRuns < 2 && button('Keep as second run', 'Lay the answer beside this run', () => void this.ask(true))));
+        kind === 'simulate' && button('Keep as second run', 'Lay the answer beside this run', () => void this.ask(true))));
     void this.ask(false);
     return this.root;
   }
@@ -131,7 +131,7 @@ export class WhatIfPanel {
     const isKept = speedup !== 1 || (subject === 'kernel');
     this.shownFor = isListChanged ? '' : this.shownFor;
     const sliders = isKept ? [...others, { subject, name, speedup }] : others;
-    if (!isListChanged) this.shownFor = `${this.model.state.run}.${this.model.numRuns}.${sliders.map((one) => one.subject + one.name).join()}`;
+    if (!isListChanged) this.shownFor = `${this.model.state.run}.${this.model.loads}.${sliders.map((one) => one.subject + one.name).join()}`;
     this.model.set({ sliders });
     this.askSoon();
   }
@@ -153,10 +153,10 @@ export class WhatIfPanel {
     const controller = this.controller = new AbortController();
     this.answer.classList.add('busy');
     try {
-      const body = { run, changes, ...(keep ? { keep: true } : {}) };
+      const body = { run: runOfServer(run), changes, ...(keep ? { keep: true } : {}) };
       const answer = await postJson<WhatIfAnswer>('api/what-if', body, controller.signal);
       this.showAnswer(answer);
-      if (keep) await this.added();
+      if (keep && answer.run !== null) await this.added(answer.run);
     } catch (error) {
       if (isAborted(error)) return;
       replace(this.answer, element('p', { class: 'problem' }, (error as Error).message));

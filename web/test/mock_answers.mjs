@@ -206,9 +206,11 @@ export function differences(a, b) {
     const after = b.slices(0, 3)[row];
     return { what: 'kernel', name: before.name, before_ns: (before.end - before.begin) * 24, after_ns: (after.end - after.begin) * 24, count_before: 24, count_after: 24, a: place(a, row), b: place(b, row) };
   });
+  const pairs = a.steps().map((step, i) => [step.begin_ns + 4000, b.steps()[i].begin_ns + 5000]);
+  const collectives = pairs.slice(0, 3).map((begin_ns, step) => ({ name: 'all_reduce, 1.0 MiB, 8 ranks', step, transfer_ns: [40_000, 50_000], wait_ns: [2000, 7000], begin_ns, a: place(a, step), b: place(b, step) }));
   changes.push({ what: 'collective', name: 'all_reduce · data parallel', before_ns: 1_900_000, after_ns: 1_200_000, count_before: 1, count_after: 1, a: null, b: null });
   changes.sort((x, y) => Math.abs(y.after_ns - y.before_ns) - Math.abs(x.after_ns - x.before_ns));
-  return { offset_ns: a.startNs - b.startNs, common_collectives: a.numSteps, steps: a.steps().map((step, i) => [step.begin_ns, b.steps()[i].begin_ns]), changes };
+  return { offset_ns: a.startNs - b.startNs, common_collectives: a.numSteps, steps: a.steps().map((step, i) => [step.begin_ns, b.steps()[i].begin_ns]), notice: '', pairs, collectives, changes };
 }
 
 export function session(runs, title) {

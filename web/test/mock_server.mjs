@@ -1,5 +1,5 @@
 // Serves the page with synthetic runs, for work on the page and for browser tests without the program.
-// node test/mock_server.mjs [--port N] [--ranks N] [--runs 1|2] [--simulated] [--dist FOLDER]
+// node test/mock_server.mjs [--port N] [--ranks N] [--runs 1|2|3] [--simulated] [--dist FOLDER]
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -27,21 +27,22 @@ export async function startMock({ ranks = 64, runs = 1, simulated = false, port 
     shown[1] = new answers.SyntheticRun({ name: 'predicted', kind: 'simulated', numRanks: ranks, slow: 0.86, startNs: 3_500_000 });
   };
   if (runs > 1) addSecond();
+  if (runs > 2) shown[2] = new answers.SyntheticRun({ name: 'third', kind: 'simulated', numRanks: 3, slow: 0.7, startNs: 0 });
   const requests = [];
 
   const get = {
     session: () => answers.session(shown, `llama-8b · ${ranks} ranks`), ranks: answers.ranks, activity: answers.activity, tracks: answers.tracks, slices: answers.slices, slice: answers.slice,
     launches: answers.launches, collectives: answers.collectives, critical: answers.critical, range: answers.range, find: answers.find, tab: answers.tab,
-    differences: () => (shown.length > 1 ? answers.differences(shown[0], shown[1]) : undefined),
+    differences: (_, { a = 0, b = 1 }) => (shown[a] && shown[b] ? answers.differences(shown[a], shown[b]) : undefined),
   };
   const post = {
     'what-if': (run, body) => {
       if (body.keep) addSecond();
-      return answers.whatIf(run, body);
+      return { ...answers.whatIf(run, body), run: body.keep ? 1 : null };
     },
     predict: () => {
       addSecond();
-      return { step_ns: shown[1].stepNs, sentences: [`Predicted: ${(shown[1].stepNs / 1e6).toFixed(2)} ms a step.`] };
+      return { step_ns: shown[1].stepNs, run: 1, sentences: [`Predicted: ${(shown[1].stepNs / 1e6).toFixed(2)} ms a step.`] };
     },
     export: (_, body) => Buffer.from(`<!DOCTYPE html><title>export</title><p>${body.begin_ns} to ${body.end_ns}</p>`),
   };

@@ -423,6 +423,26 @@ WhatIf& WhatIf::RemoveStragglers() {
   return *this;
 }
 
+WhatIf& WhatIf::Apply(const WhatIfQuestion& question, std::int64_t latency_ns) {
+  using enum WhatIfQuestion::Subject;
+  const double factor = 1 / question.speedup;
+  switch (question.subject) {
+    case kNetwork:
+      return SpeedUpNetwork({.speedup = question.speedup, .latency_ns = latency_ns});
+    case kCompute:
+      return ScaleActivities({.only_compute = true}, factor);
+    case kKernel:
+      return ScaleActivities({.kernel = question.name}, factor);
+    case kOperator:
+      return ScaleActivities({.from_operator = question.name}, factor);
+    case kHost:
+      return ScaleHost(factor);
+    case kRank:
+      return RemoveLateness(std::stoi(question.name));
+  }
+  return *this;
+}
+
 WhatIf& WhatIf::OverlapPerfectly() {
   // When some compute kernel of the graph runs, by place.
   std::vector<IntervalSet> compute(graph_.rank_index.size());

@@ -61,6 +61,10 @@ class WhatIf {
 
   WhatIf& RemoveStragglers();
 
+  /// What a question changes. `latency_ns` is the part of each transfer that a faster network does
+  /// not shorten (KeptLatencyNs).
+  WhatIf& Apply(const WhatIfQuestion& question, std::int64_t latency_ns);
+
   /// Removes the part of each transfer during which its rank computes nothing.
   WhatIf& OverlapPerfectly();
 

@@ -221,26 +221,6 @@ class Answers {
   double best_saved_ = 0;
 };
 
-WhatIf& Apply(const WhatIfQuestion& question, std::int64_t latency_ns, WhatIf& what_if) {
-  using enum WhatIfQuestion::Subject;
-  const double factor = 1 / question.speedup;
-  switch (question.subject) {
-    case kNetwork:
-      return what_if.SpeedUpNetwork({.speedup = question.speedup, .latency_ns = latency_ns});
-    case kCompute:
-      return what_if.ScaleActivities({.only_compute = true}, factor);
-    case kKernel:
-      return what_if.ScaleActivities({.kernel = question.name}, factor);
-    case kOperator:
-      return what_if.ScaleActivities({.from_operator = question.name}, factor);
-    case kHost:
-      return what_if.ScaleHost(factor);
-    case kRank:
-      return what_if.RemoveLateness(std::stoi(question.name));
-  }
-  return what_if;
-}
-
 void AnswerStandardQuestions(const RunView& run, const DependencyGraph& graph,
                              std::int64_t latency_ns, Answers& answers) {
   // The class of compute kernels with the most time in the graph.
@@ -285,7 +265,7 @@ MetricResult WhatIfQuestions(const RunView& run) {
   std::string answered = answers.best();
   for (const WhatIfQuestion& question : run.options.what_if) {
     WhatIf what_if = answers.Ask();
-    result.value = answers.Add(question.text, Apply(question, latency_ns, what_if));
+    result.value = answers.Add(question.text, what_if.Apply(question, latency_ns));
     answered = question.text;
   }
   const CriticalPath path = FindCriticalPath(graph, RecordedTiming(graph));

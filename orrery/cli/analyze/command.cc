@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/measurements.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
@@ -26,6 +27,7 @@
 #include "orrery/draw/format.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
+#include "orrery/report/metric_rows.h"
 #include "orrery/report/run_report.h"
 
 namespace orrery::cli {
@@ -129,21 +131,8 @@ struct AnalyzeArguments {
   OutputOptions output;
 };
 
-std::vector<MetricRow> EvaluateAll(const std::vector<analyze::NamedMetric>& metrics,
-                                   const analyze::RunView& view) {
-  std::vector<MetricRow> results(metrics.size());
-  ParallelFor(metrics.size(), view.options.threads, [&](std::size_t i) {
-    const analyze::NamedMetric& named = metrics[i];
-    analyze::MetricResult result = analyze::Evaluate(named, view);
-    results[i] = {
-        std::string(named.name()), std::string(named.metric->meaning), result.value,
-        std::string(named.unit()), std::move(result.reason),           std::move(result.detail)};
-  });
-  return results;
-}
-
 std::vector<MetricRow> EvaluateCompat(const AnalyzeArguments& arguments, const ingest::Run& run) {
-  const std::vector<analyze::Measurement> measurements = MeasurementsOf(run);
+  const std::vector<analyze::Measurement> measurements = analyze::MeasurementsOf(run.tables);
   const compat::ccl_bench::Run compat{
       .set = &run.set, .measurements = measurements, .options = arguments.selection.options};
   std::vector<std::string> names = arguments.metrics;
@@ -218,7 +207,7 @@ Result<int> PrintMetrics(const AnalyzeArguments& arguments, const std::vector<Me
 Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, const ingest::Run& run) {
   ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
   const analyze::RunView view =
-      analyze::ViewRun(run.set, MeasurementsOf(run), arguments.selection.options);
+      analyze::ViewRun(run.set, analyze::MeasurementsOf(run.tables), arguments.selection.options);
   ORRERY_TRY(const bool is_timeline, IsTimeline(run, view));
   const std::string& html_file = arguments.output.html_file;
   if (!arguments.nvlink_file.empty()) {
@@ -229,7 +218,7 @@ Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, const ingest::Run& ru
       return kExitOk;
     }
   }
-  const std::vector<MetricRow> results = EvaluateAll(metrics, view);
+  const std::vector<MetricRow> results = report::EvaluateAll(metrics, view);
   const bool prints_metrics = arguments.output.as_json || arguments.output.as_csv ||
                               arguments.lists || (html_file.empty() && WantsMetrics(arguments));
   const bool is_json_of_all = arguments.output.as_json && arguments.metrics.empty();

@@ -242,14 +242,6 @@ Status ReadSelection(Selection& selection) {
   return {};
 }
 
-std::vector<analyze::Measurement> MeasurementsOf(const ingest::Run& run) {
-  std::vector<analyze::Measurement> measurements;
-  for (const ingest::MeasurementTable& table : run.tables) {
-    measurements.push_back({table.format, table.file, &table.rows});
-  }
-  return measurements;
-}
-
 Result<std::vector<analyze::NamedMetric>> ChosenMetrics(const std::vector<std::string>& names) {
   std::vector<analyze::NamedMetric> chosen;
   for (const std::string& name : names) {

@@ -40,9 +40,6 @@ void AddSelectionOptions(Verb& verb, Selection& selection);
 [[nodiscard]] Result<std::vector<analyze::NamedMetric>> ChosenMetrics(
     const std::vector<std::string>& names);
 
-/// Returns the tables that were read with the traces; they point into the run.
-[[nodiscard]] std::vector<analyze::Measurement> MeasurementsOf(const ingest::Run& run);
-
 /// Reads what `--what-if` is given: "network=4", "kernel:NAME=2", "rank:3".
 [[nodiscard]] Result<analyze::WhatIfQuestion> ParseWhatIf(const std::string& text);
 

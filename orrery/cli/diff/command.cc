@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/diff/diff.h"
+#include "orrery/analyze/measurements.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
@@ -104,8 +105,9 @@ Result<int> Diff(DiffArguments arguments) {
   }
   const analyze::AnalyzeOptions& options = arguments.selection.options;
   const analyze::RunView view_before =
-      analyze::ViewRun(before.set, MeasurementsOf(before), options);
-  const analyze::RunView view_after = analyze::ViewRun(after.set, MeasurementsOf(after), options);
+      analyze::ViewRun(before.set, analyze::MeasurementsOf(before.tables), options);
+  const analyze::RunView view_after =
+      analyze::ViewRun(after.set, analyze::MeasurementsOf(after.tables), options);
   DiffPage page{.path_before = arguments.path_before,
                 .path_after = arguments.path_after,
                 .diff = analyze::diff::Compare(view_before, view_after, metrics),

@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "orrery/analyze/diff/paired_collectives.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
@@ -28,13 +30,15 @@ namespace {
 
 constexpr const char* kFooter =
     "RUN is what `orrery analyze` reads (a file or a folder of one run), a job (YAML), which is\n"
-    "simulated on the spot, or a store of `orrery search` (.orrdb). Two of them are drawn above "
-    "each other, with their differences: two\n"
-    "recordings, a recording and the job that predicts it, or two jobs. The server answers only\n"
+    "simulated on the spot, or a store of `orrery search` (.orrdb). Two of them are drawn above\n"
+    "each other, with their differences: two recordings, a recording and the job that predicts "
+    "it,\n"
+    "or two jobs. Of three, the page chooses which is beside the first. The server answers only\n"
     "programs on this machine that know the address; end it with Ctrl-C.\n\n"
     "Examples:\n"
     "  orrery view run/\n"
     "  orrery view before.orr after.orr\n"
+    "  orrery view before.orr after.orr job.yaml\n"
     "  orrery view examples/llama3-70b-512-h100.yaml\n"
     "  orrery view run/ job.yaml --no-open --port 8787";
 
@@ -86,6 +90,16 @@ Result<int> Export(const ViewArguments& arguments, serve::Answers& answers) {
   return kExitOk;
 }
 
+// The page says it, too; who exports a page without looking at it learns it here.
+void NoteNothingInCommon(const serve::RunList& runs) {
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    if (analyze::diff::PairCollectives(runs.front()->view(), runs[run]->view())
+            .HasNothingInCommon()) {
+      PrintNotice(analyze::diff::NothingInCommonSentence(runs.front()->name(), runs[run]->name()));
+    }
+  }
+}
+
 Result<int> View(const ViewArguments& arguments, const std::string& version) {
   if (arguments.paths.empty()) {
     return InvalidInput("RUN is required: files or a folder of a run, or a job");
@@ -97,6 +111,7 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
         "the page is not part of this program, because npm could not be reached when it was built; "
         "install nodejs and npm, then run `make` again");
   }
+  NoteNothingInCommon(opened.runs);
   serve::ViewOptions options{.title = opened.runs.front()->name(),
                              .version = version,
                              .assets = assets,
@@ -132,7 +147,7 @@ void AddViewCommand(Verb& program) {
   const auto arguments = std::make_shared<ViewArguments>();
   Verb verb = program.AddVerb("view", "A page of a run: all ranks over time, down to one kernel");
   verb.Footer(kFooter);
-  verb.AddOption("RUN", arguments->paths, "a run, or two to compare");
+  verb.AddOption("RUN", arguments->paths, "a run, or two or three to compare");
   verb.AddOption("--port", arguments->port, "of the server (default: one that is free)")
       .Range(0, 65535);
   verb.AddOption("--listen ADDRESS", arguments->listen,

@@ -35,6 +35,7 @@
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/interval.h"
 #include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/recorded_ranks.h"
 #include "orrery/simulate/replay_calibration.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
@@ -50,7 +51,7 @@
 namespace orrery::cli {
 namespace {
 
-constexpr std::size_t kMostRuns = 2;
+constexpr std::size_t kMostRuns = 3;
 
 bool IsJob(const std::string& path) {
   return path.ends_with(".yaml") || path.ends_with(".yml");
@@ -168,10 +169,8 @@ class Simulator {
   // model.
   Result<std::shared_ptr<serve::ViewedRun>> Predict(const serve::ViewedRun& run) {
     const std::lock_guard lock(mutex_);
-    if (run.set().ranks.size() != 1) {
-      return Unsupported(
-          "the recording of one rank can be predicted; for several, give the job: orrery view RUN "
-          "JOB.yaml");
+    if (run.set().ranks.size() > 1) {
+      return PredictSeveral(run);
     }
     const trace::Trace& rank = run.set().ranks.front();
     const workload::HostModel& host = workload::DefaultHost();
@@ -190,6 +189,22 @@ class Simulator {
 
  private:
   static constexpr int kRepetitions = 3;
+
+  // Kernels as recorded, also where there are execution traces: these do not say what runs on
+  // which stream.
+  Result<std::shared_ptr<serve::ViewedRun>> PredictSeveral(const serve::ViewedRun& run) {
+    ORRERY_TRY(simulate::PredictedRanks ranks,
+               simulate::PredictRecordings(run.set(), run.view().matched, workload::DefaultHost(),
+                                           kRepetitions));
+    for (const std::string& remark : ranks.remarks) {
+      ranks.set.problems.Note(remark, 1, "");
+    }
+    ingest::Run predicted;
+    predicted.set = std::move(ranks.set);
+    return serve::ViewedRun::Recorded(
+        "prediction: kernels and transfers as recorded, host from its model", std::move(predicted),
+        arguments_.run.threads);
+  }
 
   Status Load() {
     if (models_ != nullptr) {
@@ -228,15 +243,10 @@ class Simulator {
   std::shared_ptr<const overlap::Model> overlap_;
 };
 
-std::vector<std::string> SettingsOf(const JobArguments& arguments) {
-  std::vector<std::string> settings = arguments.settings;
-  if (!arguments.gpu.empty()) {
-    settings.insert(settings.begin(), "gpu=" + arguments.gpu);
-  }
-  if (!arguments.cluster.empty()) {
-    settings.insert(settings.begin(), "cluster=" + arguments.cluster);
-  }
-  return settings;
+workload::JobText JobTextOf(const search::StoredPlans& stored) {
+  return {.yaml = stored.job_yaml,
+          .place = stored.job,
+          .folder = std::filesystem::path(stored.job).parent_path()};
 }
 
 Document PlansDocument(const search::StoredPlans& stored) {
@@ -253,8 +263,9 @@ Document PlansDocument(const search::StoredPlans& stored) {
                           plan.memory_bytes});
   }
   document.AddSection("Plans that were simulated and fit, fastest first")
-      .Say(fmt::format("{} plans of {}, by {}. The timeline shows the first.", stored.plans.size(),
-                       stored.job, stored.program))
+      .Say(fmt::format(
+          "{} plans of {}, by {}. The timeline shows the first; any other can be laid beside it.",
+          stored.plans.size(), stored.job, stored.program))
       .Add(std::move(table));
   return document;
 }
@@ -262,8 +273,8 @@ Document PlansDocument(const search::StoredPlans& stored) {
 /// The runs of the command line, one after the other.
 class RunOpener {
  public:
-  RunOpener(const ViewArguments& arguments, Simulator& simulator)
-      : arguments_(arguments), simulator_(simulator) {}
+  RunOpener(const ViewArguments& arguments, std::shared_ptr<Simulator> simulator)
+      : arguments_(arguments), simulator_(std::move(simulator)) {}
 
   Status Open(const std::string& path) {
     if (path.ends_with(".orrdb")) {
@@ -277,7 +288,7 @@ class RunOpener {
  private:
   Status OpenJob(const std::string& path) {
     ORRERY_TRY(workload::JobText text, workload::ReadJobText(path));
-    return AddSimulation(NameOf(path), std::move(text), SettingsOf(arguments_.job));
+    return AddSimulation(NameOf(path), std::move(text), OverridesOf(arguments_.job));
   }
 
   Status OpenStore(const std::string& path) {
@@ -286,17 +297,23 @@ class RunOpener {
       return InvalidInput("{}: the store holds no plan that was simulated and fits", path);
     }
     opened_.plans = PlansDocument(stored);
-    const std::filesystem::path job(stored.job);
-    return AddSimulation(
-        NameOf(path), {.yaml = stored.job_yaml, .place = stored.job, .folder = job.parent_path()},
-        WordsOf(stored.plans.front().settings));
+    opened_.actions.simulate_plan =
+        [simulator = simulator_,
+         stored](std::size_t plan) -> Result<std::shared_ptr<serve::ViewedRun>> {
+      if (plan >= stored.plans.size()) {
+        return Fail(Error::Kind::kNotFound, "there is no such plan");
+      }
+      const std::string& settings = stored.plans[plan].settings;
+      return simulator->Simulate(settings, JobTextOf(stored), WordsOf(settings), {});
+    };
+    return AddSimulation(NameOf(path), JobTextOf(stored), WordsOf(stored.plans.front().settings));
   }
 
   Status AddSimulation(std::string name, workload::JobText text,
                        std::vector<std::string> settings) {
     ProgressLine progress(TerminalProgress(), "simulating");
     ORRERY_TRY(std::shared_ptr<serve::ViewedRun> run,
-               simulator_.Simulate(std::move(name), std::move(text), std::move(settings), {}));
+               simulator_->Simulate(std::move(name), std::move(text), std::move(settings), {}));
     progress.Clear();
     opened_.runs.push_back(std::move(run));
     return {};
@@ -315,7 +332,7 @@ class RunOpener {
   }
 
   const ViewArguments& arguments_;
-  Simulator& simulator_;
+  std::shared_ptr<Simulator> simulator_;
   OpenedRuns opened_;
 };
 
@@ -323,11 +340,11 @@ class RunOpener {
 
 Result<OpenedRuns> OpenRuns(const ViewArguments& arguments) {
   if (arguments.paths.size() > kMostRuns) {
-    return InvalidInput("view shows one run or two beside each other, and {} were given",
+    return InvalidInput("view opens at most {} runs, and {} were given", kMostRuns,
                         arguments.paths.size());
   }
   const auto simulator = std::make_shared<Simulator>(arguments);
-  RunOpener opener(arguments, *simulator);
+  RunOpener opener(arguments, simulator);
   for (const std::string& path : arguments.paths) {
     ORRERY_TRY_STATUS(opener.Open(path));
   }

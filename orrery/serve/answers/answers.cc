@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/interval_set.h"
+#include "orrery/base/json_value.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/serve/http/request.h"
@@ -76,22 +78,24 @@ Response Answers::Answer(const Request& request) {
 }
 
 Result<Response> Answers::AnswerApi(const Request& request) {
-  if (request.path == "api/predict" || request.path == "api/what-if" ||
-      request.path == "api/export") {
+  constexpr std::array<Action, 4> kActions = {{
+      {"api/predict", &Answers::Predict},
+      {"api/plan", &Answers::SimulatePlan},
+      {"api/what-if", &Answers::WhatIf},
+      {"api/export", &Answers::Export},
+  }};
+  if (const auto action = std::ranges::find(kActions, request.path, &Action::path);
+      action != kActions.end()) {
     if (!request.is_post) {
       return Invalid("{} wants POST", request.path);
     }
-    return request.path == "api/predict"   ? Predict(request)
-           : request.path == "api/what-if" ? WhatIf(request)
-                                           : Export(request);
+    return (this->*action->answer)(request);
   }
   if (request.path == "api/session") {
     return JsonResponse(SessionOf(Runs(), options_));
   }
   if (request.path == "api/differences") {
-    const RunList runs = Runs();
-    return runs.size() < 2 ? Fail(Error::Kind::kNotFound, "there is no second run to compare with")
-                           : AnswerDifferences(*runs[0], *runs[1]);
+    return Differences(request.query);
   }
   if (request.path == "api/tab" && options_.plans &&
       request.query.Text("name").value_or("") == "search") {
@@ -121,10 +125,36 @@ Result<std::shared_ptr<ViewedRun>> Answers::RunOf(const Query& query) const {
   return runs[static_cast<std::size_t>(run)];
 }
 
-void Answers::SetSecond(std::shared_ptr<ViewedRun> run) {
+Result<Response> Answers::Differences(const Query& query) const {
+  const RunList runs = Runs();
+  if (runs.size() < 2) {
+    return Fail(Error::Kind::kNotFound, "there is no second run to compare with");
+  }
+  const auto last = static_cast<std::int64_t>(runs.size()) - 1;
+  ORRERY_TRY(const std::int64_t a, query.Number("a", 0, last, 0));
+  ORRERY_TRY(const std::int64_t b, query.Number("b", 0, last, 1));
+  return AnswerDifferences(*runs[static_cast<std::size_t>(a)], *runs[static_cast<std::size_t>(b)]);
+}
+
+std::size_t Answers::KeepMade(std::shared_ptr<ViewedRun> run) {
   const std::unique_lock lock(mutex_);
-  runs_.resize(1);
+  runs_.resize(num_opened_);
   runs_.push_back(std::move(run));
+  return num_opened_;
+}
+
+Result<Response> Answers::SimulatePlan(const Request& request) {
+  JsonText text;
+  const std::optional<std::int64_t> plan = Integer(Field(text.Parse(request.body), "plan"));
+  if (options_.actions.simulate_plan == nullptr || !plan || *plan < 0) {
+    return Fail(Error::Kind::kNotFound, "there is no such plan");
+  }
+  ORRERY_TRY(std::shared_ptr<ViewedRun> run,
+             options_.actions.simulate_plan(static_cast<std::size_t>(*plan)));
+  return JsonResponse(Value::Object()
+                          .Set("name", run->name())
+                          .Set("step_ns", run->simulated()->simulation.step_ps() / 1000)
+                          .Set("run", KeepMade(run)));
 }
 
 Result<RankAt> RankOf(const ViewedRun& run, const Query& query) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -48,6 +49,8 @@ struct ViewActions {
   /// Simulates a job that is open again.
   std::function<Result<std::shared_ptr<ViewedRun>>(const ViewedRun&, const JobChanges&)> simulate =
       {};
+  /// Simulates a plan of the table in ViewOptions::plans, by its row.
+  std::function<Result<std::shared_ptr<ViewedRun>>(std::size_t)> simulate_plan = {};
 };
 
 struct ViewOptions {
@@ -64,7 +67,7 @@ using RunList = std::vector<std::shared_ptr<ViewedRun>>;
 class Answers : public Handler {
  public:
   Answers(RunList runs, ViewOptions options)
-      : runs_(std::move(runs)), options_(std::move(options)) {}
+      : runs_(std::move(runs)), num_opened_(runs_.size()), options_(std::move(options)) {}
 
   [[nodiscard]] Response Answer(const Request& request) override;
 
@@ -77,16 +80,26 @@ class Answers : public Handler {
   [[nodiscard]] std::vector<std::string> OverviewAddresses() const;
 
  private:
+  struct Action {
+    std::string_view path;
+    Result<Response> (Answers::*answer)(const Request&);
+  };
+
   [[nodiscard]] Result<Response> AnswerApi(const Request& request);
   [[nodiscard]] Result<std::shared_ptr<ViewedRun>> RunOf(const Query& query) const;
+  [[nodiscard]] Result<Response> Differences(const Query& query) const;
   [[nodiscard]] RunList Runs() const;
   [[nodiscard]] Result<Response> Predict(const Request& request);
+  [[nodiscard]] Result<Response> SimulatePlan(const Request& request);
   [[nodiscard]] Result<Response> WhatIf(const Request& request);
   [[nodiscard]] Result<Response> Export(const Request& request);
-  void SetSecond(std::shared_ptr<ViewedRun> run);
+  /// Puts a run behind those that were opened, in the place of one that was made before: a page
+  /// cannot fill the memory. Returns its place.
+  std::size_t KeepMade(std::shared_ptr<ViewedRun> run);
 
   mutable std::shared_mutex mutex_;  // of `runs_`
   RunList runs_;
+  std::size_t num_opened_;
   ViewOptions options_;
 };
 
@@ -95,6 +108,8 @@ class Answers : public Handler {
 [[nodiscard]] Response JsonResponse(const Value& value);
 [[nodiscard]] Value SessionOf(const RunList& runs, const ViewOptions& options);
 [[nodiscard]] Value RanksOf(const ViewedRun& run);
+/// How long a step takes, in nanoseconds; null where the run has none.
+[[nodiscard]] Value StepTimeOf(const ViewedRun& run);
 [[nodiscard]] Result<Response> AnswerActivity(const ViewedRun& run, const Query& query);
 [[nodiscard]] Result<Response> AnswerTracks(const ViewedRun& run, const Query& query);
 [[nodiscard]] Result<Response> AnswerSlices(const ViewedRun& run, const Query& query);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/ingest/run.h"
 #include "orrery/serve/http/request.h"
@@ -151,6 +153,76 @@ TEST_F(AnswersTest, WhatIfReplaysTheStep) {
   EXPECT_EQ(*Integer(Field(answer, "before_ns")) - *Integer(Field(answer, "after_ns")), 25'000);
 }
 
+std::size_t NumRuns(Answers& answers) {
+  JsonText text;
+  const Response response = answers.Answer({.path = "api/session"});
+  return ArraySize(Field(text.Parse(response.body), "runs"));
+}
+
+TEST(ThreeRuns, AnyTwoAreComparedAndMadeOnesComeBehindThem) {
+  ViewActions actions;
+  actions.predict = [](const ViewedRun& /*run*/) -> Result<std::shared_ptr<ViewedRun>> {
+    return ViewedRun::Recorded("made", TwoRanks(), 1);
+  };
+  Answers answers({ViewedRun::Recorded("a", TwoRanks(), 1), ViewedRun::Recorded("b", TwoRanks(), 1),
+                   ViewedRun::Recorded("c", TwoRanks(), 1)},
+                  {.version = "test", .actions = actions});
+  const auto get = [&](const std::string& path, std::string_view query) {
+    return answers.Answer({.path = path, .query = *Query::Parse(query)}).status;
+  };
+  EXPECT_EQ(get("api/differences", "a=0&b=2"), 200);
+  EXPECT_EQ(get("api/differences", "a=0&b=3"), 400);
+  EXPECT_EQ(NumRuns(answers), 3U);
+  // Made twice: the second takes the place of the first, and what was opened stays.
+  for (int i = 0; i < 2; ++i) {
+    const Response made = answers.Answer({.path = "api/predict", .is_post = true});
+    EXPECT_THAT(made.body, HasSubstr("\"run\": 3"));
+    EXPECT_EQ(NumRuns(answers), 4U);
+  }
+  EXPECT_EQ(get("api/ranks", "run=3"), 200);
+}
+
+// As TwoRanks, 7 us later, with one all-reduce over 512 KB more, whose last rank comes after 30 us.
+ingest::Run TwoOtherRanks() {
+  ingest::Run run;
+  for (const std::int32_t number : {0, 1}) {
+    Rank rank(number);
+    rank.Step(1, {7, 120});
+    const RowId group = rank.Group("0", "[0, 1]", 2);
+    rank.Collective({.span = {8, 9}, .group = group, .bytes = 1 << 19, .sequence = 1});
+    rank.Collective({.span = {number == 0 ? 50 : 80, 100},
+                     .group = group,
+                     .bytes = 1 << 20,
+                     .sequence = 2,
+                     .stream = 7,
+                     .correlation = rank.Call({15, 16})});
+    run.set.ranks.push_back(rank.Finish());
+  }
+  return run;
+}
+
+TEST(TwoRuns, CollectivesThatAreInBothArePaired) {
+  Answers answers(
+      {ViewedRun::Recorded("a", TwoRanks(), 1), ViewedRun::Recorded("b", TwoOtherRanks(), 1)},
+      {.version = "test"});
+  const Response response = answers.Answer({.path = "api/differences"});
+  ASSERT_EQ(response.status, 200) << response.body;
+  JsonText text;
+  const auto answer = text.Parse(response.body);
+  EXPECT_EQ(Integer(Field(answer, "common_collectives")), 1);
+  EXPECT_EQ(Text(Field(answer, "notice")), "");
+  // Steps begin both at 0 of their runs; the all-reduces at 40 and 50 - 7.
+  const auto pair = ElementAt(Field(answer, "pairs"), 0);
+  EXPECT_EQ(Integer(ElementAt(pair, 0)), 40'000);
+  EXPECT_EQ(Integer(ElementAt(pair, 1)), 43'000);
+  // Transfer from 60 and 80 to 90 and 100; rank 0 waits for 20 and 30.
+  const auto change = ElementAt(Field(answer, "collectives"), 0);
+  EXPECT_EQ(Integer(ElementAt(Field(change, "transfer_ns"), 0)), 30'000);
+  EXPECT_EQ(Integer(ElementAt(Field(change, "transfer_ns"), 1)), 20'000);
+  EXPECT_EQ(Integer(ElementAt(Field(change, "wait_ns"), 0)), 20'000);
+  EXPECT_EQ(Integer(ElementAt(Field(change, "wait_ns"), 1)), 30'000);
+}
+
 TEST_F(AnswersTest, WrongQuestionsAreRefused) {
   for (const auto& [path, query] : std::vector<std::pair<std::string, std::string>>{
            {"api/slices", "rank=2&track=0&level=8&tile=0"},
@@ -178,6 +250,7 @@ TEST_F(AnswersTest, WrongQuestionsAreRefused) {
         R"({"run": 0, "changes": [{"subject": "rank", "name": "99"}]})"}) {
     const Response response = Post("api/what-if", body);
     EXPECT_EQ(response.status / 100, 4) << body;
+    EXPECT_EQ(Post("api/plan", body).status / 100, 4) << body;
   }
 }
 

@@ -1,27 +1,37 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "orrery/analyze/diff/diff.h"
+#include "orrery/analyze/diff/paired_collectives.h"
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
 #include "orrery/base/value.h"
+#include "orrery/draw/format.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/serve/viewed_run.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::serve {
 namespace {
 
 constexpr std::size_t kMostChanges = 200;
+constexpr std::size_t kMostPairs = 20'000;
 
 /// The longest slice with a name, to look at.
 class LongestByName {
@@ -114,6 +124,85 @@ Value StepPairs(const ViewedRun& before, const ViewedRun& after) {
   return pairs;
 }
 
+// Begins of collectives that are in both runs, in order of the first's. Of many, every so-many-th:
+// the page looks for the nearest before a time.
+Value PairTimes(const ViewedRun& before, const ViewedRun& after,
+                const analyze::diff::PairedCollectives& paired) {
+  const std::size_t stride = (paired.pairs.size() + kMostPairs - 1) / kMostPairs;
+  Value pairs = Value::List();
+  for (std::size_t i = 0; i < paired.pairs.size(); i += stride) {
+    const auto& [a, b] = paired.pairs[i];
+    pairs.Add(Value::List()
+                  .Add(paired.before[a].begin_ns - before.begin_ns())
+                  .Add(paired.after[b].begin_ns - after.begin_ns()));
+  }
+  return pairs;
+}
+
+// The first kernel of a collective, to look at.
+Value KernelPlace(const ViewedRun& run, const analyze::diff::TimedCollective& collective) {
+  const trace::Trace& trace = run.set().ranks[collective.rank_index];
+  const std::int64_t begin_ns = trace.collectives.begin_ns[collective.row];
+  const trace::Activities& activities = trace.activities;
+  const auto first = std::ranges::lower_bound(activities.begin_ns, begin_ns);
+  for (auto row = static_cast<RowId>(first - activities.begin_ns.begin());
+       row < activities.size() && activities.begin_ns[row] == begin_ns; ++row) {
+    if (activities.collective[row] == collective.row) {
+      return PlaceValue(run, run.FirstRowOf(collective.rank_index), SliceTable::kActivities, row);
+    }
+  }
+  return {};
+}
+
+std::string NameOf(const analyze::diff::TimedCollective& collective) {
+  std::string name(CollectiveKindName(collective.kind));
+  if (collective.bytes >= 0) {
+    name += fmt::format(", {}", draw::FormatBytes({collective.bytes}));
+  }
+  if (collective.num_ranks > 0) {
+    name += fmt::format(", {} ranks", collective.num_ranks);
+  }
+  return name;
+}
+
+Value CollectiveChanges(const ViewedRun& before, const ViewedRun& after,
+                        const analyze::diff::PairedCollectives& paired) {
+  std::vector<analyze::diff::CollectivePair> largest = paired.pairs;
+  const auto change_ns = [&](const analyze::diff::CollectivePair& pair) {
+    const analyze::diff::TimedCollective& a = paired.before[pair.before];
+    const analyze::diff::TimedCollective& b = paired.after[pair.after];
+    // A later rank must not hide a slower link.
+    return std::abs(b.transfer_ns - a.transfer_ns) + std::abs(b.wait_ns - a.wait_ns);
+  };
+  std::erase_if(largest, [&](const auto& pair) { return change_ns(pair) == 0; });
+  std::ranges::stable_sort(largest, std::ranges::greater(), change_ns);
+  largest.resize(std::min(largest.size(), kMostChanges));
+  return Value::ListOf(largest, [&](const analyze::diff::CollectivePair& pair) {
+    const analyze::diff::TimedCollective& a = paired.before[pair.before];
+    const analyze::diff::TimedCollective& b = paired.after[pair.after];
+    return Value::Object()
+        .Set("name", NameOf(a))
+        .Set("step", a.step)
+        .Set("transfer_ns", Value::List().Add(a.transfer_ns).Add(b.transfer_ns))
+        .Set("wait_ns", Value::List().Add(a.wait_ns).Add(b.wait_ns))
+        .Set("begin_ns",
+             Value::List().Add(a.begin_ns - before.begin_ns()).Add(b.begin_ns - after.begin_ns()))
+        .Set("a", KernelPlace(before, a))
+        .Set("b", KernelPlace(after, b));
+  });
+}
+
+// From the second run's time to the first's: their first steps begin together, without steps the
+// first collectives that are in both.
+std::int64_t OffsetNs(const Value& steps, const Value& pairs) {
+  const Value& together = steps.items().empty() ? pairs : steps;
+  if (together.items().empty()) {
+    return 0;
+  }
+  const std::vector<Value>& first = together.items()[0].items();
+  return std::get<std::int64_t>(first[0].variant()) - std::get<std::int64_t>(first[1].variant());
+}
+
 }  // namespace
 
 Result<Response> AnswerDifferences(const ViewedRun& before, const ViewedRun& after) {
@@ -127,15 +216,19 @@ Result<Response> AnswerDifferences(const ViewedRun& before, const ViewedRun& aft
   const LongestByName operators_before(before, SliceTable::kHostOps);
   const LongestByName operators_after(after, SliceTable::kHostOps);
   AddChanges(diff.operators, "operator", operators_before, operators_after, changes);
+  const analyze::diff::PairedCollectives paired =
+      analyze::diff::PairCollectives(before.view(), after.view());
   Value steps = StepPairs(before, after);
-  const std::int64_t offset_ns =
-      steps.items().empty() ? 0
-                            : std::get<std::int64_t>(steps.items()[0].items()[0].variant()) -
-                                  std::get<std::int64_t>(steps.items()[0].items()[1].variant());
+  Value pairs = PairTimes(before, after, paired);
+  const std::int64_t offset_ns = OffsetNs(steps, pairs);
   return JsonResponse(Value::Object()
                           .Set("offset_ns", offset_ns)
-                          .Set("common_collectives",
-                               std::min(before.view().matched.size(), after.view().matched.size()))
+                          .Set("common_collectives", paired.pairs.size())
+                          .Set("notice", paired.HasNothingInCommon()
+                                             ? analyze::diff::NothingInCommonSentence("A", "B")
+                                             : std::string())
+                          .Set("pairs", std::move(pairs))
+                          .Set("collectives", CollectiveChanges(before, after, paired))
                           .Set("step_before_ns", diff.step_before.window_ns)
                           .Set("step_after_ns", diff.step_after.window_ns)
                           .Set("steps", std::move(steps))

@@ -129,8 +129,8 @@ std::vector<std::string> Answers::OverviewAddresses() const {
     }
     AddLines(run, *runs[run], addresses);
   }
-  if (runs.size() > 1) {
-    addresses.emplace_back("api/differences");
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    addresses.push_back(fmt::format("api/differences?a=0&b={}", run));
   }
   for (std::size_t run = 0; run < runs.size() && !runs[run]->ranks().empty(); ++run) {
     addresses.push_back(fmt::format("api/tracks?run={}&rank=0", run));

@@ -37,14 +37,6 @@ Value StepsOf(const ViewedRun& run) {
   return steps;
 }
 
-Value StepTimeOf(const ViewedRun& run) {
-  if (run.simulated() != nullptr) {
-    return run.simulated()->simulation.step_ps() / 1000;
-  }
-  const analyze::StepTime step = analyze::MeasureStepTime(run.view());
-  return step.seconds ? Value(*step.seconds * kNanosecondsPerSecond) : Value();
-}
-
 bool HasMemory(const ViewedRun& run) {
   return std::ranges::any_of(run.set().ranks, [](const trace::Trace& trace) {
     return !trace.memory_events.empty() || !trace.touches.empty();
@@ -72,6 +64,14 @@ Value RunValue(const ViewedRun& run, const ViewOptions& options) {
 
 }  // namespace
 
+Value StepTimeOf(const ViewedRun& run) {
+  if (run.simulated() != nullptr) {
+    return run.simulated()->simulation.step_ps() / 1000;
+  }
+  const analyze::StepTime step = analyze::MeasureStepTime(run.view());
+  return step.seconds ? Value(*step.seconds * kNanosecondsPerSecond) : Value();
+}
+
 Value SessionOf(const RunList& runs, const ViewOptions& options) {
   Value classes = Value::List();
   for (const ActivityName& activity : kActivityNames) {
@@ -95,6 +95,7 @@ Value SessionOf(const RunList& runs, const ViewOptions& options) {
       .Set("version", options.version)
       .Set("title", options.title)
       .Set("runs", Value::ListOf(runs, [&](const auto& run) { return RunValue(*run, options); }))
+      .Set("can_open_plans", options.plans && options.actions.simulate_plan != nullptr)
       .Set("classes", std::move(classes))
       .Set("tabs", std::move(tabs));
 }

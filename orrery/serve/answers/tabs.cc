@@ -8,12 +8,11 @@
 #include <variant>
 #include <vector>
 
-#include "orrery/analyze/metric.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/report/document.h"
+#include "orrery/report/metric_rows.h"
 #include "orrery/report/run_report.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/request.h"
@@ -159,25 +158,14 @@ class SectionValue {
   Value charts_ = Value::List();
 };
 
-std::vector<report::MetricRow> MetricsOf(const ViewedRun& run) {
-  std::vector<report::MetricRow> rows(analyze::AllMetrics().size());
-  ParallelFor(rows.size(), run.view().options.threads, [&](std::size_t i) {
-    const analyze::NamedMetric named{&analyze::AllMetrics()[i]};
-    analyze::MetricResult result = analyze::Evaluate(named, run.view());
-    rows[i] = {std::string(named.name()), std::string(named.metric->meaning), result.value,
-               std::string(named.unit()), std::move(result.reason),           {}};
-  });
-  return rows;
-}
-
 // The summary of a simulation knows more than its traces: waits, memory, what was not modelled.
 Document DocumentOf(const ViewedRun& run, std::string_view tab) {
   if (run.simulated() != nullptr && (tab == "overview" || tab == "memory")) {
     return run.simulated()->summary;
   }
-  return report::RunDocument(
-      report::CollectReport(run.view(), run.name(),
-                            tab == "metrics" ? MetricsOf(run) : std::vector<report::MetricRow>()));
+  return report::RunDocument(report::CollectReport(
+      run.view(), run.name(),
+      tab == "metrics" ? report::EvaluateAll(run.view()) : std::vector<report::MetricRow>()));
 }
 
 void AddMemoryTools(const ViewedRun& run, Value& sections) {

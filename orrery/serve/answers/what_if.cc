@@ -15,6 +15,7 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
 #include "orrery/base/json_value.h"
 #include "orrery/base/value.h"
@@ -109,18 +110,20 @@ std::optional<std::int64_t> WholeNumber(const std::string& text) {
 
 Status Apply(const Change& change, const ViewedRun& run, std::int64_t latency_ns,
              analyze::WhatIf& what_if) {
-  const double factor = 1 / change.speedup;
-  if (change.subject == "network") {
-    what_if.SpeedUpNetwork({.speedup = change.speedup, .latency_ns = latency_ns});
-  } else if (change.subject == "compute" || change.subject == "class") {
+  using enum analyze::WhatIfQuestion::Subject;
+  analyze::WhatIfQuestion question{.name = change.name, .speedup = change.speedup};
+  if (change.subject == "network" || change.subject == "compute" || change.subject == "kernel" ||
+      change.subject == "host") {
+    question.subject = change.subject == "network"   ? kNetwork
+                       : change.subject == "compute" ? kCompute
+                       : change.subject == "kernel"  ? kKernel
+                                                     : kHost;
+    what_if.Apply(question, latency_ns);
+  } else if (change.subject == "class") {
     ORRERY_TRY(const std::vector<Activity> activities, ActivitiesOf(change));
     for (const Activity activity : activities) {
-      Scale(activity, factor, what_if);
+      Scale(activity, 1 / change.speedup, what_if);
     }
-  } else if (change.subject == "kernel") {
-    what_if.ScaleActivities({.kernel = change.name}, factor);
-  } else if (change.subject == "host") {
-    what_if.ScaleHost(factor);
   } else if (change.subject == "stragglers") {
     what_if.RemoveStragglers();
   } else if (change.subject == "rank") {
@@ -227,11 +230,8 @@ Result<Response> Answers::WhatIf(const Request& request) {
   ORRERY_TRY(std::shared_ptr<ViewedRun> simulated, options_.actions.simulate(run, changes));
   const std::int64_t before_ns = run.simulated()->simulation.step_ps() / 1000;
   const std::int64_t after_ns = simulated->simulated()->simulation.step_ps() / 1000;
-  if (question.keep) {
-    SetSecond(std::move(simulated));
-  }
   return JsonResponse(StepValue(before_ns, after_ns, {"The job was simulated again."},
-                                question.keep ? Value(1) : Value()));
+                                question.keep ? Value(KeepMade(std::move(simulated))) : Value()));
 }
 
 Result<Response> Answers::Predict(const Request& /*request*/) {
@@ -240,11 +240,11 @@ Result<Response> Answers::Predict(const Request& /*request*/) {
     return Fail(Error::Kind::kNotFound, "this run cannot be predicted");
   }
   ORRERY_TRY(std::shared_ptr<ViewedRun> predicted, options_.actions.predict(*runs.front()));
-  const std::int64_t length_ns = predicted->length_ns();
-  SetSecond(std::move(predicted));
+  Value step_ns = StepTimeOf(*predicted);
   return JsonResponse(
       Value::Object()
-          .Set("step_ns", length_ns)
+          .Set("step_ns", std::move(step_ns))
+          .Set("run", KeepMade(std::move(predicted)))
           .Set("sentences", Value::List().Add("The prediction is the second run.")));
 }
 

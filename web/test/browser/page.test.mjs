@@ -121,6 +121,12 @@ test('two runs are paired, differences lead into both', onMock, async () => {
     await whenState(page, (state) => state.slice?.run === 1 && state.open.some((one) => one.run === 1));
     await first.getByRole('button', { name: 'A: rank 0' }).click();
     await whenState(page, (state) => state.slice?.run === 0);
+    const collective = page.locator('.collectives li').nth(1);
+    await collective.getByRole('button', { name: 'B: rank 0' }).click();
+    await whenState(page, (state) => state.align === -3 && state.at > 0 && state.slice?.run === 1);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Same moment in A' }).click();
+    await whenState(page, (state) => state.align === -3 && state.open.some((one) => one.run === 0));
     await page.getByLabel('How the second run').selectOption({ label: 'A and B by step 3' });
     await whenState(page, (state) => state.align === 2);
     await settled(page);
@@ -132,7 +138,23 @@ test('Predict this adds a second run', onMock, async () => {
     await page.getByRole('button', { name: 'Predict this' }).click();
     await page.locator('.changes li').first().waitFor();
     await when(page, () => window.orreryView.rows().some((row) => row.run === 1));
-    assert.equal(await page.getByRole('button', { name: 'Predict this' }).isVisible(), false);
+  });
+});
+
+test('of three runs, one is chosen beside the first, and the address holds it', onMock, async () => {
+  const ranksOfSecond = (page) => page.evaluate(() => new Set(window.orreryView.rows().filter((row) => row.run === 1).map((row) => row.rank)).size);
+  await withPage({ mock: { runs: 3, ranks: 8 } }, async (page) => {
+    assert.equal(await ranksOfSecond(page), 8);
+    await page.getByLabel('Run beside the first').selectOption({ label: 'B: third' });
+    await when(page, () => window.orreryView.rows().filter((row) => row.run === 1).length === 3);
+    await settled(page);
+    assert.equal((await stateOf(page)).beside, 2);
+    await page.getByRole('button', { name: 'Differences' }).click();
+    await page.getByText('B is third').waitFor();
+    await page.evaluate(() => history.replaceState(null, '', `#${window.orreryView.address()}`));
+    await page.reload();
+    await page.evaluate(() => window.orreryView.ready);
+    assert.equal(await ranksOfSecond(page), 3);
   });
 });
 

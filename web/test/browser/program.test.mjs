@@ -102,6 +102,47 @@ test('a recording is predicted, and both are drawn', options, async () => {
   });
 });
 
+test('several recorded ranks are predicted together', options, async () => {
+  await serving([join(source, 'tests/data/kineto/two_ranks')], async (address) => {
+    const { run, step_ns: step } = await postJson(`${address}api/predict`, { run: 0 });
+    const { runs } = await (await fetch(`${address}api/session`)).json();
+    assert.equal(runs[run].num_ranks, 2);
+    assert.ok(step > 0 && step < runs[run].length_ns / 2, 'one of three steps');
+    const differences = await (await fetch(`${address}api/differences?a=0&b=${run}`)).json();
+    assert.equal(differences.common_collectives, 1);
+  });
+});
+
+test('two runs and a job: each can be beside the first', options, async () => {
+  await serving([recording, recording, join(source, 'examples/llama3-70b-512-h100.yaml')], async (address) => {
+    await onPage(address, async (page) => {
+      await page.getByLabel('Run beside the first').selectOption('2');
+      await page.waitForFunction(() => window.orreryView.rows().filter((row) => row.run === 1).length > 1);
+    });
+  });
+});
+
+test('runs without a common collective are aligned by steps, which is said', options, async () => {
+  const runs = ['tp2_dp2', 'pp2'].map((name) => join(source, 'tests/data/analyze', name));
+  const log = await serving(runs, async (address) => {
+    await onPage(address, async (page) => page.getByText('no collective of B has a partner in A').first().waitFor());
+  });
+  assert.match(log, /no collective of pp2 has a partner in tp2_dp2: aligned by steps only/);
+});
+
+test('another plan of a search is laid beside the best', options, async () => {
+  const store = join(folder, 'plans.orrdb');
+  assert.equal(spawnSync(program, ['search', join(source, 'tests/golden/search/answer.files/job.yaml'), '--keep', '5', '--no-reasons', '--store', store]).status, 0);
+  await serving([store], async (address) => {
+    await onPage(address, async (page) => {
+      await page.getByRole('tab', { name: 'Search results' }).click();
+      await page.getByRole('button', { name: 'Open beside' }).nth(1).click();
+      await page.locator('.changes li').first().waitFor();
+      assert.ok((await page.evaluate(() => window.orreryView.rows())).some((row) => row.run === 1));
+    });
+  });
+});
+
 test('names of a trace are text, whatever they hold', options, async () => {
   const name = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=2</script>';
   const events = [
@@ -155,7 +196,7 @@ test('strangers get 4xx and one line', options, async () => {
 test('bad input is one sentence', options, async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
-  for (const [words, pattern] of [[[join(folder, 'missing')], /missing/], [[recording, '--port', String(taken.address().port)], /in use/], [[recording, recording, recording], /two/]]) {
+  for (const [words, pattern] of [[[join(folder, 'missing')], /missing/], [[recording, '--port', String(taken.address().port)], /in use/], [[recording, recording, recording, recording], /at most 3/]]) {
     const result = spawnSync(program, ['view', ...words, '--no-open'], { encoding: 'utf8', timeout: 60000 });
     assert.equal(result.status, 2, result.stderr);
     assert.match(result.stderr, pattern);
