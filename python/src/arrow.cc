@@ -253,8 +253,8 @@ pybind11::capsule ArrowStream(const TableView& table) {
              .release = &ReleaseStream,
              .private_data = parts.release()};
   return {stream.release(), "arrow_array_stream", [](PyObject* capsule) {
-            auto* const own = static_cast<ArrowArrayStream*>(
-                PyCapsule_GetPointer(capsule, "arrow_array_stream"));
+            auto* const own =
+                static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, "arrow_array_stream"));
             if (own->release != nullptr) {
               own->release(own);
             }

@@ -61,9 +61,8 @@ struct Delivered {
 
 template <typename Work>
 auto LookUpTables(const Rank& rank, const Work& work) {
-  trace::ForEachTable(rank.trace(), [&](const char* name, const auto& table) {
-    work(name, table);
-  });
+  trace::ForEachTable(rank.trace(),
+                      [&](const char* name, const auto& table) { work(name, table); });
 }
 
 std::vector<std::string> TableNames(const Rank& rank) {
@@ -96,8 +95,9 @@ py::array ArrayOf(const TableView& table, const std::string& name) {
   if (column == nullptr) {
     throw py::key_error(name);
   }
-  py::capsule owner(new std::shared_ptr<const void>(table.owner),
-                    [](void* pointer) { delete static_cast<std::shared_ptr<const void>*>(pointer); });
+  py::capsule owner(new std::shared_ptr<const void>(table.owner), [](void* pointer) {
+    delete static_cast<std::shared_ptr<const void>*>(pointer);
+  });
   py::array array(TypeOf(*column), {table.num_rows}, {column->item_bytes}, column->data, owner);
   py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return array;
@@ -105,8 +105,8 @@ py::array ArrayOf(const TableView& table, const std::string& name) {
 
 // Texts of traces may hold anything; what is no UTF-8 is replaced.
 py::str TextOf(std::string_view text) {
-  PyObject* const decoded = PyUnicode_DecodeUTF8(
-      text.data(), static_cast<py::ssize_t>(text.size()), "replace");
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace");
   if (decoded == nullptr) {
     throw py::error_already_set();
   }
@@ -190,8 +190,8 @@ Matched Match(const RunPointer& run) {
   std::shared_ptr<const trace::MatchedCollectives> matched;
   CallWithoutLock(
       [&] {
-        matched = std::make_shared<const trace::MatchedCollectives>(
-            trace::MatchCollectives(run->set));
+        matched =
+            std::make_shared<const trace::MatchedCollectives>(trace::MatchCollectives(run->set));
       },
       [] {});
   return {run, matched};
@@ -299,11 +299,11 @@ void DefineVerbs(py::module_& module) {
       .def_readonly("status", &Delivered::status)
       .def_readonly("notices", &Delivered::notices)
       .def_readonly("printed", &Delivered::text)
-      .def_property_readonly(
-          "json",
-          [](const Delivered& own) {
-            return own.document ? report::RenderJson(*own.document) : std::string("null");
-          })
+      .def_property_readonly("json",
+                             [](const Delivered& own) {
+                               return own.document ? report::RenderJson(*own.document)
+                                                   : std::string("null");
+                             })
       .def("text",
            [](const Delivered& own, std::size_t width) {
              return own.document ? report::RenderText(*own.document, {.width = width}) : own.text;
