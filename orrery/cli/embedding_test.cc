@@ -12,6 +12,7 @@
 #include "orrery/cli/verb.h"
 #include "orrery/ingest/run.h"
 #include "orrery/report/document.h"
+#include "orrery/trace/clock_alignment.h"
 
 namespace orrery::cli {
 namespace {
@@ -47,13 +48,21 @@ TEST(EmbeddingTest, AMistakeOnTheCommandLineIsASentenceToo) {
 TEST(EmbeddingTest, ARunOfTheCallerIsFoundUnderItsName) {
   analyze::test_run::Rank rank(0);
   rank.Step(1, {0, 100}).Kernel("a_kernel", {10, 40}, 7, rank.Call({2, 4}));
-  ingest::Run run;
-  run.set.ranks.push_back(rank.Finish());
-  Embedding embedding;
-  embedding.runs.emplace("mine", std::make_shared<const ingest::Run>(std::move(run)));
-  RunEmbedded({"info", "mine"}, embedding);
-  EXPECT_EQ(embedding.status, kExitOk) << embedding.error;
-  ASSERT_TRUE(embedding.document);
+  const auto run = std::make_shared<ingest::Run>();
+  run->set.ranks.push_back(rank.Finish());
+  const EmbeddedRun embedded{
+      run, std::make_shared<const trace::AlignedRun>(trace::MatchAndAlign(run->set))};
+  for (const char* const verb : {"info", "analyze"}) {
+    Embedding embedding;
+    embedding.runs.emplace("mine", embedded);
+    RunEmbedded({verb, "mine"}, embedding);
+    EXPECT_EQ(embedding.status, kExitOk) << embedding.error;
+    EXPECT_TRUE(embedding.document);
+  }
+  Embedding other;
+  other.runs.emplace("mine", embedded);
+  RunEmbedded({"analyze", "mine", "--align", "off"}, other);
+  EXPECT_THAT(other.error, HasSubstr("another choice of align"));
 }
 
 TEST(EmbeddingTest, WorkThatIsStoppedSaysSo) {

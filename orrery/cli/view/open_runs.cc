@@ -324,7 +324,7 @@ class RunOpener {
     opened_.runs.push_back(serve::ViewedRun::Recorded(
         NameOf(path), std::move(run),
         {.threads = arguments_.run.threads,
-         .kernel_models = [&models = simulator_] { return models.KernelModels(); },
+         .kernel_models = [models = simulator_] { return models->KernelModels(); },
          .memory_documents = &MemoryDocuments}));
     if (opened_.runs.back()->num_events() == 0) {
       return InvalidInput("{}: nothing in it has a time; view needs the recording of a rank", path);
