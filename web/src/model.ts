@@ -76,8 +76,10 @@ export class Model {
 
   /** Asks for the session and its ranks; again after a run was added. */
   async load(): Promise<void> {
-    const session = await getJson<Session>('api/session');
-    const ranks = await Promise.all(session.runs.map((_, run) => getJson<Ranks>(query('api/ranks', { run }))));
+    const ranksOf = (run: number): Promise<Ranks> => getJson<Ranks>(query('api/ranks', { run }));
+    // Every session has a first run: nobody waits to hear of it.
+    const [session, first] = await Promise.all([getJson<Session>('api/session'), ranksOf(0)]);
+    const ranks = [first, ...await Promise.all(session.runs.slice(1).map((_, i) => ranksOf(i + 1)))];
     this.session = session;
     this.ranks = ranks;
     this.orders.clear();

@@ -21,7 +21,7 @@ export class Page {
   private readonly content = element('div', { class: 'content', id: 'panel', role: 'tabpanel', tabindex: '0', hidden: true });
   private readonly view: HTMLElement;
   private readonly notice = element('div', { class: 'notice', role: 'status', 'aria-live': 'polite', hidden: true });
-  private readonly fallback = element('div', { class: 'fallback', role: 'note', hidden: true }, 'This browser has no WebGL2: the timeline is drawn on a plain canvas, which is slower.');
+  private readonly fallback = element('div', { class: 'fallback', role: 'note', hidden: true });
   private readonly theme: HTMLButtonElement;
   private shownTab = '';
 
@@ -82,7 +82,8 @@ export class Page {
     if (!state.theme) delete document.documentElement.dataset.theme;
     this.view.hidden = tab !== 'timeline';
     this.content.hidden = tab === 'timeline';
-    this.fallback.hidden = this.actions.timeline.painter.kind === 'webgl2';
+    this.fallback.textContent = this.actions.timeline.layer.sentence;
+    this.fallback.hidden = this.fallback.textContent === '';
     this.notice.hidden = model.notice === '';
     this.notice.textContent = model.notice;
     this.toolbar.update();
