@@ -1,9 +1,10 @@
-// Measures a served page: node measure.mjs PROGRAM SECONDS WORDS...; prints JSON. See bench/view.py.
+// Measures a served page: node measure.mjs PROGRAM SECONDS MINUTES WORDS...; prints JSON. SECONDS of zooming and panning, then MINUTES of use. See bench/view.py.
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { chromium } from 'playwright-core';
+import { useFor } from './use.mjs';
 
-const [program, seconds, ...words] = process.argv.slice(2);
+const [program, seconds, minutes, ...words] = process.argv.slice(2);
 // Without a GPU Chromium rasters and composes on the CPU, as it does for people; only WebGL2 is drawn by SwiftShader.
 const kArguments = ['--no-sandbox', '--disable-dev-shm-usage', '--enable-unsafe-swiftshader'];
 
@@ -61,6 +62,7 @@ const serving = performance.now() - begin;
 await page.goto(address);
 await page.evaluate(() => window.orreryView.ready);
 const picture = performance.now() - begin;
+await page.evaluate(() => window.orreryView.settled());  // WebGL2 draws from here on
 const session = await (await fetch(`${address}api/session`)).json();
 
 // A person at work: opens a rank, zooms in here and there, pans, zooms out.
@@ -77,11 +79,17 @@ for (let round = 0; performance.now() < limit; ++round) {
   await page.evaluate(() => window.orreryView.settled());
 }
 const frames = (await page.evaluate(() => window.orreryView.frameTimes())).slice(before);
-const metrics = await (await context.newCDPSession(page)).send('Runtime.getHeapUsage');
+const debug = await context.newCDPSession(page);
+/** Objects of scripts and of the page, and the arrays that tiles are in. */
+async function heapBytes() {
+  const { usedSize, embedderHeapUsedSize = 0, backingStorageSize = 0 } = await debug.send('Runtime.getHeapUsage');
+  return usedSize + embedderHeapUsedSize + backingStorageSize;
+}
+const heap = await useFor(page, Number(minutes) * 60_000, heapBytes);
 const figures = {
   serving_ms: serving, picture_ms: picture, events: session.runs[0].num_events, ranks: session.runs[0].num_ranks, frames: frames.length,
   frame_p50_ms: percentile(frames, 0.5), frame_p95_ms: percentile(frames, 0.95), tiles: tiles.length, tile_p95_ms: percentile(tiles, 0.95), answer_p95_ms: 0,
-  heap_bytes: metrics.usedSize, server_bytes: await peakBytes(child.pid), painter: (await page.evaluate(() => window.orreryView.stats())).painter,
+  heap_bytes: heap.last, heap_peak_bytes: heap.peak, rounds: heap.rounds, server_bytes: await peakBytes(child.pid), painter: (await page.evaluate(() => window.orreryView.stats())).painter,
 };
 await browser.close();
 figures.answer_p95_ms = percentile(await answerTimes(), 0.95);
