@@ -10,6 +10,15 @@ interface Recorded { state: string; answers: Record<string, string>; left_out: n
 const recordedText = globalThis.document?.getElementById('recorded')?.textContent;
 export const recorded: Recorded | undefined = recordedText ? (JSON.parse(recordedText) as Recorded) : undefined;
 
+/** What a saved page has not got, for people; empty for a page with a server. */
+export function sentenceOf(saved: Pick<Recorded, 'left_out'> | undefined): string {
+  if (!saved) return '';
+  const missing = saved.left_out ?? 0;
+  return 'A saved page: it shows what was looked at before.' +
+    (missing > 0 ? ` ${missing === 1 ? 'One answer' : `${missing} answers`} had no room in it, so that some details are missing or coarse.` : '');
+}
+export const savedSentence = sentenceOf(recorded);
+
 /** Addresses in the order in which they were last asked for. */
 const asked = new Set<string>();
 export function lastAsked(most: number): string[] { return [...asked].slice(-most); }

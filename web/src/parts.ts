@@ -1,4 +1,6 @@
 // What the unit tests see.
+export { sentenceOf } from './client';
+export { alongRows, alongX } from './chart_tips';
 export * from './cover';
 export * from './decode';
 export { firstHop } from './draw_critical';

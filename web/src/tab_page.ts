@@ -2,7 +2,7 @@
 import { element, replace } from './dom';
 import { pointsChart } from './points_chart';
 import { percent } from './format';
-import type { Chart, Fact, Finding, Section, TabPage } from './protocol';
+import type { Chart, Fact, Finding, Section, SliceOfRank, TabPage } from './protocol';
 import { svgChart, swatch } from './svg_chart';
 import { tableElement } from './table';
 
@@ -24,7 +24,9 @@ function chartElement(chart: Chart): HTMLElement | null {
     chart.caption ? element('figcaption', { class: 'soft' }, chart.caption) : null);
 }
 
-function sectionElement(section: Section, width: number): HTMLElement {
+type GoTo = (place: SliceOfRank) => void;
+
+function sectionElement(section: Section, width: number, goTo: GoTo): HTMLElement {
   const box = element('section', {}, section.heading ? element('h2', {}, section.heading) : null);
   if (section.facts?.length) box.append(element('dl', { class: 'tiles' }, ...section.facts.map(factElement)));
   if (section.findings?.length) box.append(element('ol', { class: 'findings' }, ...section.findings.map(findingElement)));
@@ -34,12 +36,13 @@ function sectionElement(section: Section, width: number): HTMLElement {
     const drawn = chartElement(chart);
     if (drawn) box.append(drawn);
   }
-  for (const table of section.tables ?? []) box.append(tableElement(table));
+  for (const table of section.tables ?? []) box.append(tableElement(table, goTo));
   return box;
 }
 
-export function showTab(parent: HTMLElement, page: TabPage): void {
+/** `goTo` shows a place of the tab's run in the timeline. */
+export function showTab(parent: HTMLElement, page: TabPage, goTo: GoTo): void {
   const width = Math.min(1180, Math.max(400, parent.clientWidth - 100));
-  const sections = page.sections.map((section) => sectionElement(section, width));
+  const sections = page.sections.map((section) => sectionElement(section, width, goTo));
   replace(parent, element('h1', {}, page.title), ...(sections.length ? sections : [element('p', { class: 'empty' }, 'There is nothing to show.')]));
 }

@@ -1,7 +1,7 @@
 // Tables that can be sorted by their heads and filtered by a text.
-import { button, debounced, element, replace } from './dom';
+import { button, debounced, element, link, replace } from './dom';
 import { count } from './format';
-import type { TableData } from './protocol';
+import type { SliceOfRank, TableData } from './protocol';
 
 const kFilterFrom = 12;
 const kShown = 200;
@@ -31,7 +31,7 @@ function isNumber(table: TableData, column: number): boolean {
   return align === 'right' || align === 'number' || (!align && Boolean(table.keys?.some((keys) => typeof keys[column] === 'number')));
 }
 
-export function tableElement(table: TableData): HTMLElement {
+export function tableElement(table: TableData, goTo: (place: SliceOfRank) => void = () => {}): HTMLElement {
   let sorting: Sorting | undefined;
   let shown = kShown;
   const filter = element('input', { type: 'search', placeholder: `Filter ${count(table.rows.length)} rows`, 'aria-label': 'Filter rows', class: 'filter' });
@@ -45,11 +45,19 @@ export function tableElement(table: TableData): HTMLElement {
     const head = element('button', { type: 'button', onclick: press }, column.name, column.unit ? element('small', {}, ` ${column.unit}`) : null);
     return element('th', { class: isNumber(table, i) ? 'number' : undefined, scope: 'col' }, head);
   });
+  const named = Math.max(0, table.columns.findIndex((_, i) => !isNumber(table, i)));
+  function cellElement(row: number, column: number): HTMLElement {
+    const text = String(table.rows[row][column]);
+    const place = column === named ? table.links?.[row] : undefined;
+    return element('td', { class: isNumber(table, column) ? 'number' : 'words' }, place ? link(text, () => goTo(place), 'Show it in the timeline') : text);
+  }
+  function rowElement(row: number): HTMLElement {
+    return element('tr', {}, ...table.rows[row].map((_, column) => cellElement(row, column)));
+  }
   function fill(): void {
     heads.forEach((head, i) => head.setAttribute('aria-sort', sorting?.column === i ? (sorting.down ? 'descending' : 'ascending') : 'none'));
     const places = arranged(table, filter.value, sorting);
-    replace(body, ...places.slice(0, shown).map((place) => element('tr', {}, ...table.rows[place].map((cell, i) =>
-      element('td', { class: isNumber(table, i) ? 'number' : 'words' }, String(cell))))));
+    replace(body, ...places.slice(0, shown).map(rowElement));
     more.hidden = places.length <= shown;
     more.textContent = `${count(places.length - shown)} more rows`;
   }

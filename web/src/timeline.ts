@@ -86,7 +86,8 @@ export class Timeline {
 
   get isMoving(): boolean { return this.animation !== undefined; }
 
-  private resize(): void {
+  /** Takes the size that the page gives it. */
+  resize(): void {
     const box = this.root.getBoundingClientRect();
     const ratio = globalThis.devicePixelRatio || 1;
     this.size = { width: box.width, height: box.height, ratio };

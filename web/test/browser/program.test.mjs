@@ -142,6 +142,19 @@ test('an exported page needs no server and is below 10 MB', options, async () =>
   });
 });
 
+test('a saved page says what had no room in it', options, async () => {
+  const path = join(folder, 'room.html');
+  assert.equal(spawnSync(program, ['view', recording, '--export', path]).status, 0);
+  const html = await readFile(path, 'utf8');
+  await onPage(`file://${path}`, async (page) => {
+    await page.getByText('A saved page').waitFor();
+    assert.equal(await page.getByText('no room').count(), 0);
+  });
+  assert.ok(html.includes('"left_out":0}'));
+  await writeFile(path, html.replace('"left_out":0}', '"left_out":37}'));
+  await onPage(`file://${path}`, async (page) => page.getByText('37 answers had no room in it').waitFor());
+});
+
 test('strangers get 4xx and one line', options, async () => {
   const log = await serving([recording], async (address) => {
     const { origin, pathname } = new URL(address);
