@@ -72,7 +72,7 @@ test('equal names look alike, numbers in them do not matter', () => {
 
 test('text on a colour can be read', () => {
   assert.deepEqual(parseColour('#fff'), [1, 1, 1]);
-  assert.equal(textColourOn(parseColour('#ffffff')), '#11151d');
+  assert.equal(textColourOn(parseColour('#ffffff')), '#04060a');
   assert.equal(textColourOn(parseColour('#3865a6')), '#ffffff');
 });
 
