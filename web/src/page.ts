@@ -116,7 +116,7 @@ export class Page {
     if (tab === 'differences' && model.differences) {
       const page = await getJson<TabPage>(query('api/tab', { run: model.state.run, name: tab })).catch(() => undefined);
       if (this.shownTab !== key) return;
-      if (page) showTab(this.content, page, goTo);
+      if (page?.sections.length) showTab(this.content, page, goTo);
       else replace(this.content);
       this.content.append(element('section', {}, differencesPanel(model, navigator)));
       return;

@@ -9,7 +9,7 @@ export * from './format';
 export * from './layout';
 export * from './lru';
 export * from './order';
-export { hashOf, kNumClasses, lookOf, parseColour, textColourOn, tinted } from './palette';
+export { hashOf, kNumClasses, lookOf, mixed, parseColour, textColourOn, tinted } from './palette';
 export { escapeXml, SvgPen } from './pen';
 export * from './search_text';
 export * from './state';

@@ -11,8 +11,8 @@ function factElement({ label, value, note }: Fact): HTMLElement {
 }
 
 function findingElement({ text, more, share }: Finding): HTMLElement {
-  return element('li', {}, element('strong', {}, text), more ? element('span', { class: 'soft' }, ` ${more}`) : null,
-    share === null ? null : element('span', { class: 'share' }, ` ${percent(share)}`));
+  return element('li', {}, share === null ? null : element('span', { class: 'share' }, percent(share)), element('strong', {}, text),
+    more ? element('span', { class: 'soft' }, ` ${more}`) : null);
 }
 
 function chartElement(chart: Chart): HTMLElement | null {

@@ -1,5 +1,5 @@
 // Tables that can be sorted by their heads and filtered by a text.
-import { button, debounced, element, link, replace } from './dom';
+import { button, debounced, element, link, longText, replace } from './dom';
 import { count } from './format';
 import type { SliceOfRank, TableData } from './protocol';
 
@@ -49,7 +49,8 @@ export function tableElement(table: TableData, goTo: (place: SliceOfRank) => voi
   function cellElement(row: number, column: number): HTMLElement {
     const text = String(table.rows[row][column]);
     const place = column === named ? table.links?.[row] : undefined;
-    return element('td', { class: isNumber(table, column) ? 'number' : 'words' }, place ? link(text, () => goTo(place), 'Show it in the timeline') : text);
+    if (isNumber(table, column)) return element('td', { class: 'number' }, text);
+    return element('td', { class: 'words' }, place ? link(text, () => goTo(place), 'Show it in the timeline') : longText(text));
   }
   function rowElement(row: number): HTMLElement {
     return element('tr', {}, ...table.rows[row].map((_, column) => cellElement(row, column)));

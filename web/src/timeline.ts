@@ -9,7 +9,7 @@ import { drawCritical } from './draw_critical';
 import { drawDifference } from './draw_difference';
 import { drawGutter, type Current } from './draw_gutter';
 import { drawLines, wantNearLines } from './draw_lines';
-import { drawChosenSlice, drawHits, drawSelection } from './draw_marks';
+import { drawChosenSlice, drawHits, drawSelection, selectionLabel } from './draw_marks';
 import { drawSliceNames, drawSlices, wantNearSlices } from './draw_slices';
 import { element } from './dom';
 import type { Finder } from './finder';
@@ -166,7 +166,9 @@ export class Timeline {
     drawGutter(scene, this.current);
     drawDifference(scene);
     const time = this.pointer?.isInPlot ? timeAt(scene, this.pointer.x) : undefined;
-    drawAxis(scene, pen === this.pen ? time : undefined);
+    const selection = this.draft ?? this.model.state.selection;
+    const label = selection ? selectionLabel(scene, selection) : undefined;
+    drawAxis(scene, pen === this.pen ? time : undefined, label ? [label] : []);
     this.paintMarks(scene);
     return rectangles;
   }
