@@ -21,7 +21,8 @@ async function peakBytes(pid) {
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: kArguments });
 const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, reducedMotion: 'reduce' });
 const page = await context.newPage();
-// A browser that has drawn before: starting its process for graphics, in software here, takes two seconds and is not ours.
+// A browser that has drawn before: looking for a GPU and starting its process for graphics without one takes seconds and is not ours.
+const kCalmMs = 4000;
 await page.evaluate(() => {
   const gl = document.createElement('canvas').getContext('webgl2');
   const shader = gl.createShader(gl.VERTEX_SHADER);
@@ -29,6 +30,7 @@ await page.evaluate(() => {
   gl.compileShader(shader);
   gl.finish();
 });
+await page.waitForTimeout(kCalmMs);
 const tiles = [];
 const addresses = [];
 page.on('requestfinished', (request) => {
