@@ -53,7 +53,9 @@ def generate(build, path, events):
 def measure(build, words, seconds, minutes=0):
     script = ROOT / "web/bench/measure.mjs"
     command = ["node", script, build / "orrery", str(seconds), str(minutes), *map(str, words)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ}).stdout)
+    # A browser that hangs is an error, and no wait without an end.
+    patience = seconds + 60 * minutes + 240
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=patience, env={**os.environ}).stdout)
 
 
 def what_if_seconds(build, job):

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { chromium } from 'playwright-core';
-import { useFor } from './use.mjs';
+import { settled, useFor } from './use.mjs';
 
 const [program, seconds, minutes, ...words] = process.argv.slice(2);
 // Without a GPU Chromium rasters and composes on the CPU, as it does for people; only WebGL2 is drawn by SwiftShader.
@@ -64,7 +64,7 @@ const serving = performance.now() - begin;
 await page.goto(address);
 await page.evaluate(() => window.orreryView.ready);
 const picture = performance.now() - begin;
-await page.evaluate(() => window.orreryView.settled());  // WebGL2 draws from here on
+await settled(page);  // WebGL2 draws from here on
 const session = await (await fetch(`${address}api/session`)).json();
 
 // A person at work: opens a rank, zooms in here and there, pans, zooms out.
@@ -78,7 +78,7 @@ for (let round = 0; performance.now() < limit; ++round) {
   for (const key of ['d', 'd', 'a', 'd', 's', 'w']) await page.keyboard.press(key);
   for (let i = 0; i < 8; ++i) await page.mouse.wheel(0, 240);
   if (round % 4 === 3) await page.keyboard.press('0');
-  await page.evaluate(() => window.orreryView.settled());
+  await settled(page);
 }
 const frames = (await page.evaluate(() => window.orreryView.frameTimes())).slice(before);
 const debug = await context.newCDPSession(page);

@@ -2,7 +2,14 @@
 const kTexts = ['gemm', 'nccl', 'elementwise', '/aten::.*mm/', 'no such name'];
 const kTabs = ['Overview', 'Kernels', 'Collectives', 'Memory', 'Metrics'];
 
-const settled = (page) => page.evaluate(() => window.orreryView.settled());
+const kPatienceMs = 60_000;
+
+/** Waits for the page; one that never has all of its tiles is an error that says what it waits for. */
+export async function settled(page) {
+  const isSettled = await page.evaluate((ms) => Promise.race([
+    window.orreryView.settled().then(() => true), new Promise((resolve) => setTimeout(() => resolve(false), ms))]), kPatienceMs);
+  if (!isSettled) throw new Error(`the page did not settle: ${JSON.stringify(await page.evaluate(() => [window.orreryView.stats(), location.hash]))}`);
+}
 
 async function zoomAndPan(page, x, y) {
   await page.mouse.move(x, y);
