@@ -15,6 +15,14 @@ let second = 1;
 export function setSecond(run: number): void { second = run; }
 export function runOfServer(run: number): number { return run === 1 ? second : run; }
 function toServer(address: string): string { return address.replace(/([?&]run=)1(?=&|$)/, `$1${second}`); }
+/** What a saved page has not got, for people; empty for a page with a server. */
+export function sentenceOf(saved: Pick<Recorded, 'left_out'> | undefined): string {
+  if (!saved) return '';
+  const missing = saved.left_out ?? 0;
+  return 'A saved page: it shows what was looked at before.' +
+    (missing > 0 ? ` ${missing === 1 ? 'One answer' : `${missing} answers`} had no room in it, so that some details are missing or coarse.` : '');
+}
+export const savedSentence = sentenceOf(recorded);
 
 /** Addresses in the order in which they were last asked for. */
 const asked = new Set<string>();

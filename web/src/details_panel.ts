@@ -4,7 +4,7 @@ import { duration, instant } from './format';
 import type { Model } from './model';
 import type { Navigator } from './navigate';
 import { classVariable } from './palette';
-import type { SliceDetails, SlicePlace } from './protocol';
+import type { SliceDetails, SliceOfRank, SlicePlace } from './protocol';
 import type { SliceRef } from './state';
 
 export interface DetailsActions {
@@ -20,12 +20,13 @@ function fact(name: string, ...value: (Node | string)[]): HTMLElement {
 export function detailsPanel(model: Model, ref: SliceRef, details: SliceDetails, actions: DetailsActions): HTMLElement {
   const { run, rank } = ref;
   const go = (place: SlicePlace) => (): void => void actions.navigator.goToRow(run, rank, place.track, place.row, place.begin_ns);
+  const goTo = (place: SliceOfRank) => (): void => void actions.navigator.goToRow(run, place.rank, place.track, place.row, place.begin_ns);
   const trackName = (track: number): string => model.tracks(run, rank)?.find((one) => one.track === track)?.name ?? `track ${track}`;
   const activity = model.session.classes[details.class];
   const facts = element('dl', { class: 'facts' },
     fact('begin', instant(details.begin_ns, 1)), fact('duration', duration(details.duration_ns)),
     fact('where', `${model.numRuns > 1 ? `${model.runInfo(run).name} · ` : ''}${model.label(run, rank)} · ${trackName(ref.track)}`),
-    ...details.facts.map(({ name, value }) => fact(name, value)));
+    ...details.facts.map(({ name, value, place }) => fact(name, place ? link(value, goTo(place), 'Show it in the timeline') : value)));
   if (activity) facts.prepend(fact('class', swatch(classVariable(details.class), activity.key), activity.name));
   if (details.launch) facts.append(fact('launched by', link(`${trackName(details.launch.track)} at ${instant(details.launch.begin_ns, 1)}`, go(details.launch)),
                                         ` ${duration(details.begin_ns - details.launch.begin_ns)} before`));

@@ -27,6 +27,11 @@ export function link(label: string, press: () => void, title = ''): HTMLButtonEl
   return element('button', { type: 'button', class: 'link', title: title || undefined, onclick: press }, label);
 }
 
+/** A text of which narrow places show some lines, and all of it beside the pointer. */
+export function longText(text: string): HTMLElement {
+  return element('span', { class: 'long', title: text.length > 60 ? text : undefined }, text);
+}
+
 export function replace(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(...children.filter((child): child is Node | string => Boolean(child)));
 }

@@ -5,6 +5,8 @@ import { ticks, tickText } from './ticks';
 
 const kStepsHeight = 19;
 
+export interface AxisLabel { from: number; to: number; text: string }
+
 export function drawGrid(scene: DrawnScene): void {
   const { pen, palette, plot, window } = scene;
   for (const value of ticks(window.begin, window.end, plot.right - plot.left).values) {
@@ -23,7 +25,8 @@ export function drawStepLines(scene: DrawnScene): void {
   }
 }
 
-export function drawAxis(scene: DrawnScene, hover: number | undefined): void {
+/** `labels` are drawn on the axis by others: no number looks out from under them. */
+export function drawAxis(scene: DrawnScene, hover: number | undefined, labels: AxisLabel[]): void {
   const { pen, palette, plot, window } = scene;
   pen.fill(0, 0, scene.canvas.width, plot.top, palette.surface);
   drawSteps(scene);
@@ -31,14 +34,19 @@ export function drawAxis(scene: DrawnScene, hover: number | undefined): void {
   for (let i = Math.ceil(window.begin / minor); i * minor <= window.end; ++i) {
     pen.fill(Math.round(xOf(scene, i * minor)), plot.top - 4, 1, 4, palette.line);
   }
+  const hoverLabel = hover === undefined ? undefined : labelAt(scene, hover, step);
+  const taken = hoverLabel ? [...labels, hoverLabel] : labels;
   for (const value of values) {
     const x = Math.round(xOf(scene, value));
     pen.fill(x, plot.top - 7, 1, 7, palette.soft);
-    pen.text(x + 4, plot.top - 12, tickText(value, step), { colour: palette.soft, size: 11 });
+    const text = tickText(value, step);
+    // Half a number is worse than none.
+    const end = x + 4 + pen.textWidth(text, 11);
+    if (end <= plot.right && !taken.some((label) => x + 4 < label.to && end > label.from)) pen.text(x + 4, plot.top - 12, text, { colour: palette.soft, size: 11 });
   }
   pen.fill(0, plot.top - 1, scene.canvas.width, 1, palette.line);
   drawWhole(scene);
-  if (hover !== undefined) drawHover(scene, hover, step);
+  if (hoverLabel) drawHover(scene, hoverLabel, xOf(scene, hover!));
 }
 
 function drawSteps(scene: DrawnScene): void {
@@ -67,13 +75,17 @@ function drawWhole(scene: DrawnScene): void {
   pen.fill(place(window.begin), 0, Math.max(3, place(window.end) - place(window.begin)), 2, palette.accent);
 }
 
-function drawHover(scene: DrawnScene, time: number, step: number): void {
-  const { pen, palette, plot } = scene;
-  const x = xOf(scene, time);
+function labelAt(scene: DrawnScene, time: number, step: number): AxisLabel {
+  const { pen, plot } = scene;
   const text = tickText(time, Math.min(step / 100, nsPerPixel(scene)));
   const width = pen.textWidth(text, 11) + 10;
-  const left = Math.min(Math.max(plot.left, x - width / 2), plot.right - width);
-  pen.fill(left, kAxisHeight - 24, width, 17, palette.ink);
-  pen.text(left + 5, kAxisHeight - 15.5, text, { colour: palette.surface, size: 11 });
+  const from = Math.min(Math.max(plot.left, xOf(scene, time) - width / 2), plot.right - width);
+  return { from, to: from + width, text };
+}
+
+function drawHover(scene: DrawnScene, { from, to, text }: AxisLabel, x: number): void {
+  const { pen, palette, plot } = scene;
+  pen.fill(from, kAxisHeight - 24, to - from, 17, palette.ink);
+  pen.text(from + 5, kAxisHeight - 15.5, text, { colour: palette.surface, size: 11 });
   pen.fill(Math.round(x), plot.top, 1, plot.bottom - plot.top, palette.ink, 0.35);
 }

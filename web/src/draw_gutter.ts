@@ -15,7 +15,10 @@ export function lineLabel(scene: Scene, run: number, line: number): string {
   const first = line * layout.fold;
   if (layout.fold === 1) return model.label(run, rows[first]);
   const last = Math.min(first + layout.fold, rows.length) - 1;
-  return first === last ? model.label(run, rows[first]) : `${model.ranks[run].rank[rows[first]]} +${last - first}`;
+  if (first === last) return model.label(run, rows[first]);
+  const { rank } = model.ranks[run];
+  const [from, to] = [rank[rows[first]], rank[rows[last]]];
+  return to - from === last - first ? `ranks ${from}–${to}` : `rank ${from}, ${last - first} more`;
 }
 
 function noteOf(scene: Scene, run: number, line: number): string {
@@ -68,7 +71,9 @@ function drawLineLabels(scene: DrawnScene, current: Current | undefined): void {
         // The head of an opened rank stands where the label of a low line would be.
         const isCovered = !shown && layout.blocks.some((block) => block.line === line);
         if (!isCurrent && (isCovered || (!shown && run > 0) || line % every !== 0)) continue;
-        drawLineLabel(scene, run, line, Math.max(y + layout.lineHeight / 2, y + 2), isCurrent);
+        // The first label of low lines would be cut by the axis.
+        const least = line === 0 && scene.scroll === 0 ? scene.plot.top + kLabelHeight / 2 + 1 : y + 2;
+        drawLineLabel(scene, run, line, Math.max(y + layout.lineHeight / 2, least), isCurrent);
       }
     }
   }

@@ -33,7 +33,7 @@ function drawRun(scene: DrawnScene, run: number): void {
   const level = levelFor(nsPerPixel(scene), lengthNs);
   const range = tileRange(...ownWindow(scene, run), level, lengthNs);
   if (!range) return;
-  const lineGap = layout.lineHeight >= 5 ? 1 : 0;
+  const lineGap = layout.lineHeight >= 10 ? 1 : 0;
   for (const stretch of layout.stretches(scene.scroll, scene.scroll + plotHeight(scene))) {
     const last = Math.min(stretch.last, layout.linesOfRun[run] - 1);
     for (const first of lineBlocks(stretch.first, last)) {

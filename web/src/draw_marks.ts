@@ -1,4 +1,5 @@
 // Selection, hits of a search, the slice that was clicked.
+import type { AxisLabel } from './draw_axis';
 import { duration } from './format';
 import { kSliceHeight, type Block } from './layout';
 import type { Hit, SliceDetails } from './protocol';
@@ -16,6 +17,16 @@ function selectionSpan(scene: Scene, selection: Selection): [number, number] {
   return [yOf(scene, layout.top(0, first)), yOf(scene, layout.top(model.numRuns - 1, last) + layout.lineHeight)];
 }
 
+/** What stands on the axis above a selection, where there is room for it. */
+export function selectionLabel(scene: DrawnScene, selection: Selection): AxisLabel | undefined {
+  const { pen, plot } = scene;
+  const from = Math.max(plot.left, xOf(scene, selection.begin));
+  const to = Math.min(plot.right, xOf(scene, selection.end));
+  const text = duration(selection.end - selection.begin);
+  const width = pen.textWidth(text, 11, true) + 10;
+  return to - from > width ? { from: (from + to - width) / 2, to: (from + to + width) / 2, text } : undefined;
+}
+
 export function drawSelection(scene: DrawnScene, selection: Selection): void {
   const { pen, palette, plot } = scene;
   const from = Math.max(plot.left, xOf(scene, selection.begin));
@@ -28,12 +39,10 @@ export function drawSelection(scene: DrawnScene, selection: Selection): void {
   pen.fill(from, bottom, to - from, plot.bottom - bottom, palette.page, 0.55);
   pen.path([from, top, to, top, to, bottom, from, bottom], { stroke: palette.accent, width: 1.5, close: true });
   pen.fill(from, kAxisHeight - 5, to - from, 5, palette.accent);
-  const text = duration(selection.end - selection.begin);
-  const width = pen.textWidth(text, 11, true) + 10;
-  if (to - from > width) {
-    pen.fill((from + to - width) / 2, kAxisHeight - 23, width, 17, palette.accent);
-    pen.text((from + to) / 2, kAxisHeight - 14.5, text, { colour: palette.surface, size: 11, bold: true, align: 'center' });
-  }
+  const label = selectionLabel(scene, selection);
+  if (!label) return;
+  pen.fill(label.from, kAxisHeight - 23, label.to - label.from, 17, palette.accent);
+  pen.text((label.from + label.to) / 2, kAxisHeight - 14.5, label.text, { colour: palette.surface, size: 11, bold: true, align: 'center' });
 }
 
 function frame(scene: DrawnScene, from: number, to: number, top: number, height: number, colour: string): void {

@@ -46,7 +46,7 @@ export async function savePng(model: Model, timeline: Timeline): Promise<void> {
   const pen = new CanvasPen(timeline.above.getContext('2d')!);
   pen.begin(scene.canvas.width, scene.canvas.height, scene.canvas.ratio);
   timeline.paint({ ...scene, painter: timeline.painter, pen });
-  context.drawImage(timeline.belowCanvas, 0, 0);
+  context.drawImage(timeline.layer.canvas, 0, 0);
   context.drawImage(timeline.above, 0, 0);
   timeline.frames.invalidate();
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/png'));

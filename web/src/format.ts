@@ -1,7 +1,7 @@
 // Numbers as people read them.
 
 const kTimeUnits = ['ns', 'µs', 'ms', 's'];
-const kByteUnits = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+const kByteUnits = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
 function trimmed(value: number, digits: number): string {
   const text = value.toPrecision(digits);

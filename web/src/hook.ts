@@ -17,7 +17,7 @@ declare global {
       stats(): Record<string, number | string>;
       /** Lines of ranks (track -1) and tracks on the screen, in pixels of the page. */
       rows(): ShownRow[];
-      /** Nothing that is on the screen is loading. */
+      /** Nothing that is on the screen is loading, and what draws it stays. */
       settled(): Promise<void>;
       svg(): string;
     };
@@ -28,12 +28,17 @@ function nextFrame(): Promise<void> {
   return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())));
 }
 
-async function settled(timeline: Timeline): Promise<void> {
+async function complete(timeline: Timeline): Promise<void> {
   await nextFrame();
   while (!timeline.store.isSettled || timeline.isMoving) {
     await timeline.store.whenSettled();
     await nextFrame();
   }
+}
+
+async function settled(timeline: Timeline): Promise<void> {
+  await complete(timeline);
+  while (timeline.layer.isStarting) await nextFrame();
 }
 
 function rowsOf(timeline: Timeline): ShownRow[] {
@@ -60,7 +65,7 @@ export function installHook(started: Promise<Timeline>): void {
   let timeline: Timeline | undefined;
   const ready = started.then(async (made) => {
     timeline = made;
-    await settled(made);
+    await complete(made);
   });
   ready.catch(() => {});
   window.orreryView = {

@@ -1,5 +1,5 @@
 // Lists beside the timeline: hits of a search, differences of two runs, facts of a rank.
-import { button, element, link } from './dom';
+import { button, element, link, longText } from './dom';
 import type { Finder } from './finder';
 import { change, count, duration, instant } from './format';
 import type { Model } from './model';
@@ -12,7 +12,7 @@ export function searchPanel(model: Model, finder: Finder, goTo: (hit: Hit, place
   const box = element('div', { class: 'found' }, element('h2', {}, finder.problem || `${count(finder.total)} slice${finder.total === 1 ? '' : 's'}`));
   if (finder.names.length) {
     box.append(element('h3', {}, 'Names'), element('table', { class: 'small' }, element('tbody', {}, ...finder.names.slice(0, 30).map((one) => element('tr', {},
-      element('td', { class: 'words' }, one.name), element('td', { class: 'number' }, count(one.count)), element('td', { class: 'number' }, duration(one.ns)))))));
+      element('td', { class: 'words' }, longText(one.name)), element('td', { class: 'number' }, count(one.count)), element('td', { class: 'number' }, duration(one.ns)))))));
   }
   if (!finder.hits.length) return box;
   const first = Math.max(0, Math.min(finder.at - 20, finder.hits.length - kListed));
@@ -27,7 +27,7 @@ export function searchPanel(model: Model, finder: Finder, goTo: (hit: Hit, place
 }
 
 function placeLink(model: Model, navigator: Navigator, run: number, place: SliceOfRank | null): Node | string {
-  if (!place) return '–';
+  if (!place) return '';
   const { rank, track, row } = place;
   return link(`${'AB'[run]}: ${model.label(run, rank)}`, () => void navigator.goToSlice({ run, rank, track, row }, place.begin_ns, place.duration_ns), 'Show it in the timeline');
 }
@@ -65,8 +65,8 @@ export function differencesPanel(model: Model, navigator: Navigator): HTMLElemen
     return box;
   }
   const { common_collectives: common } = differences;
-  box.append(element('p', { class: 'soft' }, common > 0 ? `A is ${model.runInfo(0).name}, B is ${model.runInfo(1).name}; ${count(common)} collectives are in both. Times are a step and device.`
-    : differences.notice || `A is ${model.runInfo(0).name}, B is ${model.runInfo(1).name}; they have no collectives to compare. Times are a step and device.`));
+  box.append(element('p', { class: 'soft' }, `A is ${model.runInfo(0).name}, B is ${model.runInfo(1).name}. ${common > 0 ? `${count(common)} collectives are in both.`
+    : differences.notice || 'They have no collectives to compare.'} Times are a step and device.`));
   const largest = Math.max(1, ...differences.changes.map((one) => Math.abs(one.after_ns - one.before_ns)));
   box.append(element('ul', { class: 'changes' }, ...differences.changes.slice(0, 200).map((one) => changeRow(model, navigator, one, largest))));
   if (differences.collectives.length) box.append(element('h3', {}, 'Collectives that are in both, the largest change first'),

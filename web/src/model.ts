@@ -92,13 +92,15 @@ export class Model {
 
   /** Asks for the session and its ranks; again after a run was added. */
   async load(): Promise<void> {
-    const session = await getJson<Session>('api/session');
+    const ranksOf = (run: number): Promise<Ranks> => getAsIs<Ranks>(query('api/ranks', { run }));
+    // Every session has a first run: nobody waits to hear of it.
+    const [session, first] = await Promise.all([getJson<Session>('api/session'), ranksOf(0)]);
     const opened = session.runs;
     if (this.state.beside >= opened.length) this.state.beside = 1;
     const { beside } = this.state;
     const drawn = opened.length > 1 ? [0, beside] : [0];
     session.runs = drawn.map((run) => opened[run]);
-    const ranks = await Promise.all(drawn.map((run) => getAsIs<Ranks>(query('api/ranks', { run }))));
+    const ranks = [first, ...await Promise.all(drawn.slice(1).map(ranksOf))];
     if (beside !== this.state.beside) return;  // another was chosen meanwhile
     ++this.loads;
     setSecond(beside);

@@ -17,7 +17,8 @@ export class Navigator {
       return;
     }
     model.openRank(ref);
-    model.set({ tab: 'timeline', slice: { ...ref }, panel: model.state.panel === 'search' || model.state.panel === 'differences' ? model.state.panel : '' });
+    this.showTimeline();
+    model.set({ slice: { ...ref }, panel: model.state.panel === 'search' || model.state.panel === 'differences' ? model.state.panel : '' });
     const begin = beginNs + model.shift(ref.run);
     timeline.show(this.windowFor(begin, begin + durationNs), true, timeline.scrollTo(ref.run, ref.rank, ref.track));
   }
@@ -39,10 +40,18 @@ export class Navigator {
     const at = beginNs + this.model.shift(run);
     await this.model.tracksOf(run, rank).catch((error) => this.model.fail(error));
     this.model.openRank({ run, rank });
-    this.model.set({ tab: 'timeline', slice: { run, rank, track, row } });
+    this.showTimeline();
+    this.model.set({ slice: { run, rank, track, row } });
     const width = window.end - window.begin;
     const isShown = at > window.begin + width * 0.05 && at < window.end - width * 0.1;
     this.timeline.show(isShown ? window : { begin: at - width / 3, end: at + width * 2 / 3 }, true, this.timeline.scrollTo(run, rank, track));
+  }
+
+  // Behind another tab the timeline has no size, and no place can be scrolled to.
+  private showTimeline(): void {
+    if (this.model.state.tab === 'timeline') return;
+    this.model.set({ tab: 'timeline' });
+    this.timeline.resize();
   }
 
   // A slice fills a tenth of the screen, so that its surroundings are seen.

@@ -1,13 +1,15 @@
 // The frame of the page: head, tabs, timeline or a tab's content, notices.
 import type { Actions } from './actions';
-import { getJson, query, recorded } from './client';
+import { installChartTips } from './chart_tips';
+import { getJson, query, recorded, savedSentence } from './client';
 import { button, element, replace } from './dom';
 import { savePage, savePng, saveSvg } from './export';
 import { count } from './format';
-import type { TabPage } from './protocol';
+import type { SliceOfRank, TabPage } from './protocol';
 import type { SearchBox } from './search_box';
 import type { SidePanel } from './side_panel';
 import { showTab } from './tab_page';
+import { Tip } from './tip';
 import { differencesPanel } from './lists_panel';
 import type { Toolbar } from './toolbar';
 
@@ -21,8 +23,9 @@ export class Page {
   private readonly content = element('div', { class: 'content', id: 'panel', role: 'tabpanel', tabindex: '0', hidden: true });
   private readonly view: HTMLElement;
   private readonly notice = element('div', { class: 'notice', role: 'status', 'aria-live': 'polite', hidden: true });
-  private readonly fallback = element('div', { class: 'fallback', role: 'note', hidden: true }, 'This browser has no WebGL2: the timeline is drawn on a plain canvas, which is slower.');
+  private readonly fallback = element('div', { class: 'fallback', role: 'note', hidden: true });
   private readonly theme: HTMLButtonElement;
+  private readonly tip = new Tip();
   private shownTab = '';
 
   constructor(private readonly actions: Actions, private readonly toolbar: Toolbar, private readonly side: SidePanel, private readonly search: SearchBox,
@@ -35,8 +38,9 @@ export class Page {
       button('PNG', 'A picture of the timeline', guarded(() => savePng(model, timeline))), button('SVG', 'A drawing of the timeline', guarded(() => saveSvg(model, timeline))));
     const title = element('span', { class: 'title', title: model.session.title }, model.session.title);
     const head = element('header', {}, element('span', { class: 'brand' }, 'Orrery'), title, this.tabs, this.search.root, saves, this.theme, button('?', 'Keys and mouse (?)', () => help.showModal(), 'icon'));
-    this.view = element('main', { class: 'view' }, this.toolbar.root, this.fallback, element('div', { class: 'middle' }, timeline.root, this.side.root));
+    this.view = element('main', { class: 'view' }, this.toolbar.root, savedSentence && element('div', { class: 'fallback saved', role: 'note' }, savedSentence), this.fallback, element('div', { class: 'middle' }, timeline.root, this.side.root));
     replace(document.getElementById('page')!, head, this.view, this.content, this.notice, help);
+    installChartTips(this.content);
     this.makeTabs();
   }
 
@@ -82,7 +86,8 @@ export class Page {
     if (!state.theme) delete document.documentElement.dataset.theme;
     this.view.hidden = tab !== 'timeline';
     this.content.hidden = tab === 'timeline';
-    this.fallback.hidden = this.actions.timeline.painter.kind === 'webgl2';
+    this.fallback.textContent = this.actions.timeline.layer.sentence;
+    this.fallback.hidden = this.fallback.textContent === '';
     this.notice.hidden = model.notice === '';
     this.notice.textContent = model.notice;
     this.toolbar.update();
@@ -96,6 +101,7 @@ export class Page {
     const key = `${tab} ${model.state.run} ${model.loads} ${this.actions.isDark()}`;
     if (key === this.shownTab) return;
     this.shownTab = key;
+    this.tip.hide();
     if (tab === 'timeline') return;
     replace(this.content, element('p', { class: 'empty' }, 'Loading …'));
     this.loadTab(tab, key).catch((error) => {
@@ -105,10 +111,12 @@ export class Page {
 
   private async loadTab(tab: string, key: string): Promise<void> {
     const { model, navigator } = this.actions;
+    const { run } = model.state;
+    const goTo = ({ rank, track, row, begin_ns, duration_ns }: SliceOfRank): void => void navigator.goToSlice({ run, rank, track, row }, begin_ns, duration_ns);
     if (tab === 'differences' && model.differences) {
       const page = await getJson<TabPage>(query('api/tab', { run: model.state.run, name: tab })).catch(() => undefined);
       if (this.shownTab !== key) return;
-      if (page) showTab(this.content, page);
+      if (page?.sections.length) showTab(this.content, page, { goTo });
       else replace(this.content);
       this.content.append(element('section', {}, differencesPanel(model, navigator)));
       return;
@@ -116,7 +124,8 @@ export class Page {
     const page = await getJson<TabPage>(query('api/tab', { run: model.state.run, name: tab }));
     if (this.shownTab !== key) return;
     const opensPlans = tab === 'search' && model.session.can_open_plans && !recorded;
-    showTab(this.content, page, opensPlans ? { name: 'Open beside', act: (plan) => void this.actions.openPlan(plan) } : undefined);
+    const action = opensPlans ? { name: 'Open beside', act: (plan: number) => void this.actions.openPlan(plan) } : undefined;
+    showTab(this.content, page, { goTo, action });
     if (model.numRuns > 1) this.content.prepend(this.runButtons());
     if (tab === 'overview') this.content.append(this.problems());
   }

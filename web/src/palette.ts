@@ -44,10 +44,13 @@ function luminance(colour: Rgb): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
+// On any colour this or white has a contrast of 4.5: a lighter one would not.
+const kDarkText = '#04060a';
+
 /** White or near-black, whichever has more contrast. */
 export function textColourOn(colour: Rgb): string {
   const light = luminance(colour);
-  return 1.05 / (light + 0.05) >= (light + 0.05) / 0.055 ? '#ffffff' : '#11151d';
+  return 1.05 / (light + 0.05) >= (light + 0.05) / (luminance(parseColour(kDarkText)) + 0.05) ? '#ffffff' : kDarkText;
 }
 
 const kClassKeys = ['idle', 'gemm', 'attention', 'compute', 'optimizer', 'communication', 'wait', 'bubble', 'host', 'memory'];

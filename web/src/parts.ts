@@ -1,4 +1,6 @@
 // What the unit tests see.
+export { sentenceOf } from './client';
+export { alongRows, alongX } from './chart_tips';
 export * from './cover';
 export * from './decode';
 export { firstHop } from './draw_critical';
@@ -8,7 +10,7 @@ export * from './layout';
 export * from './lru';
 export * from './moments';
 export * from './order';
-export { hashOf, lookOf, parseColour, textColourOn } from './palette';
+export { hashOf, kNumClasses, lookOf, mixed, parseColour, textColourOn, tinted } from './palette';
 export { escapeXml, SvgPen } from './pen';
 export * from './search_text';
 export * from './state';

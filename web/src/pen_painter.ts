@@ -8,6 +8,7 @@ import { kUnitsOfTile } from './tiles';
 
 export class PenPainter implements Painter {
   private drawn = 0;
+  private ratio = 1;
   private plot: Plot = { left: 0, top: 0, right: 0, bottom: 0 };
   private palette!: Palette;
   private emphasis = false;
@@ -22,6 +23,7 @@ export class PenPainter implements Painter {
     this.emphasis = emphasis;
     this.plot = plot;
     this.drawn = 0;
+    this.ratio = canvas.ratio;
   }
 
   lines(batch: LineBatch): void {
@@ -33,7 +35,7 @@ export class PenPainter implements Painter {
         if (code === kOutside) continue;
         const from = Math.max(batch.x + tile.beginBin[run] * batch.binWidth, batch.clip[0]);
         const to = Math.min(batch.x + tile.endBin[run] * batch.binWidth, batch.clip[1]);
-        this.fill(from, to, top, batch.height, () => this.lineColour(code, tile.share[run]), code * 256 + tile.share[run]);
+        this.fill(this.snapped(from), this.snapped(to), top, batch.height, () => this.lineColour(code, tile.share[run]), code * 256 + tile.share[run]);
       }
     }
   }
@@ -46,7 +48,8 @@ export class PenPainter implements Painter {
       let to = Math.min(batch.x + tile.end[i] * batch.unitWidth, batch.clip[1]);
       if (to - from > 4 && tile.end[i] < kUnitsOfTile) to -= 1;
       const faint = tile.merged[i] > 1 ? 1 : 0;
-      this.fill(from, to > from ? Math.max(to, from + 1) : to, batch.top + tile.depth[i] * batch.pitch, batch.height,
+      const left = this.snapped(from);
+      this.fill(left, to > from ? Math.max(this.snapped(to), left + 1) : left, batch.top + tile.depth[i] * batch.pitch, batch.height,
                 () => this.sliceColour(colour[i], tint[i], faint), 1 << 20 | colour[i] << 10 | tint[i] << 1 | faint);
     }
   }
@@ -54,12 +57,17 @@ export class PenPainter implements Painter {
   end(): number { return this.drawn; }
   release(): void {}
 
+  /** On whole pixels of the device, as WebGL2 draws: nothing moves when it takes over. A drawing has no pixels. */
+  private snapped(place: number): number {
+    return this.kind === 'svg' ? place : Math.round(place * this.ratio) / this.ratio;
+  }
+
   private fill(from: number, to: number, top: number, height: number, colour: () => string, key: number): void {
     if (!(to > from) || top >= this.plot.bottom || top + height <= this.plot.top) return;
     let css = this.known.get(key);
     if (!css) this.known.set(key, css = colour());
-    const y = Math.max(top, this.plot.top);
-    this.pen.fill(from, y, to - from, Math.min(top + height, this.plot.bottom) - y, css);
+    const y = this.snapped(Math.max(top, this.plot.top));
+    this.pen.fill(from, y, to - from, Math.max(this.snapped(Math.min(top + height, this.plot.bottom)) - y, 1 / this.ratio), css);
     ++this.drawn;
   }
 

@@ -3,9 +3,11 @@ import uPlot from 'uplot';
 import { element } from './dom';
 import { quantity } from './format';
 import type { Points } from './protocol';
+import { Tip } from './tip';
 
 const kColours = ['--compute', '--transfer', '--memory', '--device-wait', '--launch', '--optimizer', '--sky', '--sync'];
 const kHeight = 300;
+const kFont = '12px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif';
 
 /** uPlot wants one list of x for all series. */
 export function aligned(points: Points): (number | null)[][] {
@@ -22,11 +24,25 @@ export function aligned(points: Points): (number | null)[][] {
   return [xs, ...ys];
 }
 
+/** Lines of text about the points at a place of the x axis; empty where there are none. */
+export function pointsAt(points: Points, x: number, ys: (number | null | undefined)[]): string {
+  const lines = points.series.map((series, i) => (ys[i] === null || ys[i] === undefined ? '' : `${series.name}: ${quantity(ys[i], points.y_unit)}`)).filter(Boolean);
+  return lines.length ? [quantity(x, points.x_unit), ...lines].join('\n') : '';
+}
+
+function showTip(chart: uPlot, points: Points): void {
+  const { idx, left = -1, top = -1 } = chart.cursor;
+  const isOver = idx !== null && idx !== undefined && left >= 0;
+  const box = chart.over.getBoundingClientRect();
+  const text = isOver ? pointsAt(points, chart.data[0][idx], chart.data.slice(1).map((ys) => ys[idx])) : '';
+  new Tip().show(text, box.left + left, box.top + top);
+}
+
 export function pointsChart(points: Points, width: number): HTMLElement {
   const box = element('div', { class: 'points' });
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
-  const axis = { stroke: colour('--soft'), grid: { stroke: colour('--grid'), width: 1 }, ticks: { stroke: colour('--line'), width: 1 } };
+  const axis = { font: kFont, stroke: colour('--soft'), grid: { stroke: colour('--grid'), width: 1 }, ticks: { stroke: colour('--line'), width: 1 } };
   const text = (unit: string) => (_: uPlot, values: (number | null)[]): string[] => values.map((value) => (value === null ? '' : quantity(value, unit)));
   const options: uPlot.Options = {
     width, height: kHeight,
@@ -41,6 +57,7 @@ export function pointsChart(points: Points, width: number): HTMLElement {
       })),
     ],
     legend: { live: true },
+    hooks: { setCursor: [(chart) => showTip(chart, points)] },
   };
   new uPlot(options, aligned(points) as uPlot.AlignedData, box);
   return box;

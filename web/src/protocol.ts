@@ -16,7 +16,7 @@ export interface Track { track: number; group: string; name: string; kind: strin
 
 export interface SlicePlace { track: number; row: number; begin_ns: number }
 export interface SliceDetails {
-  name: string; begin_ns: number; duration_ns: number; class: number; facts: { name: string; value: string }[];
+  name: string; begin_ns: number; duration_ns: number; class: number; facts: { name: string; value: string; place?: SliceOfRank | null }[];
   launch: SlicePlace | null; kernels: SlicePlace[]; collective: number | null; stack: string[];
 }
 export interface CollectiveInstance {
@@ -38,7 +38,8 @@ export interface Hit {
 export interface Found { total: number; names: { name: string; count: number; ns: number }[]; hits: Hit[] }
 
 export interface TableColumn { name: string; align?: string; unit?: string }
-export interface TableData { columns: TableColumn[]; rows: string[][]; keys?: (number | null)[][] }
+/** `links`: where a row is in the timeline. */
+export interface TableData { columns: TableColumn[]; rows: string[][]; keys?: (number | null)[][]; links?: (SliceOfRank | null)[] }
 export interface PointSeries { name: string; x: number[]; y: number[] }
 export interface Points { x_unit: string; y_unit: string; x_log?: boolean; y_log?: boolean; series: PointSeries[] }
 export interface Fact { label: string; value: string; note: string }

@@ -4,15 +4,15 @@ import { pointsChart } from './points_chart';
 import { percent } from './format';
 import type { Chart, Fact, Finding, Section, TabPage } from './protocol';
 import { svgChart, swatch } from './svg_chart';
-import { tableElement, type RowAction } from './table';
+import { tableElement, type RowLinks } from './table';
 
 function factElement({ label, value, note }: Fact): HTMLElement {
   return element('div', { class: 'fact' }, element('dt', {}, label), element('dd', {}, value), note ? element('dd', { class: 'soft' }, note) : null);
 }
 
 function findingElement({ text, more, share }: Finding): HTMLElement {
-  return element('li', {}, element('strong', {}, text), more ? element('span', { class: 'soft' }, ` ${more}`) : null,
-    share === null ? null : element('span', { class: 'share' }, ` ${percent(share)}`));
+  return element('li', {}, share === null ? null : element('span', { class: 'share' }, percent(share)), element('strong', {}, text),
+    more ? element('span', { class: 'soft' }, ` ${more}`) : null);
 }
 
 function chartElement(chart: Chart): HTMLElement | null {
@@ -24,7 +24,7 @@ function chartElement(chart: Chart): HTMLElement | null {
     chart.caption ? element('figcaption', { class: 'soft' }, chart.caption) : null);
 }
 
-function sectionElement(section: Section, width: number, action?: RowAction): HTMLElement {
+function sectionElement(section: Section, width: number, rows: RowLinks): HTMLElement {
   const box = element('section', {}, section.heading ? element('h2', {}, section.heading) : null);
   if (section.facts?.length) box.append(element('dl', { class: 'tiles' }, ...section.facts.map(factElement)));
   if (section.findings?.length) box.append(element('ol', { class: 'findings' }, ...section.findings.map(findingElement)));
@@ -34,13 +34,13 @@ function sectionElement(section: Section, width: number, action?: RowAction): HT
     const drawn = chartElement(chart);
     if (drawn) box.append(drawn);
   }
-  for (const table of section.tables ?? []) box.append(tableElement(table, action));
+  for (const table of section.tables ?? []) box.append(tableElement(table, rows));
   return box;
 }
 
-/** `action` is for rows of its tables. */
-export function showTab(parent: HTMLElement, page: TabPage, action?: RowAction): void {
+/** `rows` is what rows of its tables lead to and do. */
+export function showTab(parent: HTMLElement, page: TabPage, rows: RowLinks = {}): void {
   const width = Math.min(1180, Math.max(400, parent.clientWidth - 100));
-  const sections = page.sections.map((section) => sectionElement(section, width, action));
+  const sections = page.sections.map((section) => sectionElement(section, width, rows));
   replace(parent, element('h1', {}, page.title), ...(sections.length ? sections : [element('p', { class: 'empty' }, 'There is nothing to show.')]));
 }

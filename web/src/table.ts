@@ -1,13 +1,16 @@
 // Tables that can be sorted by their heads and filtered by a text.
-import { button, debounced, element, replace } from './dom';
+import { button, debounced, element, link, longText, replace } from './dom';
 import { count } from './format';
-import type { TableData } from './protocol';
+import type { SliceOfRank, TableData } from './protocol';
 
 const kFilterFrom = 12;
 const kShown = 200;
 
 /** A button at the end of every row; `row` is the place of a row in the table. */
-export interface RowAction { name: string; act: (row: number) => void }
+interface RowAction { name: string; act: (row: number) => void }
+
+/** What rows lead to and do; nothing by default. */
+export interface RowLinks { goTo?: (place: SliceOfRank) => void; action?: RowAction }
 
 interface Sorting { column: number; down: boolean }
 
@@ -34,7 +37,7 @@ function isNumber(table: TableData, column: number): boolean {
   return align === 'right' || align === 'number' || (!align && Boolean(table.keys?.some((keys) => typeof keys[column] === 'number')));
 }
 
-export function tableElement(table: TableData, action?: RowAction): HTMLElement {
+export function tableElement(table: TableData, { goTo, action }: RowLinks = {}): HTMLElement {
   let sorting: Sorting | undefined;
   let shown = kShown;
   const filter = element('input', { type: 'search', placeholder: `Filter ${count(table.rows.length)} rows`, 'aria-label': 'Filter rows', class: 'filter' });
@@ -48,11 +51,21 @@ export function tableElement(table: TableData, action?: RowAction): HTMLElement 
     const head = element('button', { type: 'button', onclick: press }, column.name, column.unit ? element('small', {}, ` ${column.unit}`) : null);
     return element('th', { class: isNumber(table, i) ? 'number' : undefined, scope: 'col' }, head);
   });
+  const named = Math.max(0, table.columns.findIndex((_, i) => !isNumber(table, i)));
+  function cellElement(row: number, column: number): HTMLElement {
+    const text = String(table.rows[row][column]);
+    const place = column === named ? table.links?.[row] : undefined;
+    if (isNumber(table, column)) return element('td', { class: 'number' }, text);
+    return element('td', { class: 'words' }, place && goTo ? link(text, () => goTo(place), 'Show it in the timeline') : longText(text));
+  }
+  function rowElement(row: number): HTMLElement {
+    return element('tr', {}, ...table.rows[row].map((_, column) => cellElement(row, column)),
+      action && element('td', {}, button(action.name, '', () => action.act(row))));
+  }
   function fill(): void {
     heads.forEach((head, i) => head.setAttribute('aria-sort', sorting?.column === i ? (sorting.down ? 'descending' : 'ascending') : 'none'));
     const places = arranged(table, filter.value, sorting);
-    replace(body, ...places.slice(0, shown).map((place) => element('tr', {}, ...table.rows[place].map((cell, i) =>
-      element('td', { class: isNumber(table, i) ? 'number' : 'words' }, String(cell))), action && element('td', {}, button(action.name, '', () => action.act(place))))));
+    replace(body, ...places.slice(0, shown).map(rowElement));
     more.hidden = places.length <= shown;
     more.textContent = `${count(places.length - shown)} more rows`;
   }

@@ -15,6 +15,7 @@ export class TileStore {
   private readonly cache: Lru<Tile>;
   private readonly inFlight = new Map<string, AbortController>();
   private readonly failedAt = new Map<string, number>();
+  private startTimer = 0;
   private wanted: string[] = [];
   private waiting: string[] = [];
   private requests = 0;
@@ -45,7 +46,8 @@ export class TileStore {
     this.waiting = [...needed].filter((address) => !this.cache.has(address) && !this.inFlight.has(address) &&
       now - (this.failedAt.get(address) ?? -kRetryMs) >= kRetryMs);
     this.wanted = [];
-    this.startNext();
+    if (this.waiting.length > 0) this.startSoon();
+    else this.tellSettled();
   }
 
   /** Resolves when nothing that is wanted is missing. */
@@ -69,6 +71,15 @@ export class TileStore {
     this.waiting = [];
     this.cache.clear();
     this.failedAt.clear();
+  }
+
+  // A request takes a third of a frame's time to start: the frame goes to the screen before.
+  private startSoon(): void {
+    if (this.startTimer) return;
+    this.startTimer = window.setTimeout(() => {
+      this.startTimer = 0;
+      this.startNext();
+    }, 0);
   }
 
   private startNext(): void {

@@ -9,7 +9,7 @@ import { drawCritical } from './draw_critical';
 import { drawDifference } from './draw_difference';
 import { drawGutter, type Current } from './draw_gutter';
 import { drawLines, wantNearLines } from './draw_lines';
-import { drawChosenSlice, drawHits, drawSelection } from './draw_marks';
+import { drawChosenSlice, drawHits, drawSelection, selectionLabel } from './draw_marks';
 import { drawSliceNames, drawSlices, wantNearSlices } from './draw_slices';
 import { element } from './dom';
 import type { Finder } from './finder';
@@ -19,12 +19,11 @@ import type { Model } from './model';
 import type { Painter } from './painter';
 import { readPalette, type Palette } from './palette';
 import { CanvasPen } from './pen';
-import { PenPainter } from './pen_painter';
 import type { Collectives } from './protocol';
+import { RectangleLayer } from './rectangle_layer';
 import { kAxisHeight, kGutter, plotHeight, timeAt, type DrawnScene, type Scene } from './scene';
 import type { Selection } from './state';
 import { TileStore } from './tile_store';
-import { WebGlPainter } from './webgl_painter';
 import { Windowed } from './windowed';
 import { clamped, moved, zoomed, type TimeWindow } from './window';
 
@@ -38,7 +37,7 @@ export interface Pointer { x: number; y: number; isInPlot: boolean }
 
 export class Timeline {
   readonly root: HTMLElement;
-  readonly below = element('canvas', { class: 'below', 'aria-hidden': 'true' });
+  readonly layer = new RectangleLayer(() => this.usePainter());
   readonly above = element('canvas', {
     class: 'above', tabindex: '0', role: 'application',
     'aria-label': 'Timeline of ranks. W and S zoom, A and D move, arrow keys choose a rank, Enter opens it, question mark lists all keys.',
@@ -47,7 +46,6 @@ export class Timeline {
   readonly frames: Frames;
   readonly collectives: Windowed<Collectives>[];
   readonly launches = new Map<string, Windowed<Launches>>();
-  painter: Painter;
   pointer: Pointer | undefined;
   current: Current | undefined;
   /** A selection that is being dragged. */
@@ -66,8 +64,7 @@ export class Timeline {
   private size = { width: 0, height: 0, ratio: 1 };
 
   constructor(readonly model: Model, readonly finder: Finder, readonly chosen: Chosen) {
-    this.root = element('div', { class: 'timeline' }, this.below, this.above);
-    this.painter = this.makePainter();
+    this.root = element('div', { class: 'timeline' }, this.layer.canvas, this.above);
     const context = this.above.getContext('2d');
     if (!context) throw new Error('This browser has no canvas.');
     this.pen = new CanvasPen(context);
@@ -79,48 +76,24 @@ export class Timeline {
     new ResizeObserver(() => this.resize()).observe(this.root);
   }
 
-  private makePainter(): Painter {
-    const isForbidden = new URLSearchParams(location.search).get('painter') === 'canvas';
-    const made = isForbidden ? undefined : WebGlPainter.make(this.below);
-    if (made) {
-      this.below.addEventListener('webglcontextlost', (event) => {
-        event.preventDefault();
-        this.useCanvas();
-      });
-      return made;
-    }
-    return this.canvasPainter(this.below);
-  }
+  get painter(): Painter { return this.layer.painter; }
 
-  // A canvas that had a WebGL context cannot have another: a new one takes its place.
-  private useCanvas(): void {
-    const canvas = element('canvas', { class: 'below', 'aria-hidden': 'true' });
-    canvas.width = this.below.width;
-    canvas.height = this.below.height;
-    this.root.querySelector('.below')?.replaceWith(canvas);
-    this.painter = this.canvasPainter(canvas);
-    this.frames.invalidate();
+  // At once: the canvas that took the place of another is empty until it is drawn.
+  private usePainter(): void {
+    this.draw(performance.now());
     this.model.touch();
   }
 
-  private canvasPainter(canvas: HTMLCanvasElement): Painter {
-    const context = canvas.getContext('2d');
-    if (!context) throw new Error('This browser has no canvas.');
-    const pen = new CanvasPen(context);
-    return new PenPainter('canvas', pen, ({ width, height, ratio }) => pen.begin(width, height, ratio));
-  }
-
   get isMoving(): boolean { return this.animation !== undefined; }
-  get belowCanvas(): HTMLCanvasElement { return this.root.querySelector<HTMLCanvasElement>('.below')!; }
 
-  private resize(): void {
+  /** Takes the size that the page gives it. */
+  resize(): void {
     const box = this.root.getBoundingClientRect();
     const ratio = globalThis.devicePixelRatio || 1;
     this.size = { width: box.width, height: box.height, ratio };
-    for (const canvas of [this.belowCanvas, this.above]) {
-      canvas.width = Math.max(1, Math.round(box.width * ratio));
-      canvas.height = Math.max(1, Math.round(box.height * ratio));
-    }
+    const [width, height] = [box.width, box.height].map((length) => Math.max(1, Math.round(length * ratio)));
+    this.layer.resize(width, height);
+    [this.above.width, this.above.height] = [width, height];
     // At once: a canvas that was resized is empty until it is drawn.
     if (this.model.session && box.width > 0) this.draw(performance.now());
   }
@@ -179,24 +152,32 @@ export class Timeline {
     wantNearSlices(scene);
     wantNearLines(scene);
     this.store.flush();
+    // The first picture is complete: time for what draws the next ones faster.
+    if (this.store.isSettled) this.layer.start((painter) => void this.paintRectangles({ ...this.makeScene(), painter, pen: this.pen }));
     this.afterFrame();
     return again;
   }
 
   /** Draws a scene with any painter and pen: also for pictures. */
   paint(scene: DrawnScene): number {
-    const { painter, pen, plot, canvas } = scene;
-    painter.begin(canvas, plot, scene.palette, this.model.state.overlays.includes('waits'));
-    drawLines(scene);
-    drawSlices(scene);
-    const rectangles = painter.end();
+    const { pen, plot } = scene;
+    const rectangles = this.paintRectangles(scene);
     pen.clip(plot.left, plot.top, plot.right - plot.left, Math.max(0, plot.bottom - plot.top), () => this.paintPlot(scene));
     drawGutter(scene, this.current);
     drawDifference(scene);
     const time = this.pointer?.isInPlot ? timeAt(scene, this.pointer.x) : undefined;
-    drawAxis(scene, pen === this.pen ? time : undefined);
+    const selection = this.draft ?? this.model.state.selection;
+    const label = selection ? selectionLabel(scene, selection) : undefined;
+    drawAxis(scene, pen === this.pen ? time : undefined, label ? [label] : []);
     this.paintMarks(scene);
     return rectangles;
+  }
+
+  private paintRectangles(scene: DrawnScene): number {
+    scene.painter.begin(scene.canvas, scene.plot, scene.palette, this.model.state.overlays.includes('waits'));
+    drawLines(scene);
+    drawSlices(scene);
+    return scene.painter.end();
   }
 
   private paintPlot(scene: DrawnScene): void {

@@ -73,23 +73,22 @@ void main() {
 
 interface Instances { vertices: WebGLVertexArrayObject; buffer: WebGLBuffer }
 
-function compiled(gl: WebGL2RenderingContext, kind: number, source: string): WebGLShader {
-  const shader = gl.createShader(kind);
-  if (!shader) throw new Error('no shader');
-  gl.shaderSource(shader, source);
-  gl.compileShader(shader);
-  if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader) ?? 'shader');
-  return shader;
-}
-
-function linked(gl: WebGL2RenderingContext): WebGLProgram {
+/** Compiles and links without waiting for either: whoever asks how it went waits. */
+function begunProgram(gl: WebGL2RenderingContext): WebGLProgram {
   const program = gl.createProgram();
-  gl.attachShader(program, compiled(gl, gl.VERTEX_SHADER, kVertex));
-  gl.attachShader(program, compiled(gl, gl.FRAGMENT_SHADER, kFragment));
+  for (const [kind, source] of [[gl.VERTEX_SHADER, kVertex], [gl.FRAGMENT_SHADER, kFragment]] as const) {
+    const shader = gl.createShader(kind);
+    if (!shader) throw new Error('no shader');
+    gl.shaderSource(shader, source);
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
+  }
   gl.linkProgram(program);
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program) ?? 'program');
   return program;
 }
+
+const kPollMs = 16;
+function pause(): Promise<void> { return new Promise((resolve) => setTimeout(resolve, kPollMs)); }
 
 function bytesOfLines(tile: ActivityTile): ArrayBuffer {
   const runs = tile.beginBin.length;
@@ -123,27 +122,33 @@ function bytesOfSlices(tile: SlicesTile): ArrayBuffer {
 export class WebGlPainter implements Painter {
   readonly kind = 'webgl2';
   private readonly instances = new Map<object, Instances>();
-  private readonly program: WebGLProgram;
   private readonly uniform: Record<string, WebGLUniformLocation | null> = {};
   private drawn = 0;
 
-  private constructor(private readonly gl: WebGL2RenderingContext) {
-    this.program = linked(gl);
+  private constructor(private readonly gl: WebGL2RenderingContext, private readonly program: WebGLProgram) {
     for (const name of ['u_place', 'u_shape', 'u_canvas', 'u_slices', 'u_colours', 'u_ground', 'u_pale', 'u_hatched', 'u_hatch',
       'u_hatch_bubble', 'u_ratio']) {
       this.uniform[name] = gl.getUniformLocation(this.program, name);
     }
   }
 
-  /** Returns nothing where the browser has no WebGL2. */
-  static make(canvas: HTMLCanvasElement): WebGlPainter | undefined {
+  /** Returns nothing where the browser has no WebGL2. The compiler works beside the page where the browser can do that. */
+  static async make(canvas: HTMLCanvasElement): Promise<WebGlPainter | undefined> {
     const gl = canvas.getContext('webgl2', { alpha: true, antialias: false, depth: false, stencil: false, powerPreference: 'low-power' });
     if (!gl) return undefined;
-    try {
-      return new WebGlPainter(gl);
-    } catch {
-      return undefined;
-    }
+    const program = begunProgram(gl);
+    const parallel = gl.getExtension('KHR_parallel_shader_compile');
+    while (parallel && !gl.getProgramParameter(program, parallel.COMPLETION_STATUS_KHR)) await pause();
+    return gl.getProgramParameter(program, gl.LINK_STATUS) ? new WebGlPainter(gl, program) : undefined;
+  }
+
+  /** Resolves when everything that was drawn is in the canvas. */
+  async finished(): Promise<void> {
+    const { gl } = this;
+    const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+    while (fence && !gl.isContextLost() && gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) await pause();
+    gl.deleteSync(fence);
   }
 
   begin(canvas: Canvas, plot: Plot, palette: Palette, emphasis: boolean): void {

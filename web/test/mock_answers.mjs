@@ -94,13 +94,18 @@ function launchOf(run, rank, track, row) {
   return calls[at] && { track: 2, row: calls[at].i, begin_ns: calls[at].slice.begin };
 }
 
+function placeOf(run, rank, track, row) {
+  const { begin, end } = run.slices(rank, track)[row];
+  return { rank, track, row, begin_ns: begin, duration_ns: end - begin };
+}
+
 export function slice(run, { rank, track, row }) {
   const one = run.slices(rank, track)[row];
   if (!one) return undefined;
   const isKernel = track >= 3;
   const facts = isKernel
     ? [['grid', '432 × 1 × 1'], ['block', '256'], ['registers', '168'], ['shape', '[4096, 8192] × [8192, 8192]'], ['types', 'bfloat16'], ['achieved', '612 TFLOP/s, 62 % of the roof'],
-      ['predicted', '1.02 of the measured time'], ['operator', 'aten::linear'], ['correlation', String(row + 1000)]]
+      ['predicted', '1.02 of the measured time'], ['operator', 'aten::linear', placeOf(run, rank, 2, 0)], ['correlation', String(row + 1000)]]
     : [['thread', '1201'], ['operator', one.name]];
   const kernels = [];
   if (track === 2 && one.depth === 2) {
@@ -110,7 +115,7 @@ export function slice(run, { rank, track, row }) {
     if (stream[at]) kernels.push({ track: stream[at].t, row: stream[at].i, begin_ns: stream[at].s.begin });
   }
   return {
-    name: one.name, begin_ns: one.begin, duration_ns: one.end - one.begin, class: one.class, facts: facts.map(([name, value]) => ({ name, value })),
+    name: one.name, begin_ns: one.begin, duration_ns: one.end - one.begin, class: one.class, facts: facts.map(([name, value, place]) => ({ name, value, ...(place && { place }) })),
     launch: isKernel ? launchOf(run, rank, track, row) ?? null : null, kernels, collective: track === 4 ? row : null,
     stack: isKernel ? ['train.py(118): train_step', 'model.py(40): forward', 'torch/nn/modules/linear.py(125): forward', '<script>window.hacked=2</script>'] : [],
   };
@@ -200,7 +205,7 @@ export function find(run, { text, from, most }) {
 }
 
 export function differences(a, b) {
-  const place = (run, row) => ({ rank: 0, track: 3, row, begin_ns: run.slices(0, 3)[row].begin, duration_ns: run.slices(0, 3)[row].end - run.slices(0, 3)[row].begin });
+  const place = (run, row) => placeOf(run, 0, 3, row);
   const changes = [0, 1, 2, 3, 4].map((row) => {
     const before = a.slices(0, 3)[row];
     const after = b.slices(0, 3)[row];
@@ -233,8 +238,8 @@ export function tracks(run, { rank }) {
   return run.tracks().map((track) => ({ ...track, count: run.slices(rank, track.track).length }));
 }
 
-const kChart = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 90" role="img" aria-label="Parts" onload="window.hacked=3"><script>window.hacked=4</script>' +
-  '<text x="0" y="30" class="label">rank 0</text><rect x="80" y="14" width="360" height="24" class="compute" data-tip="compute"/><rect x="440" y="14" width="120" height="24" class="transfer"/>' +
+const kChart = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 90" data-x="80.0 650.0 0 40000000 ns" data-rows="14.0 30.0" data-row-names="rank 0" role="img" aria-label="Parts" onload="window.hacked=3"><script>window.hacked=4</script>' +
+  '<text x="0" y="30" class="label">rank 0</text><rect x="80" y="14" width="360" height="24" class="compute" data-tip="compute: 25.3 ms"/><rect x="440" y="14" width="120" height="24" class="transfer"/>' +
   '<rect x="560" y="14" width="90" height="24" class="waiting"/><line x1="80" y1="60" x2="650" y2="60" class="grid"/><text x="80" y="78">0 ms</text><text x="650" y="78" text-anchor="end">40 ms</text></svg>';
 
 export function tab(run, { name }) {
@@ -244,7 +249,8 @@ export function tab(run, { name }) {
     const rows = total.names.map((one) => [one.name, String(one.count), `${(one.ns / 1e6).toFixed(2)} ms`]);
     const more = Array.from({ length: 30 }, (_, i) => [`triton_poi_fused_${i}`, String(i * 3), `${i}.00 ms`]);
     return { title, sections: [{ heading: 'Kernels', sentences: ['GEMM takes most of the time.'], charts: [], tables: [{ columns: [{ name: 'kernel', align: 'left' }, { name: 'count', align: 'right' }, { name: 'time', align: 'right', unit: 'a step' }],
-      rows: [...rows, ...more], keys: [...total.names.map((one) => [null, one.count, one.ns]), ...more.map((_, i) => [null, i * 3, i * 1e6])] }] }] };
+      rows: [...rows, ...more], keys: [...total.names.map((one) => [null, one.count, one.ns]), ...more.map((_, i) => [null, i * 3, i * 1e6])],
+      links: [...rows, ...more].map((_, i) => (i === 0 ? placeOf(run, 5, 3, 7) : null)) }] }] };
   }
   if (name === 'collectives') {
     const x = Array.from({ length: 14 }, (_, i) => 2 ** (12 + i));

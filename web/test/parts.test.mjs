@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { arranged, differenceOf, escapeXml, firstHop, lookOf, Lru, parseColour, parseSearch, SvgPen, textColourOn } from '../dist/parts.mjs';
+import { alongRows, alongX, arranged, differenceOf, escapeXml, firstHop, lookOf, Lru, parseColour, parseSearch, sentenceOf, SvgPen, textColourOn } from '../dist/parts.mjs';
 
 test('the cache drops what was used longest ago', () => {
   const dropped = [];
@@ -72,6 +72,22 @@ test('equal names look alike, numbers in them do not matter', () => {
 
 test('text on a colour can be read', () => {
   assert.deepEqual(parseColour('#fff'), [1, 1, 1]);
-  assert.equal(textColourOn(parseColour('#ffffff')), '#11151d');
+  assert.equal(textColourOn(parseColour('#ffffff')), '#04060a');
   assert.equal(textColourOn(parseColour('#3865a6')), '#ffffff');
+});
+
+test('places of a chart have values', () => {
+  // From 100 to 300 lie 0 to 2 ms: 150 is a quarter of them. Rows of 20 begin at 10: 45 is in the second.
+  assert.equal(alongX('100.0 300.0 0 2000000 ns', 150), 'at 500 µs');
+  assert.equal(alongX('100.0 300.0 0 8 number', 290), 'no. 7');
+  assert.equal(alongX('100.0 100.0 0 8 number', 290), '');
+  assert.equal(alongRows('10.0 20.0', 'rank 0|rank 1', 45), 'rank 1');
+  assert.equal(alongRows('10.0 20.0', 'rank 0|rank 1', 95), '');
+});
+
+test('a saved page says what it has not got', () => {
+  assert.equal(sentenceOf(undefined), '');
+  assert.doesNotMatch(sentenceOf({ left_out: 0 }), /room/);
+  assert.match(sentenceOf({ left_out: 1 }), /One answer had no room/);
+  assert.match(sentenceOf({ left_out: 37 }), /37 answers had no room/);
 });

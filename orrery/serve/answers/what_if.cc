@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -172,11 +173,13 @@ Result<Value> Replayed(const ViewedRun& run, const Question& question) {
                    {});
 }
 
-// The number of GPUs that is nearest and has whole replicas.
-std::int64_t ScaledGpus(const workload::Job& job, double factor) {
+// The number of GPUs that is nearest and has whole replicas, with as many replicas, whether or not
+// the job names their number.
+std::vector<std::string> ScaledGpus(const workload::Job& job, double factor) {
   const std::int64_t of_replica = std::max<std::int64_t>(job.gpus / std::max(job.plan.dp, 1), 1);
-  const double replicas = static_cast<double>(job.gpus) * factor / static_cast<double>(of_replica);
-  return of_replica * std::max<std::int64_t>(std::llround(replicas), 1);
+  const std::int64_t replicas = std::max<std::int64_t>(
+      std::llround(static_cast<double>(job.gpus) * factor / static_cast<double>(of_replica)), 1);
+  return {fmt::format("gpus={}", of_replica * replicas), fmt::format("plan.dp={}", replicas)};
 }
 
 Status Add(const Change& change, const workload::Job& job, JobChanges& changes) {
@@ -194,7 +197,7 @@ Status Add(const Change& change, const workload::Job& job, JobChanges& changes) 
     }
     changes.slow_ranks.push_back({static_cast<workload::Rank>(*rank), 1 / change.speedup});
   } else if (change.subject == "gpus" && change.name.empty()) {
-    changes.settings.push_back(fmt::format("gpus={}", ScaledGpus(job, change.speedup)));
+    std::ranges::move(ScaledGpus(job, change.speedup), std::back_inserter(changes.settings));
   } else if (change.subject == "gpus" || change.subject.starts_with("plan.") ||
              change.subject.starts_with("training.")) {
     changes.settings.push_back(fmt::format("{}={}", change.subject, change.name));

@@ -92,6 +92,38 @@ test('tabs: tables are sorted and filtered, charts drawn', onMock, async () => {
   });
 });
 
+test('marks of charts say what they are; points have their values', onMock, async () => {
+  await withPage({ hash: '#tab=memory', errors: [/inline event handler/] }, async (page) => {
+    // The rectangle is from 80 to 440 of an axis from 80 (0 ms) to 650 (40 ms): its middle is at 180 / 570 · 40 = 12.63 ms.
+    await page.locator('.figure svg rect').first().hover();
+    const text = await page.locator('#tip').innerText();
+    assert.match(text, /^compute: 25.3 ms\nrank 0 · at 12\.6/);
+    await page.locator('.figure svg text').last().hover();
+    assert.equal(await page.locator('#tip').isVisible(), false);
+    await page.getByRole('tab', { name: 'Collectives' }).click();
+    await page.locator('.points .u-over').hover();
+    await page.locator('#tip', { hasText: /all_reduce: [\d.]+ [GM]B\/s/ }).waitFor();
+    assert.match(await page.locator('#tip').innerText(), /^[\d.]+ [kMG]?B\nall_reduce: /);
+    await page.getByRole('tab', { name: 'Timeline' }).click();
+    assert.equal(await page.locator('#tip').isVisible(), false);
+  });
+});
+
+test('a row of a table and a fact lead to their slices', onMock, async () => {
+  await withPage({ hash: '#tab=kernels', mock: { ranks: 600 } }, async (page) => {
+    const rows = page.locator('.content tbody tr');
+    await rows.first().waitFor();
+    assert.equal(await page.locator('.content td .link').count(), 1);
+    await rows.first().locator('.link').click();
+    await whenState(page, (state) => state.tab === 'timeline' && state.slice?.rank === 5 && state.slice.track === 3 && state.slice.row === 7);
+    await settled(page);
+    const stream = (await rowsOf(page)).find((row) => row.rank === 5 && row.track === 3);
+    assert.ok(stream && stream.top > 100 && stream.top < 720, 'its track is on the screen');
+    await page.locator('.facts').getByRole('button', { name: 'aten::linear' }).click();
+    await whenState(page, (state) => state.slice?.track === 2 && state.slice.row === 0);
+  });
+});
+
 test('hostile names stay text', onMock, async () => {
   await withPage({ hash: '#tab=overview', errors: [/inline event handler/] }, async (page) => {
     await page.getByText('<img src=x onerror=window.hacked=5>').waitFor();

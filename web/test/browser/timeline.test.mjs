@@ -9,6 +9,7 @@ const onMock = { skip: isMock ? false : 'names and numbers are of the mock' };
 
 test('opens with WebGL2; lines are where they belong', async () => {
   await withPage({}, async (page) => {
+    await settled(page);
     const stats = await page.evaluate(() => window.orreryView.stats());
     assert.equal(stats.painter, 'webgl2');
     assert.ok(stats.rectangles > 0);
@@ -25,6 +26,7 @@ test('opens with WebGL2; lines are where they belong', async () => {
 test('the colour of a line is that of its class', onMock, async () => {
   // At 1.0 ms the run has not begun its first step (2 ms): idle. Nothing is drawn before the recording.
   await withPage({ hash: '#t=-1000000,3000000&h=20' }, async (page) => {
+    await settled(page);
     const [first] = await rowsOf(page);
     const shown = await picture(page);
     const y = first.top + first.height / 2;
@@ -175,6 +177,42 @@ test('without WebGL2 a canvas draws, and a sentence says so', async () => {
     await page.getByText('This browser has no WebGL2').waitFor();
     const rows = await rowsOf(page);
     const middle = rows[Math.floor(rows.length / 2)];
+    assert.ok((await picture(page)).colours(200, Math.floor(middle.top + middle.height / 2), 1000, 1).size > 1);
+  });
+});
+
+test('after a lost context a canvas draws, and a sentence says that', async () => {
+  await withPage({}, async (page) => {
+    await settled(page);
+    await page.evaluate(() => document.querySelector('canvas.below').getContext('webgl2').getExtension('WEBGL_lose_context').loseContext());
+    await page.getByText('The browser has taken WebGL2 from this page').waitFor();
+    assert.equal(await page.getByText('no WebGL2').count(), 0);
+    await settled(page);
+    assert.equal(await page.evaluate(() => window.orreryView.stats().painter), 'canvas');
+    const rows = await rowsOf(page);
+    const middle = rows[Math.floor(rows.length / 2)];
+    assert.ok((await picture(page)).colours(200, Math.floor(middle.top + middle.height / 2), 1000, 1).size > 1);
+    await page.keyboard.press('w');
+    await whenState(page, (state) => state.end > state.begin);
+  });
+});
+
+test('the first picture does not wait for WebGL2', async () => {
+  // Nothing is linked until the test says so.
+  const slow = () => {
+    const real = WebGL2RenderingContext.prototype.getProgramParameter;
+    WebGL2RenderingContext.prototype.getProgramParameter = function get(program, what) { return what === 0x91B1 && !window.mayLink ? false : real.call(this, program, what); };
+  };
+  await withPage({ before: slow }, async (page) => {
+    const rows = await rowsOf(page);
+    const middle = rows[Math.floor(rows.length / 2)];
+    assert.ok((await picture(page)).colours(200, Math.floor(middle.top + middle.height / 2), 1000, 1).size > 1);
+    assert.equal(await page.evaluate(() => window.orreryView.stats().painter), 'canvas');
+    assert.equal(await page.locator('.fallback').isVisible(), false);
+    await page.evaluate(() => { window.mayLink = true; });
+    await settled(page);
+    assert.equal(await page.evaluate(() => window.orreryView.stats().painter), 'webgl2');
+    assert.equal(await page.locator('.fallback').isVisible(), false);
     assert.ok((await picture(page)).colours(200, Math.floor(middle.top + middle.height / 2), 1000, 1).size > 1);
   });
 });
