@@ -42,7 +42,7 @@ TEST(EmbeddingTest, AnErrorIsASentence) {
 TEST(EmbeddingTest, AMistakeOnTheCommandLineIsASentenceToo) {
   Embedding embedding;
   RunEmbedded({"simulate", "--sett"}, embedding);
-  EXPECT_THAT(embedding.error, HasSubstr("did you mean --set"));
+  EXPECT_THAT(embedding.error, HasSubstr("did you mean '--set'"));
 }
 
 TEST(EmbeddingTest, ARunOfTheCallerIsFoundUnderItsName) {

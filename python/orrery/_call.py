@@ -53,8 +53,8 @@ def option_words(options: Mapping[str, Any]) -> List[str]:
 
 
 def call(words: Sequence[str], options: Mapping[str, Any], *, runs: Optional[Mapping[str, _native.Run]] = None,
-         progress: bool = False, is_json: bool = False, page: Optional[Sequence[str]] = None) -> Result:
-    """Runs a command. `is_json`: its document for programs is another one than that for people (`analyze`)."""
+         progress: bool = False, has_page: bool = False) -> Result:
+    """Runs a command. `has_page`: its document for people is another one than that for programs (`analyze`)."""
     spoken = [*words, *option_words(options)]
     given: Dict[str, _native.Run] = dict(runs or {})
 
@@ -62,8 +62,7 @@ def call(words: Sequence[str], options: Mapping[str, Any], *, runs: Optional[Map
         with _progress.shown(progress) as report:
             return _native.run_verb([*spoken, *extra], given, report)
 
-    delivered = run(["--json"] if is_json else [])
-    return Result(delivered, for_people=(lambda: run(page or [])) if is_json else None)
+    return Result(run(["--json"]), for_people=(lambda: run([])) if has_page else None)
 
 
 class JobFile:

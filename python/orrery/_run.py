@@ -233,7 +233,7 @@ class Run:
 
     def analyze(self, *, progress: bool = False, **options: Any) -> Result:
         """All metrics and findings: `orrery analyze`. Options are those of the command: `steps="3:5"`, `rank=[0, 1]`."""
-        return self._call(["analyze", self._name], options, is_json=True, progress=progress)
+        return self._call(["analyze", self._name], options, has_page=True, progress=progress)
 
     def metric(self, name: str, **options: Any) -> Any:
         """The value of one metric, or None where it does not apply: `run.metric("mfu")`."""
@@ -243,7 +243,7 @@ class Run:
         """A metric with its unit, its detail and, where it does not apply, the reason."""
         if not isinstance(name, str):
             raise TypeError(f"name: the name of a metric is needed, not {type(name).__name__}")
-        result = self._call(["analyze", self._name, "--metric", name], options, is_json=True)
+        result = self._call(["analyze", self._name, "--metric", name], options)
         return result["metrics"][name]
 
     def critical_path(self, **options: Any) -> Dict[str, Any]:
@@ -272,8 +272,8 @@ class Run:
         """The command that opens the run in a browser."""
         return ["orrery", "view", *self.paths]
 
-    def _call(self, words: Sequence[str], options: Mapping[str, Any], *, is_json: bool = False, progress: bool = False) -> Result:
-        return call(words, options, runs={self._name: self._native}, is_json=is_json, progress=progress)
+    def _call(self, words: Sequence[str], options: Mapping[str, Any], *, has_page: bool = False, progress: bool = False) -> Result:
+        return call(words, options, runs={self._name: self._native}, has_page=has_page, progress=progress)
 
     def __repr__(self) -> str:
         num_rows = sum(len(rank.kernels) for rank in self.ranks)
