@@ -101,7 +101,10 @@ def submit(work: Callable[[], None]) -> None:
 
 
 def wait() -> None:
-    """Until everything that was handed over is written."""
+    """Waits until everything that was handed over is written.
+
+    >>> orrery.torch.wait()
+    """
     _writer.wait()
 
 
