@@ -149,6 +149,24 @@ def test_another_pytorch_is_exported_in_the_step_and_said_once(torch, tmp_path, 
     assert len(files(tmp_path)) == 2
 
 
+def test_regions_do_nothing_without_a_recording():
+    @orrery.region("outer")
+    def doubled(x):
+        with orrery.region("inner"), orrery.detail(kernels="k", launches=1):
+            return 2 * x
+
+    orrery.step(1)
+    orrery.flush()
+    assert doubled(4) == 8
+
+
+def test_regions_are_those_of_a_recording(tmp_path):
+    """Under `orrery capture` there is a package `orrery_recording`."""
+    (tmp_path / "orrery_recording.py").write_text("detail = flush = name_layers = region = None\ndef step(number): print('step', number)\n")
+    done = subprocess.run([sys.executable, "-c", "import orrery; orrery.step(3)"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == "step 3\n"
+
+
 def test_wrong_arguments_are_named():
     with pytest.raises(TypeError, match="folder"):
         own.on_trace_ready(7)
