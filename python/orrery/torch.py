@@ -37,8 +37,8 @@ def on_trace_ready(folder: PathLike, *, rank: Optional[int] = None, compress: bo
     are complete. After each, rank 0 prints the three main findings on standard error (`findings`). Problems are warnings.
 
     `export` says where PyTorch turns the profile into JSON; compressing is always in the background:
-    "thread" (a thread; PyTorch up to 2.11 holds the interpreter's lock while it writes, so Python code waits for that part,
-    though kernels that are queued run on), "process" (a fork of the process, which costs the time of the fork; not where
+    "thread" (a thread; PyTorch holds the interpreter's lock while it writes, so Python code waits for that part, though
+    kernels that are queued run on), "process" (a fork of the process, which costs the time of the fork; not where
     libraries forbid forks), "here" (before the step goes on).
 
     >>> handler = orrery.torch.on_trace_ready("trace", rank=0)
