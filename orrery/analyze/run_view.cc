@@ -350,13 +350,18 @@ std::vector<std::uint32_t> ChosenRanks(const RunView& run) {
 
 RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
                 const AnalyzeOptions& options) {
+  trace::AlignedRun aligned = trace::MatchAndAlign(set, options.align);
+  return ViewRun(set, std::move(aligned), std::move(measurements), options);
+}
+
+RunView ViewRun(const trace::TraceSet& set, trace::AlignedRun aligned,
+                std::vector<Measurement> measurements, const AnalyzeOptions& options) {
   RunView run;
   run.set = &set;
   run.options = options;
   run.graph = std::make_shared<GraphHolder>();
   run.stragglers = std::make_shared<StragglerHolder>();
   run.measurements = std::move(measurements);
-  trace::AlignedRun aligned = trace::MatchAndAlign(set, options.align);
   run.matched = std::move(aligned.matched);
   run.alignment = std::move(aligned.alignment);
   run.waits = SplitWaits(set, run.matched);

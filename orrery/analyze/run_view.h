@@ -177,6 +177,10 @@ struct RunView {
 [[nodiscard]] RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
                               const AnalyzeOptions& options);
 
+/// The same for a run whose clocks are aligned already.
+[[nodiscard]] RunView ViewRun(const trace::TraceSet& set, trace::AlignedRun aligned,
+                              std::vector<Measurement> measurements, const AnalyzeOptions& options);
+
 /// Returns the places in TraceSet::ranks of the chosen ranks, in order of rank.
 [[nodiscard]] std::vector<std::uint32_t> ChosenRanks(const RunView& run);
 

@@ -16,8 +16,7 @@ thread_local Embedding* current = nullptr;
 /// The embedding of this thread while it lives.
 class CurrentEmbedding {
  public:
-  explicit CurrentEmbedding(Embedding& embedding)
-      : before_(std::exchange(current, &embedding)) {}
+  explicit CurrentEmbedding(Embedding& embedding) : before_(std::exchange(current, &embedding)) {}
 
   CurrentEmbedding(const CurrentEmbedding&) = delete;
   CurrentEmbedding& operator=(const CurrentEmbedding&) = delete;

@@ -12,15 +12,23 @@
 
 #include "orrery/ingest/run.h"
 #include "orrery/report/document.h"
+#include "orrery/trace/clock_alignment.h"
 
 namespace orrery::cli {
+
+/// A run that the caller of a verb has read. Nobody changes it: its clocks are aligned already.
+struct EmbeddedRun {
+  std::shared_ptr<const ingest::Run> run;
+  std::shared_ptr<const trace::AlignedRun> aligned;
+  trace::AlignClocks align = trace::AlignClocks::kIfItMatters;  // as it was asked for
+};
 
 /// A verb that runs inside another program, as the Python module runs it: what it would print is
 /// kept for the caller, and runs that the caller has read are found under their names. One for each
 /// thread at a time.
 struct Embedding {
   // From the caller.
-  std::map<std::string, std::shared_ptr<const ingest::Run>, std::less<>> runs = {};
+  std::map<std::string, EmbeddedRun, std::less<>> runs = {};
   /// Told how far long work is; may come from any thread. Empty: nobody wants to know.
   std::function<void(std::int64_t done, std::int64_t total, std::string_view what)> progress = {};
 

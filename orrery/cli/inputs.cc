@@ -73,13 +73,13 @@ Result<std::vector<collective::MeasuredTable>> ReadTables(const std::string& pat
 }
 
 // What a caller of the program has read already; nullptr where a run is to be read.
-std::shared_ptr<const ingest::Run> EmbeddedRun(const RunArguments& arguments) {
+const EmbeddedRun* FindEmbeddedRun(const RunArguments& arguments) {
   const Embedding* const embedding = Embedding::Current();
   if (embedding == nullptr || arguments.paths.size() != 1) {
     return nullptr;
   }
   const auto found = embedding->runs.find(arguments.paths.front());
-  return found == embedding->runs.end() ? nullptr : found->second;
+  return found == embedding->runs.end() ? nullptr : &found->second;
 }
 
 Result<double> PriceOf(std::string_view text, const std::string& price) {
@@ -117,14 +117,27 @@ Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments) {
   return ingest::ReadRun(arguments.paths, options);
 }
 
-Result<std::shared_ptr<const ingest::Run>> ReadSharedRun(RunArguments arguments,
-                                                         std::vector<std::string> paths) {
-  arguments.paths = std::move(paths);
-  if (auto run = EmbeddedRun(arguments)) {
-    return run;
+Result<std::shared_ptr<const ingest::Run>> ReadSharedRun(const RunArguments& arguments) {
+  if (const EmbeddedRun* const embedded = FindEmbeddedRun(arguments)) {
+    return embedded->run;
   }
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments));
   return std::make_shared<const ingest::Run>(std::move(run));
+}
+
+Result<RunToAnalyze> ReadRunToAnalyze(RunArguments arguments, std::vector<std::string> paths,
+                                      trace::AlignClocks align) {
+  arguments.paths = std::move(paths);
+  if (const EmbeddedRun* const embedded = FindEmbeddedRun(arguments)) {
+    if (embedded->align != align) {
+      return InvalidInput("the run was read with another choice of align; read it again with this");
+    }
+    return RunToAnalyze{embedded->run, embedded->aligned};
+  }
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments));
+  const auto read = std::make_shared<ingest::Run>(std::move(run));
+  auto aligned = std::make_shared<const trace::AlignedRun>(trace::MatchAndAlign(read->set, align));
+  return RunToAnalyze{read, std::move(aligned)};
 }
 
 Result<ingest::Run> ReadRunWithProgress(RunArguments arguments, std::vector<std::string> paths) {

@@ -50,6 +50,7 @@ struct SimulationOptions;
 
 namespace orrery::trace {
 enum class AlignClocks : std::uint8_t;
+struct AlignedRun;
 }  // namespace orrery::trace
 
 namespace orrery::workload {
@@ -75,7 +76,18 @@ void AddRunOptions(Verb& verb, RunArguments& arguments);
 /// The same for verbs that only look at it, so that a run that a caller of the program has read
 /// already is not copied (cli/embedding.h).
 [[nodiscard]] Result<std::shared_ptr<const ingest::Run>> ReadSharedRun(
-    RunArguments arguments, std::vector<std::string> paths);
+    const RunArguments& arguments);
+
+/// A run with aligned clocks, which nobody changes any more.
+struct RunToAnalyze {
+  std::shared_ptr<const ingest::Run> run;
+  std::shared_ptr<const trace::AlignedRun> aligned;
+};
+
+/// Reads a run and aligns its clocks; one that a caller of the program has read is taken as it is.
+[[nodiscard]] Result<RunToAnalyze> ReadRunToAnalyze(RunArguments arguments,
+                                                    std::vector<std::string> paths,
+                                                    trace::AlignClocks align);
 
 /// Reads a run of other paths with the same options.
 [[nodiscard]] Result<ingest::Run> ReadRunWithProgress(RunArguments arguments,

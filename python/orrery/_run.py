@@ -161,7 +161,7 @@ class Rank:
 class Matched:
     """Collectives matched over the ranks: `instances`, and the `members` of each."""
 
-    def __init__(self, native: _native.Matched) -> None:
+    def __init__(self, native: _native.Run) -> None:
         self._native = native
 
     @property
@@ -174,7 +174,7 @@ class Matched:
 
     @property
     def problems(self) -> List[Dict[str, Any]]:
-        return self._native.problems
+        return self._native.match_problems
 
     def __len__(self) -> int:
         return len(self.instances)
@@ -189,9 +189,9 @@ class Run:
     def __init__(self, native: _native.Run, paths: Sequence[str], keeps: Any = None) -> None:
         self._native = native
         self._keeps = keeps  # a temporary folder that the paths are in
-        # The name under which commands find it: no path that could be there.
-        self._name = f"orrery-run://{next(_numbers)}"
         self.paths = list(paths)
+        # The name under which commands find it; they show what follows the last slash.
+        self._name = f"orrery-run:{next(_numbers)}/{os.path.basename(os.path.normpath(self.paths[0]))}"
         self._ranks: Optional[List[Rank]] = None
 
     @property
@@ -224,8 +224,8 @@ class Run:
         return found
 
     def match(self) -> Matched:
-        """Matches the collectives of all ranks."""
-        return Matched(self._native.match())
+        """The collectives of all ranks, matched when the run was read."""
+        return Matched(self._native)
 
     def info(self) -> Result:
         """Ranks, counts and problems: `orrery info`."""
@@ -286,8 +286,11 @@ class Run:
 
 
 def read(paths: Union[PathLike, Sequence[PathLike]], *, threads: int = 0, step_marker: str = "",
-         max_unpack_ratio: float = 250, progress: bool = False) -> Run:
+         max_unpack_ratio: float = 250, align: str = "auto", progress: bool = False) -> Run:
     """Reads files and folders as one run: Kineto, execution traces, Nsight Systems, ROCm, XProf, .orr, …
+
+    Clocks of ranks are aligned by the ends of collectives where it matters (`align`: auto, always or off), so that
+    times of different ranks can be compared.
 
     >>> run = orrery.read("tests/data/h200/fake-tp8.kineto.json.gz")
     >>> len(run.ranks)
@@ -301,11 +304,11 @@ def read(paths: Union[PathLike, Sequence[PathLike]], *, threads: int = 0, step_m
         raise TypeError(str(error) if str(error).startswith("paths") else f"paths: {error}") from None
     if not names:
         raise _native.Error("paths: nothing to read")
-    for argument, value, kind in (("threads", threads, int), ("step_marker", step_marker, str)):
+    for argument, value, kind in (("threads", threads, int), ("step_marker", step_marker, str), ("align", align, str)):
         if not isinstance(value, kind):
             raise TypeError(f"{argument}: {kind.__name__} is needed, not {type(value).__name__}")
     with _progress.shown(progress) as report:
-        return Run(_native.read(names, threads, step_marker, float(max_unpack_ratio), report), names)
+        return Run(_native.read(names, threads, step_marker, float(max_unpack_ratio), align, report), names)
 
 
 def _named(run: Any, argument: str, runs: Dict[str, _native.Run]) -> str:

@@ -252,14 +252,15 @@ pybind11::capsule ArrowStream(const TableView& table) {
              .get_last_error = &GetLastError,
              .release = &ReleaseStream,
              .private_data = parts.release()};
-  return {stream.release(), "arrow_array_stream", [](PyObject* capsule) {
-            auto* const own = static_cast<ArrowArrayStream*>(
-                PyCapsule_GetPointer(capsule, "arrow_array_stream"));
-            if (own->release != nullptr) {
-              own->release(own);
-            }
-            delete own;
-          }};
+  const auto release = [](PyObject* capsule) {
+    auto* const own =
+        static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, "arrow_array_stream"));
+    if (own->release != nullptr) {
+      own->release(own);
+    }
+    delete own;
+  };
+  return pybind11::capsule(stream.release(), "arrow_array_stream", release);
 }
 
 }  // namespace orrery::python

@@ -19,11 +19,12 @@
 #include "orrery/base/error.h"
 #include "orrery/base/stop.h"
 #include "orrery/cli/embedding.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/program.h"
 #include "orrery/ingest/run.h"
 #include "orrery/report/document.h"
+#include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/finish.h"
-#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 #include "python/src/arrow.h"
@@ -35,7 +36,7 @@ namespace {
 
 namespace py = pybind11;
 
-using RunPointer = std::shared_ptr<const ingest::Run>;
+using RunPointer = std::shared_ptr<cli::EmbeddedRun>;  // pybind11 wants no const
 using Progress = std::function<void(std::int64_t, std::int64_t, const std::string&)>;
 
 /// An error of ours, with the sentence that the program would print.
@@ -48,7 +49,7 @@ struct Rank {
   RunPointer run;
   std::size_t place = 0;  // TraceSet::ranks
 
-  [[nodiscard]] const trace::Trace& trace() const { return run->set.ranks[place]; }
+  [[nodiscard]] const trace::Trace& trace() const { return run->run->set.ranks[place]; }
 };
 
 /// What a verb delivered.
@@ -61,9 +62,8 @@ struct Delivered {
 
 template <typename Work>
 auto LookUpTables(const Rank& rank, const Work& work) {
-  trace::ForEachTable(rank.trace(), [&](const char* name, const auto& table) {
-    work(name, table);
-  });
+  trace::ForEachTable(rank.trace(),
+                      [&](const char* name, const auto& table) { work(name, table); });
 }
 
 std::vector<std::string> TableNames(const Rank& rank) {
@@ -96,8 +96,9 @@ py::array ArrayOf(const TableView& table, const std::string& name) {
   if (column == nullptr) {
     throw py::key_error(name);
   }
-  py::capsule owner(new std::shared_ptr<const void>(table.owner),
-                    [](void* pointer) { delete static_cast<std::shared_ptr<const void>*>(pointer); });
+  py::capsule owner(new std::shared_ptr<const void>(table.owner), [](void* pointer) {
+    delete static_cast<std::shared_ptr<const void>*>(pointer);
+  });
   py::array array(TypeOf(*column), {table.num_rows}, {column->item_bytes}, column->data, owner);
   py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return array;
@@ -105,8 +106,8 @@ py::array ArrayOf(const TableView& table, const std::string& name) {
 
 // Texts of traces may hold anything; what is no UTF-8 is replaced.
 py::str TextOf(std::string_view text) {
-  PyObject* const decoded = PyUnicode_DecodeUTF8(
-      text.data(), static_cast<py::ssize_t>(text.size()), "replace");
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace");
   if (decoded == nullptr) {
     throw py::error_already_set();
   }
@@ -132,9 +133,15 @@ py::list CategoriesOf(const TableView& table, const std::string& name) {
 }
 
 RunPointer Read(const std::vector<std::string>& paths, int threads, const std::string& step_marker,
-                double max_unpack_ratio, const Progress& progress) {
+                double max_unpack_ratio, const std::string& align, const Progress& progress) {
+  const auto choice = cli::AlignChoices().find(align);
+  if (choice == cli::AlignChoices().end()) {
+    throw OrreryError("align: auto, always or off, not " + align);
+  }
   std::atomic<bool> stop = false;
   Result<ingest::Run> run;
+  auto read = std::make_shared<cli::EmbeddedRun>();
+  read->align = choice->second;
   CallWithoutLock(
       [&] {
         const StopScope scope(&stop);
@@ -154,18 +161,26 @@ RunPointer Read(const std::vector<std::string>& paths, int threads, const std::s
           };
         }
         run = ingest::ReadRun(paths, options);
+        if (run) {
+          const auto own = std::make_shared<ingest::Run>(*std::move(run));
+          read->aligned = std::make_shared<const trace::AlignedRun>(
+              trace::MatchAndAlign(own->set, read->align));
+          read->run = own;
+        }
       },
       [&] { stop = true; });
   if (!run) {
     throw OrreryError(run.error().message());
   }
-  return std::make_shared<const ingest::Run>(*std::move(run));
+  return read;
 }
 
 Delivered RunVerb(const std::vector<std::string>& words,
                   const std::map<std::string, RunPointer>& runs, const Progress& progress) {
   cli::Embedding embedding;
-  embedding.runs.insert(runs.begin(), runs.end());
+  for (const auto& [name, run] : runs) {
+    embedding.runs.emplace(name, *run);
+  }
   if (progress) {
     embedding.progress = [&](std::int64_t done, std::int64_t total, std::string_view what) {
       const py::gil_scoped_acquire lock;
@@ -178,23 +193,6 @@ Delivered RunVerb(const std::vector<std::string>& words,
   }
   return {embedding.status, std::move(embedding.document), std::move(embedding.text),
           std::move(embedding.notices)};
-}
-
-/// Collectives of a run, matched over its ranks.
-struct Matched {
-  RunPointer run;
-  std::shared_ptr<const trace::MatchedCollectives> matched;
-};
-
-Matched Match(const RunPointer& run) {
-  std::shared_ptr<const trace::MatchedCollectives> matched;
-  CallWithoutLock(
-      [&] {
-        matched = std::make_shared<const trace::MatchedCollectives>(
-            trace::MatchCollectives(run->set));
-      },
-      [] {});
-  return {run, matched};
 }
 
 py::list ProblemsOf(const trace::ProblemLog& log) {
@@ -221,7 +219,7 @@ py::list SkippedOf(const ingest::Run& run) {
 py::dict InfoOf(const Rank& rank) {
   const trace::TraceInfo& info = rank.trace().info;
   py::dict entry;
-  entry["rank"] = trace::RankOf(rank.run->set, rank.place);
+  entry["rank"] = trace::RankOf(rank.run->run->set, rank.place);
   entry["world_size"] = info.world_size;
   entry["format"] = TextOf(info.format);
   entry["producer"] = TextOf(info.producer);
@@ -237,7 +235,7 @@ py::dict InfoOf(const Rank& rank) {
 
 std::vector<Rank> RanksOf(const RunPointer& run) {
   std::vector<Rank> ranks;
-  for (const std::uint32_t place : trace::PlacesInRankOrder(run->set)) {
+  for (const std::uint32_t place : trace::PlacesInRankOrder(run->run->set)) {
     ranks.push_back({run, place});
   }
   return ranks;
@@ -275,23 +273,25 @@ void DefineRuns(py::module_& module) {
       .def_property_readonly("info", &InfoOf)
       .def_property_readonly("problems",
                              [](const Rank& rank) { return ProblemsOf(rank.trace().problems); });
-  py::class_<ingest::Run, RunPointer>(module, "Run")
+  py::class_<cli::EmbeddedRun, RunPointer>(module, "Run")
       .def_property_readonly("ranks", &RanksOf)
-      .def_property_readonly("skipped", &SkippedOf)
-      .def_property_readonly("is_partial", &ingest::Run::is_partial)
-      .def("match", &Match);
-  py::class_<Matched>(module, "Matched")
+      .def_property_readonly("skipped",
+                             [](const cli::EmbeddedRun& own) { return SkippedOf(*own.run); })
+      .def_property_readonly("is_partial",
+                             [](const cli::EmbeddedRun& own) { return own.run->is_partial(); })
       .def_property_readonly("instances",
-                             [](const Matched& own) {
-                               return ViewOf("instances", own.matched->instances, own.matched,
-                                             nullptr);
+                             [](const RunPointer& own) {
+                               return ViewOf("instances", own->aligned->matched.instances,
+                                             own->aligned, nullptr);
                              })
       .def_property_readonly("members",
-                             [](const Matched& own) {
-                               return ViewOf("members", own.matched->members, own.matched, nullptr);
+                             [](const RunPointer& own) {
+                               return ViewOf("members", own->aligned->matched.members, own->aligned,
+                                             nullptr);
                              })
-      .def_property_readonly("problems",
-                             [](const Matched& own) { return ProblemsOf(own.matched->problems); });
+      .def_property_readonly("match_problems", [](const cli::EmbeddedRun& own) {
+        return ProblemsOf(own.aligned->matched.problems);
+      });
 }
 
 void DefineVerbs(py::module_& module) {
@@ -299,11 +299,11 @@ void DefineVerbs(py::module_& module) {
       .def_readonly("status", &Delivered::status)
       .def_readonly("notices", &Delivered::notices)
       .def_readonly("printed", &Delivered::text)
-      .def_property_readonly(
-          "json",
-          [](const Delivered& own) {
-            return own.document ? report::RenderJson(*own.document) : std::string("null");
-          })
+      .def_property_readonly("json",
+                             [](const Delivered& own) {
+                               return own.document ? report::RenderJson(*own.document)
+                                                   : std::string("null");
+                             })
       .def("text",
            [](const Delivered& own, std::size_t width) {
              return own.document ? report::RenderText(*own.document, {.width = width}) : own.text;

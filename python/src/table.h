@@ -57,9 +57,10 @@ template <typename Enum>
   } else if constexpr (std::is_same_v<Enum, trace::ActivityKind>) {
     names = {"kernel", "memcpy", "memset", "other"};
   } else if constexpr (std::is_same_v<Enum, trace::CopyKind>) {
-    names = {"none",           "host_to_device",  "device_to_host",  "host_to_array",
-             "array_to_host",  "array_to_array",  "array_to_device", "device_to_array",
-             "device_to_device", "host_to_host",  "peer_to_peer",    "unknown"};
+    names = {
+        "none",           "host_to_device",  "device_to_host",  "host_to_array",    "array_to_host",
+        "array_to_array", "array_to_device", "device_to_array", "device_to_device", "host_to_host",
+        "peer_to_peer",   "unknown"};
   } else if constexpr (std::is_same_v<Enum, trace::TrackKind>) {
     names = {"host", "device", "other"};
   } else if constexpr (std::is_same_v<Enum, trace::DeviceKind>) {

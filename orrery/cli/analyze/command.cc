@@ -29,6 +29,7 @@
 #include "orrery/ingest/run.h"
 #include "orrery/report/metric_rows.h"
 #include "orrery/report/run_report.h"
+#include "orrery/trace/clock_alignment.h"
 
 namespace orrery::cli {
 namespace {
@@ -204,10 +205,10 @@ Result<int> PrintMetrics(const AnalyzeArguments& arguments, const std::vector<Me
   return Deliver(document, printed);
 }
 
-Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, const ingest::Run& run) {
+Result<int> AnalyzeOurs(const AnalyzeArguments& arguments, const RunToAnalyze& read) {
   ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
-  const analyze::RunView view =
-      analyze::ViewRun(run.set, analyze::MeasurementsOf(run.tables), arguments.selection.options);
+  const ingest::Run& run = *read.run;
+  const analyze::RunView view = ViewOf(read, arguments.selection.options);
   ORRERY_TRY(const bool is_timeline, IsTimeline(run, view));
   const std::string& html_file = arguments.output.html_file;
   if (!arguments.nvlink_file.empty()) {
@@ -250,9 +251,11 @@ Result<int> Analyze(AnalyzeArguments arguments) {
     ORRERY_TRY([[maybe_unused]] const auto metrics, ChosenMetrics(arguments.metrics));
   }
   ORRERY_TRY_STATUS(ReadSelection(arguments.selection));
-  ORRERY_TRY(const std::shared_ptr<const ingest::Run> read,
-             ReadSharedRun(arguments.run, arguments.run.paths));
-  const ingest::Run& run = *read;
+  ORRERY_TRY(const RunToAnalyze read,
+             ReadRunToAnalyze(arguments.run, arguments.run.paths,
+                              arguments.compat.empty() ? arguments.selection.options.align
+                                                       : trace::AlignClocks::kNever));
+  const ingest::Run& run = *read.run;
   ORRERY_TRY_STATUS(CheckSelection(arguments.selection, run));
   // Who asks for some metrics is told of each why it does not apply.
   if (arguments.metrics.empty() && !arguments.lists && arguments.compat.empty() &&
@@ -261,7 +264,7 @@ Result<int> Analyze(AnalyzeArguments arguments) {
   }
   arguments.selection.options.threads = arguments.run.threads;
   if (arguments.compat.empty()) {
-    ORRERY_TRY_STATUS(AnalyzeOurs(arguments, run));
+    ORRERY_TRY_STATUS(AnalyzeOurs(arguments, read));
   } else {
     ORRERY_TRY_STATUS(PrintMetrics(arguments, EvaluateCompat(arguments, run)));
   }

@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/measurements.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
@@ -273,6 +274,11 @@ void AddSelectionOptions(Verb& verb, Selection& selection) {
                  "a device gap below this is the cost of launching")
       .ShowDefault()
       .Range(0, 1'000'000);
+}
+
+analyze::RunView ViewOf(const RunToAnalyze& read, const analyze::AnalyzeOptions& options) {
+  return analyze::ViewRun(read.run->set, *read.aligned, analyze::MeasurementsOf(read.run->tables),
+                          options);
 }
 
 Result<WhatIfQuestion> ParseWhatIf(const std::string& text) {

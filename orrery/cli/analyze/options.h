@@ -7,6 +7,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
+#include "orrery/cli/inputs.h"
 #include "orrery/cli/verb.h"
 #include "orrery/ingest/run.h"
 
@@ -39,6 +40,10 @@ void AddSelectionOptions(Verb& verb, Selection& selection);
 /// Returns the metrics of these names, all when there is no name.
 [[nodiscard]] Result<std::vector<analyze::NamedMetric>> ChosenMetrics(
     const std::vector<std::string>& names);
+
+/// Prepares a run for the metrics; it must outlive the view.
+[[nodiscard]] analyze::RunView ViewOf(const RunToAnalyze& read,
+                                      const analyze::AnalyzeOptions& options);
 
 /// Reads what `--what-if` is given: "network=4", "kernel:NAME=2", "rank:3".
 [[nodiscard]] Result<analyze::WhatIfQuestion> ParseWhatIf(const std::string& text);

@@ -88,26 +88,22 @@ Result<int> Diff(DiffArguments arguments) {
   ORRERY_TRY(const auto metrics, MetricsToCompare(arguments));
   ORRERY_TRY_STATUS(ReadSelection(arguments.selection));
   arguments.selection.options.threads = arguments.run.threads;
-  ORRERY_TRY(const std::shared_ptr<const ingest::Run> read_before,
-             ReadSharedRun(arguments.run, {arguments.path_before}));
-  ORRERY_TRY(const std::shared_ptr<const ingest::Run> read_after,
-             ReadSharedRun(arguments.run, {arguments.path_after}));
-  const ingest::Run& before = *read_before;
-  const ingest::Run& after = *read_after;
-  for (const auto& [path, run] :
+  const analyze::AnalyzeOptions& options = arguments.selection.options;
+  ORRERY_TRY(const RunToAnalyze before,
+             ReadRunToAnalyze(arguments.run, {arguments.path_before}, options.align));
+  ORRERY_TRY(const RunToAnalyze after,
+             ReadRunToAnalyze(arguments.run, {arguments.path_after}, options.align));
+  for (const auto& [path, read] :
        {std::pair(&arguments.path_before, &before), std::pair(&arguments.path_after, &after)}) {
-    if (const Status found = CheckSelection(arguments.selection, *run); !found) {
+    if (const Status found = CheckSelection(arguments.selection, *read->run); !found) {
       return FailWithin(*path, found);
     }
     if (arguments.metrics.empty()) {
-      ORRERY_TRY_STATUS(CheckGpuWork(arguments.selection, *run, *path));
+      ORRERY_TRY_STATUS(CheckGpuWork(arguments.selection, *read->run, *path));
     }
   }
-  const analyze::AnalyzeOptions& options = arguments.selection.options;
-  const analyze::RunView view_before =
-      analyze::ViewRun(before.set, analyze::MeasurementsOf(before.tables), options);
-  const analyze::RunView view_after =
-      analyze::ViewRun(after.set, analyze::MeasurementsOf(after.tables), options);
+  const analyze::RunView view_before = ViewOf(before, options);
+  const analyze::RunView view_after = ViewOf(after, options);
   DiffPage page{.path_before = arguments.path_before,
                 .path_after = arguments.path_after,
                 .diff = analyze::diff::Compare(view_before, view_after, metrics),
@@ -122,7 +118,7 @@ Result<int> Diff(DiffArguments arguments) {
     PrintNotice(WorstText(page));
     return kExitWorse;
   }
-  return before.is_partial() || after.is_partial() ? kExitPartial : kExitOk;
+  return before.run->is_partial() || after.run->is_partial() ? kExitPartial : kExitOk;
 }
 
 }  // namespace

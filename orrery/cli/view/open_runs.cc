@@ -203,7 +203,7 @@ class Simulator {
     predicted.set = std::move(ranks.set);
     return serve::ViewedRun::Recorded(
         "prediction: kernels and transfers as recorded, host from its model", std::move(predicted),
-        arguments_.run.threads);
+        {.threads = arguments_.run.threads});
   }
 
   Status Load() {
@@ -324,7 +324,8 @@ class RunOpener {
     opened_.runs.push_back(serve::ViewedRun::Recorded(
         NameOf(path), std::move(run),
         {.threads = arguments_.run.threads,
-         .kernel_models = [&models = simulator_] { return models.KernelModels(); }, .memory_documents = &MemoryDocuments}));
+         .kernel_models = [models = simulator_] { return models->KernelModels(); },
+         .memory_documents = &MemoryDocuments}));
     if (opened_.runs.back()->num_events() == 0) {
       return InvalidInput("{}: nothing in it has a time; view needs the recording of a rank", path);
     }

@@ -162,10 +162,11 @@ std::size_t NumRuns(Answers& answers) {
 TEST(ThreeRuns, AnyTwoAreComparedAndMadeOnesComeBehindThem) {
   ViewActions actions;
   actions.predict = [](const ViewedRun& /*run*/) -> Result<std::shared_ptr<ViewedRun>> {
-    return ViewedRun::Recorded("made", TwoRanks(), 1);
+    return ViewedRun::Recorded("made", TwoRanks(), {.threads = 1});
   };
-  Answers answers({ViewedRun::Recorded("a", TwoRanks(), 1), ViewedRun::Recorded("b", TwoRanks(), 1),
-                   ViewedRun::Recorded("c", TwoRanks(), 1)},
+  Answers answers({ViewedRun::Recorded("a", TwoRanks(), {.threads = 1}),
+                   ViewedRun::Recorded("b", TwoRanks(), {.threads = 1}),
+                   ViewedRun::Recorded("c", TwoRanks(), {.threads = 1})},
                   {.version = "test", .actions = actions});
   const auto get = [&](const std::string& path, std::string_view query) {
     return answers.Answer({.path = path, .query = *Query::Parse(query)}).status;
@@ -202,9 +203,9 @@ ingest::Run TwoOtherRanks() {
 }
 
 TEST(TwoRuns, CollectivesThatAreInBothArePaired) {
-  Answers answers(
-      {ViewedRun::Recorded("a", TwoRanks(), 1), ViewedRun::Recorded("b", TwoOtherRanks(), 1)},
-      {.version = "test"});
+  Answers answers({ViewedRun::Recorded("a", TwoRanks(), {.threads = 1}),
+                   ViewedRun::Recorded("b", TwoOtherRanks(), {.threads = 1})},
+                  {.version = "test"});
   const Response response = answers.Answer({.path = "api/differences"});
   ASSERT_EQ(response.status, 200) << response.body;
   JsonText text;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
@@ -213,6 +214,19 @@ Result<JobChanges> ChangesOf(const Question& question, const workload::Job& job)
   return changes;
 }
 
+std::string PredictionSentence(const Value& recorded_ns, const Value& predicted_ns) {
+  const auto* const recorded = std::get_if<double>(&recorded_ns.variant());
+  const auto* const predicted = std::get_if<double>(&predicted_ns.variant());
+  if (recorded == nullptr || predicted == nullptr) {
+    return "The prediction is the second run.";
+  }
+  return fmt::format(
+      "The predicted step takes {}, the recorded one {} ({:+.0f} %). The host is that of a model "
+      "without a profiler: where the host limits the step, a recording is slower.",
+      draw::FormatDuration({std::llround(*predicted)}),
+      draw::FormatDuration({std::llround(*recorded)}), (*predicted / *recorded - 1) * 100);
+}
+
 }  // namespace
 
 Result<Response> Answers::WhatIf(const Request& request) {
@@ -241,11 +255,11 @@ Result<Response> Answers::Predict(const Request& /*request*/) {
   }
   ORRERY_TRY(std::shared_ptr<ViewedRun> predicted, options_.actions.predict(*runs.front()));
   Value step_ns = StepTimeOf(*predicted);
-  return JsonResponse(
-      Value::Object()
-          .Set("step_ns", std::move(step_ns))
-          .Set("run", KeepMade(std::move(predicted)))
-          .Set("sentences", Value::List().Add("The prediction is the second run.")));
+  std::string sentence = PredictionSentence(StepTimeOf(*runs.front()), step_ns);
+  return JsonResponse(Value::Object()
+                          .Set("step_ns", std::move(step_ns))
+                          .Set("run", KeepMade(std::move(predicted)))
+                          .Set("sentences", Value::List().Add(std::move(sentence))));
 }
 
 }  // namespace orrery::serve

@@ -1,0 +1,88 @@
+#include "orrery/cli/embedding.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orrery/analyze/sample_run_test.h"
+#include "orrery/cli/verb.h"
+#include "orrery/ingest/run.h"
+#include "orrery/report/document.h"
+#include "orrery/trace/clock_alignment.h"
+
+namespace orrery::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(EmbeddingTest, ADocumentIsKeptInsteadOfPrinted) {
+  Embedding embedding;
+  testing::internal::CaptureStdout();
+  RunEmbedded({"list", "gpus"}, embedding);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), IsEmpty());
+  EXPECT_EQ(embedding.status, kExitOk);
+  ASSERT_TRUE(embedding.document);
+  EXPECT_THAT(report::RenderJson(*embedding.document), HasSubstr("\"gpus\""));
+}
+
+TEST(EmbeddingTest, AnErrorIsASentence) {
+  Embedding embedding;
+  testing::internal::CaptureStderr();
+  RunEmbedded({"simulate", "nowhere.yaml"}, embedding);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
+  EXPECT_EQ(embedding.status, kExitUnusable);
+  EXPECT_THAT(embedding.error, HasSubstr("nowhere.yaml"));
+}
+
+TEST(EmbeddingTest, AMistakeOnTheCommandLineIsASentenceToo) {
+  Embedding embedding;
+  RunEmbedded({"simulate", "--sett"}, embedding);
+  EXPECT_THAT(embedding.error, HasSubstr("did you mean --set"));
+}
+
+TEST(EmbeddingTest, ARunOfTheCallerIsFoundUnderItsName) {
+  analyze::test_run::Rank rank(0);
+  rank.Step(1, {0, 100}).Kernel("a_kernel", {10, 40}, 7, rank.Call({2, 4}));
+  const auto run = std::make_shared<ingest::Run>();
+  run->set.ranks.push_back(rank.Finish());
+  const EmbeddedRun embedded{
+      run, std::make_shared<const trace::AlignedRun>(trace::MatchAndAlign(run->set))};
+  for (const char* const verb : {"info", "analyze"}) {
+    Embedding embedding;
+    embedding.runs.emplace("mine", embedded);
+    RunEmbedded({verb, "mine"}, embedding);
+    EXPECT_EQ(embedding.status, kExitOk) << embedding.error;
+    EXPECT_TRUE(embedding.document);
+  }
+  Embedding other;
+  other.runs.emplace("mine", embedded);
+  RunEmbedded({"analyze", "mine", "--align", "off"}, other);
+  EXPECT_THAT(other.error, HasSubstr("another choice of align"));
+}
+
+TEST(EmbeddingTest, WorkThatIsStoppedSaysSo) {
+  Embedding embedding;
+  embedding.stop = true;
+  RunEmbedded({"analyze", std::string(ORRERY_TEST_DATA) + "/h200/fake-tp8.kineto.json.gz"},
+              embedding);
+  EXPECT_EQ(embedding.error, "stopped");
+}
+
+TEST(EmbeddingTest, ItIsThatOfItsThread) {
+  EXPECT_EQ(Embedding::Current(), nullptr);
+  Embedding first;
+  Embedding second;
+  std::thread other([&] { RunEmbedded({"list", "clusters"}, second); });
+  RunEmbedded({"list", "gpus"}, first);
+  other.join();
+  EXPECT_THAT(report::RenderJson(*first.document), HasSubstr("\"gpus\""));
+  EXPECT_THAT(report::RenderJson(*second.document), HasSubstr("\"clusters\""));
+}
+
+}  // namespace
+}  // namespace orrery::cli
