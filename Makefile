@@ -7,11 +7,14 @@ MINUTES ?= 10
 SEED ?= 1
 BYTES ?= 1000000000
 RANKS ?= 64
+PLANS ?= 100
+# The one that CMake builds the module for.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
 .DEFAULT_GOAL := build
-.PHONY: help packages test-packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate bench-search bench-view fuzz scoreboard attack asan tsan lint format \
+.PHONY: help packages test-packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate bench-search bench-view bench-python python wheel fuzz scoreboard attack asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -29,6 +32,12 @@ build: build/build.ninja  ## build the program, build/orrery, and all tests (the
 
 program: build/build.ninja  ## build the program alone, build/orrery, without tests and benchmarks
 	cmake --build build -j $(JOBS) --target orrery
+
+python: build/build.ninja  ## build the Python package, build/python/orrery (PYTHONPATH=build/python)
+	cmake --build build -j $(JOBS) --target python_package
+
+wheel: python  ## make a wheel of the Python package with its libraries, in build/wheel
+	$(PYTHON) tools/make_wheel.py --package build/python/orrery --out build/wheel
 
 benches: program
 	cmake --build build -j $(JOBS) --target benches
@@ -96,6 +105,9 @@ bench-search: program  ## speed of plan search: usual space, played plans, GPT-5
 
 bench-view: program  ## speed of the page of orrery view in Chromium: 10 million events, 10,000 ranks (RUN=file.orr to keep the generated run)
 	python3 bench/view.py --build build --write docs/validation/view-speed.md $(if $(RUN),--run $(RUN))
+
+bench-python: program python  ## speed of the Python module: reading, columns, simulated plans (PLANS=100, HTA=checkout to compare with)
+	$(PYTHON) bench/python.py --build build --plans $(PLANS) --write docs/validation/python-speed.md $(if $(HTA),--hta $(HTA))
 
 scoreboard: program  ## every published run beside baselines: docs/validation/scoreboard.html and .md (8 minutes)
 	python3 tools/scoreboard.py --program build/orrery --out docs/validation

@@ -14,7 +14,7 @@ _LEAST_WIDTH, _MOST_WIDTH = 80, 120
 class Result(Mapping[str, Any]):
     """The document of a command: `result["step_time_s"]`, `print(result)`, a page in a notebook.
 
-    Keys are those that the command prints with `--json`.
+    Keys are those that the command prints with `--json`; where it prints a list, that is `result["entries"]`.
     """
 
     def __init__(self, delivered: _native.Delivered, for_people: Optional[Callable[[], _native.Delivered]] = None) -> None:
@@ -22,6 +22,8 @@ class Result(Mapping[str, Any]):
         self._for_people = for_people
         self._people: Optional[_native.Delivered] = None
         data = json.loads(delivered.json)
+        if isinstance(data, list):  # of several things asked for at once
+            data = {"entries": data}
         self._data: Dict[str, Any] = data if isinstance(data, dict) else {"output": delivered.printed}
 
     def __getitem__(self, key: str) -> Any:

@@ -319,7 +319,12 @@ def _named(run: Any, argument: str, runs: Dict[str, _native.Run]) -> str:
 
 
 def diff(a: Union[Run, PathLike], b: Union[Run, PathLike], *, progress: bool = False, **options: Any) -> Result:
-    """What changed between two runs: `orrery diff`."""
+    """What changed between two runs: `orrery diff`.
+
+    >>> changes = orrery.diff("tests/data/kineto/two_ranks", "tests/data/kineto/two_ranks")
+    >>> changes["worse"]
+    []
+    """
     runs: Dict[str, _native.Run] = {}
     words = ["diff", _named(a, "a", runs), _named(b, "b", runs)]
     return call(words, options, runs=runs, progress=progress)
@@ -327,7 +332,12 @@ def diff(a: Union[Run, PathLike], b: Union[Run, PathLike], *, progress: bool = F
 
 def memory(run: Union[Run, PathLike, Sequence[PathLike]], tool: Optional[str] = None, *, progress: bool = False,
            **options: Any) -> Result:
-    """A memory tool on a recording: `orrery memory --tool`. Without a tool: what was recorded."""
+    """A memory tool on a recording: `orrery memory --tool`. Without a tool: what was recorded.
+
+    >>> heat = orrery.memory("tests/data/orrs/memory_small.orrs", "heat")
+    >>> heat["coverage_parts"][0]["launches"]
+    3
+    """
     if isinstance(run, Run):
         paths = run.paths
     elif isinstance(run, (str, bytes, os.PathLike)):

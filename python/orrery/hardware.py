@@ -15,22 +15,34 @@ def _list(what: str) -> List[Dict[str, Any]]:
 def gpus() -> List[Dict[str, Any]]:
     """GPUs with their peaks.
 
-    >>> "H100-SXM" in [gpu["name"] for gpu in orrery.hardware.gpus()]
+    >>> "H100" in [gpu["name"] for gpu in orrery.hardware.gpus()]
     True
     """
     return _list("gpus")
 
 
 def clusters() -> List[Dict[str, Any]]:
-    """Machines with their nodes and networks."""
+    """Machines with their nodes and networks.
+
+    >>> next(machine["gpu"] for machine in orrery.hardware.clusters() if machine["name"] == "DGX H100")
+    'H100'
+    """
     return _list("clusters")
 
 
 def models() -> List[Dict[str, Any]]:
-    """Models that jobs can name."""
+    """Models that jobs can name.
+
+    >>> next(model["layers"] for model in orrery.hardware.models() if model["name"] == "gpt2")
+    12
+    """
     return _list("models")
 
 
 def frameworks() -> List[Dict[str, Any]]:
-    """Training frameworks whose behaviour is modelled."""
+    """Training frameworks whose behaviour is modelled.
+
+    >>> "megatron-lm" in [framework["name"] for framework in orrery.hardware.frameworks()]
+    True
+    """
     return _list("frameworks")

@@ -11,10 +11,13 @@ __all__ = ["collective", "kernel", "overlap", "trace"]
 
 
 def kernel(operator: Union[str, Sequence[str]], gpu: str, **options: Any) -> Result:
-    """The time of operators on a GPU: `orrery predict kernel`.
+    """The time of operators on a GPU: `orrery predict kernel`. Of several, `["entries"]` has one after the other.
 
-    >>> times = orrery.predict.kernel("gemm m=4096 n=4096 k=4096 bf16", gpu="H100")
-    >>> 0.1 < times["operators"][0]["seconds"] * 1e3 < 1
+    >>> gemm = orrery.predict.kernel("gemm m=4096 n=4096 k=4096 bf16", gpu="H100")
+    >>> 0.1 < gemm["time_s"] * 1e3 < 1
+    True
+    >>> both = orrery.predict.kernel(["gemm m=64 n=64 k=64 bf16", "gemm m=4096 n=4096 k=4096 bf16"], gpu="H100")
+    >>> both["entries"][1]["time_s"] == gemm["time_s"]
     True
     """
     operators = [operator] if isinstance(operator, str) else list(operator)
@@ -22,16 +25,29 @@ def kernel(operator: Union[str, Sequence[str]], gpu: str, **options: Any) -> Res
 
 
 def collective(what: str, cluster: str = "", gpus: int = 0, **options: Any) -> Result:
-    """The time of a collective on a cluster: `orrery predict collective`."""
+    """The time of a collective on a cluster: `orrery predict collective`.
+
+    >>> orrery.predict.collective("allreduce 64MiB bf16", cluster="DGX H100", gpus=16)["algorithm"]
+    'NVLSTree'
+    """
     return call(["predict", "collective", what], {"cluster": cluster or None, "gpus": gpus or None, **options})
 
 
 def overlap(operator: str, gpu: str, **options: Any) -> Result:
-    """How much longer a kernel takes beside communication: `orrery predict overlap`."""
+    """How much longer a kernel takes beside communication: `orrery predict overlap`.
+
+    >>> orrery.predict.overlap("gemm m=4096 n=4096 k=4096 bf16", gpu="H100")["stretch"] > 1
+    True
+    """
     return call(["predict", "overlap", operator], {"gpu": gpu, **options})
 
 
 def trace(run: Union[Run, PathLike], gpu: str = "", *, progress: bool = False, **options: Any) -> Result:
-    """The step of a recorded or traced rank on a GPU: `orrery predict TRACE`."""
+    """The step of a recorded or traced rank on a GPU: `orrery predict TRACE`.
+
+    >>> step = orrery.predict.trace("tests/data/h200/fake-tp8.et.json.gz", gpu="H200")
+    >>> step["low_s"] < step["step_time_s"] < step["high_s"]
+    True
+    """
     paths = run.paths if isinstance(run, Run) else [path_text(run, "run")]
     return call(["predict", *paths], {"gpu": gpu or None, **options}, progress=progress)

@@ -92,7 +92,7 @@ try:
     orrery.search("examples/llama3-70b-512-h100.yaml", gpus="512")
     print("ended")
 except KeyboardInterrupt:
-    print("interrupted", orrery.predict.kernel("gemm m=64 n=64 k=64 bf16", gpu="H100")["operators"][0]["seconds"] > 0)
+    print("interrupted", orrery.predict.kernel("gemm m=64 n=64 k=64 bf16", gpu="H100")["time_s"] > 0)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=root, timeout=300)
     assert done.stdout.split() == ["interrupted", "True"], done.stdout + done.stderr

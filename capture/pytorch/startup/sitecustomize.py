@@ -11,11 +11,15 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.join(os.path.dirname(_HERE), "orrery")
 
 
+# Always ours, while `orrery` may be the package that analyses runs; that one takes regions from here.
+_RECORDING = "orrery_recording"
+
+
 class _OrreryFinder(importlib.abc.MetaPathFinder):
     """Finds our package without putting its neighbours on the path; comes last, so that the user's own wins."""
 
     def find_spec(self, name, path=None, target=None):
-        if name != "orrery":
+        if name not in ("orrery", _RECORDING):
             return None
         return importlib.util.spec_from_file_location(
             name, os.path.join(_PACKAGE, "__init__.py"), submodule_search_locations=[_PACKAGE])
@@ -40,9 +44,9 @@ def _run_after(loader):
     def run_and_begin(module):
         run(module)
         try:
-            import orrery
-            from orrery import torch_start
-            torch_start.when_cuda_is_ready(module, orrery)
+            import orrery_recording
+            from orrery_recording import torch_start
+            torch_start.when_cuda_is_ready(module, orrery_recording)
         except Exception as error:
             print(f"orrery: PyTorch is not hooked ({error})", file=sys.stderr)
 

@@ -223,6 +223,12 @@ class Startup(unittest.TestCase):
                                  ORRERY_CAPTURE_OUT="/o")
         self.assertEqual((ended.stdout, ended.stderr), ("waits for CUDA\n2.11.0\nNone\n", ""))
 
+    def test_torch_is_met_also_where_the_program_has_another_orrery(self):
+        (self.folder / "torch.py").write_text("class cuda:\n    def _lazy_call(call): print('waits for CUDA')\n__version__ = '2.11.0'\n")
+        (self.folder / "orrery.py").write_text("mine = True\n")
+        ended = self.run_program("import torch, orrery, orrery_recording\nprint(orrery.mine, orrery_recording.step(1))", ORRERY_CAPTURE_OUT="/o")
+        self.assertEqual((ended.stdout, ended.stderr), ("waits for CUDA\nTrue None\n", ""))
+
     def test_a_torch_that_cannot_be_hooked_still_works(self):
         (self.folder / "torch.py").write_text("__version__ = '1'\n")
         ended = self.run_program("import torch\nprint(torch.__version__)", ORRERY_CAPTURE_OUT="/o")
