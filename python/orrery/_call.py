@@ -22,6 +22,15 @@ def path_text(path: Any, argument: str) -> str:
     return os.fsdecode(text)
 
 
+def path_texts(paths: Any, argument: str) -> List[str]:
+    """Several paths as texts."""
+    try:
+        listed = list(paths)
+    except (TypeError, ValueError):  # a closed file raises the latter
+        raise TypeError(f"{argument}: a path or a list of paths is needed, not {type(paths).__name__}") from None
+    return [path_text(path, argument) for path in listed]
+
+
 def _value_text(name: str, value: Any) -> str:
     if isinstance(value, (str, int, float)):
         return str(value)

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _native, _progress
-from ._call import PathLike, call, path_text
+from ._call import PathLike, call, path_text, path_texts
 from ._result import Result
 
 if TYPE_CHECKING:
@@ -298,10 +298,7 @@ def read(paths: Union[PathLike, Sequence[PathLike]], *, threads: int = 0, step_m
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]  # type: ignore[list-item]
-    try:
-        names = [path_text(path, "paths") for path in paths]
-    except TypeError as error:
-        raise TypeError(str(error) if str(error).startswith("paths") else f"paths: {error}") from None
+    names = path_texts(paths, "paths")
     if not names:
         raise _native.Error("paths: nothing to read")
     for argument, value, kind in (("threads", threads, int), ("step_marker", step_marker, str), ("align", align, str)):
@@ -343,5 +340,5 @@ def memory(run: Union[Run, PathLike, Sequence[PathLike]], tool: Optional[str] = 
     elif isinstance(run, (str, bytes, os.PathLike)):
         paths = [path_text(run, "run")]
     else:
-        paths = [path_text(path, "run") for path in run]
+        paths = path_texts(run, "run")
     return call(["memory", *paths], {"tool": tool, **options}, progress=progress)

@@ -52,8 +52,7 @@ class Simulation(Result):
 def _simulate(job: Job, keywords: Mapping[str, Any], progress: bool) -> Result:
     settings, options = _split(keywords)
     with JobFile(job) as path:
-        # With --json: exposed communication is computed for it alone; text and page are the same.
-        return call(["simulate", path], {"set": settings or None, "json": True, **options}, progress=progress)
+        return call(["simulate", path], {"set": settings or None, **options}, progress=progress)
 
 
 def simulate(job: Job, *, progress: bool = False, **settings: Any) -> Simulation:

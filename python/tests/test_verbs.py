@@ -74,7 +74,7 @@ def test_simulate_a_dict(program, tmp_path):
     assert result["step_time_s"] == printed(program, "simulate", path)["step_time_s"]
     run = result.trace
     assert len(run.ranks) > 0 and len(run.ranks[0].kernels) > 0
-    assert run.analyze()["metrics"]["avg_step_time"]["value"] > 0
+    assert run.metric("avg_step_time") == pytest.approx(result["step_time_s"], rel=0.05)
 
 
 def test_predict(program):
@@ -101,14 +101,12 @@ def test_hardware(program):
 
 
 def test_search(job, tmp_path, program):
-    words = {"gpus": 64, "keep": 3, "budget": "60s"}
-    small = {"model": "llama3-8b", "cluster": "dgx-h100", "gpus": 64, "training": {"sequence": 4096, "global_batch": 64},
-             "plan": {"tp": 1, "dp": 64}, "search": {"tp": [1, 2], "pp": [1], "micro_batch": [1, 2]}}
+    small = {"model": "llama3-8b", "cluster": "dgx-h100", "gpus": 64, "training": {"sequence": 4096, "global_batch": 64, "micro_batch": 1},
+             "plan": {"tp": 1, "sharding": "zero1"}, "search": {"plan.tp": [1, 2], "training.micro_batch": [1]}}
     path = tmp_path / "job.yaml"
     path.write_text(json.dumps(small))
-    result = orrery.search(small, **words)
-    wanted = printed(program, "search", path, "--gpus", 64, "--keep", 3, "--budget", "60s")
-    assert [plan["step_s"] for plan in result["plans"]] == [plan["step_s"] for plan in wanted["plans"]]
+    result = orrery.search(small, keep=3)
+    assert result["best"] == printed(program, "search", path, "--keep", 3)["best"]
 
 
 def test_progress_is_told(data, capsys):
