@@ -1,4 +1,7 @@
-"""Writes profiles beside training: one thread that saves, compresses and moves files into place."""
+"""Writes profiles beside training: a thread that lets other processes compress them, and moves files into place.
+
+Run as a script, it is that other process.
+"""
 from __future__ import annotations
 
 import collections
@@ -7,6 +10,7 @@ import gzip
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -122,12 +126,23 @@ def save_file(save: Save, path: str, compress: bool) -> None:
 
 
 def finish_file(raw: str, path: str, compress: bool) -> None:
-    """The same for JSON that is there already, beside `path`; it is removed."""
+    """The same for JSON that is there already, beside `path`; it is removed.
+
+    Another interpreter compresses: a thread of this one would take the interpreter's lock from training again and again.
+    """
     if not compress:
         os.replace(raw, path)
         return
-    pack(raw, path)
+    if not _pack_elsewhere(raw, path):
+        pack(raw, path)
     os.remove(raw)
+
+
+def _pack_elsewhere(raw: str, path: str) -> bool:
+    if not sys.executable:
+        return False
+    words = [sys.executable, "-S", "-E", os.path.abspath(__file__), raw, path]
+    return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def _save_checked(save: Save, path: str) -> None:
@@ -141,7 +156,7 @@ def pack(raw: str, path: str) -> None:
     part = part_name(path, ".gz")
     try:
         with open(raw, "rb") as source, gzip.open(part, "wb", compresslevel=_LEVEL) as target:
-            shutil.copyfileobj(source, target, _BLOCK_BYTES)  # zlib works without the interpreter's lock
+            shutil.copyfileobj(source, target, _BLOCK_BYTES)
         os.replace(part, path)
     except BaseException:
         if os.path.exists(part):
@@ -155,13 +170,18 @@ def part_name(path: str, suffix: str) -> str:
 
 
 def fork_and_save(save: Save, path: str, compress: bool) -> Callable[[], None]:
-    """Saves in a copy of the process, and returns what waits for it."""
+    """Saves in a copy of the process, and returns what waits for it, and saves in this one where the copy could not."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 on forks beside threads
         child = os.fork()
     if child == 0:
         _save_and_leave(save, path, compress)
-    return lambda: _wait_for_child(child)
+
+    def finish() -> None:
+        if not _has_succeeded(child):
+            save_file(save, path, compress)
+
+    return finish
 
 
 def _save_and_leave(save: Save, path: str, compress: bool) -> None:
@@ -174,19 +194,17 @@ def _save_and_leave(save: Save, path: str, compress: bool) -> None:
         os._exit(status)
 
 
-def _wait_for_child(child: int) -> None:
+def _has_succeeded(child: int) -> bool:
     until = time.monotonic() + _MOST_SECONDS_OF_A_CHILD
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            break
-        if time.monotonic() > until:
+            return status == 0
+        if time.monotonic() > until:  # a thread that is not in the child holds a lock
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            raise TimeoutError(f"the process that saves it did not end in {_MOST_SECONDS_OF_A_CHILD:.0f} s")
+            return False
         time.sleep(0.05)
-    if status != 0:
-        raise OSError(f"the process that saves it ended with status {status}")
 
 
 def print_findings(path: str) -> None:
@@ -200,3 +218,7 @@ def print_findings(path: str) -> None:
     lines = [f"orrery: {path}"]
     lines += [f"  {place}. {finding['text']}" for place, finding in enumerate(findings, 1)]
     sys.stderr.write("\n".join(lines if findings else [lines[0] + ": no findings"]) + "\n")
+
+
+if __name__ == "__main__":
+    pack(*sys.argv[1:])

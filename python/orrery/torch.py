@@ -24,22 +24,21 @@ __all__ = ["hugging_face_callback", "lightning_callback", "memory", "on_trace_re
 
 PathLike = Union[str, "os.PathLike[str]"]
 
-_EXPORTS = ("thread", "process", "here")
+_EXPORTS = ("process", "here")
 _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
 _has_said_that_export_blocks = False
 
 
 def on_trace_ready(folder: PathLike, *, rank: Optional[int] = None, compress: bool = True, findings: bool = True,
-                   export: str = "thread") -> Callable[[Any], None]:
+                   export: str = "process") -> Callable[[Any], None]:
     """For `torch.profiler.profile(on_trace_ready=...)`: writes each profile to `folder` beside training.
 
     Files are named like those of `torch.profiler.tensorboard_trace_handler`, with the rank in front, and appear when they
     are complete. After each, rank 0 prints the three main findings on standard error (`findings`). Problems are warnings.
 
-    `export` says where PyTorch turns the profile into JSON; compressing is always in the background:
-    "thread" (a thread; PyTorch holds the interpreter's lock while it writes, so Python code waits for that part, though
-    kernels that are queued run on), "process" (a fork of the process, which costs the time of the fork; not where
-    libraries forbid forks), "here" (before the step goes on).
+    `export` says where PyTorch turns the profile into JSON: "process" (a fork of the process, as PyTorch's data loaders fork
+    it), or "here" (before the step goes on; where a library forbids forks). Another process compresses in either case: a
+    thread would take the interpreter's lock from training.
 
     >>> handler = orrery.torch.on_trace_ready("trace", rank=0)
     >>> callable(handler)
@@ -59,7 +58,7 @@ def on_trace_ready(folder: PathLike, *, rank: Optional[int] = None, compress: bo
 
 
 def profiler(folder: PathLike, *, wait: int = 5, warmup: int = 2, active: int = 3, repeat: int = 1, skip_first: int = 0,
-             rank: Optional[int] = None, compress: bool = True, findings: bool = True, export: str = "thread",
+             rank: Optional[int] = None, compress: bool = True, findings: bool = True, export: str = "process",
              **options: Any) -> Any:
     """A `torch.profiler.profile` that writes to `folder`; call its `step()` at the end of each step.
 
@@ -243,7 +242,7 @@ class _Recording:
 
         self._profiler = torch.profiler.profile(
             schedule=torch.profiler.schedule(wait=self._skip, warmup=1, active=self._steps, repeat=1), record_shapes=True,
-            on_trace_ready=_guarded(lambda prof: _hand_over(prof, f"{self._stem}.kineto.json.gz", True, False, "thread")),
+            on_trace_ready=_guarded(lambda prof: _hand_over(prof, f"{self._stem}.kineto.json.gz", True, False, "process")),
             experimental_config=_sync_events(torch))
         self._profiler.start()
 
@@ -321,17 +320,11 @@ def _guarded(handle: Callable[[Any], None]) -> Callable[[Any], None]:
 
 def _hand_over(prof: Any, path: str, compress: bool, findings: bool, export: str) -> None:
     """Lets the profile that has just ended be written; what has to be done before the next begins is done here."""
-    save = _saver(prof)
-    if export == "here" or save is None:
-        if export != "here":
-            _say_that_export_blocks()
+    write = _forked(prof, path, compress) if export == "process" else None
+    if write is None:
         raw = _trace_writer.part_name(path, ".json")
         prof.export_chrome_trace(raw)
         write = functools.partial(_trace_writer.finish_file, raw, path, compress)
-    elif export == "process" and hasattr(os, "fork"):
-        write = _trace_writer.fork_and_save(save, path, compress)
-    else:
-        write = functools.partial(_trace_writer.save_file, save, path, compress)
 
     def work() -> None:
         write()
@@ -341,20 +334,21 @@ def _hand_over(prof: Any, path: str, compress: bool, findings: bool, export: str
     _trace_writer.submit(work)
 
 
-def _saver(prof: Any) -> Optional[Callable[[str], Any]]:
-    """What saves the result of the cycle that has ended, from any thread; None where this PyTorch keeps it elsewhere.
-
-    Each cycle has an object of its own (`prof.profiler`), so the next one does not touch what is saved.
-    """
+def _forked(prof: Any, path: str, compress: bool) -> Optional[Callable[[], None]]:
+    """What waits for the fork that exports; None where there can be none, or this PyTorch keeps its profile elsewhere."""
     save = getattr(getattr(getattr(prof, "profiler", None), "kineto_results", None), "save", None)
-    return save if callable(save) else None
+    if hasattr(os, "fork") and callable(save):
+        with contextlib.suppress(OSError):  # no memory, or too many processes
+            return _trace_writer.fork_and_save(save, path, compress)
+    _say_that_export_blocks()
+    return None
 
 
 def _say_that_export_blocks() -> None:
     global _has_said_that_export_blocks
     if not _has_said_that_export_blocks:
         _has_said_that_export_blocks = True
-        _trace_writer.complain("this version of PyTorch keeps its profile elsewhere, so it is exported while training waits")
+        _trace_writer.complain("a fork cannot export the profile here, so it is exported while training waits")
 
 
 def _sync_events(torch: Any) -> Any:

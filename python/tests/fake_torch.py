@@ -1,9 +1,11 @@
 """Just enough of PyTorch, Transformers and Lightning to test what calls them."""
 import json
+import os
 import sys
 import threading
 import types
 
+_PROCESS = os.getpid()
 TRACE = {"schemaVersion": 1, "distributedInfo": {"rank": 0}, "deviceProperties": [], "traceEvents": [
     {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.0, "dur": 5.0}]}
 
@@ -16,6 +18,8 @@ class KinetoResults:
 
     def save(self, path):
         self._profile.saved_by.append(threading.current_thread().name)
+        if self._profile.fails_in_forks and os.getpid() != _PROCESS:
+            raise OSError("in a fork")
         if self._profile.error:
             raise self._profile.error
         with open(path, "w") as file:
@@ -33,6 +37,7 @@ class Profile:
     def __init__(self, *, schedule, on_trace_ready, **options):
         self.schedule, self.on_trace_ready, self.options = schedule, on_trace_ready, options
         self.steps, self.cycles, self.is_running, self.error, self.saved_by = 0, 0, False, None, []
+        self.fails_in_forks = False
         self.profiler = None
         Profile.made.append(self)
 

@@ -32,13 +32,14 @@ def files(folder):
     return sorted(os.listdir(folder))
 
 
-@pytest.mark.parametrize("export, thread", [("thread", "orrery-trace-writer"), ("here", "MainThread")])
-def test_a_profile_is_compressed_and_named_by_its_rank(torch, tmp_path, export, thread):
-    profile = cycle(own.on_trace_ready(tmp_path / "deep" / "trace", rank=3, export=export))
+@pytest.mark.parametrize("program", [sys.executable, "", "/bin/false"])  # without another interpreter this one compresses
+def test_a_profile_is_compressed_and_named_by_its_rank(torch, tmp_path, monkeypatch, program):
+    monkeypatch.setattr(sys, "executable", program)
+    profile = cycle(own.on_trace_ready(tmp_path / "deep" / "trace", rank=3, export="here"))
     [name] = files(tmp_path / "deep" / "trace")
     assert name.startswith("rank-3.") and name.endswith(".pt.trace.json.gz")
     assert json.loads(gzip.decompress((tmp_path / "deep" / "trace" / name).read_bytes())) == fake_torch.TRACE
-    assert profile.saved_by == [thread]
+    assert profile.saved_by == ["MainThread"]
 
 
 def test_a_fork_saves_it(torch, tmp_path):
@@ -48,17 +49,28 @@ def test_a_fork_saves_it(torch, tmp_path):
     assert profile.saved_by == []  # not in this process
 
 
-def test_a_fork_that_fails_is_a_warning(torch, tmp_path, monkeypatch):
+def test_where_the_fork_fails_this_process_saves(torch, tmp_path):
+    profile = fake_torch.Profile(schedule=fake_torch.schedule(wait=0, warmup=0, active=1),
+                                 on_trace_ready=own.on_trace_ready(tmp_path, rank=1))
+    profile.fails_in_forks = True
+    cycle(None, profile)
+    assert len(files(tmp_path)) == 1 and profile.saved_by == ["orrery-trace-writer"]
+
+
+def test_where_there_can_be_no_fork_the_step_waits_and_it_is_said_once(torch, tmp_path, monkeypatch):
+    def refuse():
+        raise BlockingIOError("Resource temporarily unavailable")
+
     complaints = []
     monkeypatch.setattr(_trace_writer, "complain", complaints.append)
-    profile = fake_torch.Profile(schedule=fake_torch.schedule(wait=0, warmup=0, active=1), on_trace_ready=own.on_trace_ready(
-        tmp_path, rank=1, export="process"))
-    profile.error = OSError("disk full")
-    cycle(None, profile)
-    assert len(complaints) == 1 and "status" in complaints[0]
+    monkeypatch.setattr(own, "_has_said_that_export_blocks", False)
+    monkeypatch.setattr(os, "fork", refuse)
+    handler = own.on_trace_ready(tmp_path, rank=1)
+    assert cycle(handler).saved_by == cycle(handler).saved_by == ["MainThread"]
+    assert len(complaints) == 1 and "training waits" in complaints[0]
 
 
-@pytest.mark.parametrize("export", ["thread", "here"])
+@pytest.mark.parametrize("export", ["process", "here"])
 def test_without_compression(torch, tmp_path, export):
     cycle(own.on_trace_ready(tmp_path, rank=1, compress=False, export=export))
     [name] = files(tmp_path)
@@ -135,11 +147,11 @@ def test_a_warning_that_is_an_error_does_not_end_the_writer(torch, tmp_path, cap
     assert len(files(tmp_path)) == 1
 
 
-def test_another_pytorch_is_exported_in_the_step_and_said_once(torch, tmp_path, monkeypatch):
+def test_a_pytorch_that_no_fork_can_save_is_exported_in_the_step_and_said_once(torch, tmp_path, monkeypatch):
     complaints = []
     monkeypatch.setattr(_trace_writer, "complain", complaints.append)
     monkeypatch.setattr(own, "_has_said_that_export_blocks", False)
-    handler = own.on_trace_ready(tmp_path, rank=1)
+    handler = own.on_trace_ready(tmp_path, rank=1, export="process")
     profile = fake_torch.Profile(schedule=fake_torch.schedule(wait=0, warmup=0, active=1), on_trace_ready=handler)
     for _ in range(2):
         handler(profile)  # its .profiler is None
