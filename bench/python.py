@@ -53,11 +53,11 @@ SIMULATE = """
 import json, sys, time
 import orrery
 plans = json.load(sys.stdin)
-orrery.simulate(sys.argv[1], **plans[0])  # models are loaded
+orrery.simulate(sys.argv[1], step_only=True, **plans[0])  # models are loaded
 done, cpu, wall = 0, time.process_time(), time.perf_counter()
 for plan in plans:
     try:
-        orrery.simulate(sys.argv[1], **plan)
+        orrery.simulate(sys.argv[1], step_only=True, **plan)
         done += 1
     except orrery.Error:
         pass

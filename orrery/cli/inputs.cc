@@ -259,9 +259,13 @@ Result<collective::MachineModels> LoadMachineModels(const std::string& path) {
   return collective::MachineModels::Parse(std::string(file.bytes()), path);
 }
 
-Result<kernel::ModelSet> LoadKernelModels(const std::vector<std::string>& paths) {
+Result<std::shared_ptr<const kernel::ModelSet>> LoadKernelModels(
+    const std::vector<std::string>& paths) {
   if (paths.empty()) {
-    return kernel::ShippedModels();
+    static const auto shipped = kernel::ShippedModels().map([](kernel::ModelSet&& models) {
+      return std::make_shared<const kernel::ModelSet>(std::move(models));
+    });
+    return shipped;
   }
   kernel::ModelSet models;
   for (const std::string& path : paths) {
@@ -270,7 +274,7 @@ Result<kernel::ModelSet> LoadKernelModels(const std::vector<std::string>& paths)
       return FailWithin(path, added);
     }
   }
-  return models;
+  return std::make_shared<const kernel::ModelSet>(std::move(models));
 }
 
 Result<const hardware::Gpu*> GpuNamed(const std::string& name) {

@@ -171,8 +171,9 @@ template <typename Measurements>
 [[nodiscard]] Result<overlap::PairTable> ReadOverlapPairs(std::span<const std::string> paths,
                                                           std::span<const std::string> counters);
 
-/// Reads model files; without any, the models that are part of the program.
-[[nodiscard]] Result<kernel::ModelSet> LoadKernelModels(const std::vector<std::string>& paths);
+/// Reads model files; without any, the models that are part of the program, which are read once.
+[[nodiscard]] Result<std::shared_ptr<const kernel::ModelSet>> LoadKernelModels(
+    const std::vector<std::string>& paths);
 
 /// Finds the GPU that --gpu names; an error suggests one.
 [[nodiscard]] Result<const hardware::Gpu*> GpuNamed(const std::string& name);

@@ -103,11 +103,14 @@ std::vector<StageSummary> StagesOf(const RankClasses& rank_classes,
 }
 
 // Of the slowest class of each program.
-std::vector<Breakdown> BreakdownsOf(const RankClasses& rank_classes, const Timeline& timeline) {
+std::vector<Breakdown> BreakdownsOf(const RankClasses& rank_classes, const Timeline& timeline,
+                                    SummaryDetail detail) {
   const std::vector<RankClassId> slowest = SlowestOfPrograms(rank_classes, timeline);
   std::vector<Breakdown> breakdowns(slowest.size());
   ParallelFor(slowest.size(), 0, [&](std::size_t i) {
-    breakdowns[i] = BreakdownOf(rank_classes, timeline, slowest[i]);
+    breakdowns[i] = detail == SummaryDetail::kAll
+                        ? BreakdownOf(rank_classes, timeline, slowest[i])
+                        : Breakdown{.rank_class = slowest[i], .shares = {}};
   });
   return breakdowns;
 }
@@ -221,7 +224,7 @@ bool StepSummary::IsOutOfMemory() const {
          fullest->memory.needed_bytes > *memory_size_bytes;
 }
 
-StepSummary Summarize(const SimulatedStep& simulated) {
+StepSummary Summarize(const SimulatedStep& simulated, SummaryDetail detail) {
   const RankClasses& rank_classes = *simulated.rank_classes;
   const Timeline& timeline = *simulated.timeline;
   StepSummary summary;
@@ -229,12 +232,14 @@ StepSummary Summarize(const SimulatedStep& simulated) {
   summary.events = timeline.num_events;
   summary.ranks = static_cast<std::uint32_t>(rank_classes.class_of_rank.size());
   summary.rank_classes = static_cast<std::uint32_t>(rank_classes.classes.size());
-  std::vector<Breakdown> breakdowns = BreakdownsOf(rank_classes, timeline);
+  std::vector<Breakdown> breakdowns = BreakdownsOf(rank_classes, timeline, detail);
   summary.stages = StagesOf(rank_classes, breakdowns);
   summary.breakdown = std::move(*std::ranges::max_element(breakdowns, {}, BusyPs));
   summary.slowest_rank = rank_classes.classes[summary.breakdown.rank_class].rank;
-  summary.dimensions = DimensionTotals(rank_classes, timeline, summary.breakdown);
-  summary.delayed = DelayTotalsOf(timeline, summary.breakdown.rank_class);
+  if (detail == SummaryDetail::kAll) {
+    summary.dimensions = DimensionTotals(rank_classes, timeline, summary.breakdown);
+    summary.delayed = DelayTotalsOf(timeline, summary.breakdown.rank_class);
+  }
   summary.has_pipeline = HasPipeline(rank_classes);
   if (simulated.job != nullptr) {
     AddMemory(simulated, summary);

@@ -102,7 +102,12 @@ struct StepSummary {
   [[nodiscard]] bool IsOutOfMemory() const;
 };
 
-[[nodiscard]] StepSummary Summarize(const SimulatedStep& simulated);
+/// How much is summed up; the breakdown, what ranks lose to each other and stages' work take as long
+/// as a third of the simulation.
+enum class SummaryDetail : std::uint8_t { kAll, kStepOnly };
+
+[[nodiscard]] StepSummary Summarize(const SimulatedStep& simulated,
+                                    SummaryDetail detail = SummaryDetail::kAll);
 
 /// Says what programs without a job need of memory, where that is known otherwise: one entry for
 /// each program.

@@ -118,6 +118,11 @@ class Rank:
         return self._info["rank"]
 
     @property
+    def rank_index(self) -> int:
+        """What `run.match().members["rank_index"]` calls it."""
+        return self._native.rank_index
+
+    @property
     def device(self) -> str:
         """The name of its GPU; empty if the recording does not say."""
         return self._info["device"]

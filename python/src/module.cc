@@ -270,6 +270,7 @@ void DefineRuns(py::module_& module) {
   py::class_<Rank>(module, "Rank")
       .def_property_readonly("tables", &TableNames)
       .def("table", &TableOf)
+      .def_property_readonly("rank_index", [](const Rank& rank) { return rank.place; })
       .def_property_readonly("info", &InfoOf)
       .def_property_readonly("problems",
                              [](const Rank& rank) { return ProblemsOf(rank.trace().problems); });

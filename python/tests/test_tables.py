@@ -69,6 +69,18 @@ def test_matched_collectives(data):
     assert matched.members.columns == ["rank_index", "collective", "begin_ns", "end_ns"]
 
 
+def test_members_name_their_ranks(data):
+    """Also where files do not come in the order of ranks."""
+    folder = data / "analyze" / "tp2_dp2"
+    run = orrery.read([folder / f"rank{rank}.json" for rank in (2, 0, 3, 1)])
+    assert [rank.rank for rank in run.ranks] == [0, 1, 2, 3]
+    of_index = {rank.rank_index: rank for rank in run.ranks}
+    members = run.match().members
+    assert len(members) > 0
+    for index, row, begin_ns in zip(members["rank_index"], members["collective"], members["begin_ns"]):
+        assert of_index[index].collectives["begin_ns"][row] == begin_ns
+
+
 def test_steps_and_problems(recording):
     assert len(recording.steps) > 0
     assert (recording.steps["duration_ns"] > 0).all()

@@ -183,15 +183,16 @@ Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& 
     ORRERY_TRY(result.rows, EvaluateSplit(result.data.rows, *rule));
     return result;
   }
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(options.models));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels(options.models));
   result.split =
       options.models.empty() ? "all rows, by the shipped models" : "all rows, by the given models";
   if (options.is_gpu_unseen) {
     result.split += " of other GPUs";
-    result.rows = kernel::EvaluateHeldOut(models, result.data.rows);
+    result.rows = kernel::EvaluateHeldOut(*models, result.data.rows);
     return result;
   }
-  result.rows = kernel::Evaluate(models, result.data.rows);
+  result.rows = kernel::Evaluate(*models, result.data.rows);
   return result;
 }
 

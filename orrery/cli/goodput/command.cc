@@ -61,17 +61,18 @@ Result<std::int64_t> CheckpointLoss(const workload::Job& job, const kernel::Cost
 
 Result<GoodputStep> SimulatedStepOf(const GoodputArguments& arguments, const workload::Job& job,
                                     const GoodputSetting& setting) {
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.job.kernel_models));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels(arguments.job.kernel_models));
   simulate::SimulationOptions options;
   options.overlap = DefaultOverlap();
   ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap, LoadOverlapModel(options));
   ProgressLine progress(TerminalProgress(), "simulating the step");
-  ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, models, options));
+  ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, *models, options));
   const simulate::StepSummary summary =
       simulate::Summarize({&simulation.rank_classes, &simulation.timeline, &job});
   std::int64_t loss_ps = 0;
   if (arguments.has_checkpoint_traffic) {
-    ORRERY_TRY(loss_ps, CheckpointLoss(job, models, options, setting, summary.step_ps));
+    ORRERY_TRY(loss_ps, CheckpointLoss(job, *models, options, setting, summary.step_ps));
   }
   progress.Clear();
   return GoodputStep{

@@ -54,9 +54,10 @@ struct MeasuredKernels {
 };
 
 Result<std::map<std::string, MeasuredKernels, std::less<>>> MeasuredByGpu() {
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels({}));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels({}));
   std::map<std::string, MeasuredKernels, std::less<>> measured;
-  for (const kernel::EfficiencyModel& model : models.models()) {
+  for (const kernel::EfficiencyModel& model : models->models()) {
     MeasuredKernels& gpu = measured[model.domain().gpu];
     gpu.kinds.insert(kernel::SchemaOf(model.domain().kind).name);
     gpu.rows += static_cast<std::int64_t>(model.domain().rows);

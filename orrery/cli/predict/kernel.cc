@@ -111,9 +111,10 @@ Result<std::vector<PredictedKernel>> PredictAll(const PredictKernelArguments& ar
     const kernel::Work work = kernel::WorkOf(*op);
     kernels.push_back({*op, work, kernel::BoundOf(*op, work, gpu), {}});
   }
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels(arguments.models));
   for (PredictedKernel& kernel : kernels) {
-    kernel.estimate = models.Predict(kernel.op, gpu);
+    kernel.estimate = models->Predict(kernel.op, gpu);
     if (arguments.is_sustained) {
       hardware::Gpu limited = gpu;
       limited.power_watts = arguments.power_w > 0 ? arguments.power_w : gpu.power_watts;
@@ -160,9 +161,10 @@ Result<double> AloneMicroseconds(const PredictOverlapArguments& arguments,
   if (arguments.alone_us > 0) {
     return arguments.alone_us;
   }
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels({}));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels({}));
   kernel::Estimate estimate;
-  models.Predict({&op, 1}, gpu, {&estimate, 1});
+  models->Predict({&op, 1}, gpu, {&estimate, 1});
   return estimate.seconds * 1e6;
 }
 

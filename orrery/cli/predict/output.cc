@@ -342,10 +342,11 @@ Result<Document> PredictRanks(trace::TraceSet& set, const RanksRequest& request)
                                        .gpu = request.gpu,
                                        .costs = nullptr,
                                        .host = request.host};
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(request.models));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels(request.models));
   std::optional<kernel::MemoizedCostModel> costs;
   if (request.gpu != nullptr) {
-    costs.emplace(models, *request.gpu);
+    costs.emplace(*models, *request.gpu);
     sources.costs = &*costs;
   }
   ORRERY_TRY(const RecordedJob job, simulate::PredictRecordedJob(set, sources));

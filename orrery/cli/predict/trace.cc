@@ -192,8 +192,9 @@ Status RescaleRecording(const PredictArguments& arguments, trace::Trace& rank,
                          : fmt::format("'{}', which is not in the catalogue", recorded),
         to->name);
   }
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
-  const workload::ScalingSummary scaled = workload::ScaleToGpu(*from, *to, models, rank);
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels(arguments.models));
+  const workload::ScalingSummary scaled = workload::ScaleToGpu(*from, *to, *models, rank);
   prediction.kernels =
       fmt::format("as recorded on {}, rescaled to {} by the kernel models", from->name, to->name);
   prediction.pricing.seconds += scaled.Seconds();
@@ -225,13 +226,14 @@ Result<workload::RecordedProgram> ProgramOfModels(const PredictArguments& argume
                                                   const workload::HostModel& host,
                                                   Prediction& prediction) {
   ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(arguments));
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels(arguments.models));
   auto steps = workload::GraphSteps(rank);
   if (!steps) {
     return FailWithin(arguments.path, steps);
   }
   const workload::CallTree& step = workload::MiddleStep(*steps);
-  const kernel::MemoizedCostModel costs(models, *gpu);  // layers repeat
+  const kernel::MemoizedCostModel costs(*models, *gpu);  // layers repeat
   const workload::GraphPrices prices = workload::PriceGraph(rank, step, *gpu, costs, host);
   if (const std::int64_t replayed = workload::NumReplayedGraphs(rank, step, prices); replayed > 0) {
     return Unsupported(

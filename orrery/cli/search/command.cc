@@ -164,8 +164,9 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
     options.is_over = [&] { return SecondsSince(begin) > *budget_s; };
     options.ends_screening = [&] { return SecondsSince(begin) > kScreening * *budget_s; };
   }
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.job.kernel_models));
-  const simulate::GpuMemo costs(models);
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels(arguments.job.kernel_models));
+  const simulate::GpuMemo costs(*models);
   simulate::SimulationOptions engine;
   engine.overlap = DefaultOverlap();
   ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap, LoadOverlapModel(engine));

@@ -36,6 +36,7 @@
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
+#include "orrery/simulate/validation.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/framework.h"
@@ -151,7 +152,7 @@ Status AddContention(const simulate::Simulation& simulation, simulate::Simulatio
   const bool is_contended =
       std::ranges::any_of(simulation.timeline.delayed,
                           [](const simulate::DelayedTask& task) { return task.contended_ps > 0; });
-  if (simulation.network == simulate::NetworkModel::kAlone || !is_contended) {
+  if (answer.is_step_only || simulation.network == simulate::NetworkModel::kAlone || !is_contended) {
     return {};
   }
   options.network.model = simulate::NetworkModel::kAlone;
@@ -168,7 +169,7 @@ Status AddContention(const simulate::Simulation& simulation, simulate::Simulatio
 template <typename SimulateWith>
 Status AddCheckpoint(const simulate::Simulation& simulation, simulate::SimulationOptions options,
                      const SimulateWith& simulate_with, SimulationAnswer& answer) {
-  if (!simulation.checkpoint) {
+  if (answer.is_step_only || !simulation.checkpoint) {
     return {};
   }
   answer.checkpoint = CheckpointAnswer{.storage = options.network.checkpoint->storage,
@@ -179,8 +180,17 @@ Status AddCheckpoint(const simulate::Simulation& simulation, simulate::Simulatio
   return {};
 }
 
+// Jobs that one process simulates one after the other have operators in common.
+const kernel::CostModel& ShippedCosts(const kernel::ModelSet& shipped) {
+  static const simulate::GpuMemo costs(shipped);
+  return costs;
+}
+
 // Flows are of every rank, and there are many changes.
 bool TriesChanges(SimulationAnswer& answer) {
+  if (answer.is_step_only) {
+    return false;
+  }
   if (answer.network != simulate::NetworkModel::kFlows) {
     return true;
   }
@@ -218,11 +228,16 @@ class SimulateRun {
     }
     ORRERY_TRY(const JobArguments changes, JobArgumentsOf(arguments_));
     ORRERY_TRY(const workload::JobFile file, ReadJob(arguments_.inputs.front(), changes));
-    ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.job.kernel_models));
+    ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+               LoadKernelModels(arguments_.job.kernel_models));
+    const simulate::GpuMemo own_costs(*models);
+    const kernel::CostModel& costs =
+        arguments_.job.kernel_models.empty() ? ShippedCosts(*models) : own_costs;
     ProgressLine progress(TerminalProgress(), "simulating");
     ORRERY_TRY(const simulate::Simulation simulation,
-               simulate::Simulate(file.job, models, options_));
+               simulate::Simulate(file.job, costs, options_));
     SimulationAnswer answer;
+    answer.is_step_only = arguments_.is_step_only;
     answer.name = file.job.name;
     answer.title = workload::JobLine(file.job);
     answer.job = &file.job;
@@ -231,9 +246,11 @@ class SimulateRun {
     answer.left_out = file.not_modelled;
     const simulate::SimulatedStep simulated{&simulation.rank_classes, &simulation.timeline,
                                             &file.job};
-    answer.summary = simulate::Summarize(simulated);
-    answer.interval =
-        simulate::IntervalOf(answer.summary.breakdown, file.job, simulation.generated->coverage);
+    answer.summary = simulate::Summarize(simulated, Detail());
+    if (!answer.is_step_only) {
+      answer.interval =
+          simulate::IntervalOf(answer.summary.breakdown, file.job, simulation.generated->coverage);
+    }
     answer.energy = simulate::EnergyOf(file.job, *simulation.generated, answer.summary.step_ps);
     const auto simulate_with = [&](const simulate::SimulationOptions& options) {
       return simulate::SimulateEnsemble(file.job, simulation.generated->ensemble, options);
@@ -245,11 +262,16 @@ class SimulateRun {
       answer.advice = simulate::TryChanges(
           file.job, options_, answer.summary, simulate::JobScope::kWhole,
           [&](const workload::Job& job, const simulate::SimulationOptions& options) {
-            return SimulateJobVariant(job, models, options);
+            return SimulateJobVariant(job, costs, options);
           });
     }
     progress.Clear();
     return Finish(simulated, std::move(answer));
+  }
+
+  [[nodiscard]] simulate::SummaryDetail Detail() const {
+    return arguments_.is_step_only ? simulate::SummaryDetail::kStepOnly
+                                   : simulate::SummaryDetail::kAll;
   }
 
   // For the page.
@@ -257,7 +279,7 @@ class SimulateRun {
                   const simulate::Simulation& simulation, SimulationAnswer& answer) const {
     constexpr std::size_t kParts = 120;
     constexpr std::size_t kMostLinks = 32;
-    if (!arguments_.output.html_file.empty()) {
+    if (!arguments_.output.html_file.empty() && !answer.is_step_only) {
       ORRERY_TRY(answer.links, simulate::UtilisationOf(machine, ensemble, options_, simulation,
                                                        kParts, kMostLinks));
     }
@@ -272,13 +294,17 @@ class SimulateRun {
       return InvalidInput("--slow, --fail, --degrade and --steps are of one job: {} were given",
                           arguments_.inputs.size());
     }
+    if (arguments_.is_step_only) {
+      return InvalidInput("--step-only is of one job: {} were given", arguments_.inputs.size());
+    }
     if (options_.network.checkpoint) {
       return InvalidInput("--checkpoint-traffic is of one job: {} were given",
                           arguments_.inputs.size());
     }
-    ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.job.kernel_models));
+    ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+               LoadKernelModels(arguments_.job.kernel_models));
     ProgressLine progress(TerminalProgress(), "simulating");
-    ORRERY_TRY(const Document document, JobsTogether(arguments_, models, options_));
+    ORRERY_TRY(const Document document, JobsTogether(arguments_, *models, options_));
     progress.Clear();
     return Deliver(document, arguments_.output);
   }
@@ -314,7 +340,8 @@ class SimulateRun {
           machine.cluster.name));
     }
     const simulate::SimulatedStep step{&simulated.rank_classes, &simulated.timeline, nullptr};
-    answer.summary = simulate::Summarize(step);
+    answer.is_step_only = arguments_.is_step_only;
+    answer.summary = simulate::Summarize(step, Detail());
     answer.summary.figures = FiguresOf(imported, answer.summary.step_ps);
     if (!imported.memory_of_program.empty()) {
       simulate::SetMemory(simulated.rank_classes, imported.memory_of_program, answer.summary);
@@ -341,8 +368,10 @@ class SimulateRun {
   Result<int> Finish(const simulate::SimulatedStep& simulated, SimulationAnswer answer) {
     answer.steps = DrawStepsOf(
         arguments_, simulated.job != nullptr ? simulated.job->gpu.name : gpu_, answer.summary);
-    answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
-    if (arguments_.output.as_json) {
+    if (!answer.is_step_only) {
+      answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
+    }
+    if (arguments_.output.as_json && !answer.is_step_only) {
       answer.exposed_ps = simulate::MeanExposedPs(*simulated.rank_classes, *simulated.timeline);
     }
     ORRERY_TRY_STATUS(Deliver(

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -191,9 +192,10 @@ class TracedImport {
                                                     .parameters = job_.parameters}));
     }
     if (&from != &to) {
-      ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.job.kernel_models));
+      ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels(arguments_.job.kernel_models));
       const std::string remark =
-          workload::RemarkOn(workload::ScaleToGpu(from, to, models, recording));
+          workload::RemarkOn(workload::ScaleToGpu(from, to, *models, recording));
       if (!remark.empty()) {
         AddRemarks({remark});
       }

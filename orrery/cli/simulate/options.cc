@@ -86,6 +86,9 @@ void AddWhatIfs(Verb& verb, SimulateArguments& arguments) {
   AddStepOptions(verb, arguments);
   AddOverlapOption(verb, arguments.overlap);
   verb.AddFlag("--no-fold", arguments.no_fold, "simulate every rank, including identical ones");
+  verb.AddFlag("--step-only", arguments.is_step_only,
+               "the step, its throughput and its memory only, several times as fast: no breakdown, "
+               "no interval, no advice");
   verb.AddOption("--max-tasks", arguments.max_tasks,
                  "refuse a job whose step has more tasks (20000000; with flows 60000000)")
       .Positive();

@@ -165,6 +165,9 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   AddThroughput(summary, section);
   AddMemory(summary, section);
   AddEnergy(answer, section);
+  if (answer.is_step_only) {
+    return;
+  }
   AddLoss(summary, section);
   AddNetwork(answer, section);
   AddCheckpoint(answer, section);
@@ -350,6 +353,29 @@ Value JobData(const SimulationAnswer& answer) {
   return data;
 }
 
+// All that takes longer than the step.
+void SetDetails(const SimulationAnswer& answer, Value& data) {
+  const StepSummary& summary = answer.summary;
+  Value breakdown = Value::Object();
+  for (const TimeShare& share : summary.breakdown.shares) {
+    breakdown.Set(simulate::ShareKey(share), Seconds(share.ps));
+  }
+  data.Set("breakdown_s", std::move(breakdown))
+      .Set("breakdown_rank", summary.slowest_rank)
+      .Set("exposed_communication_s", Seconds(answer.exposed_ps))
+      .Set("network", std::string(simulate::Name(answer.network)))
+      .Set("contended_ps", answer.contended_ps);
+  if (answer.checkpoint) {
+    data.Set("checkpoint", CheckpointData(answer));
+  }
+  data.Set("communication", Value::ListOf(summary.dimensions, DimensionData))
+      .Set("held_up", DelayData(summary.delayed))
+      .Set("stages", Value::ListOf(summary.stages, StageData))
+      .Set("bottleneck", answer.bottleneck)
+      .Set("causes", Value::ListOf(answer.advice.causes, TriedData))
+      .Set("advice", Value::ListOf(answer.advice.changes, TriedData));
+}
+
 Value DataOf(const SimulationAnswer& answer) {
   const StepSummary& summary = answer.summary;
   Value data = Value::Object();
@@ -370,24 +396,11 @@ Value DataOf(const SimulationAnswer& answer) {
   }
   SetFigures(summary.figures, data);
   SetMemory(summary, data);
-  Value breakdown = Value::Object();
-  for (const TimeShare& share : summary.breakdown.shares) {
-    breakdown.Set(simulate::ShareKey(share), Seconds(share.ps));
+  if (answer.is_step_only) {
+    data.Set("network", std::string(simulate::Name(answer.network)));
+  } else {
+    SetDetails(answer, data);
   }
-  data.Set("breakdown_s", std::move(breakdown))
-      .Set("breakdown_rank", summary.slowest_rank)
-      .Set("exposed_communication_s", Seconds(answer.exposed_ps))
-      .Set("network", std::string(simulate::Name(answer.network)))
-      .Set("contended_ps", answer.contended_ps);
-  if (answer.checkpoint) {
-    data.Set("checkpoint", CheckpointData(answer));
-  }
-  data.Set("communication", Value::ListOf(summary.dimensions, DimensionData))
-      .Set("held_up", DelayData(summary.delayed))
-      .Set("stages", Value::ListOf(summary.stages, StageData))
-      .Set("bottleneck", answer.bottleneck)
-      .Set("causes", Value::ListOf(answer.advice.causes, TriedData))
-      .Set("advice", Value::ListOf(answer.advice.changes, TriedData));
   if (!answer.replayed.empty()) {
     data.Set("replayed_ranks", Value::ListOf(answer.replayed, ReplayedData));
   }
@@ -413,6 +426,9 @@ void AddLeftOut(std::string_view of, const std::vector<std::string>& left_out,
 Document SimulationDocument(const SimulationAnswer& answer,
                             const simulate::SimulatedStep* simulated) {
   const StepSummary& summary = answer.summary;
+  if (answer.is_step_only) {
+    simulated = nullptr;
+  }
   Document document{.title = answer.title, .kind = "Orrery simulated step: " + answer.name};
   AddHead(answer, document);
   if (simulated != nullptr) {
@@ -421,7 +437,9 @@ Document SimulationDocument(const SimulationAnswer& answer,
     std::ranges::move(report::TimelinePictures(*simulated, summary),
                       std::back_inserter(timeline.blocks));
   }
-  AddBreakdown(answer, simulated, document);
+  if (!answer.is_step_only) {
+    AddBreakdown(answer, simulated, document);
+  }
   if (answer.steps) {
     AddSteps(*answer.steps, simulated != nullptr, document);
   }

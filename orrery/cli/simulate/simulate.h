@@ -76,6 +76,7 @@ struct SimulateArguments {
   std::vector<std::string> degrade;  // "node=3:0.5"
   NetworkArguments network;
   std::string placement = "packed";  // of several jobs: or "spread", or nodes "0-7/8-15"
+  bool is_step_only = false;         // nothing but the step, its throughput and its memory
   std::int64_t max_tasks = simulate::SimulationOptions().max_tasks;
   std::string trace;
   OutputOptions output;
@@ -199,6 +200,7 @@ struct SimulationAnswer {
   std::string name;                    // of the job
   std::string title;                   // one line: what was simulated
   const workload::Job* job = nullptr;  // none: a program of another tool
+  bool is_step_only = false;           // then there is nothing that takes longer than the step
   simulate::StepSummary summary;
   std::optional<learn::TimeInterval> interval = {};
   std::optional<DrawnSteps> steps = {};

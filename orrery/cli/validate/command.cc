@@ -479,7 +479,8 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   }
   ORRERY_TRY(const std::unique_ptr<workload::RunTable> table,
              workload::OpenRunTable(arguments.path));
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             LoadKernelModels(arguments.models));
   ProgressLine progress(TerminalProgress(dealer), "simulating");
   simulate::ValidateOptions options;
   options.filter = [&](const workload::RunLabel& label) { return IsRequested(label, arguments); };
@@ -492,7 +493,7 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   };
   ORRERY_TRY(const simulate::JobChange framework_change,
              arguments.leaves_team_out ? Result<simulate::JobChange>(LeftOutChange(
-                                             *table, models, options.engine, mechanisms, dealer))
+                                             *table, *models, options.engine, mechanisms, dealer))
                                        : FrameworkChange(arguments.frameworks));
   options.change = [&](const workload::RunLabel& label, workload::Job& job) {
     job.mechanisms = mechanisms;
@@ -501,7 +502,7 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
     }
   };
   ORRERY_TRY(const simulate::Validation validation,
-             simulate::Validate(*table, models, options, dealer));
+             simulate::Validate(*table, *models, options, dealer));
   progress.Clear();
   if (!dealer.is_root()) {
     return kExitOk;

@@ -210,10 +210,9 @@ class Simulator {
     if (models_ != nullptr) {
       return {};
     }
-    ORRERY_TRY(kernel::ModelSet models, LoadKernelModels(arguments_.job.kernel_models));
     options_.overlap = DefaultOverlap();
     ORRERY_TRY(overlap_, LoadOverlapModel(options_));
-    models_ = std::make_unique<kernel::ModelSet>(std::move(models));
+    ORRERY_TRY(models_, LoadKernelModels(arguments_.job.kernel_models));
     return {};
   }
 
@@ -238,7 +237,7 @@ class Simulator {
 
   ViewArguments arguments_;
   std::mutex mutex_;
-  std::unique_ptr<kernel::ModelSet> models_;
+  std::shared_ptr<const kernel::ModelSet> models_;
   simulate::SimulationOptions options_;
   std::shared_ptr<const overlap::Model> overlap_;
 };
