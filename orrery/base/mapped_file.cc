@@ -84,4 +84,8 @@ void ReturnFreedMemoryEarly() {
   mallopt(M_MMAP_THRESHOLD, kLargestKeptBytes);
 }
 
+void ReturnFreedMemoryNow() {
+  malloc_trim(0);
+}
+
 }  // namespace orrery

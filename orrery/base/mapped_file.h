@@ -34,4 +34,8 @@ class MappedFile {
 /// Call once, at the start of main.
 void ReturnFreedMemoryEarly();
 
+/// Gives back what small blocks leave behind, for a server after work that needed very many; takes
+/// some milliseconds.
+void ReturnFreedMemoryNow();
+
 }  // namespace orrery

@@ -48,9 +48,9 @@ struct KernelSum {
     const double share = static_cast<double>(duration_ns) /
                          static_cast<double>(std::max<std::int64_t>(price.recorded_ns, 1));
     priced_ns += duration_ns;
-    predicted_s += price.seconds * share;
-    roofline_s += price.roofline_seconds * share;
-    extrapolated_ns += price.is_extrapolated ? duration_ns : 0;
+    predicted_s += price.model->seconds * share;
+    roofline_s += price.model->roofline_seconds * share;
+    extrapolated_ns += price.model->is_extrapolated ? duration_ns : 0;
   }
 };
 

@@ -235,19 +235,20 @@ class SliceFacts {
       }
       return;
     }
-    facts_.AddLink("kernel model",
-                   fmt::format("{} ± {:.0f} % for {}{}", SecondsText(price->seconds),
-                               price->uncertainty * 100, Text(trace_.host_ops.name[price->host_op]),
-                               price->is_extrapolated ? ", outside of what was measured" : ""),
-                   Link(SliceTable::kHostOps, price->host_op));
+    facts_.AddLink(
+        "kernel model",
+        fmt::format("{} ± {:.0f} % for {}{}", SecondsText(price->model->seconds),
+                    price->model->uncertainty * 100, Text(trace_.host_ops.name[price->host_op]),
+                    price->model->is_extrapolated ? ", outside of what was measured" : ""),
+        Link(SliceTable::kHostOps, price->host_op));
     facts_.Add(
         "recorded for that",
         fmt::format("{} in {} kernel{} ({:.2f} times the model)", DurationText(price->recorded_ns),
                     price->num_kernels, price->num_kernels == 1 ? "" : "s",
-                    static_cast<double>(price->recorded_ns) * 1e-9 / price->seconds));
-    facts_.Add("roofline", SecondsText(price->roofline_seconds) + " at least");
-    facts_.Add("priced as",
-               fmt::format("{}, {}", price->Text(), kernel::EstimateSourceName(price->source)));
+                    static_cast<double>(price->recorded_ns) * 1e-9 / price->model->seconds));
+    facts_.Add("roofline", SecondsText(price->model->roofline_seconds) + " at least");
+    facts_.Add("priced as", fmt::format("{}, {}", price->model->Text(),
+                                        kernel::EstimateSourceName(price->model->source)));
   }
 
   Value AddCollective(RowId row) {

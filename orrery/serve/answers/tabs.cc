@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/mapped_file.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/report/document.h"
@@ -189,6 +190,21 @@ void AddOwnSections(const ViewedRun& run, std::string_view tab, Value& sections)
   }
 }
 
+// All of the analysis, of which a tab shows a part.
+Value TabValue(const ViewedRun& run, std::string_view name) {
+  const Document document = DocumentOf(run, name);
+  Value sections = Value::List();
+  AddOwnSections(run, name, sections);
+  for (const Document::Section& section : document.sections) {
+    SectionValue value(section);
+    if (report::IsIn(report::Shown::kInHtml, section.shown) && TabOf(section.heading) == name &&
+        !value.empty()) {
+      sections.Add(std::move(value).Take());
+    }
+  }
+  return Value::Object().Set("title", document.title).Set("sections", std::move(sections));
+}
+
 }  // namespace
 
 Response TabResponse(const Document& document) {
@@ -208,18 +224,9 @@ Result<Response> AnswerTab(const ViewedRun& run, const Query& query) {
   if (std::ranges::find(kTabs, name) == kTabs.end()) {
     return Fail(Error::Kind::kNotFound, "there is no such tab");
   }
-  const Document document = DocumentOf(run, name);
-  Value sections = Value::List();
-  AddOwnSections(run, name, sections);
-  for (const Document::Section& section : document.sections) {
-    SectionValue value(section);
-    if (report::IsIn(report::Shown::kInHtml, section.shown) && TabOf(section.heading) == name &&
-        !value.empty()) {
-      sections.Add(std::move(value).Take());
-    }
-  }
-  return JsonResponse(
-      Value::Object().Set("title", document.title).Set("sections", std::move(sections)));
+  Value tab = TabValue(run, name);
+  ReturnFreedMemoryNow();
+  return JsonResponse(std::move(tab));
 }
 
 }  // namespace orrery::serve

@@ -66,9 +66,10 @@ std::string LaunchCallOf(const Trace& linked, RowId activity) {
   return call == kNoRow ? "" : std::string(linked.Text(linked.runtime_calls.name[call]));
 }
 
-double Seconds(const PricedCall& call, const kernel::CostModel& costs, const hardware::Gpu& gpu) {
-  std::vector<kernel::Estimate> estimates(call.operators.size());
-  costs.Predict(call.operators, gpu, estimates);
+double Seconds(std::span<const kernel::Operator> operators, const kernel::CostModel& costs,
+               const hardware::Gpu& gpu) {
+  std::vector<kernel::Estimate> estimates(operators.size());
+  costs.Predict(operators, gpu, estimates);
   double seconds = 0;
   for (const kernel::Estimate& estimate : estimates) {
     seconds += estimate.seconds;
@@ -103,7 +104,7 @@ class GraphPricer {
     for (std::size_t index = 0; index < calls.size(); ++index) {
       const PricedCall& call = calls[index];
       PricingSummary priced{.calls = 1};
-      for (std::size_t i = 0; i < call.operators.size(); ++i, ++next) {
+      for (std::size_t i = 0; i < call.operators->size(); ++i, ++next) {
         const double seconds =
             (1 - shares[index]) * cold[next].seconds + shares[index] * warm[next].seconds;
         AddOperator(call, cold[next], seconds, priced);
@@ -122,7 +123,7 @@ class GraphPricer {
                                                 const kernel::CostModel& costs) {
     std::vector<Operator> operators;
     for (const PricedCall& call : calls) {
-      operators.insert(operators.end(), call.operators.begin(), call.operators.end());
+      operators.insert(operators.end(), call.operators->begin(), call.operators->end());
     }
     for (Operator& op : operators) {
       op.set_warm(warm);
@@ -189,7 +190,7 @@ class GraphPricer {
   // What the operators launched when they were measured; one each where nobody measured.
   [[nodiscard]] std::int64_t Measured(const PricedCall& call) const {
     std::int64_t launches = 0;
-    for (const Operator& op : call.operators) {
+    for (const Operator& op : *call.operators) {
       launches += std::max<std::int64_t>(1, LaunchesOf(host_, LaunchesName(op)));
     }
     return launches;
@@ -203,10 +204,8 @@ class GraphPricer {
   // What a call below takes alone; 0 if that is not known.
   [[nodiscard]] double AloneSeconds(RowId node, const hardware::Gpu& gpu,
                                     const kernel::CostModel& costs) const {
-    kernel::AtenOperators asked = kernel::OperatorsOf(CallOfNode(graph_, node));
-    return asked.meaning == kernel::AtenMeaning::kPriced
-               ? Seconds({.node = node, .operators = std::move(asked.operators)}, costs, gpu)
-               : 0;
+    const kernel::AtenOperators asked = kernel::OperatorsOf(CallOfNode(graph_, node));
+    return asked.meaning == kernel::AtenMeaning::kPriced ? Seconds(asked.operators, costs, gpu) : 0;
   }
 
   // Calls below take what they would alone: the sum that is the gradient of a bias, memory that is
@@ -237,11 +236,11 @@ class GraphPricer {
   }
 
   void AddTasks(const PricedCall& call, const std::vector<Launch>& launches) {
-    if (call.operators.empty()) {
+    if (call.operators->empty()) {
       return;
     }
-    const std::string name = kernel::Text(call.operators.front());
-    const std::string launch_call(LaunchCallOf(call.operators.front()));
+    const std::string name = kernel::Text(call.operators->front());
+    const std::string launch_call(LaunchCallOf(call.operators->front()));
     double end_s = 0;
     std::int64_t end_ps = 0;
     for (const Launch& launch : launches) {
@@ -273,7 +272,7 @@ double BoundSeconds(const PricedCall& call, const hardware::Gpu& gpu) {
     return 0;
   }
   double seconds = 0;
-  for (const kernel::Operator& op : call.operators) {
+  for (const kernel::Operator& op : *call.operators) {
     seconds += kernel::BoundOf(op, kernel::WorkOf(op), gpu).Seconds();
   }
   return seconds;
@@ -341,8 +340,8 @@ class Scaler {
     if (has_bounds && run_same_kernels) {
       return Scale{ScaledBy::kBounds, bound_to_s / bound_from_s};
     }
-    const double before_s = Seconds(call, costs_from, from_);
-    const double after_s = Seconds(call, costs_to, to_);
+    const double before_s = Seconds(*call.operators, costs_from, from_);
+    const double after_s = Seconds(*call.operators, costs_to, to_);
     if (before_s <= 0 || after_s <= 0) {
       return std::nullopt;
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +19,11 @@
 namespace orrery::workload {
 namespace {
 
-OperatorPrice PriceOf(PricedCall call, const hardware::Gpu& gpu, const kernel::CostModel& costs) {
-  std::vector<kernel::Estimate> estimates(call.operators.size());
-  costs.Predict(call.operators, gpu, estimates);
-  OperatorPrice price{.host_op = call.node, .operators = std::move(call.operators)};
+ModelPrice PriceOf(const PricedCall& call, const hardware::Gpu& gpu,
+                   const kernel::CostModel& costs) {
+  std::vector<kernel::Estimate> estimates(call.operators->size());
+  costs.Predict(*call.operators, gpu, estimates);
+  ModelPrice price{.operators = call.operators};
   for (const kernel::Estimate& estimate : estimates) {
     price.seconds += estimate.seconds;
     price.roofline_seconds += estimate.roofline_seconds;
@@ -33,9 +36,9 @@ OperatorPrice PriceOf(PricedCall call, const hardware::Gpu& gpu, const kernel::C
 
 }  // namespace
 
-std::string OperatorPrice::Text() const {
+std::string ModelPrice::Text() const {
   std::string text;
-  for (const kernel::Operator& op : operators) {
+  for (const kernel::Operator& op : *operators) {
     text += (text.empty() ? "" : ", ") + kernel::Text(op);
   }
   return text;
@@ -44,11 +47,15 @@ std::string OperatorPrice::Text() const {
 OperatorPrices::OperatorPrices(const trace::Trace& recording, const hardware::Gpu& gpu,
                                const kernel::CostModel& costs)
     : of_operator_(recording.host_ops.size(), kNoRow) {
-  const kernel::MemoizedCostModel memoized(costs, gpu);
-  for (PricedCall& call : PricedOperators(recording)) {
-    if (call.meaning == kernel::AtenMeaning::kPriced && !call.operators.empty()) {
+  std::map<CallTexts, std::shared_ptr<const ModelPrice>> known;
+  for (const PricedCall& call : PricedOperators(recording)) {
+    if (call.meaning == kernel::AtenMeaning::kPriced && !call.operators->empty()) {
       of_operator_[call.node] = static_cast<RowId>(prices_.size());
-      prices_.push_back(PriceOf(std::move(call), gpu, memoized));
+      std::shared_ptr<const ModelPrice>& model = known[TextsOf(recording.host_ops, call.node)];
+      if (model == nullptr) {
+        model = std::make_shared<ModelPrice>(PriceOf(call, gpu, costs));
+      }
+      prices_.push_back({.host_op = call.node, .model = model});
     }
   }
   // What a priced call calls is part of it; parents come first.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,20 +14,26 @@
 
 namespace orrery::workload {
 
-/// What the kernel models say of a call, beside the kernels that it launched.
-struct OperatorPrice {
-  RowId host_op = kNoRow;
-  std::vector<kernel::Operator> operators = {};
+/// What the kernel models say of a call.
+struct ModelPrice {
+  std::shared_ptr<const std::vector<kernel::Operator>> operators = {};
   double seconds = 0;           // predicted, of all its kernels
   double roofline_seconds = 0;  // the least by the GPU's data sheet
   double uncertainty = 0;       // relative, one standard deviation: of its operators the largest
   bool is_extrapolated = false;
   kernel::EstimateSource source = kernel::EstimateSource::kThisGpu;  // the worst of its operators
-  std::int64_t recorded_ns = 0;                                      // its kernels together
-  std::int64_t num_kernels = 0;
 
   /// Its operators: "gemm m=4096 …".
   [[nodiscard]] std::string Text() const;
+};
+
+/// A call beside the kernels that it launched. Equal calls, of which a recording has very many,
+/// share what the models say.
+struct OperatorPrice {
+  RowId host_op = kNoRow;
+  std::shared_ptr<const ModelPrice> model = {};
+  std::int64_t recorded_ns = 0;  // its kernels together
+  std::int64_t num_kernels = 0;
 };
 
 /// The prices of a recording's calls on the GPU that it was recorded on, with caches as after other

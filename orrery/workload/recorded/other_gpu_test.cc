@@ -176,8 +176,8 @@ TEST(OtherGpuTest, ThereAndBackIsWhereItBegan) {
   EXPECT_LT(ratio, 3.17);
 }
 
-// relu takes a second by the models, beside its own kernel and that of the call below it, 1 µs each;
-// what nobody knows has no price.
+// relu takes a second by the models, beside its own kernel and that of the call below it, 1 µs
+// each; what nobody knows has no price.
 TEST(OperatorPricesTest, ACallHasThePriceOfItsKernelsTogether) {
   const Trace recording = Recording();
 
@@ -186,10 +186,10 @@ TEST(OperatorPricesTest, ACallHasThePriceOfItsKernelsTogether) {
   ASSERT_EQ(prices.prices().size(), 1U);
   const OperatorPrice& relu = prices.prices().front();
   EXPECT_EQ(relu.host_op, 0U);
-  EXPECT_EQ(relu.seconds, 1);
+  EXPECT_EQ(relu.model->seconds, 1);
   EXPECT_EQ(relu.recorded_ns, 2000);
   EXPECT_EQ(relu.num_kernels, 2);
-  EXPECT_THAT(relu.Text(), HasSubstr("elementwise"));
+  EXPECT_THAT(relu.model->Text(), HasSubstr("elementwise"));
   EXPECT_EQ(prices.OfActivity(recording, 0), &relu);
   EXPECT_EQ(prices.OfActivity(recording, 1), &relu);
   EXPECT_EQ(prices.OfActivity(recording, 2), nullptr);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,13 +36,27 @@ namespace {
 
 using kernel::AtenMeaning;
 
+/// kernel::AtenOperators, shared.
+struct Asked {
+  AtenMeaning meaning = AtenMeaning::kNoKernel;
+  std::shared_ptr<const std::vector<kernel::Operator>> operators = {};
+  bool only_passes_on = false;
+};
+
+Asked Shared(kernel::AtenOperators asked) {
+  return {.meaning = asked.meaning,
+          .operators =
+              std::make_shared<const std::vector<kernel::Operator>>(std::move(asked.operators)),
+          .only_passes_on = asked.only_passes_on};
+}
+
 /// Calls that call each other: nodes of an execution trace, or operators of a recording. In order
 /// of begin, so that a parent is decided before its children.
 struct CallForest {
   const trace::Trace& trace;
   const std::vector<RowId>& parents;
   const std::vector<StringId>& names;
-  std::function<kernel::AtenOperators(RowId row)> asked_by;
+  std::function<Asked(RowId row)> asked_by;
 
   [[nodiscard]] std::size_t size() const { return parents.size(); }
 };
@@ -100,7 +115,7 @@ void PriceOpaqueCalls(const CallForest& forest, std::vector<std::uint8_t> has_pr
 
 /// Calls set up their own memory so: that is not the work they were called for.
 bool OnlyFills(const PricedCall& call) {
-  return std::ranges::all_of(call.operators, [](const kernel::Operator& op) {
+  return std::ranges::all_of(*call.operators, [](const kernel::Operator& op) {
     return op.kind() == kernel::OperatorKind::kFill;
   });
 }
@@ -118,7 +133,7 @@ std::vector<PricedCall> PricedCallsOf(const CallForest& forest, const IsOperator
     if (is_covered[node] != 0 || below.is_handed_on[node] != 0 || !is_operator(node)) {
       continue;
     }
-    kernel::AtenOperators asked = forest.asked_by(node);
+    Asked asked = forest.asked_by(node);
     const bool is_leaf = below.has_calls[node] == 0;
     const bool is_priced_here =
         (asked.meaning == AtenMeaning::kPriced && (!asked.only_passes_on || is_leaf)) ||
@@ -360,21 +375,23 @@ std::vector<PricedCall> PricedCalls(const trace::Trace& graph) {
   const trace::GraphNodes& nodes = graph.graph_nodes;
   return PricedCallsOf(
       {graph, nodes.parent, nodes.name,
-       [&](RowId node) { return kernel::OperatorsOf(CallOfNode(graph, node)); }},
+       [&](RowId node) { return Shared(kernel::OperatorsOf(CallOfNode(graph, node))); }},
       [&](RowId node) { return nodes.kind[node] == trace::GraphNodeKind::kOperator; });
+}
+
+CallTexts TextsOf(const trace::HostOps& ops, RowId host_op) {
+  return {ops.name[host_op], ops.input_dims[host_op], ops.input_types[host_op],
+          ops.input_strides[host_op], ops.concrete_inputs[host_op]};
 }
 
 std::vector<PricedCall> PricedOperators(const trace::Trace& recording) {
   const trace::HostOps& ops = recording.host_ops;
   // A step repeats its calls, and layers do: their texts are parsed once.
-  using Texts = std::array<StringId, 5>;
-  std::map<Texts, kernel::AtenOperators> known;
+  std::map<CallTexts, Asked> known;
   const auto asked_by = [&](RowId op) {
-    const Texts texts = {ops.name[op], ops.input_dims[op], ops.input_types[op],
-                         ops.input_strides[op], ops.concrete_inputs[op]};
-    const auto [found, is_new] = known.try_emplace(texts);
+    const auto [found, is_new] = known.try_emplace(TextsOf(ops, op));
     if (is_new) {
-      found->second = kernel::OperatorsOf(CallOfOperator(recording, op));
+      found->second = Shared(kernel::OperatorsOf(CallOfOperator(recording, op)));
     }
     return found->second;
   };

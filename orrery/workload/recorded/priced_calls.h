@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,7 +15,7 @@ namespace orrery::workload {
 struct PricedCall {
   RowId node = kNoRow;  // GraphNodes, or HostOps of a recording
   kernel::AtenMeaning meaning = kernel::AtenMeaning::kPriced;
-  std::vector<kernel::Operator> operators;
+  std::shared_ptr<const std::vector<kernel::Operator>> operators;  // that equal calls share
 };
 
 /// Returns the priced and the unknown calls of an execution trace, in order of
@@ -33,6 +35,11 @@ struct PricedCall {
 /// tensors ago (least recently used goes first). Calls in order; 0 where storages are not recorded.
 [[nodiscard]] std::vector<double> WarmShares(const trace::Trace& graph,
                                              std::span<const PricedCall> calls, Bytes cache);
+
+/// All that decides what an operator of a profile asks for.
+using CallTexts = std::array<StringId, 5>;
+
+[[nodiscard]] CallTexts TextsOf(const trace::HostOps& ops, RowId host_op);
 
 // The name of a call is a text of the trace, which must outlive it.
 

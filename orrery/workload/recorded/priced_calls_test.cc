@@ -36,7 +36,7 @@ class Graph {
   [[nodiscard]] std::vector<std::string> Priced() const {
     std::vector<std::string> texts;
     for (const PricedCall& call : PricedCalls(trace_)) {
-      for (const kernel::Operator& op : call.operators) {
+      for (const kernel::Operator& op : *call.operators) {
         texts.push_back(std::to_string(call.node) + " " + kernel::Text(op));
       }
     }
