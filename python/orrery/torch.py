@@ -176,7 +176,7 @@ def memory(folder: PathLike, *, rank: Optional[int] = None, max_entries: int = 1
 
     >>> with orrery.torch.memory("trace") as path:  # doctest: +SKIP
     ...     train_step(batch)
-    >>> print(orrery.memory(path, "peak"))  # doctest: +SKIP
+    >>> print(orrery.memory(path, "timeline"))  # doctest: +SKIP
     """
     import torch
 

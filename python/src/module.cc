@@ -330,6 +330,7 @@ const Column* TableView::Find(std::string_view column) const {
 
 PYBIND11_MODULE(_native, module) {
   pybind11::register_exception<orrery::python::OrreryError>(module, "Error");
+  module.attr("Error").attr("__module__") = "orrery";  // as users import and read it
   orrery::python::DefineRuns(module);
   orrery::python::DefineVerbs(module);
 }

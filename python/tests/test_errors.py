@@ -12,8 +12,9 @@ import pytest
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(orrery.Error, match="nowhere.json"):
+    with pytest.raises(orrery.Error, match="nowhere.json") as caught:
         orrery.read("nowhere.json")
+    assert repr(type(caught.value)) == "<class 'orrery.Error'>"
 
 
 @pytest.mark.parametrize("call, argument", [
