@@ -16,7 +16,6 @@ Four parts, each in separate processes, files in the page cache, medians of the 
 """
 
 import argparse
-import json
 import pathlib
 import resource
 import shutil
@@ -25,22 +24,10 @@ import subprocess
 import sys
 import tempfile
 
+import hta
 from timed_process import print_target, run_timed
 
 GENERATOR = [sys.executable, pathlib.Path(__file__).with_name("generate_kineto.py")]
-HTA = """
-import json, pathlib, sys, time
-sys.path.insert(0, sys.argv[1])
-from hta.trace_analysis import TraceAnalysis
-begin = time.perf_counter()
-analysis = TraceAnalysis(trace_dir=sys.argv[2])
-analysis.get_temporal_breakdown(visualize=False)
-analysis.get_comm_comp_overlap(visualize=False)
-analysis.get_gpu_kernel_breakdown(visualize=False)
-print(json.dumps({"seconds": time.perf_counter() - begin}))
-"""
-
-OURS = ["temporal_breakdown", "comm_comp_overlap", "kernel_breakdown"]
 
 
 def median_run(command, rounds):
@@ -99,12 +86,8 @@ def measure_hta(build, checkout, folder, ranks, size, rounds):
     traces.mkdir()
     subprocess.run([*GENERATOR, "--bytes", str(size), "--ranks", str(ranks),
                     traces / "run.json.gz"], check=True, stdout=subprocess.DEVNULL)
-    theirs = []
-    for _ in range(rounds):
-        done = subprocess.run([sys.executable, "-c", HTA, checkout, traces], check=True,
-                              capture_output=True, text=True)
-        theirs.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
-    options = [part for name in OURS for part in ("--metric", name)]
+    theirs = [hta.seconds(checkout, traces) for _ in range(rounds)]
+    options = [part for name in hta.METRICS for part in ("--metric", name)]
     ours, _ = median_run([build / "orrery", "analyze", traces, "--json", *options], rounds)
     print(f"HTA {statistics.median(theirs):.2f} s, orrery {ours:.2f} s, {ranks} ranks of "
           f"{size / 1e6:.0f} MB")

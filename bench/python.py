@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 
+import hta
 from limits import Report, load_text
 from timed_process import run_timed
 
@@ -64,24 +65,12 @@ for plan in plans:
 print(json.dumps({"plans": done, "cpu_s": time.process_time() - cpu, "wall_s": time.perf_counter() - wall}))
 """
 
-HTA = """
-import json, sys, time
-sys.path.insert(0, sys.argv[1])
-from hta.trace_analysis import TraceAnalysis
-begin = time.perf_counter()
-analysis = TraceAnalysis(trace_dir=sys.argv[2])
-analysis.get_temporal_breakdown(visualize=False)
-analysis.get_comm_comp_overlap(visualize=False)
-analysis.get_gpu_kernel_breakdown(visualize=False)
-print(json.dumps({"seconds": time.perf_counter() - begin}))
-"""
-
 OURS = """
 import json, sys, time
 import orrery
 begin = time.perf_counter()
 run = orrery.read(sys.argv[1])
-run.analyze(metric=["temporal_breakdown", "comm_comp_overlap", "kernel_breakdown"])
+run.analyze(metric=sys.argv[2:])
 print(json.dumps({"seconds": time.perf_counter() - begin}))
 """
 
@@ -170,8 +159,8 @@ def add_hta(report, folder, checkout, size, rounds):
     traces = folder / "hta"
     traces.mkdir()
     generate(traces, "run.json.gz", size, ranks=4)
-    theirs = statistics.median(answer(HTA, checkout, traces)["seconds"] for _ in range(rounds))
-    own = statistics.median(answer(OURS, traces)["seconds"] for _ in range(rounds))
+    theirs = statistics.median(hta.seconds(checkout, traces) for _ in range(rounds))
+    own = statistics.median(answer(OURS, traces, *hta.METRICS)["seconds"] for _ in range(rounds))
     report.add(f"HTA, three analyses of 4 ranks of {size / 1e6:.0f} MB", theirs, "s")
     report.add("the same three of ours, in Python", own, "s")
     report.add("HTA's time over ours", theirs / own, "times", least=20)
