@@ -21,7 +21,6 @@
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/report/run_report.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -235,7 +236,7 @@ const char* GetLastError(ArrowArrayStream* /*stream*/) {
 }
 
 void ReleaseStream(ArrowArrayStream* stream) {
-  delete &PartsOf(stream);
+  const std::unique_ptr<StreamParts> parts(&PartsOf(stream));
   stream->release = nullptr;
 }
 
@@ -253,12 +254,11 @@ pybind11::capsule ArrowStream(const TableView& table) {
              .release = &ReleaseStream,
              .private_data = parts.release()};
   const auto release = [](PyObject* capsule) {
-    auto* const own =
-        static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, "arrow_array_stream"));
+    const std::unique_ptr<ArrowArrayStream> own(
+        static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, "arrow_array_stream")));
     if (own->release != nullptr) {
-      own->release(own);
+      own->release(own.get());
     }
-    delete own;
   };
   return pybind11::capsule(stream.release(), "arrow_array_stream", release);
 }

@@ -18,13 +18,16 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/stop.h"
+#include "orrery/base/string_table.h"
 #include "orrery/cli/embedding.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/program.h"
 #include "orrery/ingest/run.h"
 #include "orrery/report/document.h"
 #include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 #include "python/src/arrow.h"
@@ -96,8 +99,9 @@ py::array ArrayOf(const TableView& table, const std::string& name) {
   if (column == nullptr) {
     throw py::key_error(name);
   }
-  py::capsule owner(new std::shared_ptr<const void>(table.owner), [](void* pointer) {
-    delete static_cast<std::shared_ptr<const void>*>(pointer);
+  using Owner = std::shared_ptr<const void>;
+  py::capsule owner(std::make_unique<Owner>(table.owner).release(), [](void* pointer) {
+    const std::unique_ptr<Owner> released(static_cast<Owner*>(pointer));
   });
   py::array array(TypeOf(*column), {table.num_rows}, {column->item_bytes}, column->data, owner);
   py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;

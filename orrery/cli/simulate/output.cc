@@ -1,7 +1,6 @@
 #include "orrery/cli/output.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>

@@ -224,9 +224,9 @@ Result<Response> AnswerTab(const ViewedRun& run, const Query& query) {
   if (std::ranges::find(kTabs, name) == kTabs.end()) {
     return Fail(Error::Kind::kNotFound, "there is no such tab");
   }
-  Value tab = TabValue(run, name);
+  const Value tab = TabValue(run, name);
   ReturnFreedMemoryNow();
-  return JsonResponse(std::move(tab));
+  return JsonResponse(tab);
 }
 
 }  // namespace orrery::serve

@@ -1,11 +1,9 @@
 #include "orrery/workload/recorded/operator_prices.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "orrery/base/columns.h"

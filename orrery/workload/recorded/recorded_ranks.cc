@@ -13,9 +13,9 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
-#include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
