@@ -38,7 +38,8 @@ class DataflowEngine : public TaskScheduler<DataflowEngine> {
 
   void Transfer(GroupClassId /*group*/, const PendingCollective& pending, std::int64_t begin_ps,
                 const TransferCost& cost) {
-    for (LaneIndex lane = pending.first_lane; lane != kNoLane; lane = lanes_[lane].next_pending_lane) {
+    for (LaneIndex lane = pending.first_lane; lane != kNoLane;
+         lane = lanes_[lane].next_pending_lane) {
       Complete(lane, begin_ps + cost.duration_ps);
       Wake(lane);
     }

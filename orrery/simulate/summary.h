@@ -102,8 +102,8 @@ struct StepSummary {
   [[nodiscard]] bool IsOutOfMemory() const;
 };
 
-/// How much is summed up; the breakdown, what ranks lose to each other and stages' work take as long
-/// as a third of the simulation.
+/// How much is summed up; the breakdown, what ranks lose to each other and stages' work take as
+/// long as a third of the simulation.
 enum class SummaryDetail : std::uint8_t { kAll, kStepOnly };
 
 [[nodiscard]] StepSummary Summarize(const SimulatedStep& simulated,

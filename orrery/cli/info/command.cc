@@ -444,8 +444,7 @@ struct InfoArguments {
 };
 
 Result<int> Info(const InfoArguments& arguments) {
-  ORRERY_TRY(const std::shared_ptr<const ingest::Run> run,
-             ReadSharedRun(arguments.run));
+  ORRERY_TRY(const std::shared_ptr<const ingest::Run> run, ReadSharedRun(arguments.run));
   return Deliver(InfoDocument(*run), arguments.output, run->is_partial());
 }
 

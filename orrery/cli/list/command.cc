@@ -54,8 +54,7 @@ struct MeasuredKernels {
 };
 
 Result<std::map<std::string, MeasuredKernels, std::less<>>> MeasuredByGpu() {
-  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
-             LoadKernelModels({}));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models, LoadKernelModels({}));
   std::map<std::string, MeasuredKernels, std::less<>> measured;
   for (const kernel::EfficiencyModel& model : models->models()) {
     MeasuredKernels& gpu = measured[model.domain().gpu];

@@ -161,8 +161,7 @@ Result<double> AloneMicroseconds(const PredictOverlapArguments& arguments,
   if (arguments.alone_us > 0) {
     return arguments.alone_us;
   }
-  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
-             LoadKernelModels({}));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models, LoadKernelModels({}));
   kernel::Estimate estimate;
   models->Predict({&op, 1}, gpu, {&estimate, 1});
   return estimate.seconds * 1e6;

@@ -152,7 +152,8 @@ Status AddContention(const simulate::Simulation& simulation, simulate::Simulatio
   const bool is_contended =
       std::ranges::any_of(simulation.timeline.delayed,
                           [](const simulate::DelayedTask& task) { return task.contended_ps > 0; });
-  if (answer.is_step_only || simulation.network == simulate::NetworkModel::kAlone || !is_contended) {
+  if (answer.is_step_only || simulation.network == simulate::NetworkModel::kAlone ||
+      !is_contended) {
     return {};
   }
   options.network.model = simulate::NetworkModel::kAlone;

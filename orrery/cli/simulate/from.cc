@@ -193,7 +193,7 @@ class TracedImport {
     }
     if (&from != &to) {
       ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
-             LoadKernelModels(arguments_.job.kernel_models));
+                 LoadKernelModels(arguments_.job.kernel_models));
       const std::string remark =
           workload::RemarkOn(workload::ScaleToGpu(from, to, *models, recording));
       if (!remark.empty()) {
