@@ -133,12 +133,6 @@ void ExceptStopped(const Work& work) {
   }
 }
 
-void ThrowIfStopped() {
-  if (ShouldStop()) {
-    throw Stopped();
-  }
-}
-
 }  // namespace
 
 int NumThreads(int wanted) {

@@ -34,4 +34,11 @@ class StopScope {
   return flag != nullptr && flag->load(std::memory_order_relaxed);
 }
 
+/// For loops that take long by themselves.
+inline void ThrowIfStopped() {
+  if (ShouldStop()) {
+    throw Stopped();
+  }
+}
+
 }  // namespace orrery

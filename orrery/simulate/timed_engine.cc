@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/stop.h"
 #include "orrery/network/fair_filling.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/kernel_code.h"
@@ -57,6 +58,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     WakeAll();
     HandleInstant();
     while (!events_.empty() && !error_) {
+      ThrowIfStopped();
       now_ps_ = events_.top().at_ps;
       HandleInstant();
     }

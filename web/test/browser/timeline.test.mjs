@@ -198,10 +198,10 @@ test('after a lost context a canvas draws, and a sentence says that', async () =
 });
 
 test('the first picture does not wait for WebGL2', async () => {
-  // Nothing is linked until the test says so.
+  // Nothing is drawn by WebGL2 until the test says so. (Whether its programs are linked is asked only where the browser can link them beside the page.)
   const slow = () => {
-    const real = WebGL2RenderingContext.prototype.getProgramParameter;
-    WebGL2RenderingContext.prototype.getProgramParameter = function get(program, what) { return what === 0x91B1 && !window.mayLink ? false : real.call(this, program, what); };
+    const real = WebGL2RenderingContext.prototype.getSyncParameter;
+    WebGL2RenderingContext.prototype.getSyncParameter = function get(sync, what) { return window.mayDraw ? real.call(this, sync, what) : this.UNSIGNALED; };
   };
   await withPage({ before: slow }, async (page) => {
     const rows = await rowsOf(page);
@@ -209,7 +209,7 @@ test('the first picture does not wait for WebGL2', async () => {
     assert.ok((await picture(page)).colours(200, Math.floor(middle.top + middle.height / 2), 1000, 1).size > 1);
     assert.equal(await page.evaluate(() => window.orreryView.stats().painter), 'canvas');
     assert.equal(await page.locator('.fallback').isVisible(), false);
-    await page.evaluate(() => { window.mayLink = true; });
+    await page.evaluate(() => { window.mayDraw = true; });
     await settled(page);
     assert.equal(await page.evaluate(() => window.orreryView.stats().painter), 'webgl2');
     assert.equal(await page.locator('.fallback').isVisible(), false);
