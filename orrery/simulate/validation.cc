@@ -252,7 +252,9 @@ void GpuMemo::Predict(std::span<const kernel::Operator> operators, const hardwar
 
 const GpuMemo::Entry& GpuMemo::EntryOf(const hardware::Gpu& gpu) const {
   const std::scoped_lock lock(mutex_);
-  std::unique_ptr<Entry>& entry = entry_of_gpu_[gpu.name];
+  // Jobs may give a GPU of the catalogue another power limit or memory.
+  std::unique_ptr<Entry>& entry = entry_of_gpu_[fmt::format(
+      "{}, {} W, {} B", gpu.name, gpu.power_watts, gpu.memory_size.count)];
   if (entry == nullptr) {
     entry = std::make_unique<Entry>();
     entry->gpu = gpu;

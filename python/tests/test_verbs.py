@@ -77,6 +77,14 @@ def test_simulate_a_dict(program, tmp_path):
     assert run.metric("avg_step_time") == pytest.approx(result["step_time_s"], rel=0.05)
 
 
+def test_a_job_does_not_change_the_next(program, job):
+    """Prices of operators are remembered; a GPU with another power limit has its own."""
+    limited = {"gpu.power_w": 400, "step_only": True}
+    orrery.simulate(job, step_only=True)
+    after_another = orrery.simulate(job, **limited)
+    assert after_another.to_dict() == printed(program, "simulate", job, "--step-only", "--set", "gpu.power_w=400")
+
+
 def test_predict(program):
     gemm = "gemm m=4096 n=4096 k=4096 bf16"
     assert orrery.predict.kernel(gemm, gpu="H100").to_dict() == printed(program, "predict", "kernel", gemm, "--gpu", "H100")
