@@ -9,7 +9,8 @@ processes on one machine differ by more than a recording costs. `--idle`: under 
 `--profile`: under capture, two steps that PyTorch's own profiler records too; prints the operators that it saw. In the stream
 they stand between steps 1 and 2.
 
-convnet and transformer: many small kernels, batch 1, fp32, AdamW with foreach; the host binds them. gpt2: the GPU binds it."""
+convnet and transformer: many small kernels, batch 1, fp32, AdamW with foreach; the host binds them. autocast: a transformer of
+medium size whose operators cast their inputs, AdamW one parameter after the other; the host binds it. gpt2: the GPU binds it."""
 
 import argparse
 import collections
@@ -54,8 +55,19 @@ def _language_model(layers, width, heads, batch, tokens, dtype, **optimizer):
             lambda: nn.functional.cross_entropy(model(words).flatten(0, 1).float(), words.flatten()))
 
 
+def _autocast(layers, width, heads, batch, tokens):
+    model, optimizer, loss = _language_model(layers, width, heads, batch, tokens, torch.float32, foreach=False)
+
+    def cast_loss():
+        with torch.autocast("cuda", torch.bfloat16):
+            return loss()
+
+    return model, optimizer, cast_loss
+
+
 _MODELS = {"convnet": _convnet,
            "transformer": lambda scale: _language_model(round(20 * scale), 128, 4, 1, 32, torch.float32, foreach=True),
+           "autocast": lambda scale: _autocast(8, 512, 8, 4, 256),
            "gpt2": lambda scale: _language_model(12, 768, 12, 8, 1024, torch.bfloat16, fused=True)}
 
 
@@ -149,7 +161,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="layers of the small models")
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--only", default=",".join(_MODELS))
+    parser.add_argument("--only", default="convnet,transformer,gpt2")
     parser.add_argument("--idle", action="store_true", help="record, and collect nothing")
     parser.add_argument("--switch", type=int, metavar="ROUNDS", help="switch parts of the recording on and off so many times")
     parser.add_argument("--parts", action="store_true", help="with --switch: parts of the recording too")
