@@ -76,6 +76,17 @@ def step_rows(path):
                    *(f"{row['percent']:+.1f} %" for row in found))
 
 
+def process_rows(path):
+    """Of what capture/measure_process_cost wrote."""
+    yield from header("steps of", "way", "processes", "median step", "of the processes", "longer", "by single processes")
+    for row in json.loads(path.read_text())["rows"]:
+        low, high = row["recorded_range_ms"]
+        least, most = row["percent_range"]
+        is_plain = row["way"] == "never recorded"
+        yield line(row["model"], row["way"], row["processes"], f"{row['recorded_ms']:.2f} ms", f"{low:.2f} to {high:.2f} ms",
+                   "–" if is_plain else f"{row['percent']:+.1f} %", "–" if is_plain else f"{least:+.1f} to {most:+.1f} %")
+
+
 def costs_in(stream):
     """{phase: nanoseconds} of a stream."""
     return {PHASES.get(row["phase"], "other"): row["total_ns"] for row in stream.records("Overhead")}
@@ -194,6 +205,7 @@ def main():
     validation.fill(options.write, {
         "overhead": cost_rows(times),
         "steps": step_rows(memory / "overhead.json"),
+        "processes": process_rows(memory / "process_cost.json"),
         "breakdown": part_rows(times, passes, memory / "modes"),
         "known byte counts": known_rows(memory / "known"),
         "streams": size_rows(options.program, memory / "h200"),
