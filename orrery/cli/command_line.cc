@@ -152,10 +152,12 @@ std::string UnexpectedWord(const NamedVerb& verb, const std::string& word) {
 
 constexpr const char* kExitStatuses =
     "Exit status: 0 done; 2 input, command line or output unusable, one sentence says why;\n"
-    "3 partial, the output says what is missing; 70 internal error, a bug: please report it.\n";
+    "3 partial, the output says what is missing; 4 the job does not fit into the memory of its "
+    "GPUs;\n70 internal error, a bug: please report it.\n";
 
 // Help that is the same with every version of CLI11 from 2.1 on: since 2.4 defaults are in
-// brackets, and the last line is not followed by an empty one.
+// brackets, the last line is not followed by an empty one, and the line before the footer is
+// the footer's.
 class HelpFormatter : public CLI::Formatter {
  public:
   [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
@@ -170,13 +172,20 @@ class HelpFormatter : public CLI::Formatter {
   [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,
                                       CLI::AppFormatMode mode) const override {
     std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    const std::string footer = make_footer(app);
+    if (const std::size_t at = footer.empty() ? std::string::npos : text.rfind(footer);
+        at != std::string::npos) {
+      const std::size_t end = text.substr(0, at).find_last_not_of('\n') + 1;
+      text.replace(end, at - end, "\n\n");
+    }
     text.erase(text.find_last_not_of('\n') + 1);
     return WrappedHelp(text + "\n", TextWidth());
   }
 
   // Verbs of orrery-capture say themselves what they end with.
   [[nodiscard]] std::string make_footer(const CLI::App* app) const override {
-    const std::string footer = CLI::Formatter::make_footer(app);
+    std::string footer = CLI::Formatter::make_footer(app);
+    footer.erase(0, footer.find_first_not_of('\n'));
     return app->get_prefix_command() ? footer
                                      : footer + (footer.empty() ? "" : "\n") + kExitStatuses;
   }
@@ -297,8 +306,9 @@ int CloseStandardOutput(int status) {
   if (std::fflush(stdout) == 0 && close(dup(STDOUT_FILENO)) == 0 && !was_lost) {
     return status;
   }
-  // The reason of an earlier failure is not known any more.
-  return PrintMistake(errno == 0
+  // The reason of an earlier failure is not known any more, and whether it was earlier depends on
+  // the size of a buffer: the most frequent one has one sentence.
+  return PrintMistake(errno == 0 || errno == ENOSPC
                           ? "standard output: cannot write all of it; is the disk full?"
                           : fmt::format("standard output: cannot write: {}", std::strerror(errno)));
 }

@@ -45,7 +45,10 @@ void RunEmbedded(const std::vector<std::string>& words, Embedding& embedding) {
   const CurrentEmbedding scope(embedding);
   const StopScope stop(&embedding.stop);
   embedding.status = RunProgram(static_cast<int>(all.size()), arguments.data());
-  const bool has_failed = embedding.status == kExitUnusable || embedding.status == kExitBug;
+  // A job that does not fit has a result all the same; a search without any plan has none.
+  const bool has_nothing = embedding.status == kExitOutOfMemory && !embedding.document;
+  const bool has_failed =
+      embedding.status == kExitUnusable || embedding.status == kExitBug || has_nothing;
   if (has_failed && !embedding.notices.empty()) {
     embedding.error = std::move(embedding.notices.back());
     embedding.notices.pop_back();

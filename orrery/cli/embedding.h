@@ -40,7 +40,7 @@ struct Embedding {
   std::optional<report::Document> document = {};
   std::string text = {};                  // what was printed without a document
   std::vector<std::string> notices = {};  // sentences beside the output
-  std::string error = {};                 // the sentence for the status kExitUnusable or kExitBug
+  std::string error = {};                 // the sentence where there is no result
 
   /// The one of this thread; nullptr where the program itself runs.
   [[nodiscard]] static Embedding* Current();

@@ -22,10 +22,11 @@ namespace orrery::cli {
 /// What the program ends with.
 enum ExitStatus : int {
   kExitOk = 0,
-  kExitWorse = 1,     // a comparison found a regression
-  kExitUnusable = 2,  // wrong input; one sentence on standard error says which
-  kExitPartial = 3,   // something was kept and something lost; the output says what
-  kExitBug = 70,      // EX_SOFTWARE of sysexits.h
+  kExitWorse = 1,        // a comparison found a regression
+  kExitUnusable = 2,     // wrong input; one sentence on standard error says which
+  kExitPartial = 3,      // something was kept and something lost; the output says what
+  kExitOutOfMemory = 4,  // the job does not fit into its GPUs, or no plan of it does
+  kExitBug = 70,         // EX_SOFTWARE of sysexits.h
 };
 
 /// How the program was started, and what it ends with.

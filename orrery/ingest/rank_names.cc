@@ -75,11 +75,19 @@ std::optional<std::int32_t> NumberAfterAny(std::string_view path,
   return std::nullopt;
 }
 
+std::optional<std::int32_t> RankAfterWord(std::string_view path) {
+  return NumberAfterAny(path, {"rank", "worker"});
+}
+
 }  // namespace
 
 std::optional<std::int32_t> RankInFileName(std::string_view path) {
-  const auto number = NumberAfterAny(path, {"rank", "worker"});
+  const auto number = RankAfterWord(path);
   return number ? number : NumberAtEnd(FileName(path));
+}
+
+bool NamesRankByWord(std::string_view path) {
+  return RankAfterWord(path).has_value();
 }
 
 std::optional<std::int32_t> GpuInFileName(std::string_view path) {

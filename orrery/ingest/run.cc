@@ -33,6 +33,7 @@
 #include "orrery/ingest/manifest.h"
 #include "orrery/ingest/rank_names.h"
 #include "orrery/ingest/registry.h"
+#include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/graph_link.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/tables.h"
@@ -56,6 +57,23 @@ std::string DescribeJson(std::string_view head) {
          "trace (no \"schema\" and \"nodes\")";
 }
 
+// A database that was cut has lost the pages that say which tables it has.
+std::string DescribeDatabase(const InputFile& file) {
+  const auto database = SqliteDatabase::Open(file);
+  std::string damage = database ? database->damage() : database.error().message();
+  if (damage.starts_with(file.path() + ": ")) {
+    damage.erase(0, file.path().size() + 2);
+  }
+  if (!damage.empty()) {
+    return fmt::format(
+        "this is an SQLite database that is truncated or damaged ({}): export or copy it again",
+        damage);
+  }
+  return "this is an SQLite database, but neither an export of Nsight Systems (no "
+         "CUPTI_ACTIVITY_KIND_* table and no META_DATA_EXPORT) nor one of rocprofv3 (no rocpd_* "
+         "table)";
+}
+
 // Describes a file that no format matches: what it seems to be and what to do.
 std::string DescribeUnsupportedFile(const InputFile& file) {
   const std::string_view head = file.head();
@@ -63,9 +81,7 @@ std::string DescribeUnsupportedFile(const InputFile& file) {
     return "the file is empty";
   }
   if (head.starts_with("SQLite format 3")) {
-    return "this is an SQLite database, but neither an export of Nsight Systems (no "
-           "CUPTI_ACTIVITY_KIND_* table and no META_DATA_EXPORT) nor one of rocprofv3 (no rocpd_* "
-           "table)";
+    return DescribeDatabase(file);
   }
   const bool is_tar = head.size() > 262 && head.substr(257, 5) == "ustar";
   if (is_tar || head.starts_with("PK\x03\x04")) {
@@ -180,9 +196,10 @@ bool IsGraph(const trace::Trace& trace) {
 }
 
 // Gives traces without a rank the one in their file's name. Several traces of one file are numbered
-// in order.
-void NameRanks(std::vector<trace::Trace>& traces) {
+// in order. Returns whether a rank is but a number at the end of a name.
+bool NameRanks(std::vector<trace::Trace>& traces) {
   const bool is_alone = traces.size() == 1;
+  bool is_guess = false;
   std::int32_t next = 0;
   for (trace::Trace& trace : traces) {
     if (trace.info.rank >= 0) {
@@ -191,8 +208,10 @@ void NameRanks(std::vector<trace::Trace>& traces) {
     const auto in_name = is_alone && !trace.info.files.empty()
                              ? RankInFileName(trace.info.files.front())
                              : std::optional<std::int32_t>(next++);
+    is_guess = is_alone && in_name && !NamesRankByWord(trace.info.files.front());
     trace.info.rank = in_name.value_or(0);
   }
+  return is_guess;
 }
 
 // Joins the traces of a rank: a Kineto trace and an execution trace become one.
@@ -357,6 +376,7 @@ class RunBuilder {
       ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
     }
     run_.set.ranks = ranks_.Take();
+    ForgetLoneNumber();
     manifests_.NoteMissing(run_.set.problems);
     if (run_.set.ranks.empty() && run_.tables.empty() && !run_.set.card) {
       return Fail(Error::Kind::kNotFound, fmt::format("{}: nothing here that Orrery reads{}",
@@ -366,6 +386,14 @@ class RunBuilder {
   }
 
  private:
+  // The number at the end of a name tells files of a run apart; of a lone one it may mean anything.
+  void ForgetLoneNumber() {
+    if (has_guessed_rank_ && run_.set.ranks.size() == 1 &&
+        run_.set.ranks.front().info.files.size() == 1) {
+      run_.set.ranks.front().info.rank = 0;
+    }
+  }
+
   Status Add(const Candidate& file, FileContent& content) {
     run_.set.problems.Merge(content.problems, file.path);
     if (content.card) {
@@ -382,7 +410,7 @@ class RunBuilder {
       parts_.Add(std::move(content));
       return {};
     }
-    NameRanks(content.traces);
+    has_guessed_rank_ = NameRanks(content.traces) || has_guessed_rank_;
     for (trace::Trace& trace : content.traces) {
       ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
     }
@@ -422,6 +450,7 @@ class RunBuilder {
   PartJoiner parts_;
   RankJoiner ranks_;
   ManifestCheck manifests_;
+  bool has_guessed_rank_ = false;
 };
 
 }  // namespace

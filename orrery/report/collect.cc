@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/data_loading.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
@@ -316,6 +317,7 @@ RunReport CollectReport(const RunView& run, std::string title, std::vector<Metri
     report.straggler_cost = *cost;
   }
   report.gains = GainsOf(run);
+  report.data_loading = analyze::DataLoadingOf(run);
   report.metrics = std::move(metrics);
   report.notes = NotesOf(run);
   report.figures = Figures(run, report);

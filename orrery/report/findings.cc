@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/data_loading.h"
 #include "orrery/base/statistics.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
@@ -182,6 +183,43 @@ void AddImbalance(const RunReport& report, std::vector<Document::Finding>& findi
        .share = (*slowest - median) / total});
 }
 
+double IdleShare(const analyze::DataLoading& loading) {
+  return loading.total_ns == 0
+             ? 0
+             : static_cast<double>(loading.idle_ns) / static_cast<double>(loading.total_ns);
+}
+
+// Time in which the host waits for the next batch and devices have nothing to do.
+void AddDataLoader(const RunReport& report, std::vector<Document::Finding>& findings) {
+  if (report.data_loading.empty()) {
+    return;
+  }
+  const auto worst = std::ranges::max_element(report.data_loading, {}, IdleShare);
+  const double share = IdleShare(*worst);
+  if (share < kWorthSaying) {
+    return;
+  }
+  const std::string steps =
+      worst->num_steps == 0 ? "of the recording"
+      : worst->num_steps == 1
+          ? "of the recorded step"
+          : fmt::format("of {} recorded steps", draw::FormatCount(worst->num_steps));
+  findings.push_back(
+      {.text =
+           fmt::format("Devices wait for the data loader for {:.1f} % of the time{}.", 100 * share,
+                       report.data_loading.size() < 2
+                           ? ""
+                           : fmt::format(" on rank {}, where it is most", worst->rank)),
+       .more = fmt::format(
+           "The host is in the loader's next() for {} of the {} {}, and devices do nothing for {} "
+           "of that. More workers (num_workers, prefetch_factor), pinned memory (pin_memory, "
+           "copies "
+           "with non_blocking) or less work for each sample would shorten it.",
+           draw::FormatDuration({worst->loading_ns}), draw::FormatDuration({worst->total_ns}),
+           steps, draw::FormatDuration({worst->idle_ns})),
+       .share = share});
+}
+
 // ", nearly all on rank 3": where one rank has most of the path.
 std::string MostlyOnRank(const CriticalPath& path) {
   std::map<std::int32_t, std::int64_t> by_rank;
@@ -276,6 +314,7 @@ std::vector<Document::Finding> FindingsOf(const RunReport& report) {
   AddPart(report, Part::kMemory,
           "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.",
           RangeOver(report.rank_times, Part::kMemory), findings);
+  AddDataLoader(report, findings);
   AddImbalance(report, findings);
   AddPath(report, findings);
   std::ranges::stable_sort(findings, std::greater{}, [](const Document::Finding& finding) {

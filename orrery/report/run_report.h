@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/analyze/data_loading.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/report/document.h"
@@ -154,6 +155,7 @@ struct RunReport {
   std::vector<Straggler> stragglers = {};  // worst first
   std::optional<analyze::StragglerAnalysis> straggler_cost = {};
   std::optional<ReplayedGains> gains = {};
+  std::vector<analyze::DataLoading> data_loading = {};  // of ranks that record their loader
   std::vector<MetricRow> metrics = {};
   std::vector<std::string> notes = {};  // what could not be read, matched or used
 };

@@ -211,8 +211,8 @@ Status AddEntry(const std::string& key, const YAML::Node& value, const Job& job,
     return value.IsScalar() && value.Scalar() == "fixed"
                ? Status()
                : Status(workload::Refuse(
-                     "search.global_batch is fixed; to free it, give search.training.global_batch "
-                     "its values"));
+                     "search.global_batch is fixed: plans of different global batches are not "
+                     "compared; search once for each, with --set training.global_batch=N"));
   }
   if (key == "others") {
     const std::string word = value.IsScalar() ? value.Scalar() : "";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/simulate/memory_timeline.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/plan/plan.h"
@@ -47,7 +48,7 @@ struct FastKey {
 struct SearchSection {
   std::vector<Dimension> dimensions = {};
   bool has_usual = true;  // dimensions that are not named are the usual ones
-  double memory_share = 1;
+  double memory_share = simulate::kSafeMemoryShare;
 };
 
 /// Reads it; of a file without one, the usual dimensions. `job` may lack what follows from its

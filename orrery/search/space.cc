@@ -119,7 +119,7 @@ Result<Space> Space::Of(const SpaceRequest& request) {
   }
   ORRERY_TRY(const workload::JobFile file, workload::ReadOpenJob(request.text, first));
   ORRERY_TRY(SearchSection section, ReadSearchSection(request.text, request.overrides, file.job));
-  space.memory_share_ = section.memory_share;
+  space.memory_share_ = request.memory_reserve ? 1 - *request.memory_reserve : section.memory_share;
   for (const auto& [key, values] :
        {std::pair("cluster", &request.clusters), {"gpus", &request.gpus}}) {
     if (!values->empty()) {
@@ -131,6 +131,7 @@ Result<Space> Space::Of(const SpaceRequest& request) {
   space.dimensions_ = std::move(section.dimensions);
   SortDimensions(space.dimensions_);
   ORRERY_TRY_STATUS(space.AddBases());
+  ORRERY_TRY_STATUS(space.CheckBatches());
   ORRERY_TRY_STATUS(space.AddFastValues());
   space.AddBlocks();
   return space;
@@ -156,6 +157,21 @@ Status Space::AddBases() {
     file.job.plan.dp = 0;  // follows from the others
     bases_.push_back(std::move(file));
   } while (Advance(slow, digits));
+  return {};
+}
+
+// A step of twice the samples is another step, and learns otherwise: they are not compared.
+Status Space::CheckBatches() const {
+  for (const workload::JobFile& base : bases_) {
+    const std::int64_t first = bases_.front().job.training.global_batch;
+    const std::int64_t other = base.job.training.global_batch;
+    if (other != first) {
+      return workload::Refuse(
+          "{}: plans of different global batches, {} and {}, are not compared: give one "
+          "training.global_batch (of Megatron --global-batch-size), and search once for each",
+          text_.place, first, other);
+    }
+  }
   return {};
 }
 
@@ -233,6 +249,9 @@ std::vector<std::string> Space::SettingsOf(PlanId id) const {
   const std::vector<std::string> values = ValuesOf(id);
   const workload::Plan& plan = bases_.front().job.plan;
   std::vector<std::string> settings;
+  std::ranges::copy_if(overrides_, std::back_inserter(settings), [](const std::string& setting) {
+    return !setting.starts_with("search.");  // `orrery simulate` does not read that section
+  });
   for (std::size_t i = 0; i < dimensions_.size(); ++i) {
     if (!values[i].empty()) {
       settings.push_back(fmt::format("{}={}", dimensions_[i].key, values[i]));

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct SpaceRequest {
   std::vector<std::string> overrides = {};  // "plan.tp=4"
   std::vector<std::string> gpus = {};       // of the command line; empty: those of the job
   std::vector<std::string> clusters = {};   // the same
+  /// Part of a GPU's usable memory that plans leave free; none: what the job's section says.
+  std::optional<double> memory_reserve = {};
 };
 
 /// All plans of a job that a search considers.
@@ -93,7 +96,8 @@ class Space {
   /// The job of a plan; fails where there is none.
   [[nodiscard]] Result<workload::Job> JobOf(PlanId id) const;
 
-  /// The same as overrides of the job's file: "plan.tp=8".
+  /// The same as overrides of the job's file, "plan.tp=8", behind those that the caller gave: what
+  /// makes `orrery simulate` simulate this plan.
   [[nodiscard]] std::vector<std::string> SettingsOf(PlanId id) const;
 
   /// Whether ReadJob takes these settings: not of a job that is given by Megatron's arguments.
@@ -104,6 +108,7 @@ class Space {
 
  private:
   [[nodiscard]] Status AddBases();
+  [[nodiscard]] Status CheckBatches() const;
   [[nodiscard]] Status AddFastValues();
   void AddBlocks();
 
@@ -117,7 +122,7 @@ class Space {
   std::vector<workload::JobFile> bases_;
   PlanId num_ids_ = 1;
   PlanId layer_block_ = 1;
-  double memory_share_ = 1;
+  double memory_share_ = 1;  // of Of
 };
 
 }  // namespace orrery::search

@@ -409,8 +409,9 @@ std::vector<std::string> AdviceSentences(const Advice& advice) {
           fmt::format("{}: {} ({}).", Capitalised(change.what), GainText(change), change.setting));
     } else {
       in_vain.push_back(change.fits
-                            ? fmt::format("{} ({} {})", change.what, PercentText(change.gain),
-                                          change.gain < 0 ? "longer" : "shorter")
+                            ? fmt::format("{} ({} {}{})", change.what, PercentText(change.gain),
+                                          change.gain < 0 ? "longer" : "shorter",
+                                          change.changes_batch ? " per sample" : "")
                             : fmt::format("{} (does not fit into memory)", change.what));
     }
   }

@@ -92,6 +92,7 @@ FailureCause ReadCause(YamlFields& fields, const Observed& observed) {
   cause.per = fields.Choice("per", std::span<const Spelling<FailureUnit>>(kUnits));
   cause.per_day = ReadRate(fields, cause.per, observed);
   cause.nodes_lost = fields.Count("nodes_lost", 0, 0);
+  cause.is_planned = fields.Flag("planned", false);
   fields.RefuseOthers();
   return cause;
 }
@@ -104,12 +105,16 @@ FailureRates ReadSet(YamlFields& fields) {
   for (YamlFields& cause : fields.Maps("causes")) {
     rates.causes.push_back(ReadCause(cause, observed));
   }
-  if (rates.causes.empty()) {
-    fields.Wrong("causes", "must have at least one cause", "none");
+  if (std::ranges::all_of(rates.causes, &FailureCause::is_planned)) {
+    fields.Wrong("causes", "must have at least one cause that is not planned", "none");
   }
   rates.source = fields.Text("source", "");
   fields.RefuseOthers();
   return rates;
+}
+
+double PerSecond(const FailureCause& cause, const UnitCounts& counts) {
+  return cause.per_day / kSecondsOfDay * static_cast<double>(counts.Of(cause.per));
 }
 
 std::optional<FailedPart> PartNamed(std::string_view name) {
@@ -214,13 +219,22 @@ double JobFailures::per_s() const {
 JobFailures FailuresOf(const FailureRates& rates, const UnitCounts& counts) {
   JobFailures failures;
   for (const FailureCause& cause : rates.causes) {
-    const double units = static_cast<double>(counts.Of(cause.per));
-    failures.causes.push_back({.name = cause.name,
-                               .part = cause.part,
-                               .per_s = cause.per_day / kSecondsOfDay * units,
-                               .nodes_lost = cause.nodes_lost});
+    if (!cause.is_planned) {
+      failures.causes.push_back({.name = cause.name,
+                                 .part = cause.part,
+                                 .per_s = PerSecond(cause, counts),
+                                 .nodes_lost = cause.nodes_lost});
+    }
   }
   return failures;
+}
+
+double PlannedPerSecond(const FailureRates& rates, const UnitCounts& counts) {
+  double sum = 0;
+  for (const FailureCause& cause : rates.causes) {
+    sum += cause.is_planned ? PerSecond(cause, counts) : 0;
+  }
+  return sum;
 }
 
 JobFailures ScaledTo(JobFailures failures, double per_s) {

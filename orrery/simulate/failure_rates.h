@@ -39,8 +39,9 @@ struct FailureCause {
   std::string name;
   FailedPart part = FailedPart::kNode;
   FailureUnit per = FailureUnit::kNode;
-  double per_day = 0;  // of one unit
-  int nodes_lost = 0;  // that are out of use until they are repaired
+  double per_day = 0;       // of one unit
+  int nodes_lost = 0;       // that are out of use until they are repaired
+  bool is_planned = false;  // announced: no work is lost and nothing is to detect, so no failure
 };
 
 /// How often what fails (docs/formats/failures.md).
@@ -82,7 +83,11 @@ struct JobFailures {
   [[nodiscard]] double per_s() const;
 };
 
+/// Without what is planned.
 [[nodiscard]] JobFailures FailuresOf(const FailureRates& rates, const UnitCounts& counts);
+
+/// Interruptions of a job that are planned, of all causes together.
+[[nodiscard]] double PlannedPerSecond(const FailureRates& rates, const UnitCounts& counts);
 
 /// The same causes in the same proportions, with as many failures together as `per_s`.
 [[nodiscard]] JobFailures ScaledTo(JobFailures failures, double per_s);

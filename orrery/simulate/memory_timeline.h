@@ -68,6 +68,11 @@ struct MemoryColumns {
 /// the card has, more than 10^9 bytes for each GB of its data sheet (data/workload/memory.yaml).
 [[nodiscard]] std::int64_t UsableBytes(const hardware::Gpu& gpu);
 
+/// The share of it up to which a job is safe to start, and up to which `search` fills GPUs: memory
+/// of fragments and of libraries differs from run to run by some percent. A convention, not a
+/// measurement.
+inline constexpr double kSafeMemoryShare = 0.95;
+
 /// The memory of the ranks that run one program: a stage of the pipeline.
 struct StageMemory {
   workload::ProgramId program = 0;

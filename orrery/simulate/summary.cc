@@ -224,6 +224,13 @@ bool StepSummary::IsOutOfMemory() const {
          fullest->memory.needed_bytes > *memory_size_bytes;
 }
 
+bool StepSummary::IsNearlyOutOfMemory() const {
+  const StageSummary* const fullest = Fullest();
+  return fullest != nullptr && memory_size_bytes && !is_memory_recorded && !IsOutOfMemory() &&
+         static_cast<double>(fullest->memory.needed_bytes) >
+             kSafeMemoryShare * static_cast<double>(*memory_size_bytes);
+}
+
 StepSummary Summarize(const SimulatedStep& simulated, SummaryDetail detail) {
   const RankClasses& rank_classes = *simulated.rank_classes;
   const Timeline& timeline = *simulated.timeline;

@@ -100,6 +100,10 @@ struct StepSummary {
 
   /// Some stage needs more than its GPU has.
   [[nodiscard]] bool IsOutOfMemory() const;
+
+  /// It fits, but some stage needs more than kSafeMemoryShare of it. Not where memory was recorded:
+  /// that job ran.
+  [[nodiscard]] bool IsNearlyOutOfMemory() const;
 };
 
 /// How much is summed up; the breakdown, what ranks lose to each other and stages' work take as

@@ -218,6 +218,7 @@ class _Recording:
         self._done = 0
         self._profiler: Any = None
         self._observer: Any = None
+        self._marker: Any = None
 
     @property
     def is_done(self) -> bool:
@@ -264,11 +265,15 @@ class _Recording:
         self._observer = torch.profiler.ExecutionTraceObserver()
         self._observer.register_callback(self._raw())
         self._observer.start()
+        # Says that all of it is one step, however many steps of optimizers it has.
+        self._marker = torch.profiler.record_function(f"ProfilerStep#{self._done}")
+        self._marker.__enter__()
 
     def _end_execution_trace(self) -> None:
         if self._observer is None:
             return
         own, self._observer = self._observer, None
+        self._marker.__exit__(None, None, None)
         own.stop()
         own.unregister_callback()  # completes the file
         _trace_writer.submit(functools.partial(_trace_writer.finish_file, self._raw(), self._execution_path(), True))

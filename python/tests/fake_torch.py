@@ -89,6 +89,22 @@ class Observer:
             json.dump({"schema": "1.0.2-chakra.0.0.4", "nodes": []}, file)
 
 
+class RecordFunction:
+    """record_function; what was entered and left is in `calls`."""
+
+    calls = []
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        self.calls.append(("enter", self.name))
+        return self
+
+    def __exit__(self, *_):
+        self.calls.append(("exit", self.name))
+
+
 class Memory:
     """torch.cuda.memory with its history."""
 
@@ -110,7 +126,9 @@ def install(monkeypatch, rank=None):
     Profile.made = []
     torch = types.ModuleType("torch")
     memory = Memory()
-    torch.profiler = types.SimpleNamespace(profile=Profile, schedule=schedule, ExecutionTraceObserver=Observer)
+    RecordFunction.calls = []
+    torch.profiler = types.SimpleNamespace(profile=Profile, schedule=schedule, ExecutionTraceObserver=Observer,
+                                           record_function=RecordFunction)
     torch.cuda = types.SimpleNamespace(is_available=lambda: True, memory=memory)
     torch._C = types.SimpleNamespace(_cuda_isHistoryEnabled=lambda: memory.is_on)
     torch.distributed = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: rank is not None, get_rank=lambda: rank)

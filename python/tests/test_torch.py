@@ -275,6 +275,8 @@ def test_a_trace_of_a_rank(torch, tmp_path):
     assert steps == 1 + 1 + 2 + 1
     assert files(tmp_path) == ["rank-4.execution.json.gz", "rank-4.kineto.json.gz"]
     assert not fake_torch.Profile.made[0].is_running
+    # The execution trace has one marker around all of it: however many optimizers step, it is one step.
+    assert fake_torch.RecordFunction.calls == [("enter", "ProfilerStep#4"), ("exit", "ProfilerStep#4")]
 
 
 def test_a_trace_that_ends_early_says_so(torch, tmp_path):

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "orrery/analyze/measurements.h"
 #include "orrery/analyze/metric.h"
@@ -27,6 +28,8 @@
 #include "orrery/draw/format.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
@@ -207,6 +210,29 @@ Status CheckSelection(const Selection& selection, const ingest::Run& run) {
   return {};
 }
 
+namespace {
+
+// What of the input is missing, which may be why something is not there.
+std::string LossOf(const ingest::Run& run) {
+  std::vector<const trace::ProblemLog*> logs{&run.set.problems};
+  for (const trace::Trace& rank : run.set.ranks) {
+    logs.push_back(&rank.problems);
+  }
+  std::vector<std::string> losses;
+  for (const trace::ProblemLog* const log : logs) {
+    for (const trace::Problem& problem : log->all()) {
+      if (problem.severity == trace::Severity::kLoss) {
+        losses.push_back(problem.what);
+      }
+    }
+  }
+  return losses.empty()
+             ? ""
+             : fmt::format(". The input is truncated or damaged: {}", fmt::join(losses, "; "));
+}
+
+}  // namespace
+
 Status CheckGpuWork(const Selection& selection, const ingest::Run& run, const std::string& path) {
   const auto ranks = SelectedRanks(selection.options, run.set);
   const bool has_work = std::ranges::any_of(ranks, [](const trace::Trace* rank) {
@@ -228,8 +254,8 @@ Status CheckGpuWork(const Selection& selection, const ingest::Run& run, const st
                               draw::FormatCount(counts[std::string(key)]), words);
     }
   }
-  return NotFound("{}: no GPU work to analyze, neither kernels nor memcpys; there {}", path,
-                  there_is.empty() ? "is nothing else either" : "are " + there_is);
+  return NotFound("{}: no GPU work to analyze, neither kernels nor memcpys; there {}{}", path,
+                  there_is.empty() ? "is nothing else either" : "are " + there_is, LossOf(run));
 }
 
 Status ReadSelection(Selection& selection) {

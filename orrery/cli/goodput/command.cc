@@ -120,7 +120,8 @@ Result<int> Run(const GoodputArguments& arguments) {
   ORRERY_TRY(const std::optional<double> with_one_more,
              DollarsPerHour(arguments.price, file.job, (spares + 1) * per_node));
   answer.dollars_of_spare = with_one_more.value_or(0) - answer.dollars_per_hour.value_or(0);
-  return Deliver(GoodputDocument(answer), arguments.output);
+  ORRERY_TRY_STATUS(Deliver(GoodputDocument(answer), arguments.output));
+  return answer.step.fits ? kExitOk : kExitOutOfMemory;
 }
 
 void AddStepOptions(Verb& verb, GoodputArguments& arguments) {

@@ -96,7 +96,16 @@ struct ReadFailures {
   simulate::JobFailures failures;
   std::string rates;
   double repair_s = 0;
+  double planned_per_s = 0;  // interruptions that are no failures
 };
+
+ReadFailures FailuresOfSet(const simulate::FailureRates& set, const simulate::UnitCounts& counts,
+                           std::string rates) {
+  return {.failures = simulate::FailuresOf(set, counts),
+          .rates = std::move(rates),
+          .repair_s = set.repair_s,
+          .planned_per_s = simulate::PlannedPerSecond(set, counts)};
+}
 
 const simulate::FailureRates* ShippedRates(std::string_view name) {
   const std::vector<simulate::FailureRates>& sets = simulate::ShippedFailureRates();
@@ -116,8 +125,7 @@ Result<ReadFailures> FailuresOfFile(const std::string& path, const simulate::Uni
   }
   ORRERY_TRY(const std::vector<simulate::FailureRates> sets,
              simulate::ReadFailureRates(std::string(file.bytes()), path));
-  return ReadFailures{simulate::FailuresOf(sets.front(), counts),
-                      fmt::format("{} of {}", sets.front().name, path), sets.front().repair_s};
+  return FailuresOfSet(sets.front(), counts, fmt::format("{} of {}", sets.front().name, path));
 }
 
 Result<ReadFailures> FailuresOf(const GoodputArguments& arguments,
@@ -141,7 +149,7 @@ Result<ReadFailures> FailuresOf(const GoodputArguments& arguments,
   }
   const std::string& name = arguments.failures.empty() ? first.name : arguments.failures;
   if (const simulate::FailureRates* const rates = ShippedRates(name)) {
-    return ReadFailures{simulate::FailuresOf(*rates, counts), rates->name, rates->repair_s};
+    return FailuresOfSet(*rates, counts, rates->name);
   }
   return FailuresOfFile(name, counts);
 }
@@ -303,6 +311,13 @@ Result<GoodputSetting> SettingOf(const GoodputArguments& arguments, const Goodpu
   ORRERY_TRY(ReadFailures failures, FailuresOf(arguments, counts));
   if (arguments.node_mtbf.empty() && arguments.failures.empty()) {
     setting.assumed.push_back(fmt::format("failures as those of {} (--failures)", failures.rates));
+  }
+  if (failures.planned_per_s > 0) {
+    setting.assumed.push_back(
+        fmt::format("planned interruptions are no failures and left out: {:.2g} in the window, for "
+                    "each of which "
+                    "training stops at a checkpoint and is restarted",
+                    failures.planned_per_s * arguments.days * 86'400));
   }
   request.failures = std::move(failures.failures);
   setting.rates = std::move(failures.rates);

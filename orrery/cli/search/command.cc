@@ -84,6 +84,9 @@ Result<search::Space> SpaceOf(const SearchArguments& arguments) {
   if (!arguments.gpus.empty()) {
     ORRERY_TRY(request.gpus, search::GpuCounts(arguments.gpus));
   }
+  if (arguments.memory_reserve >= 0) {
+    request.memory_reserve = arguments.memory_reserve / 100;
+  }
   return search::Space::Of(request);
 }
 
@@ -111,22 +114,30 @@ std::string PlanText(const search::Space& space, search::PlanId id) {
              : "";
 }
 
-// Why there is nothing to show.
-Status CheckResult(const search::Space& space, const search::SearchResult& result) {
+// Says that no plan fits, where that is why there is nothing to show.
+std::optional<std::string> MemoryRefusal(const search::Space& space,
+                                         const search::SearchResult& result) {
   constexpr double kGibibyte = 1 << 30;
+  const bool is_memory = result.pruned_by_memory + result.too_large == result.considered;
+  if (!result.best.empty() || !is_memory || result.considered == 0 || result.failed > 0) {
+    return std::nullopt;
+  }
+  const workload::Job& base = space.bases()[result.smallest.base].job;
+  const double usable = static_cast<double>(simulate::UsableBytes(base.gpu)) / kGibibyte;
+  const double reserve = 1 - space.memory_share();
+  return fmt::format(
+      "{}: no plan fits: the least memory over all plans is {:.1f} GiB at {}; {:.1f} are there{}",
+      space.place(), static_cast<double>(result.smallest.memory_bytes) / kGibibyte,
+      PlanText(space, result.smallest.id), usable * space.memory_share(),
+      reserve > 0 ? fmt::format(" ({:.1f} less {:.3g} % of reserve; --memory-reserve changes it)",
+                                usable, 100 * reserve)
+                  : "");
+}
+
+// Why else there is nothing to show.
+Status CheckResult(const search::Space& space, const search::SearchResult& result) {
   if (result.considered == 0 && result.settled_share >= 1) {
     return InvalidInput("{}: the space has no plan: {}", space.place(), result.first_refusal);
-  }
-  const bool is_memory =
-      result.pruned_by_memory + result.too_large + result.failed == result.considered;
-  if (result.best.empty() && is_memory && result.failed == 0) {
-    const workload::Job& base = space.bases()[result.smallest.base].job;
-    const double usable =
-        static_cast<double>(simulate::UsableBytes(base.gpu)) * space.memory_share() / kGibibyte;
-    return InvalidInput(
-        "{}: no plan fits: the least memory over all plans is {:.1f} GiB at {}; {:.1f} are there",
-        space.place(), static_cast<double>(result.smallest.memory_bytes) / kGibibyte,
-        PlanText(space, result.smallest.id), usable);
   }
   if (result.best.empty() && result.failed > 0) {
     return InvalidInput("{}: no plan could be simulated: {}", space.place(), result.first_failure);
@@ -184,8 +195,14 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
   };
   SearchAnswer answer;
   answer.space = &space;
+  answer.kernel_models = arguments.job.kernel_models;
   answer.objective = options.objective;
   ORRERY_TRY(answer.result, search::Search(evaluation, dealer, options));
+  if (const auto refusal = MemoryRefusal(space, answer.result)) {
+    line.Clear();
+    PrintNotice(*refusal);
+    return kExitOutOfMemory;
+  }
   ORRERY_TRY_STATUS(CheckResult(space, answer.result));
   if (!answer.result.best.empty()) {
     const search::RankedPlan& best = answer.result.best.front();
@@ -230,6 +247,10 @@ void AddSearchCommand(Verb& program) {
                   {"energy", search::Objective::kEnergy}},
                  "what is best: the shortest step, most tokens of a GPU, fewest dollars or joules "
                  "of a token (default: step)");
+  verb.AddOption("--memory-reserve PERCENT", arguments->memory_reserve,
+                 "of a GPU's usable memory that plans leave free (default: 5, or what memory_share "
+                 "of the job leaves)")
+      .Range(0.0, 99.0);
   verb.AddOption("--keep", arguments->keep, "how many of the best plans to keep (20)")
       .Range(1, 10'000);
   verb.AddOption("--budget TIME", arguments->budget,

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/base/text.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/search/pictures.h"
 #include "orrery/cli/search/search.h"
@@ -59,15 +61,44 @@ std::optional<double> TokensOf(const SearchAnswer& answer, const RankedPlan& ran
              : std::nullopt;
 }
 
-// "--set plan.tp=8 --set plan.pp=4": how `orrery simulate` gets a plan.
-std::string SettingsText(const Space& space, search::PlanId id) {
-  std::string text;
-  for (const std::string& setting : space.SettingsOf(id)) {
-    const bool has_space = setting.find(' ') != std::string::npos;
-    text += fmt::format("{}--set {}", text.empty() ? "" : " ",
-                        has_space ? fmt::format("'{}'", setting) : setting);
+// As a shell takes it.
+std::string Quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "_-./=,:+@%";
+  const bool is_plain = !word.empty() && std::ranges::all_of(word, [&](char c) {
+    return IsDigit(c) || (LowerCase(c) >= 'a' && LowerCase(c) <= 'z') ||
+           kPlain.find(c) != std::string_view::npos;
+  });
+  if (is_plain) {
+    return word;
   }
-  return text;
+  std::string quoted = "'";
+  for (const char c : word) {
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+// How `orrery simulate` gets a plan, in lines that can be pasted together: with what the caller of
+// the search changed in the job.
+std::vector<std::string> SimulateCommand(const SearchAnswer& answer, search::PlanId id) {
+  constexpr std::size_t kWidth = 90;
+  std::vector<std::string> words{Quoted(answer.space->place())};
+  for (const std::string& file : answer.kernel_models) {
+    words.push_back("--models " + Quoted(file));
+  }
+  for (const std::string& setting : answer.space->SettingsOf(id)) {
+    words.push_back("--set " + Quoted(setting));
+  }
+  std::vector<std::string> lines{"orrery simulate"};
+  for (const std::string& word : words) {
+    if (lines.back().size() + word.size() > kWidth) {
+      lines.back() += " \\";
+      lines.push_back("   " + word);
+    } else {
+      lines.back() += " " + word;
+    }
+  }
+  return lines;
 }
 
 Value PlanData(const SearchAnswer& answer, const RankedPlan& ranked) {
@@ -178,6 +209,13 @@ void AddHead(const SearchAnswer& answer, Document& document) {
                   draw::FormatCount(static_cast<std::int64_t>(result.pruned_by_memory)),
                   draw::FormatCount(static_cast<std::int64_t>(result.pruned_by_bound)),
                   draw::FormatCount(static_cast<std::int64_t>(result.played.size()))));
+  if (result.refused > 0) {
+    section.Show(
+        "no plans", draw::FormatCount(static_cast<std::int64_t>(result.refused)),
+        fmt::format("combinations that cannot be, such as micro-batches that do not divide "
+                    "the global batch of {}",
+                    draw::FormatCount(answer.space->bases().front().job.training.global_batch)));
+  }
   if (result.failed > 0) {
     section.Show("not simulated", draw::FormatCount(static_cast<std::int64_t>(result.failed)),
                  result.first_failure);
@@ -206,8 +244,10 @@ void AddWinner(const SearchAnswer& answer, Document& document) {
       fmt::format("{:.4g} of a GPU", items / BaseOf(answer, best).gpus));
   section.Add(PlanTable(answer));
   if (answer.space->TakesSettings()) {
-    section.Say(fmt::format("The first one: orrery simulate {} {}", answer.space->place(),
-                            SettingsText(*answer.space, best.screened.id)));
+    section.Say("The first one:");
+    for (const std::string& line : SimulateCommand(answer, best.screened.id)) {
+      section.Say(line);
+    }
   }
 }
 

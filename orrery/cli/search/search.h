@@ -34,6 +34,7 @@ struct SearchArguments {
   int chosen = 1;  // of the kept plans: which to emit
   bool skips_reasons = false;
   int threads = 0;
+  double memory_reserve = -1;  // percent; below 0: what the job says
   OutputOptions output;
 };
 
@@ -44,6 +45,7 @@ struct SearchArguments {
 /// What a search has to say.
 struct SearchAnswer {
   const search::Space* space = nullptr;
+  std::vector<std::string> kernel_models = {};  // of --models
   search::Objective objective = search::Objective::kStep;
   search::SearchResult result;
   search::Reasons reasons = {};

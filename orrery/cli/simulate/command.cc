@@ -305,9 +305,10 @@ class SimulateRun {
     ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
                LoadKernelModels(arguments_.job.kernel_models));
     ProgressLine progress(TerminalProgress(), "simulating");
-    ORRERY_TRY(const Document document, JobsTogether(arguments_, *models, options_));
+    ORRERY_TRY(const TogetherAnswer answer, JobsTogether(arguments_, *models, options_));
     progress.Clear();
-    return Deliver(document, arguments_.output);
+    ORRERY_TRY_STATUS(Deliver(answer.document, arguments_.output));
+    return answer.is_out_of_memory ? kExitOutOfMemory : kExitOk;
   }
 
   Result<int> RunProgram(SimulateInput kind) {
@@ -378,19 +379,19 @@ class SimulateRun {
     ORRERY_TRY_STATUS(Deliver(
         SimulationDocument(answer, arguments_.output.html_file.empty() ? nullptr : &simulated),
         arguments_.output));
-    return WriteTrace(simulated);
+    ORRERY_TRY_STATUS(WriteTrace(simulated));
+    return answer.summary.IsOutOfMemory() ? kExitOutOfMemory : kExitOk;
   }
 
-  Result<int> WriteTrace(const simulate::SimulatedStep& simulated) {
+  Status WriteTrace(const simulate::SimulatedStep& simulated) {
     if (arguments_.trace.empty()) {
-      return kExitOk;
+      return {};
     }
     trace::TraceSet set =
         simulate::EnsembleTrace(*simulated.rank_classes, *simulated.timeline,
                                 {.gpu = simulated.job != nullptr ? simulated.job->gpu.name : gpu_,
                                  .gpu_of_program = GpuOfProgram(simulated)});
-    ORRERY_TRY_STATUS(WriteTraceFile(set, arguments_.trace).map([](const TraceOutput&) {}));
-    return kExitOk;
+    return WriteTraceFile(set, arguments_.trace).map([](const TraceOutput&) {});
   }
 
   const SimulateArguments& arguments_;

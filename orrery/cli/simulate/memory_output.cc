@@ -58,9 +58,24 @@ std::string PartsText(const simulate::StageMemory& memory) {
   return text;
 }
 
+// Fragments of the allocator and buffers of libraries vary from run to run by some percent.
+std::string NearlyFullText(std::string_view of, const StepSummary& summary) {
+  const StageSummary& stage = *summary.Fullest();
+  return fmt::format(
+      "NEARLY OUT OF MEMORY: {}{} needs {} of {}, {:.1f} %: above {:.0f} % a job may fail, since "
+      "fragments of the allocator and buffers of libraries differ from run to run.",
+      of, stage.name, Size(stage.memory.needed_bytes), Size(*summary.memory_size_bytes),
+      100 * static_cast<double>(stage.memory.needed_bytes) /
+          static_cast<double>(*summary.memory_size_bytes),
+      100 * simulate::kSafeMemoryShare);
+}
+
 }  // namespace
 
 void AddOutOfMemory(std::string_view of, const StepSummary& summary, Document::Section& section) {
+  if (summary.IsNearlyOutOfMemory()) {
+    section.Say(NearlyFullText(of, summary), Document::Text::Style::kAlarm);
+  }
   if (!summary.IsOutOfMemory()) {
     return;
   }
@@ -127,7 +142,8 @@ void SetMemory(const StepSummary& summary, Value& data) {
   data.Set("memory_peak_bytes", is_known ? Value(fullest->memory.peak_bytes) : Value())
       .Set("memory_needed_bytes", is_known ? Value(fullest->memory.needed_bytes) : Value())
       .Set("memory_usable_bytes", summary.memory_size_bytes)
-      .Set("out_of_memory", summary.IsOutOfMemory());
+      .Set("out_of_memory", summary.IsOutOfMemory())
+      .Set("nearly_out_of_memory", summary.IsNearlyOutOfMemory());
 }
 
 }  // namespace orrery::cli

@@ -184,10 +184,15 @@ void SetMemory(const simulate::StepSummary& summary, Value& data);
 void AddLeftOut(std::string_view of, const std::vector<std::string>& left_out,
                 Document::Section& section);
 
+struct TogetherAnswer {
+  Document document;
+  bool is_out_of_memory = false;  // one of the jobs
+};
+
 /// Several jobs on one cluster, and what each loses to the others.
-[[nodiscard]] Result<Document> JobsTogether(const SimulateArguments& arguments,
-                                            const kernel::CostModel& models,
-                                            const simulate::SimulationOptions& options);
+[[nodiscard]] Result<TogetherAnswer> JobsTogether(const SimulateArguments& arguments,
+                                                  const kernel::CostModel& models,
+                                                  const simulate::SimulationOptions& options);
 
 /// A checkpoint that was written beside the step.
 struct CheckpointAnswer {

@@ -199,8 +199,9 @@ Document DocumentOf(const std::vector<JobAnswer>& answers, simulate::NetworkMode
 
 }  // namespace
 
-Result<Document> JobsTogether(const SimulateArguments& arguments, const kernel::CostModel& models,
-                              const simulate::SimulationOptions& options) {
+Result<TogetherAnswer> JobsTogether(const SimulateArguments& arguments,
+                                    const kernel::CostModel& models,
+                                    const simulate::SimulationOptions& options) {
   ORRERY_TRY(const JobArguments changes, JobArgumentsOf(arguments));
   std::vector<workload::Job> jobs;
   std::vector<JobAnswer> answers(arguments.inputs.size());
@@ -215,7 +216,11 @@ Result<Document> JobsTogether(const SimulateArguments& arguments, const kernel::
     answers[i].placed = placed[i];
     answers[i].result = std::move(results[i]);
   }
-  return DocumentOf(answers, simulate::NetworkModelOf(simulate::MachineOf(placed), options));
+  return TogetherAnswer{
+      .document =
+          DocumentOf(answers, simulate::NetworkModelOf(simulate::MachineOf(placed), options)),
+      .is_out_of_memory = std::ranges::any_of(
+          answers, [](const JobAnswer& answer) { return answer.result.summary.IsOutOfMemory(); })};
 }
 
 }  // namespace orrery::cli

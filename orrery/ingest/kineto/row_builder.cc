@@ -205,17 +205,33 @@ void RowBuilder::AddInstant(EventTokens& event) {
   });
 }
 
+namespace {
+
+// PyTorch's c10::DeviceType. A GPU of AMD is CUDA to a program and HIP to the profiler.
+trace::DeviceKind DeviceKindOf(std::int64_t type) {
+  switch (type) {
+    case 0:
+      return trace::DeviceKind::kCpu;
+    case 1:   // CUDA
+    case 6:   // HIP
+    case 12:  // XPU
+    case 13:  // MPS
+      return trace::DeviceKind::kGpu;
+    default:
+      return trace::DeviceKind::kOther;
+  }
+}
+
+}  // namespace
+
 void RowBuilder::AddMemoryEvent(EventTokens& event, std::int64_t time_ns) {
   constexpr std::uint64_t kUsed = ArgKeySet({kMemoryBytes, kAddress, kDeviceType, kDeviceId,
                                              kTotalAllocated, kTotalReserved, kEventIndex});
-  const std::int64_t type = Integer(event, kDeviceType, 0);
   chunk_.rows.memory_events.Append({
       .begin_ns = time_ns,
       .bytes = Integer(event, kMemoryBytes, 0),
       .address = UnsignedOf(event.Arg(kAddress)).value_or(0),
-      .device_kind = type == 0   ? trace::DeviceKind::kCpu
-                     : type == 1 ? trace::DeviceKind::kGpu
-                                 : trace::DeviceKind::kOther,
+      .device_kind = DeviceKindOf(Integer(event, kDeviceType, 0)),
       .device = Narrow(Integer(event, kDeviceId, -1)),
       .total_allocated_bytes = Integer(event, kTotalAllocated, -1),
       .total_reserved_bytes = Integer(event, kTotalReserved, -1),

@@ -1,5 +1,6 @@
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -291,10 +292,13 @@ class Machine {
 
   Status PushLong(std::size_t length_bytes) {
     ORRERY_TRY(const std::string_view bytes, TakeText(length_bytes));
-    // Bytes above the eighth may only repeat the sign.
-    const bool is_negative = bytes.size() > 8 && (static_cast<unsigned char>(bytes[7]) & 0x80) != 0;
-    if (bytes.size() > 8 &&
-        bytes.find_first_not_of(is_negative ? '\xff' : '\0', 8) != std::string_view::npos) {
+    // Bytes above the eighth may only repeat the sign, or be the zero above an unsigned number of
+    // 64 bits: PyTorch writes a line that is not known, -1, as 2^64 - 1.
+    const std::string_view above = bytes.substr(std::min<std::size_t>(bytes.size(), 8));
+    const bool is_negative = !above.empty() && (static_cast<unsigned char>(bytes[7]) & 0x80) != 0;
+    const bool repeats_sign =
+        is_negative && above.find_first_not_of('\xff') == std::string_view::npos;
+    if (!repeats_sign && above.find_first_not_of('\0') != std::string_view::npos) {
       return Wrong("an integer of more than 64 bits");
     }
     return Push(data_.NewInteger(SignedLittleEndian(bytes.substr(0, 8))));

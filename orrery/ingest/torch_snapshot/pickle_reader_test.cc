@@ -44,10 +44,15 @@ TEST(PickleReaderTest, IntegersOfAllWidthsAreRead) {
   EXPECT_EQ(IntegerOf("\x80\x02\x8a\x08\x00\x00\x00\x00\x00\x01\x00\x00."s), 1LL << 40);
   // Nine bytes that need only eight.
   EXPECT_EQ(IntegerOf("\x80\x02\x8a\x09\x05\x00\x00\x00\x00\x00\x00\x00\x00."s), 5);
+  // -1 that was stored as an unsigned number, 2^64 - 1, as Python writes it; and as it is.
+  EXPECT_EQ(IntegerOf("\x80\x02\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00."s), -1);
+  EXPECT_EQ(IntegerOf("\x80\x02\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\xff."s), -1);
 }
 
 TEST(PickleReaderTest, AnIntegerBeyond64BitsIsRefused) {
   EXPECT_THAT(ErrorOf("\x80\x02\x8a\x09\x05\x00\x00\x00\x00\x00\x00\x00\x01."s),
+              HasSubstr("byte 2: an integer of more than 64 bits"));
+  EXPECT_THAT(ErrorOf("\x80\x02\x8a\x09\x05\x00\x00\x00\x00\x00\x00\x00\xff."s),
               HasSubstr("byte 2: an integer of more than 64 bits"));
 }
 

@@ -29,7 +29,8 @@ constexpr std::size_t kMaxFrameBytes = 1 << 10;
 constexpr std::size_t kMaxStackBytes = 64 << 10;
 constexpr std::size_t kMaxTotalBytes = 1 << 30;
 
-// Call stacks as text, a line "function file:line" for each frame, the innermost first. Frames
+// Call stacks as text, a line "function file:line" for each frame, the innermost first, without the
+// line where it is not known (below 0). Frames
 // that Python shared are written once. Long texts are cut and all together are bounded, so that a
 // small file cannot request much memory.
 class Frames {
@@ -66,10 +67,11 @@ class Frames {
       return StringId::kEmpty;
     }
     return FindOrAdd(text_of_frame_, frame.payload(), [&] {
-      return strings_.Intern(fmt::format("{} {}:{}",
+      const std::int64_t line = data_.IntegerAt(frame, "line", 0);
+      return strings_.Intern(fmt::format("{} {}{}",
                                          data_.TextAt(frame, "name").substr(0, kMaxFrameBytes),
                                          data_.TextAt(frame, "filename").substr(0, kMaxFrameBytes),
-                                         data_.IntegerAt(frame, "line", 0)));
+                                         line < 0 ? "" : fmt::format(":{}", line)));
     });
   }
 

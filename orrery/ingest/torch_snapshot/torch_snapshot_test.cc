@@ -12,6 +12,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
@@ -23,6 +24,7 @@
 namespace orrery::ingest::torch_snapshot {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -154,6 +156,31 @@ TEST(TorchSnapshotTest, HistoryAndFinalStateThatDisagreeAreALoss) {
 
   EXPECT_EQ(CountOf(trace, "contradicts"), 3);  // both backwards, the free also forwards
   EXPECT_EQ(CountOf(trace, "disagree"), 1);     // 0x1000 is alive and should not be
+}
+
+// PyTorch's own snapshot of an allocation that failed: frames of C++ have the line 2^64 - 1.
+TEST(TorchSnapshotTest, AFrameMayHaveNoLine) {
+  const std::string unknown_line = std::string("\x8a\x09") + std::string(8, '\xff') + '\0';
+  const std::string frames = List(
+      {Dictionary({{"name", Text("at::empty")}, {"filename", Text("??")}, {"line", unknown_line}}),
+       Dictionary({{"name", Text("main")}, {"filename", Text("t.py")}, {"line", Number(1)}})});
+  const std::string entry = Dictionary({{"action", Text("alloc")},
+                                        {"addr", Number(64)},
+                                        {"size", Number(8)},
+                                        {"time_us", Number(1)},
+                                        {"frames", frames}});
+  const trace::Trace trace = ReadBytes(SnapshotOf({SegmentOf(0, 512, {BlockOf(64, 512, 8)})},
+                                                  {entry, Dictionary({{"action", Text("oom")},
+                                                                      {"device_free", Number(77)},
+                                                                      {"size", Number(99)},
+                                                                      {"time_us", Number(3)},
+                                                                      {"frames", frames}})}));
+
+  std::vector<std::string_view> stacks;
+  for (const StringId stack : trace.memory_objects.call_stack) {
+    stacks.push_back(trace.Text(stack));
+  }
+  EXPECT_THAT(stacks, Contains("at::empty ??\nmain t.py:1"));
 }
 
 TEST(TorchSnapshotTest, StacksNamesAnnotationsAndSettingsAreKept) {

@@ -101,7 +101,7 @@ Result<JobDraft> DraftOfConfiguration(std::string_view json, const DraftRequest&
   std::error_code error;
   const fs::path path =
       fs::proximate(request.path, request.folder.empty() ? "." : request.folder, error);
-  Draft draft(request, fs::path(model->name).filename().string());
+  Draft draft(request, NameOfConfiguration(*model, request.path));
   draft.Line(fmt::format("model: {{hugging_face: {}}}", QuoteJson(path.string())));
   draft.Line("training:");
   if (model->shape.patch == 0) {

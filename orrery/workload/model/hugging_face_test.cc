@@ -160,17 +160,83 @@ TEST(HuggingFace, SaysWhatItDoesNotModel) {
 }
 
 TEST(HuggingFace, RefusesInOneSentence) {
-  EXPECT_EQ(
-      ErrorOf(R"json({"model_type": "mamba"})json"),
-      "model_type 'mamba' is not supported: supported are bert, deepseek_v2, deepseek_v3, gpt2, "
-      "gpt_neox, gpt_oss, kimi_k2, llama, mistral, mixtral, opt, qwen2, qwen2_moe, qwen3, "
-      "qwen3_moe, switch_transformers, t5, vit");
+  constexpr std::string_view kSupported =
+      "supported are bert, deepseek_v2, deepseek_v3, gemma, gemma2, gemma3_text, gpt2, gpt_neox, "
+      "gpt_oss, kimi_k2, llama, mistral, mixtral, opt, qwen2, qwen2_moe, qwen3, qwen3_moe, "
+      "switch_transformers, t5, vit; another transformer is described in a job by its sizes, as in "
+      "model: {family: llama, hidden: 4096, layers: 32, heads: 32, vocabulary: 32000}";
+  EXPECT_EQ(ErrorOf(R"json({"model_type": "mamba"})json"),
+            fmt::format("model_type 'mamba' is not supported: {}", kSupported));
+  EXPECT_EQ(ErrorOf(R"json({"architectures": ["JambaForCausalLM"]})json"),
+            fmt::format("model_type is missing, and architectures names 'JambaForCausalLM', which "
+                        "is not supported: {}",
+                        kSupported));
+  EXPECT_EQ(ErrorOf("{}"),
+            fmt::format("model_type is missing, and so is architectures: {}", kSupported));
   EXPECT_EQ(ErrorOf(R"json({"model_type": "gpt2"})json"),
             "hidden_size (or n_embd, d_model) is missing");
   EXPECT_EQ(ErrorOf(R"json({"model_type": "gpt2", "n_embd": "wide"})json"),
             "n_embd must be a whole number of at least 0");
-  EXPECT_EQ(ErrorOf("[1]"),
-            "not a JSON object: The JSON element does not have the requested type.");
+  EXPECT_EQ(ErrorOf("[1]"), "not a JSON object: it does not begin with {");
+}
+
+// The counts of google/gemma-2b and google/gemma-7b; their heads are wider than hidden / heads.
+TEST(HuggingFace, CountsGemma) {
+  EXPECT_EQ(Parameters(R"json({"model_type": "gemma", "hidden_size": 2048, "head_dim": 256,
+      "intermediate_size": 16384, "num_attention_heads": 8, "num_hidden_layers": 18,
+      "num_key_value_heads": 1, "hidden_act": "gelu", "vocab_size": 256000})json"),
+            2'506'172'416);
+  EXPECT_EQ(Parameters(R"json({"model_type": "gemma", "hidden_size": 3072, "head_dim": 256,
+      "intermediate_size": 24576, "num_attention_heads": 16, "num_hidden_layers": 28,
+      "num_key_value_heads": 16, "hidden_activation": null, "vocab_size": 256000})json"),
+            8'537'680'896);
+  // google/gemma-2-9b less two norms of each of its 42 layers, which the notes name.
+  EXPECT_EQ(Parameters(R"json({"model_type": "gemma2", "hidden_size": 3584, "head_dim": 256,
+      "intermediate_size": 14336, "num_attention_heads": 16, "num_hidden_layers": 42,
+      "num_key_value_heads": 8, "hidden_activation": "gelu_pytorch_tanh",
+      "vocab_size": 256000})json"),
+            9'241'705'984 - 42 * 2 * 3584);
+}
+
+TEST(HuggingFace, GemmaAlternatesWindows) {
+  using Windows = std::vector<std::int64_t>;
+  EXPECT_EQ(WindowsOf(R"json("model_type": "gemma2", "sliding_window": 32)json"),
+            (Windows{32, 0, 32, 0}));
+  EXPECT_EQ(WindowsOf(R"json("model_type": "gemma3_text", "sliding_window": 32,
+      "sliding_window_pattern": 3)json"),
+            (Windows{32, 32, 0, 32}));
+}
+
+TEST(HuggingFace, TheArchitectureNamesTheType) {
+  EXPECT_EQ(Parameters(R"json({"architectures": ["GPT2LMHeadModel"], "n_embd": 768, "n_head": 12,
+      "n_layer": 12, "n_positions": 1024, "vocab_size": 50257})json"),
+            124'439'808);
+  EXPECT_EQ(ReadHuggingFace(
+                fmt::format(R"json({{{}, "architectures": ["Qwen3MoeForCausalLM"]}})json", kSmall))
+                ->model_type,
+            "qwen3_moe");
+}
+
+TEST(HuggingFace, ReadsTheLanguageModelOfALargerOne) {
+  const auto read = ReadHuggingFace(fmt::format(
+      R"json({{"model_type": "llava", "text_config": {{{}, "model_type": "llama"}}}})json",
+      kSmall));
+  EXPECT_EQ(read->shape.hidden, 64);
+  EXPECT_EQ(
+      read->not_modelled,
+      (std::vector<std::string>{"of 'llava' the language model (text_config) alone is modelled"}));
+}
+
+TEST(HuggingFace, EveryModelHasAName) {
+  const auto name = [](std::string_view name, const char* file) {
+    return NameOfConfiguration({.name = std::string(name), .model_type = "llama"}, file);
+  };
+  EXPECT_EQ(name("meta-llama/Llama-3.1-8B", "config.json"), "Llama-3.1-8B");
+  EXPECT_EQ(name("models/llama/", "config.json"), "llama");
+  EXPECT_EQ(name("", "small.json"), "small");
+  EXPECT_EQ(name("", "models/small/config.json"), "small");
+  EXPECT_EQ(name(".", "../config.json"), "llama");
+  EXPECT_EQ(name("", "config.json"), "llama");
 }
 
 // switchxl4, 24 layers each way, every second with four experts: attention 4·1024·4096, an expert

@@ -122,11 +122,6 @@ std::vector<std::string_view> NamesOf(const Preset& preset) {
 
 constexpr double kMostBytes = 1e16;
 
-// "config.json" is called like its folder, if that is known; else the job has a name.
-std::string NameOfConfig(const std::filesystem::path& file) {
-  return file.stem() == "config" ? file.parent_path().filename().string() : file.stem().string();
-}
-
 class ModelReader {
  public:
   ModelReader(const YAML::Node& node, const ModelPlace& place,
@@ -196,7 +191,7 @@ class ModelReader {
       return FailWithin(file, read);
     }
     not_modelled_.insert(not_modelled_.end(), read->not_modelled.begin(), read->not_modelled.end());
-    return FromShape(read->name.empty() ? NameOfConfig(file) : read->name, read->shape);
+    return FromShape(NameOfConfiguration(*read, file), read->shape);
   }
 
   Result<Model> FromFamily() {

@@ -17,7 +17,7 @@
 #include "orrery/base/string_table.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
-#include "orrery/workload/input.h"
+#include "orrery/workload/recorded/optimizer_steps.h"
 
 namespace orrery::workload {
 namespace {
@@ -236,38 +236,39 @@ std::vector<std::int64_t> StepMarkers(const Trace& graph) {
   return ids;
 }
 
-/// Without markers, two steps of one optimizer are two steps of training, and nothing says where
-/// the second begins.
-Status CheckIsOneStep(const Trace& graph) {
-  std::map<StringId, std::int64_t> steps_of_optimizer;
-  for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
-    const StringId name = graph.graph_nodes.name[node];
-    if (graph.Text(name).starts_with("Optimizer.step#") && ++steps_of_optimizer[name] > 1) {
-      return Refuse(
-          "the execution trace has several calls of {} and no ProfilerStep# markers to split it "
-          "into steps; record one step, or pass the observer to torch.profiler and call its "
-          "step()",
-          graph.Text(name));
-    }
-  }
-  return {};
+bool IsRoot(const Trace& graph, RowId node) {
+  const RowId parent = graph.graph_nodes.parent[node];
+  return IsHostNode(graph, node) && (parent == kNoRow || !IsHostNode(graph, parent));
 }
 
 /// The nodes that no other calls, by the marker before them: ids count in order of begin over all
-/// threads. Without markers, all are of one step.
-std::vector<std::vector<RowId>> RootsOfSteps(const Trace& graph,
-                                             const std::vector<std::int64_t>& markers) {
-  std::vector<std::vector<RowId>> roots(std::max<std::size_t>(1, markers.size()));
+/// threads.
+std::vector<std::vector<RowId>> RootsByMarker(const Trace& graph,
+                                              const std::vector<std::int64_t>& markers) {
+  std::vector<std::vector<RowId>> roots(markers.size());
   for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
-    const RowId parent = graph.graph_nodes.parent[node];
-    if (!IsHostNode(graph, node) || (parent != kNoRow && IsHostNode(graph, parent))) {
+    const auto next = std::ranges::upper_bound(markers, graph.graph_nodes.id[node]);
+    if (IsRoot(graph, node) && next != markers.begin()) {
+      roots[static_cast<std::size_t>(next - markers.begin()) - 1].push_back(node);
+    }
+  }
+  return roots;
+}
+
+/// The same between the calls that end steps: what is before the first of them and after the last
+/// need not be a whole step. With one of them or none, all is one step.
+std::vector<std::vector<RowId>> RootsByEnd(const Trace& graph,
+                                           const std::vector<std::int64_t>& ends) {
+  std::vector<std::vector<RowId>> roots(std::max<std::size_t>(ends.size(), 2) - 1);
+  for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
+    const auto end = std::ranges::lower_bound(ends, graph.graph_nodes.id[node]);
+    if (!IsRoot(graph, node)) {
       continue;
     }
-    const auto next = std::ranges::upper_bound(markers, graph.graph_nodes.id[node]);
-    if (markers.empty()) {
+    if (ends.size() < 2) {
       roots[0].push_back(node);
-    } else if (next != markers.begin()) {
-      roots[static_cast<std::size_t>(next - markers.begin()) - 1].push_back(node);
+    } else if (end != ends.begin() && end != ends.end()) {
+      roots[static_cast<std::size_t>(end - ends.begin()) - 1].push_back(node);
     }
   }
   return roots;
@@ -325,12 +326,11 @@ std::vector<CallTree> RecordedSteps(const Trace& recording) {
 
 Result<std::vector<CallTree>> GraphSteps(const Trace& graph) {
   const std::vector<std::int64_t> markers = StepMarkers(graph);
-  if (markers.empty()) {
-    ORRERY_TRY_STATUS(CheckIsOneStep(graph));
-  }
+  const auto roots_of_step =
+      markers.empty() ? RootsByEnd(graph, OptimizerStepEnds(graph)) : RootsByMarker(graph, markers);
   const auto children = ChildrenOf(graph);
   std::vector<CallTree> steps;
-  for (const std::vector<RowId>& roots : RootsOfSteps(graph, markers)) {
+  for (const std::vector<RowId>& roots : roots_of_step) {
     steps.push_back(GraphStep(graph, children, roots));
   }
   return steps;

@@ -47,9 +47,9 @@ struct CallTree {
 /// Runtime calls that neither launch nor wait are left out: they count as their operator's time.
 [[nodiscard]] std::vector<CallTree> RecordedSteps(const trace::Trace& recording);
 
-/// The steps of an execution trace, each cut out by its ProfilerStep# marker; the whole trace when
-/// it has none, which is refused where it holds several steps of an optimizer. Graphs have no
-/// launches.
+/// The steps of an execution trace, each cut out by its ProfilerStep# marker. Of a trace without
+/// them, what is between the calls of optimizers that end steps (optimizer_steps.h); the whole
+/// trace where it holds one step. Graphs have no launches.
 [[nodiscard]] Result<std::vector<CallTree>> GraphSteps(const trace::Trace& graph);
 
 /// The one that stands for all: neither the first, which the profiler may disturb, nor the last.
