@@ -112,6 +112,9 @@ bench-python: program python  ## speed of the Python module: reading, columns, s
 scoreboard: program  ## every published run beside baselines: docs/validation/scoreboard.html and .md (8 minutes)
 	python3 tools/scoreboard.py --program build/orrery --out docs/validation
 
+documents: program  ## write all stale documents anew (tools/refresh_outputs.py --help); hours
+	python3 tools/refresh_outputs.py --program build/orrery --update --times
+
 licences:  ## list what is linked, compiled in, embedded or used to build: name, version, licence
 	@python3 tools/list_licences.py
 
