@@ -96,7 +96,10 @@ def digest(header, body, run, root=ROOT):
     for path in input_files(header.all("input"), root):
         sums.update(os.path.relpath(path, root).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     for command in header.all("sentinel"):
-        sums.update(command.encode() + b"\0" + "\n".join(run(command)).encode())
+        answer = "\n".join(run(command))
+        if not answer:
+            raise HeaderError(f"the sentinel '{command}' prints nothing")
+        sums.update(command.encode() + b"\0" + answer.encode())
     for name, block in BLOCK.findall(body):
         sums.update(name.encode() + b"\0" + block.encode())
     return sums.hexdigest()[:16]

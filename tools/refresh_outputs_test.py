@@ -70,6 +70,11 @@ class Headers(unittest.TestCase):
         self.answers["orrery validate"] = ["mean 9 %"]
         self.assertNotEqual(self.digest(), before)
 
+    def test_a_sentinel_without_an_answer_is_an_error(self):
+        self.answers["orrery validate"] = []
+        with self.assertRaisesRegex(HeaderError, "prints nothing"):
+            self.digest()
+
     def test_a_figure_that_was_changed_by_hand_makes_a_document_stale_and_prose_does_not(self):
         self.assertNotEqual(self.digest(BODY.replace("| 1 |", "| 2 |")), self.digest())
         self.assertEqual(self.digest(BODY.replace("words", "other words")), self.digest())
