@@ -14,7 +14,7 @@ PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
 .DEFAULT_GOAL := build
-.PHONY: help packages test-packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate bench-search bench-view bench-python python wheel fuzz scoreboard attack asan tsan lint format \
+.PHONY: help packages test-packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate bench-search bench-view bench-python python wheel licences documents fuzz scoreboard attack asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -111,6 +111,12 @@ bench-python: program python  ## speed of the Python module: reading, columns, s
 
 scoreboard: program  ## every published run beside baselines: docs/validation/scoreboard.html and .md (8 minutes)
 	python3 tools/scoreboard.py --program build/orrery --out docs/validation
+
+documents: program  ## write all stale documents anew (tools/refresh_outputs.py --help); hours
+	python3 tools/refresh_outputs.py --program build/orrery --update --times
+
+licences:  ## list what is linked, compiled in, embedded or used to build: name, version, licence
+	@python3 tools/list_licences.py
 
 fuzz: build-asan/build.ninja  ## run each fuzzer for SECONDS=60
 	cmake --build build-asan -j $(JOBS) --target fuzzers

@@ -1,6 +1,11 @@
 """Rows of measured quantities with their limits, for the benchmarks of the whole program."""
 
 import os
+import pathlib
+import platform
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Report:
@@ -33,3 +38,24 @@ def load_text():
     load, cores = os.getloadavg()[0], os.cpu_count()
     busy = "; the machine was busy with other work, so that wall times are too long: look at CPU times" if load > cores / 2 else ""
     return f"{load:.1f} on {cores} cores{busy}"
+
+
+def said(*words):
+    """What a command prints; nothing where it is missing or fails."""
+    try:
+        return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def machine_text():
+    """Cores, processor and system of this machine."""
+    models = [line.split(":", 1)[1].strip() for line in said("lscpu").splitlines() if line.startswith("Model name")]
+    names = [line.split("=", 1)[1].strip('"') for line in said("cat", "/etc/os-release").splitlines() if line.startswith("PRETTY_NAME=")]
+    return f"{os.cpu_count()} cores ({models[0] if models else 'unknown'}, {platform.machine()}), {names[0] if names else platform.system()}"
+
+
+def write_measured(path, command, text):
+    """Writes a document of speeds with the command, the machine and the version that they are of (tools/generated_header.py)."""
+    version = said("git", "log", "-1", "--format=%h of %cs") or "unknown"
+    path.write_text(f"<!-- generated\ncommand: {command}\ncheck: measured\nmachine: {machine_text()}\nversion: {version}\n-->\n{text}")

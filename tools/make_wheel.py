@@ -4,7 +4,7 @@
     tools/make_wheel.py [--package build/python/orrery] [--out build/wheel]
 
 Prints the path of the wheel. Libraries other than the C library's are copied into `orrery.libs` beside the package, where the
-compiled module looks first (python/CMakeLists.txt), with the licences that Debian has of them. The wheel fits one version of
+compiled module looks first (python/CMakeLists.txt). The licences of these and of all that is compiled in are part of the wheel. It fits one version of
 Python, the kind of this machine's processor, and C libraries that are not older than this machine's. The same files give the
 same bytes.
 """
@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+
+import list_licences
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIBRARIES = "orrery.libs"
@@ -82,18 +84,29 @@ def check_own_path(path):
         raise WheelError(f"{path} has a path of its own for its libraries, so it cannot be put into a wheel")
 
 
-def licence_of(path):
-    """(package, text) as Debian has them; None elsewhere."""
+def package_of(path):
+    """The Debian package that a library is from; None where there is none."""
     real = path.resolve()
     for one in (real, pathlib.Path(str(real).replace("/usr/lib/", "/lib/", 1))):
         try:
-            package = said("dpkg-query", "-S", str(one)).split(":")[0]
+            return said("dpkg-query", "-S", str(one)).split(":")[0]
         except (WheelError, FileNotFoundError):
             continue
-        text = pathlib.Path("/usr/share/doc") / package / "copyright"
-        if text.is_file():
-            return package, text.read_bytes()
     return None
+
+
+def licence_of(package, what):
+    """The text that Debian has of a package's licence. A wheel without it must not be passed on, so that there is none."""
+    text = pathlib.Path("/usr/share/doc") / (package or "") / "copyright"
+    if not package or not text.is_file():
+        raise WheelError(f"the licence of {what} is not found: make the wheel on Debian or Ubuntu, with the packages of packages.txt")
+    return text.read_bytes()
+
+
+def compiled_in():
+    """Packages whose headers become part of the module."""
+    dependencies = list_licences.declared((ROOT / list_licences.LIST).read_text(encoding="utf-8"))
+    return [one.package for one in dependencies if one.use == "header-only"]
 
 
 def without_debug_information(path, folder):
@@ -131,9 +144,10 @@ def contents(package):
         for name, path in needed_libraries(module).items():
             check_own_path(path)
             files[f"{LIBRARIES}/{name}"] = without_debug_information(path, scratch)
-            licence = licence_of(path)
-            if licence:
-                files[f"{information}/licenses/{licence[0]}"] = licence[1]
+            package_name = package_of(path)
+            files[f"{information}/licenses/{package_name}"] = licence_of(package_name, path)
+    for package_name in compiled_in():
+        files[f"{information}/licenses/{package_name}"] = licence_of(package_name, package_name)
     return files
 
 

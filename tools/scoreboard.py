@@ -4,7 +4,7 @@
     tools/scoreboard.py --program build/orrery --out docs/validation [--left-out CSV --fitted CSV]
 
 Writes scoreboard.md and scoreboard.html. The two tables of `orrery validate --csv` are made unless they are given: with every team
-judged by frameworks fitted without its rows, and with all rows fitted. Ends with 1 where a mark of the left-out teams is missed.
+judged by frameworks fitted without its rows, and with all rows fitted. Ends with 1 where a target of the left-out teams is missed.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import validation
 from validation import GRADES, SHARED, line, rows_of
 
 TRUTH = SHARED / "truth" / "training.csv"
-LEAST_ROWS = 20  # of a team whose mark counts
+LEAST_ROWS = 20  # of a team whose target counts
 HEALTHY = 0.1  # MFU
 MOST_OF_TEAM = 12.0
 MOST_OF_MEAN = 9.0
@@ -93,14 +93,14 @@ def group_table(title, groups):
         yield line(name, len(runs), *(f"{mape(runs, method):.1f}" for method, _ in METHODS), f"{coverage(runs):.0f} %")
 
 
-def marks(runs):
-    """Sentences about the marks of left-out teams, and whether all are met."""
+def targets(runs):
+    """Sentences about the targets of left-out teams, and whether all are met."""
     large = [(team, mape(found, "left_out")) for team, found in groups_of(runs, "team") if len(found) >= LEAST_ROWS]
     missed = [f"{team} {error:.1f} %" for team, error in large if error > MOST_OF_TEAM]
     mean = statistics.fmean(error for _, error in large)
-    by_team = f"Mark: every team with {LEAST_ROWS} runs or more within {MOST_OF_TEAM:.0f} %, " + (
+    by_team = f"Target: every team with {LEAST_ROWS} runs or more within {MOST_OF_TEAM:.0f} %, " + (
         "missed by " + ", ".join(missed) if missed else "met") + "."
-    by_mean = f"Mark: their mean within {MOST_OF_MEAN:.0f} %: {mean:.1f} %, {'met' if mean <= MOST_OF_MEAN else 'missed'}."
+    by_mean = f"Target: their mean within {MOST_OF_MEAN:.0f} %: {mean:.1f} %, {'met' if mean <= MOST_OF_MEAN else 'missed'}."
     return [by_team, by_mean], not missed and mean <= MOST_OF_MEAN
 
 
@@ -124,7 +124,7 @@ def markdown(runs, sentences):
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 1100px; padding: 24px; color: #1c2430; background: #fff; }
 h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 18px; margin: 32px 0 8px; }
-p { max-width: 80ch; } .marks { color: #44505e; }
+p { max-width: 80ch; } .targets { color: #44505e; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 13px; }
 th, td { padding: 4px 8px; text-align: right; border-bottom: 1px solid #e3e8ee; white-space: nowrap; }
 th { color: #44505e; font-weight: 600; } th:first-child, td:first-child { text-align: left; }
@@ -208,7 +208,7 @@ def page(runs, sentences, version):
 <style>{STYLE}</style>
 <h1>Predicted over measured: {len(runs):,} published training runs</h1>
 <p>{text}</p>
-<p class="marks">{"<br>".join(html.escape(sentence) for sentence in sentences)}</p>
+<p class="targets">{"<br>".join(html.escape(sentence) for sentence in sentences)}</p>
 <h2>By team</h2>{html_table("team", groups_of(runs, "team"))}
 <h2>Every run: predicted / measured</h2>
 <p class="legend"><span><i class="dot" style="background:#0b62c4"></i>Orrery, team left out</span>
@@ -235,7 +235,7 @@ def main():
     left_out = rows_of(options.left_out) if options.left_out else table(options.program, "--leave-team-out")
     fitted = rows_of(options.fitted) if options.fitted else table(options.program)
     runs = runs_of(left_out, fitted)
-    sentences, is_met = marks(runs)
+    sentences, is_met = targets(runs)
     version = validation.run(options.program, "--version").strip()
     (options.out / "scoreboard.md").write_text(markdown(runs, sentences), encoding="utf-8")
     (options.out / "scoreboard.html").write_text(page(runs, sentences, version), encoding="utf-8")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/scoreboard.py: baselines, groups and marks."""
+"""Tests of tools/scoreboard.py: baselines, groups and targets."""
 
 import unittest
 
@@ -28,10 +28,10 @@ class ScoreboardTest(unittest.TestCase):
         self.assertAlmostEqual(scoreboard.mape(runs, "fitted"), 10)
         self.assertAlmostEqual(scoreboard.coverage(runs), 100)
 
-    def test_marks_count_teams_with_many_runs(self):
+    def test_targets_count_teams_with_many_runs(self):
         def verdict(error):
             rows = [row("a", 1 + n / 1e6, 50, 1 + error) for n in range(20)] + [row("b", 1, 50, 3)]
-            return scoreboard.marks(scoreboard.runs_of(rows, rows))
+            return scoreboard.targets(scoreboard.runs_of(rows, rows))
         self.assertTrue(verdict(0.08)[1])
         self.assertFalse(verdict(0.10)[1])  # the mean
         sentences, is_met = verdict(0.2)

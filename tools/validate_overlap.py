@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Accuracy of the overlap prediction: pairs on the H200, and DDP steps on eight A100s compared with Echo's publication.
 
-tools/validate_overlap.py --program build/orrery [--write FILE]: the tables of docs/validation/overlap.md between its marks.
+tools/validate_overlap.py --program build/orrery [--write FILE]: the tables of docs/validation/overlap.md between its comments.
 """
 
 import pathlib

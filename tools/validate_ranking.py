@@ -24,7 +24,7 @@ def met(is_met):
     return "yes" if is_met else "**no**"
 
 
-def marks(result):
+def targets(result):
     others = [group for group in result["each"] if APART not in group["source"]]
     regrets = [group["regret"] for group in others]
     mean, largest = statistics.fmean(regrets), max(regrets)
@@ -63,8 +63,8 @@ def main():
     rank = ("validate", TRUTH, "--rank", *GRADES)
     shipped = validation.run_json(options.program, *rank)
     left_out = validation.run_json(options.program, *rank, "--leave-team-out")
-    validation.fill(options.write, {"marks": marks(shipped), "sources": sources(shipped), "worst groups": worst(shipped),
-                                    "marks of left-out teams": marks(left_out), "left-out teams": sources(left_out)})
+    validation.fill(options.write, {"targets": targets(shipped), "sources": sources(shipped), "worst groups": worst(shipped),
+                                    "targets of left-out teams": targets(left_out), "left-out teams": sources(left_out)})
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     tools/validate_uvm.py --program build/orrery [--write FILE] [--section NAME] [--costs published] [--managed FILE.jsonl] STREAM...
 
 Simulates each stream with memory for all of it and for a third, prints the table and the rules, and fails where a rule does
-not hold. --write puts both into docs/validation/uvm.md between its marks, those of a section where one is named. Without streams it simulates the two networks of
+not hold. --write puts both into docs/validation/uvm.md between its comments, those of a section where one is named. Without streams it simulates the two networks of
 tests/data/orrs/make_net.py. With --managed also the simulated times of the microbenchmark to which its costs are fitted.
 """
 

@@ -55,9 +55,9 @@ def fill(path, tables):
         return
     text = path.read_text(encoding="utf-8")
     for name, lines in tables.items():
-        mark = f"<!-- {name}, made by tools/{pathlib.Path(sys.argv[0]).name} -->\n"
-        before, after = text.split(mark, 1)
-        text = before + mark + "\n".join(lines) + "\n" + after[after.index("<!-- end -->"):]
+        begin = f"<!-- {name}, made by tools/{pathlib.Path(sys.argv[0]).name} -->\n"
+        before, after = text.split(begin, 1)
+        text = before + begin + "\n".join(lines) + "\n" + after[after.index("<!-- end -->"):]
     path.write_text(text, encoding="utf-8")
 
 

@@ -4,6 +4,7 @@ import { build } from 'esbuild';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { licenceComment } from './licences.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const flags = process.argv.slice(2).filter((word) => word.startsWith('--'));
@@ -37,9 +38,11 @@ async function style() {
   return parts.join('\n');
 }
 
+// Whoever passes the page on, alone or in the program, passes the licences of its packages on.
+const licences = licenceComment(here);
 const options = {
-  bundle: true, format: 'iife', target: 'es2021', charset: 'utf8', legalComments: 'none', logLevel: 'warning',
-  minify: !flags.includes('--debug'), absWorkingDir: here,
+  bundle: true, format: 'iife', target: 'es2021', charset: 'utf8', legalComments: 'inline', logLevel: 'warning',
+  minify: !flags.includes('--debug'), absWorkingDir: here, banner: { js: licences }, footer: { css: licences },
 };
 await mkdir(folder, { recursive: true });
 await build({ ...options, entryPoints: ['src/main.ts'], outfile: join(target, 'view.js') });

@@ -127,7 +127,7 @@ struct Share {
 };
 
 // Of runs that ran and whose rows say what they recomputed, at most 2 % are called out of memory.
-// Over all rows (kEvery = 1) it is 55 of 2,837, 1.94 %.
+// docs/validation/training.md has the share over all rows (kEvery = 1).
 TEST(MemoryTruthTest, RunsThatRanFit) {
   const std::string path = ORRERY_SHARED "/truth/training.csv";
   if (!std::filesystem::exists(path)) {

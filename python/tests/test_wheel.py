@@ -63,6 +63,24 @@ def test_the_names_and_hashes_are_those_of_the_standard(wheel):
     assert any(name.endswith("/METADATA") for name in files) and "orrery/py.typed" in files and "orrery/torch.py" in files
 
 
+def test_every_library_and_all_that_is_compiled_in_has_its_licence(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        notice = next(archive.read(name).decode() for name in names if name.endswith("/licenses/NOTICE"))
+    licences = {name.rsplit("/", 1)[1] for name in names if "/licenses/" in name}
+    libraries = [name.rsplit("/", 1)[1] for name in names if name.startswith(f"{make_wheel.LIBRARIES}/")]
+    module = make_wheel.native_module(pathlib.Path(orrery.__file__).parent)
+    places = make_wheel.needed_libraries(module)
+    assert libraries and all(make_wheel.package_of(places[name]) in licences for name in libraries)
+    assert {"libcli11-dev", "libeigen3-dev", "pybind11-dev"} <= licences
+    assert "Leon Sorokin" in notice
+
+
+def test_a_library_without_a_licence_is_refused():
+    with pytest.raises(make_wheel.WheelError, match="the licence of libunknown.so is not found"):
+        make_wheel.licence_of(None, "libunknown.so")
+
+
 def test_the_same_files_give_the_same_bytes(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         files = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/RECORD")}
