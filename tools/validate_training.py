@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Simulated against measured training steps: the tables of docs/validation/training.md and its plot.
+"""Simulated against measured training steps, in sample: the tables of docs/validation/training.md and its plot.
 
 tools/validate_training.py --program build/orrery [--write FILE]; needs ../shared. With --leave-out the table of
-docs/validation/training-left-out.md instead (scoreboard.py has the errors of left-out teams).
+docs/validation/training-left-out.md instead (scoreboard.py has the errors of left-out stacks).
 """
 
 import csv

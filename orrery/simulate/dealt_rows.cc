@@ -34,6 +34,30 @@ double ReadReal(ByteReader& reader) {
   return std::bit_cast<double>(reader.Number<std::uint64_t>());
 }
 
+void WriteTraits(const StepTraits& traits, ByteWriter& writer) {
+  for (const double share : traits.shares) {
+    WriteReal(share, writer);
+  }
+  WriteReal(traits.bubble, writer);
+  WriteReal(traits.unmeasured, writer);
+  WriteReal(traits.utilisation, writer);
+  writer.Number(static_cast<std::uint8_t>(traits.has_experts));
+  writer.Number(static_cast<std::uint8_t>(traits.is_fitted));
+}
+
+StepTraits ReadTraits(ByteReader& reader) {
+  StepTraits traits;
+  for (double& share : traits.shares) {
+    share = ReadReal(reader);
+  }
+  traits.bubble = ReadReal(reader);
+  traits.unmeasured = ReadReal(reader);
+  traits.utilisation = ReadReal(reader);
+  traits.has_experts = reader.Number<std::uint8_t>() != 0;
+  traits.is_fitted = reader.Number<std::uint8_t>() != 0;
+  return traits;
+}
+
 void WriteCell(const Table::Cell& cell, ByteWriter& writer) {
   writer.Number(static_cast<std::uint8_t>(cell.index()));
   if (const auto* const integer = std::get_if<std::int64_t>(&cell)) {
@@ -76,18 +100,23 @@ Result<workload::PublishedRun> ReadRow(const workload::RunTable& table, std::siz
   run.grade = label.grade;
   run.team = label.team;
   run.release = label.release;
+  run.stack = label.stack;
   return run;
 }
 
 Result<std::string> SimulateRow(const workload::RunTable& table, std::size_t row,
                                 const kernel::CostModel& costs, const ValidateOptions& options) {
   ORRERY_TRY(workload::PublishedRun run, ReadRow(table, row, options.change));
-  ORRERY_TRY(const EvaluatedRun evaluated, EvaluateRun(std::move(run), costs, options.engine));
+  SimulationOptions engine = options.engine;
+  if (options.collectives) {
+    engine.network.collectives = options.collectives(table.Label(row));
+  }
+  ORRERY_TRY(const EvaluatedRun evaluated, EvaluateRun(std::move(run), costs, engine));
   return EncodeOutcome(evaluated);
 }
 
 Validation Collect(const workload::RunTable& table, const std::vector<std::size_t>& rows,
-                   std::vector<Result<std::string>> outcomes, const JobChange& change) {
+                   std::vector<Result<std::string>> outcomes, const ValidateOptions& options) {
   Validation validation;
   validation.rows = rows.size();
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -95,11 +124,15 @@ Validation Collect(const workload::RunTable& table, const std::vector<std::size_
       validation.refused.push_back({table.Label(rows[i]), outcomes[i].error().message()});
       continue;
     }
-    Result<workload::PublishedRun> run = ReadRow(table, rows[i], change);
+    Result<workload::PublishedRun> run = ReadRow(table, rows[i], options.change);
     ORRERY_CHECK(run.has_value(), "a row that was simulated can be read");
     EvaluatedRun& evaluated = validation.evaluated.emplace_back();
     evaluated.run = *std::move(run);
     ApplyOutcome(*outcomes[i], evaluated);
+    if (options.intervals) {
+      evaluated.interval =
+          options.intervals(table.Label(rows[i])).Around(evaluated.predicted_s, evaluated.traits);
+    }
   }
   return validation;
 }
@@ -111,6 +144,7 @@ std::string EncodeOutcome(const EvaluatedRun& evaluated) {
   WriteReal(evaluated.predicted_s, writer);
   WriteReal(evaluated.interval.low_s, writer);
   WriteReal(evaluated.interval.high_s, writer);
+  WriteTraits(evaluated.traits, writer);
   writer.Number(evaluated.memory_bytes);
   writer.Number(static_cast<std::uint8_t>(evaluated.fits));
   const workload::Job& job = evaluated.run.job;
@@ -129,6 +163,7 @@ void ApplyOutcome(std::string_view outcome, EvaluatedRun& evaluated) {
   evaluated.predicted_s = ReadReal(reader);
   evaluated.interval.low_s = ReadReal(reader);
   evaluated.interval.high_s = ReadReal(reader);
+  evaluated.traits = ReadTraits(reader);
   evaluated.memory_bytes = reader.Number<std::int64_t>();
   evaluated.fits = reader.Number<std::uint8_t>() != 0;
   workload::Job& job = evaluated.run.job;
@@ -175,7 +210,7 @@ Result<Validation> Validate(const workload::RunTable& table, const kernel::CostM
         }
         return {};
       }));
-  return Collect(table, rows, std::move(outcomes), options.change);
+  return Collect(table, rows, std::move(outcomes), options);
 }
 
 Validation Validate(const workload::RunTable& table, const kernel::CostModel& costs,

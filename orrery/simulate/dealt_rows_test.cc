@@ -38,6 +38,7 @@ TEST(DealtRowsTest, TheOutcomeCompletesARowAsItWasRead) {
   EXPECT_EQ(completed.predicted_s, evaluated.predicted_s);
   EXPECT_EQ(completed.interval.low_s, evaluated.interval.low_s);
   EXPECT_EQ(completed.interval.high_s, evaluated.interval.high_s);
+  EXPECT_EQ(completed.traits, evaluated.traits);
   EXPECT_EQ(completed.memory_bytes, evaluated.memory_bytes);
   EXPECT_EQ(completed.fits, evaluated.fits);
   EXPECT_EQ(completed.run.assumptions, evaluated.run.assumptions);

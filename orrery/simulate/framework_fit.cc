@@ -1,6 +1,7 @@
 #include "orrery/simulate/framework_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,18 +13,22 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/Dense>
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
 #include "orrery/base/json_text.h"
 #include "orrery/base/parallel.h"
+#include "orrery/collective/machine_models.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/simulate/interval.h"
+#include "orrery/simulate/interval_calibration.h"
+#include "orrery/simulate/scalar_population.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/published_run.h"
 #include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/stack.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::simulate {
@@ -32,8 +37,8 @@ namespace {
 using workload::FittedScalar;
 using workload::FittedScalars;
 using workload::Framework;
-using workload::kNumScalars;
 using workload::PublishedRun;
+using workload::RunLabel;
 
 constexpr double kPicoseconds = 1e12;
 constexpr double kLeastUtilisation = 10;  // percent
@@ -41,51 +46,24 @@ constexpr double kLeastUtilisation = 10;  // percent
 constexpr std::int64_t kMostBlockPasses = 6'000;
 /// What all rows of one team together are worth, in independent rows.
 constexpr double kRowsOfTeam = 48;
-constexpr double kOutlier =
-    0.08;  // errors much above hardly count: what is wrong there is not a scalar
-constexpr double kLeastNoise = 0.04;
-constexpr int kIterations = 30;
 
-using Vector = Eigen::Matrix<double, static_cast<int>(kNumScalars), 1>;
-using Matrix = Eigen::Matrix<double, static_cast<int>(kNumScalars), static_cast<int>(kNumScalars)>;
-
-/// What is expected of a scalar before any row is seen: the population's mean and its spread, and
-/// how far a round of linearisation reaches.
-struct Prior {
-  double mean = 0;
-  double mean_deviation = 0.1;
-  double spread = 0.08;
-  double reach = 0.2;
-  double step = 0.05;  // of finite differences
-};
-
-Prior PriorOf(const FittedScalar& scalar) {
-  if (scalar.key == "launch_us") {
-    return {std::log(12.0), 0.6, 0.4, 0.7, 0.25};
-  }
-  if (scalar.key == "spread") {
-    return {std::log(0.006), 0.8, 0.6, 1, 0.5};
-  }
-  return {std::log(0.95), 0.1, 0.12, 0.2, 0.05};
+bool IsShort(const PublishedRun& run) {
+  const workload::Transformer* const model = run.job.model.transformer();
+  return model == nullptr || run.job.microbatches() * model->num_blocks() <= kMostBlockPasses;
 }
-
-/// Logarithms need more than nothing: no launch takes less, no ranks are as equal.
-double LeastOf(const FittedScalar& scalar) {
-  constexpr double kShortestLaunch = 0.5;  // µs
-  constexpr double kLeastSpread = 0.0002;
-  return std::max(scalar.least, scalar.key == "launch_us" ? kShortestLaunch : kLeastSpread);
-}
-
-/// What the population's spread is worth before any framework is seen, in frameworks.
-constexpr double kPriorFrameworks = 2;
 
 bool IsUsable(const PublishedRun& run) {
-  const workload::Transformer* const model = run.job.model.transformer();
-  const std::int64_t block_passes =
-      model == nullptr ? 0 : run.job.microbatches() * model->num_blocks();
-  return block_passes <= kMostBlockPasses &&
-         (!run.mfu_percent || *run.mfu_percent > kLeastUtilisation) &&
+  return IsShort(run) && (!run.mfu_percent || *run.mfu_percent > kLeastUtilisation) &&
          run.job.plan.tp <= run.job.cluster.gpus_per_node;
+}
+
+bool IsWellDescribed(const RunLabel& label) {
+  return label.grade.empty() || label.grade == "A" || label.grade == "A-";
+}
+
+// The grades that documents judge by.
+bool IsJudged(const RunLabel& label) {
+  return IsWellDescribed(label) || label.grade == "B+";
 }
 
 const std::string& OwnerOf(const Framework& framework) {
@@ -102,203 +80,62 @@ std::vector<T> SpreadEvenly(std::vector<T> all, std::size_t most) {
   return chosen;
 }
 
-Vector AsVector(const ScalarVector& scalars) {
-  return Eigen::Map<const Vector>(scalars.data());
+/// How ln of a step follows the scalars, to first order: by the shares of the step.
+double LogChange(const StepTraits& traits, const ScalarVector& from, const ScalarVector& to) {
+  double change = 0;
+  for (std::size_t part = 0; part < kNumStepParts; ++part) {
+    const double direction = part == kHost ? 1 : -1;  // the others are rates
+    change += direction * traits.shares[part] * (to[part] - from[part]);
+  }
+  return change;
 }
 
-/// The rows of one framework as a linear least-squares problem.
-struct LinearRows {
-  Vector around;  // the scalars that ratios and slopes are of
-  std::vector<Vector> slopes = {};
-  std::vector<double> log_ratios = {};
-  std::vector<double> weights = {};
-
-  [[nodiscard]] double Residual(std::size_t i, const Vector& scalars) const {
-    return log_ratios[i] + slopes[i].dot(scalars - around);
-  }
-
-  /// Of all rows, relative.
-  [[nodiscard]] double MeanError(const ScalarVector& scalars) const {
-    double sum = 0;
-    double sum_of_weights = 0;
-    for (std::size_t i = 0; i < slopes.size(); ++i) {
-      sum += weights[i] * std::abs(std::expm1(Residual(i, AsVector(scalars))));
-      sum_of_weights += weights[i];
-    }
-    return sum_of_weights > 0 ? sum / sum_of_weights : 0;
-  }
-};
-
-struct Population {
-  Vector mean;
-  Vector variance;
-};
-
-/// A framework's scalars given the population.
-struct Estimate {
-  Vector mean;
-  Matrix covariance;
-};
-
-Estimate EstimateOf(const LinearRows& rows, const Population& population, double noise,
-                    const Vector& previous) {
-  Matrix information = population.variance.cwiseInverse().asDiagonal();
-  Vector target = information * population.mean;
-  for (std::size_t i = 0; i < rows.slopes.size(); ++i) {
-    const double residual = rows.Residual(i, previous);
-    const double robust = 1 / (1 + residual * residual / (kOutlier * kOutlier));
-    const double weight = rows.weights[i] * robust / (noise * noise);
-    information += weight * rows.slopes[i] * rows.slopes[i].transpose();
-    target += weight * rows.slopes[i] * (rows.slopes[i].dot(rows.around) - rows.log_ratios[i]);
-  }
-  Estimate estimate;
-  estimate.covariance = information.inverse();
-  estimate.mean = estimate.covariance * target;
-  return estimate;
-}
-
-Population PriorPopulation() {
-  Population population;
-  int place = 0;
-  for (const FittedScalar& scalar : FittedScalars()) {
-    const Prior prior = PriorOf(scalar);
-    population.mean[place] = prior.mean;
-    population.variance[place++] = prior.spread * prior.spread;
-  }
-  return population;
-}
-
-/// The step of EM: mean and spread of frameworks, each held by what was expected of it.
-Population PopulationOf(const std::vector<Estimate>& frameworks, const Population& previous) {
-  Population population = previous;
-  const auto count = static_cast<double>(frameworks.size());
-  int place = 0;
-  for (const FittedScalar& scalar : FittedScalars()) {
-    const Prior prior = PriorOf(scalar);
-    double sum = 0;
-    for (const Estimate& framework : frameworks) {
-      sum += framework.mean[place];
-    }
-    const double weight = previous.variance[place] / (prior.mean_deviation * prior.mean_deviation);
-    population.mean[place] = (sum + weight * prior.mean) / (count + weight);
-    double squares = kPriorFrameworks * prior.spread * prior.spread;
-    for (const Estimate& framework : frameworks) {
-      const double distance = framework.mean[place] - population.mean[place];
-      squares += distance * distance + framework.covariance(place, place);
-    }
-    population.variance[place] = squares / (count + kPriorFrameworks);
-    ++place;
-  }
-  return population;
-}
-
-double NoiseOf(const std::vector<LinearRows>& rows, const std::vector<Estimate>& frameworks) {
-  double squares = 0;
-  double weights = 0;
-  for (std::size_t f = 0; f < rows.size(); ++f) {
-    for (std::size_t i = 0; i < rows[f].slopes.size(); ++i) {
-      const double residual = rows[f].Residual(i, frameworks[f].mean);
-      const double held = residual * residual / (1 + residual * residual / (kOutlier * kOutlier));
-      squares += rows[f].weights[i] * held;
-      weights += rows[f].weights[i];
+bool IsWithinSteps(const ScalarVector& a, const ScalarVector& b) {
+  const ScalarVector steps = ScalarSteps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (std::abs(a[i] - b[i]) > steps[i]) {
+      return false;
     }
   }
-  return std::max(kLeastNoise, weights > 0 ? std::sqrt(squares / weights) : 0);
+  return true;
 }
 
-struct Solution {
-  Population population;
-  std::vector<Estimate> frameworks = {};
-  double noise = 0;
-};
-
-Solution SolveByEm(const std::vector<LinearRows>& rows) {
-  constexpr double kFirstNoise = 0.08;
-  Solution solution{.population = PriorPopulation(), .noise = kFirstNoise};
-  for (const LinearRows& of_framework : rows) {
-    solution.frameworks.push_back({.mean = of_framework.around, .covariance = Matrix::Zero()});
-  }
-  for (int iteration = 0; iteration < kIterations; ++iteration) {
-    for (std::size_t f = 0; f < rows.size(); ++f) {
-      Estimate& estimate = solution.frameworks[f];
-      estimate = EstimateOf(rows[f], solution.population, solution.noise, estimate.mean);
-    }
-    solution.population = PopulationOf(solution.frameworks, solution.population);
-    solution.noise = NoiseOf(rows, solution.frameworks);
-  }
-  return solution;
-}
-
-workload::ScalarPopulation ShippedForm(const Solution& solution, const ScalarVector& mean) {
-  workload::ScalarPopulation population;
-  SetScalars(mean, population.mean);
-  population.noise = solution.noise;
-  int place = 0;
-  for (double& deviation : population.deviation) {
-    deviation = std::sqrt(solution.population.variance[place++]);
-  }
-  return population;
-}
-
-/// Keeps scalars where the linear model holds, and within what is plausible.
-ScalarVector Limited(const Vector& scalars, const Vector& around) {
-  ScalarVector limited;
-  std::size_t place = 0;
-  for (const FittedScalar& scalar : FittedScalars()) {
-    const auto at = static_cast<int>(place);
-    const double reach = PriorOf(scalar).reach;
-    const double value = std::clamp(scalars[at], around[at] - reach, around[at] + reach);
-    limited[place++] = std::clamp(value, std::log(LeastOf(scalar)), std::log(scalar.most));
-  }
-  return limited;
+ScalarVector ScalarsNamed(const std::string& name, const PopulationFit& fit) {
+  const std::vector<Framework> frameworks = FrameworksOf(fit);
+  return ScalarsOf(*std::ranges::find(frameworks, name, &Framework::name));
 }
 
 }  // namespace
 
-ScalarVector ScalarsOf(const Framework& framework) {
-  ScalarVector scalars;
-  std::size_t place = 0;
-  for (const FittedScalar& scalar : FittedScalars()) {
-    scalars[place++] = std::log(std::clamp(framework.*scalar.member, LeastOf(scalar), scalar.most));
-  }
-  return scalars;
-}
-
-void SetScalars(const ScalarVector& scalars, Framework& framework) {
-  std::size_t place = 0;
-  for (const FittedScalar& scalar : FittedScalars()) {
-    framework.*scalar.member = std::clamp(std::exp(scalars[place++]), LeastOf(scalar), scalar.most);
-  }
-}
-
 FrameworkFitting::FrameworkFitting(std::span<const workload::RunTable* const> tables,
                                    const kernel::CostModel& costs,
                                    const FrameworkFitOptions& options)
-    : costs_(costs), options_(options) {
+    : tables_(tables), costs_(costs), options_(options), judging_engine_(options.engine) {
   options_.engine.network.model = NetworkModel::kAlone;
-  // Not from the shipped ones, so that the same tables always give the same file.
-  const ScalarVector start = Limited(PriorPopulation().mean, PriorPopulation().mean);
-  for (const Framework& framework : workload::Frameworks()) {
-    scalars_[framework.name] = start;
-  }
   ReadRows(tables);
+}
+
+void FrameworkFitting::Tell(const std::string& what) const {
+  if (options_.progress) {
+    options_.progress(what);
+  }
 }
 
 // As validation describes them, with what it chooses for what a row leaves open.
 void FrameworkFitting::ReadRows(std::span<const workload::RunTable* const> tables) {
   ValidateOptions asked;
   asked.engine = options_.engine;
-  asked.change = [&](const workload::RunLabel&, workload::Job& job) {
-    job.mechanisms = options_.mechanisms;
-  };
+  asked.change = [&](const RunLabel&, workload::Job& job) { job.mechanisms = options_.mechanisms; };
   std::map<std::string, std::map<std::string, std::vector<Row>>> rows;  // by team and release
   for (const workload::RunTable* const table : tables) {
     // Which rows of a release are read is decided before they are simulated.
     std::map<std::pair<std::string, std::string>, std::vector<std::string>> ids;
     for (std::size_t row = 0; row < table->num_rows(); ++row) {
-      const workload::RunLabel label = table->Label(row);
-      const bool is_good = label.grade.empty() || label.grade == "A" || label.grade == "A-";
-      if (const Result<PublishedRun> run = table->Read(row); is_good && run && IsUsable(*run)) {
+      const RunLabel label = table->Label(row);
+      if (!IsWellDescribed(label)) {
+        continue;
+      }
+      if (const Result<PublishedRun> run = table->Read(row); run && IsUsable(*run)) {
         ids[{label.team, label.release}].push_back(label.id);
       }
     }
@@ -308,7 +145,7 @@ void FrameworkFitting::ReadRows(std::span<const workload::RunTable* const> table
         chosen.insert(std::move(id));
       }
     }
-    asked.filter = [&](const workload::RunLabel& label) { return chosen.contains(label.id); };
+    asked.filter = [&](const RunLabel& label) { return chosen.contains(label.id); };
     for (EvaluatedRun& evaluated : Validate(*table, costs_, asked).evaluated) {
       Row row{.run = std::move(evaluated.run), .framework = {}};
       row.framework = OwnerOf(row.run.job.framework);
@@ -338,74 +175,233 @@ double FrameworkFitting::LogRatio(const Row& row, const ScalarVector& scalars) c
                     : 0;
 }
 
-void FrameworkFitting::Linearise() {
-  ParallelFor(rows_.size(), 0, [&](std::size_t i) {
-    Row& row = rows_[i];
-    const ScalarVector& around = scalars_.at(row.framework);
-    row.log_ratio = LogRatio(row, around);
-    std::size_t place = 0;
-    for (const FittedScalar& scalar : FittedScalars()) {
-      const double step = PriorOf(scalar).step;
-      ScalarVector moved = around;
-      moved[place] += step;
-      row.slopes[place++] = (LogRatio(row, moved) - row.log_ratio) / step;
-    }
-  });
-}
-
-void FrameworkFitting::Run() {
-  for (int round = 0; round < options_.rounds; ++round) {
-    if (options_.progress) {
-      options_.progress(
-          fmt::format("round {} of {}: {} rows", round + 1, options_.rounds, rows_.size()));
-    }
-    Linearise();
-    const std::vector<Framework> frameworks = FrameworksOf(Solve());
-    // The last simulations stay what later solutions are linear around.
-    if (round + 1 < options_.rounds) {
-      for (const Framework& framework : frameworks) {
-        scalars_[framework.name] = ScalarsOf(framework);
-      }
+LinearRows FrameworkFitting::Linearise(const std::string& framework,
+                                       const ScalarVector& around) const {
+  std::vector<const Row*> rows;
+  for (const Row& row : rows_) {
+    if (row.framework == framework) {
+      rows.push_back(&row);
     }
   }
+  LinearRows linear{.around = around, .rows = std::vector<LinearRow>(rows.size())};
+  const ScalarVector steps = ScalarSteps();
+  ParallelFor(rows.size(), 0, [&](std::size_t i) {
+    LinearRow& row = linear.rows[i];
+    row.weight = rows[i]->weight;
+    row.log_ratio = LogRatio(*rows[i], around);
+    for (std::size_t place = 0; place < steps.size(); ++place) {
+      ScalarVector moved = around;
+      moved[place] += steps[place];
+      row.slopes[place] = (LogRatio(*rows[i], moved) - row.log_ratio) / steps[place];
+    }
+  });
+  return linear;
 }
 
-PopulationFit FrameworkFitting::Solve(const std::string& without_team) const {
+// Only what the fit to all rows has simulated is used again, so that the answer does not depend on
+// what else was asked.
+LinearRows FrameworkFitting::LinearRowsAt(const std::string& framework, const ScalarVector& around,
+                                          bool is_of_all) {
+  std::vector<LinearRows>& known = of_all_[framework];
+  const auto found = std::ranges::find_if(
+      known, [&](const LinearRows& rows) { return IsWithinSteps(rows.around, around); });
+  if (!is_of_all && found != known.end()) {
+    return *found;
+  }
+  LinearRows linear = Linearise(framework, around);
+  if (is_of_all) {
+    known.push_back(linear);
+  }
+  return linear;
+}
+
+std::vector<bool> FrameworkFitting::RowsOf(std::span<const LeftOut> left_out) const {
+  std::vector<bool> rows;
+  for (const Row& row : rows_) {
+    rows.push_back(
+        std::ranges::any_of(left_out, [&](const LeftOut& some) { return some.Has(row.run); }));
+  }
+  return rows;
+}
+
+FrameworkFitting::Solved FrameworkFitting::FitAnew(const std::vector<bool>& is_left_out) {
+  const auto left = static_cast<std::size_t>(std::ranges::count(is_left_out, true));
+  std::set<std::string> with_rows;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (!is_left_out[i]) {
+      with_rows.insert(rows_[i].framework);
+    }
+  }
+  Solved solved;
+  // Not from the shipped ones, so that the same tables always give the same file.
+  Scalars scalars;
+  for (const std::string& framework : with_rows) {
+    scalars[framework] = ExpectedScalars();
+  }
+  for (int round = 0; round < options_.rounds; ++round) {
+    Tell(fmt::format("round {} of {}: {} rows, {} left out", round + 1, options_.rounds,
+                     rows_.size() - left, left));
+    for (const std::string& framework : with_rows) {
+      solved.linear[framework] = LinearRowsAt(framework, scalars.at(framework), left == 0);
+    }
+    solved.fit = Solve(solved.linear, is_left_out);
+    for (const FrameworkFit& one : solved.fit.frameworks) {
+      scalars[one.framework.name] = ScalarsOf(one.framework);
+    }
+  }
+  return solved;
+}
+
+const FrameworkFitting::Solved& FrameworkFitting::SolvedWithout(const LeftOut& left_out) {
+  if (solved_.empty()) {
+    const std::vector<bool> none(rows_.size(), false);
+    solved_.emplace(none, FitAnew(none));
+  }
+  const std::vector<bool> rows = RowsOf({&left_out, 1});
+  const auto found = solved_.find(rows);
+  return found != solved_.end() ? found->second
+                                : solved_.emplace(rows, FitAnew(rows)).first->second;
+}
+
+const PopulationFit& FrameworkFitting::FitWithout(const LeftOut& left_out) {
+  return SolvedWithout(left_out).fit;
+}
+
+LeftOutModels FrameworkFitting::ModelsWithout(const LeftOut& left_out) {
+  LeftOutModels models{.frameworks = FrameworksOf(FitWithout(left_out))};
+  const std::vector<std::string> sources =
+      workload::CollectivesMeasuredBy(left_out.stack, left_out.team);
+  for (const collective::MachineModel& model : collective::MachineModels::Shipped().all()) {
+    if (std::ranges::find(sources, model.source) == sources.end()) {
+      models.collectives.Add(model);
+    }
+  }
+  return models;
+}
+
+PopulationFit FrameworkFitting::Solve(const Linearised& linear,
+                                      const std::vector<bool>& is_left_out) const {
   std::vector<LinearRows> rows;
   PopulationFit fit;
   for (const Framework& framework : workload::Frameworks()) {
-    LinearRows of_framework{.around = AsVector(scalars_.at(framework.name))};
-    std::set<std::string> teams;
-    for (const Row& row : rows_) {
-      if (row.framework == framework.name && row.run.team != without_team) {
-        of_framework.slopes.push_back(AsVector(row.slopes));
-        of_framework.log_ratios.push_back(row.log_ratio);
-        of_framework.weights.push_back(row.weight);
-        teams.insert(row.run.team);
-      }
+    const auto all = linear.find(framework.name);
+    if (all == linear.end()) {
+      continue;
     }
-    if (!of_framework.slopes.empty()) {
+    LinearRows of_framework{.around = all->second.around};
+    std::set<std::string> teams;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].framework != framework.name) {
+        continue;
+      }
+      if (!is_left_out[i]) {
+        of_framework.rows.push_back(all->second.rows[place]);
+        teams.insert(rows_[i].run.team);
+      }
+      ++place;
+    }
+    if (!of_framework.rows.empty()) {
       fit.frameworks.push_back({.framework = framework,
-                                .rows = of_framework.slopes.size(),
+                                .rows = of_framework.rows.size(),
                                 .teams = {teams.begin(), teams.end()}});
       rows.push_back(std::move(of_framework));
     }
   }
-  const Solution solution = SolveByEm(rows);
-  const ScalarVector mean = Limited(solution.population.mean, solution.population.mean);
-  fit.population = ShippedForm(solution, mean);
+  const ScalarSolution solution = SolvePopulation(rows);
+  fit.population = solution.population;
   for (std::size_t f = 0; f < rows.size(); ++f) {
     FrameworkFit& of_framework = fit.frameworks[f];
-    const ScalarVector scalars = Limited(solution.frameworks[f].mean, rows[f].around);
-    of_framework.error_before = rows[f].MeanError(mean);
-    of_framework.error_after = rows[f].MeanError(scalars);
+    of_framework.error_before = rows[f].MeanError(solution.mean);
+    of_framework.error_after = rows[f].MeanError(solution.frameworks[f]);
     // Outliers count less in the fit than in the mean.
     const bool is_better = of_framework.error_after <= of_framework.error_before;
-    SetScalars(is_better ? scalars : mean, of_framework.framework);
+    SetScalars(is_better ? solution.frameworks[f] : solution.mean, of_framework.framework);
     of_framework.framework.is_fitted = true;
     of_framework.error_after = std::min(of_framework.error_before, of_framework.error_after);
   }
   return fit;
+}
+
+void FrameworkFitting::SimulateCalibration(const workload::RunTable& table) {
+  std::map<std::string, std::vector<std::string>> ids_of_stack;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    const RunLabel label = table.Label(row);
+    if (const Result<PublishedRun> run = table.Read(row); IsJudged(label) && run && IsShort(*run)) {
+      ids_of_stack[label.stack].push_back(label.id);
+    }
+  }
+  std::set<std::string> chosen;
+  for (auto& [stack, ids] : ids_of_stack) {
+    for (std::string& id : SpreadEvenly(std::move(ids), options_.most_rows_of_calibration)) {
+      chosen.insert(std::move(id));
+    }
+  }
+  std::map<LeftOut, LeftOutModels> models;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    const RunLabel label = table.Label(row);
+    if (chosen.contains(label.id)) {
+      const LeftOut left_out{label.stack, label.team};
+      if (!models.contains(left_out)) {
+        models.emplace(left_out, ModelsWithout(left_out));
+      }
+    }
+  }
+  Tell(fmt::format("calibration: {} rows", chosen.size()));
+  ValidateOptions asked;
+  asked.engine = judging_engine_;
+  asked.filter = [&](const RunLabel& label) { return chosen.contains(label.id); };
+  asked.change = [&](const RunLabel& label, workload::Job& job) {
+    job.mechanisms = options_.mechanisms;
+    CopyScalarsNamed(models.at({label.stack, label.team}).frameworks, job.framework);
+  };
+  asked.collectives = [&](const RunLabel& label) {
+    return &models.at({label.stack, label.team}).collectives;
+  };
+  for (const EvaluatedRun& evaluated : Validate(table, costs_, asked).evaluated) {
+    const PublishedRun& run = evaluated.run;
+    judged_.push_back(
+        {.left_out = {run.stack, run.team},
+         .framework = run.job.framework.name,
+         .residual = {.stack = run.stack,
+                      .traits = evaluated.traits,
+                      .log_ratio = std::log(run.measured_s / evaluated.predicted_s)}});
+  }
+}
+
+std::vector<StepResidual> FrameworkFitting::Residuals(const LeftOut& also_left_out) {
+  if (judged_.empty()) {
+    for (const workload::RunTable* const table : tables_) {
+      SimulateCalibration(*table);
+    }
+  }
+  std::map<std::pair<LeftOut, std::string>, ScalarVector> changed;  // scalars of frameworks
+  std::vector<StepResidual> residuals;
+  for (const Judged& judged : judged_) {
+    if (also_left_out.Has(judged.left_out)) {
+      continue;
+    }
+    residuals.push_back(judged.residual);
+    if (also_left_out == LeftOut{}) {
+      continue;
+    }
+    const Solved& own = SolvedWithout(judged.left_out);
+    const std::array<LeftOut, 2> both{judged.left_out, also_left_out};
+    const auto key = std::pair(judged.left_out, judged.framework);
+    if (!changed.contains(key)) {
+      changed[key] = ScalarsNamed(judged.framework, Solve(own.linear, RowsOf(both)));
+    }
+    residuals.back().log_ratio -=
+        LogChange(judged.residual.traits, ScalarsNamed(judged.framework, own.fit), changed[key]);
+  }
+  return residuals;
+}
+
+void CopyScalarsNamed(const std::vector<Framework>& known, Framework& framework) {
+  const auto found = std::ranges::find(known, framework.name, &Framework::name);
+  if (found != known.end()) {
+    workload::CopyScalars(*found, framework);
+  }
 }
 
 std::vector<Framework> FrameworksOf(const PopulationFit& fit) {
@@ -420,7 +416,7 @@ std::vector<Framework> FrameworksOf(const PopulationFit& fit) {
   return frameworks;
 }
 
-std::string FitsText(const PopulationFit& fit) {
+std::string FitsText(const PopulationFit& fit, const StepIntervals& intervals) {
   std::string text =
       "# Written by `orrery fit frameworks`: what frameworks reach of kernels and collectives "
       "alone, fitted to\n"
@@ -448,7 +444,7 @@ std::string FitsText(const PopulationFit& fit) {
       text += fmt::format("    {}: {:.4g}\n", scalar.key, one.framework.*scalar.member);
     }
   }
-  return text;
+  return text + IntervalsText(intervals);
 }
 
 }  // namespace orrery::simulate

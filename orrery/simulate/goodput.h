@@ -3,10 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "orrery/learn/interval.h"
 #include "orrery/simulate/checkpoint.h"
 #include "orrery/simulate/failure_rates.h"
 
@@ -120,5 +122,16 @@ struct GoodputSummary {
 /// repair in the mean, and some.
 [[nodiscard]] std::vector<std::int64_t> SparesToTry(const JobFailures& failures,
                                                     const GoodputOptions& options);
+
+/// Factors of the mean number of steps of a window within which four of five windows are.
+struct WindowFactors {
+  double low = 1;
+  double high = 1;
+};
+
+/// What windows differ by, and what the step time may be off by where it is predicted: `step` is
+/// its interval over the prediction. Both are independent and add up as deviations of logarithms.
+[[nodiscard]] WindowFactors FactorsOf(const GoodputSummary& summary,
+                                      const std::optional<learn::TimeInterval>& step);
 
 }  // namespace orrery::simulate

@@ -1,9 +1,11 @@
 #include "orrery/simulate/goodput_study.h"
 
 #include <cstdint>
+#include <optional>
 
 #include <gtest/gtest.h>
 
+#include "orrery/learn/interval.h"
 #include "orrery/simulate/checkpoint.h"
 #include "orrery/simulate/failure_rates.h"
 #include "orrery/simulate/goodput.h"
@@ -84,6 +86,21 @@ TEST(GoodputStudyTest, WhatIsGivenIsKept) {
   EXPECT_EQ(study.chosen.spares, 5);
   EXPECT_EQ(study.months.size(), 40U);
   EXPECT_TRUE(study.best_s.has_value());
+}
+
+TEST(GoodputStudyTest, StepsOfAWindowAreAsUncertainAsTheirTimeAndTheWindows) {
+  const GoodputSummary summary{
+      .ettr_mean = 0.9, .ettr_p10 = 0.81, .ettr_p50 = 0.9, .ettr_p90 = 0.99};
+  // Without an interval of the step only windows differ: 0.81 / 0.9 and 0.99 / 0.9.
+  const WindowFactors of_windows = FactorsOf(summary, std::nullopt);
+  EXPECT_NEAR(of_windows.low, 0.9, 1e-12);
+  EXPECT_NEAR(of_windows.high, 1.1, 1e-12);
+
+  // ln 0.9 = -0.10536, ln 1.2 = 0.18232: together 0.21058, a factor of 0.8101; a step that may be
+  // 20 % longer makes fewer of them. ln 1.1 = 0.09531, ln 0.95 = -0.05129: 0.10824, 1.1143.
+  const WindowFactors both = FactorsOf(summary, learn::TimeInterval{.low_s = 0.95, .high_s = 1.2});
+  EXPECT_NEAR(both.low, 0.8101, 1e-4);
+  EXPECT_NEAR(both.high, 1.1143, 1e-4);
 }
 
 }  // namespace

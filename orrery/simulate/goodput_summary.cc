@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "orrery/base/parallel.h"
 #include "orrery/base/round_up.h"
 #include "orrery/base/statistics.h"
+#include "orrery/learn/interval.h"
 #include "orrery/simulate/checkpoint.h"
 #include "orrery/simulate/failure_rates.h"
 #include "orrery/simulate/goodput.h"
@@ -104,6 +106,19 @@ std::vector<std::int64_t> SparesToTry(const JobFailures& failures, const Goodput
     spares.push_back(power + power / 2);
   }
   return spares;
+}
+
+WindowFactors FactorsOf(const GoodputSummary& summary,
+                        const std::optional<learn::TimeInterval>& step) {
+  if (summary.ettr_p10 <= 0) {
+    return {.low = 0, .high = summary.ettr_mean > 0 ? summary.ettr_p90 / summary.ettr_mean : 1};
+  }
+  // A longer step means fewer of them.
+  const double fewer = std::hypot(std::log(summary.ettr_mean / summary.ettr_p10),
+                                  step ? std::log(std::max(1.0, step->high_s)) : 0);
+  const double more = std::hypot(std::log(summary.ettr_p90 / summary.ettr_mean),
+                                 step ? std::log(std::min(1.0, step->low_s)) : 0);
+  return {.low = std::exp(-fewer), .high = std::exp(more)};
 }
 
 }  // namespace orrery::simulate

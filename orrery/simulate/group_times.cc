@@ -29,11 +29,11 @@ namespace {
 
 constexpr double kPicoseconds = 1e12;
 
-Result<collective::CostSettings> SettingsOf(const workload::Job& job, int gpus) {
+Result<collective::CostSettings> SettingsOf(const workload::Job& job, int gpus,
+                                            const collective::MachineModels& models) {
   collective::CostSettings settings;
   settings.cluster = &job.cluster;
-  const auto found =
-      collective::MachineModels::Shipped().Find({.cluster = &job.cluster, .gpus = gpus});
+  const auto found = models.Find({.cluster = &job.cluster, .gpus = gpus});
   if (found.model == nullptr || !job.mechanisms.calibration) {
     return settings;
   }
@@ -89,11 +89,13 @@ ClusterTimes::ClusterTimes(const workload::Job& job, GroupLimits limits,
       inside_(inside),
       between_(between) {}
 
-Result<std::unique_ptr<ClusterTimes>> ClusterTimes::Of(const workload::Job& job,
-                                                       GroupLimits limits) {
+Result<std::unique_ptr<ClusterTimes>> ClusterTimes::Of(const workload::Job& job, GroupLimits limits,
+                                                       const collective::MachineModels* models) {
+  const collective::MachineModels& known =
+      models != nullptr ? *models : collective::MachineModels::Shipped();
   ORRERY_TRY(const collective::CostSettings inside,
-             SettingsOf(job, std::min(job.gpus, job.cluster.island.gpus)));
-  ORRERY_TRY(const collective::CostSettings between, SettingsOf(job, job.gpus));
+             SettingsOf(job, std::min(job.gpus, job.cluster.island.gpus), known));
+  ORRERY_TRY(const collective::CostSettings between, SettingsOf(job, job.gpus, known));
   return std::make_unique<ClusterTimes>(job, std::move(limits), inside, between);
 }
 

@@ -6,6 +6,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/collective/cost_model.h"
+#include "orrery/collective/machine_models.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/workload/job/job.h"
@@ -18,8 +19,10 @@ namespace orrery::simulate {
 /// must outlive it.
 class ClusterTimes : public CommunicationTimes {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<ClusterTimes>> Of(const workload::Job& job,
-                                                                GroupLimits limits = {});
+  /// The constants are those of `models`, or the shipped ones.
+  [[nodiscard]] static Result<std::unique_ptr<ClusterTimes>> Of(
+      const workload::Job& job, GroupLimits limits = {},
+      const collective::MachineModels* models = nullptr);
 
   [[nodiscard]] Result<std::int64_t> DurationPs(const workload::Communications::Row& communication,
                                                 std::span<const network::GpuId> gpus) override;

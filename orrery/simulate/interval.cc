@@ -9,38 +9,32 @@
 #include <string_view>
 
 #include "orrery/learn/interval.h"
+#include "orrery/simulate/baselines.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/interval_calibration.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/model/model.h"
 
 namespace orrery::simulate {
 namespace {
 
 constexpr double kPicoseconds = 1e12;
-/// Of kernels whose time is that of other GPUs, or of other sizes (docs/validation/kernels.md,
-/// unseen GPUs).
-constexpr double kUnmeasuredDeviation = 0.15;
-/// Of the population's spread that is left where a framework has rows: teams that share one differ
-/// (eight of them run NeMo).
-constexpr double kKnownShare = 0.67;
-/// Of host times, whatever the framework: hosts that issued the same step took 61 to 93 ms
-/// (docs/validation/strangers.md), and those of another generation differ by more.
-constexpr double kHostDeviation = 0.4;
-
 /// Shares of the step that follow each fitted scalar, in their order.
 using Sensitivity = std::array<double, workload::kNumScalars>;
 
-enum Place : std::uint8_t { kGemms, kAttention, kMemory, kCommunication, kLaunches, kSpread };
+/// Scalars follow the parts of a step in their order; the spread of ranks is the last.
+constexpr std::size_t kSpread = kNumStepParts;
 
-Place PlaceOf(const TimeShare& share) {
+StepPart PlaceOf(const TimeShare& share) {
   switch (share.kind) {
     case TimeKind::kTransfer:
     case TimeKind::kWait:
       return kCommunication;
     case TimeKind::kHost:
     case TimeKind::kIdle:
-      return kLaunches;
+      return kHost;
     default:
       break;
   }
@@ -80,13 +74,10 @@ double UnmeasuredShare(std::span<const workload::PriceCoverage> coverage) {
 }
 
 /// What the spread of frameworks adds to the variance of ln time.
-double VarianceOf(const Sensitivity& sensitivity, const workload::Job& job) {
-  const double known = job.framework.is_fitted ? kKnownShare : 1;
+double VarianceOf(const Sensitivity& sensitivity) {
   double variance = 0;
   for (std::size_t i = 0; i < workload::kNumScalars; ++i) {
-    const double of_framework = known * workload::Population().deviation[i];
-    const double deviation =
-        sensitivity[i] * (i == kLaunches ? std::hypot(of_framework, kHostDeviation) : of_framework);
+    const double deviation = sensitivity[i] * workload::Population().deviation[i];
     variance += deviation * deviation;
   }
   return variance;
@@ -94,20 +85,31 @@ double VarianceOf(const Sensitivity& sensitivity, const workload::Job& job) {
 
 }  // namespace
 
+StepTraits TraitsOf(const Breakdown& breakdown, const workload::Job& job,
+                    std::span<const workload::PriceCoverage> coverage) {
+  const Sensitivity shares = SensitivityOf(breakdown);
+  StepTraits traits{.bubble = static_cast<double>(breakdown.TotalPs(TimeKind::kBubble)) /
+                              static_cast<double>(breakdown.step_ps),
+                    .unmeasured = UnmeasuredShare(coverage),
+                    .has_experts = workload::HasExperts(job.model),
+                    .is_fitted = job.framework.is_fitted};
+  std::copy_n(shares.begin(), traits.shares.size(), traits.shares.begin());
+  const Baselines baselines = BaselinesOf(job);
+  traits.utilisation = baselines.peak_flops > 0
+                           ? baselines.model_flops / baselines.peak_flops /
+                                 (static_cast<double>(breakdown.step_ps) / kPicoseconds)
+                           : 0;
+  return traits;
+}
+
 learn::TimeInterval IntervalOf(const Breakdown& breakdown, const workload::Job& job,
                                std::span<const workload::PriceCoverage> coverage) {
-  const workload::ScalarPopulation& population = workload::Population();
-  const Sensitivity sensitivity = SensitivityOf(breakdown);
-  double variance = population.noise * population.noise + VarianceOf(sensitivity, job);
-  const double compute = sensitivity[kGemms] + sensitivity[kAttention] + sensitivity[kMemory];
-  const double unmeasured = compute * UnmeasuredShare(coverage) * kUnmeasuredDeviation;
-  variance += unmeasured * unmeasured;
-  return learn::IntervalAround(static_cast<double>(breakdown.step_ps) / kPicoseconds,
-                               std::sqrt(variance));
+  return ShippedIntervals().Around(static_cast<double>(breakdown.step_ps) / kPicoseconds,
+                                   TraitsOf(breakdown, job, coverage));
 }
 
 learn::TimeInterval IntervalOfRatio(const Breakdown& first, const Breakdown& second,
-                                    const workload::Job& job) {
+                                    const workload::Job& /*job*/) {
   const double noise = workload::Population().noise;
   Sensitivity difference = SensitivityOf(second);
   const Sensitivity of_first = SensitivityOf(first);
@@ -115,7 +117,7 @@ learn::TimeInterval IntervalOfRatio(const Breakdown& first, const Breakdown& sec
     difference[i] -= of_first[i];
   }
   const double ratio = static_cast<double>(second.step_ps) / static_cast<double>(first.step_ps);
-  return learn::IntervalAround(ratio, std::sqrt(2 * noise * noise + VarianceOf(difference, job)));
+  return learn::IntervalAround(ratio, std::sqrt(2 * noise * noise + VarianceOf(difference)));
 }
 
 }  // namespace orrery::simulate

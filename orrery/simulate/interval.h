@@ -5,10 +5,14 @@
 
 #include "orrery/learn/interval.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/interval_calibration.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
+
+[[nodiscard]] StepTraits TraitsOf(const Breakdown& breakdown, const workload::Job& job,
+                                  std::span<const workload::PriceCoverage> coverage);
 
 /// From the residuals of runs that the fit has seen, the spread of frameworks (whole where the
 /// framework has no rows of its own, two thirds of it where it has), each by its share of the step,

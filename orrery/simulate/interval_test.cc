@@ -8,6 +8,7 @@
 
 #include "orrery/learn/interval.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/interval_calibration.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
@@ -23,12 +24,6 @@ Breakdown BreakdownWith(std::vector<TimeShare> shares) {
   return breakdown;
 }
 
-workload::Job JobOf(bool is_fitted) {
-  workload::Job job;
-  job.framework.is_fitted = is_fitted;
-  return job;
-}
-
 double WidthOf(const learn::TimeInterval& interval) {
   return std::log(interval.high_s / interval.low_s);
 }
@@ -36,56 +31,54 @@ double WidthOf(const learn::TimeInterval& interval) {
 const Breakdown kGemmsOnly =
     BreakdownWith({{.kind = TimeKind::kCompute, .what = "products", .ps = 1'000'000'000'000}});
 
-TEST(IntervalTest, GemmsFollowTheSpreadOfTheirScalar) {
-  const workload::ScalarPopulation& population = workload::Population();
-  // Of the scalars, only the rate of GEMMs and the spread of ranks matter.
-  const double of_spread = 3 * population.mean.spread * population.deviation[5];
-  const double deviation =
-      std::sqrt(population.noise * population.noise +
-                population.deviation[0] * population.deviation[0] + of_spread * of_spread);
+TEST(IntervalTest, TraitsAreSharesOfTheStep) {
+  const Breakdown breakdown =
+      BreakdownWith({{.kind = TimeKind::kCompute, .what = "products", .ps = 400},
+                     {.kind = TimeKind::kCompute, .what = "attention", .ps = 100},
+                     {.kind = TimeKind::kCompute, .what = "elementwise", .ps = 100},
+                     {.kind = TimeKind::kTransfer, .what = "tp", .ps = 150},
+                     {.kind = TimeKind::kWait, .what = "dp", .ps = 50},
+                     {.kind = TimeKind::kBubble, .what = "", .ps = 100},
+                     {.kind = TimeKind::kHost, .what = "", .ps = 100}});
+  const std::vector<workload::PriceCoverage> coverage{
+      {.gpu = "H100", .operators = 10, .by_other_gpus = 3, .extrapolated = 4}};
 
-  const learn::TimeInterval interval = IntervalOf(kGemmsOnly, JobOf(false), {});
+  const StepTraits traits = TraitsOf(breakdown, workload::Job(), coverage);
 
-  EXPECT_NEAR(interval.high_s, std::exp(1.2816 * deviation), 1e-9);
-  EXPECT_NEAR(interval.low_s * interval.high_s, 1, 1e-9);  // of one second, symmetric in logarithms
+  EXPECT_DOUBLE_EQ(traits.shares[kGemms], 0.5);  // a bubble is the compute of others
+  EXPECT_DOUBLE_EQ(traits.shares[kAttention], 0.1);
+  EXPECT_DOUBLE_EQ(traits.shares[kMemory], 0.1);
+  EXPECT_DOUBLE_EQ(traits.shares[kCommunication], 0.2);
+  EXPECT_DOUBLE_EQ(traits.shares[kHost], 0.1);
+  EXPECT_DOUBLE_EQ(traits.bubble, 0.1);
+  EXPECT_DOUBLE_EQ(traits.unmeasured, 0.4);
+  EXPECT_FALSE(traits.has_experts);
+}
+
+TEST(IntervalTest, AnIntervalIsTheOneOfItsClassAroundTheStep) {
+  const workload::Job job;
+  const learn::TimeInterval interval = IntervalOf(kGemmsOnly, job, {});
+  const learn::TimeInterval of_class = ShippedIntervals().Around(1, TraitsOf(kGemmsOnly, job, {}));
+
+  EXPECT_DOUBLE_EQ(interval.low_s, of_class.low_s);
+  EXPECT_DOUBLE_EQ(interval.high_s, of_class.high_s);
   EXPECT_TRUE(interval.Contains(1));
-}
-
-TEST(IntervalTest, AFrameworkWithRowsIsSurer) {
-  EXPECT_LT(WidthOf(IntervalOf(kGemmsOnly, JobOf(true), {})),
-            WidthOf(IntervalOf(kGemmsOnly, JobOf(false), {})));
-}
-
-TEST(IntervalTest, UnmeasuredKernelsWidenIt) {
-  const std::vector<workload::PriceCoverage> measured{{.gpu = "H100", .operators = 10}};
-  const std::vector<workload::PriceCoverage> unmeasured{
-      {.gpu = "H100", .operators = 10, .by_other_gpus = 10}};
-
-  EXPECT_LT(WidthOf(IntervalOf(kGemmsOnly, JobOf(true), measured)),
-            WidthOf(IntervalOf(kGemmsOnly, JobOf(true), unmeasured)));
-}
-
-TEST(IntervalTest, AHostThatIsTheBottleneckWidensIt) {
-  const Breakdown host_bound =
-      BreakdownWith({{.kind = TimeKind::kHost, .what = "", .ps = 1'000'000'000'000}});
-
-  EXPECT_GT(WidthOf(IntervalOf(host_bound, JobOf(true), {})),
-            WidthOf(IntervalOf(kGemmsOnly, JobOf(true), {})));
 }
 
 TEST(IntervalTest, WhatTwoPlansShareCancelsInTheirRatio) {
   const Breakdown twice =
       BreakdownWith({{.kind = TimeKind::kCompute, .what = "products", .ps = 2'000'000'000'000}});
   const double noise = workload::Population().noise;
+  const workload::Job job;
 
   // The same shares: only the noise of two runs is left.
-  const learn::TimeInterval same = IntervalOfRatio(kGemmsOnly, twice, JobOf(false));
+  const learn::TimeInterval same = IntervalOfRatio(kGemmsOnly, twice, job);
   EXPECT_NEAR(same.high_s, 2 * std::exp(1.2816 * std::sqrt(2) * noise), 1e-9);
   EXPECT_NEAR(same.low_s * same.high_s, 4, 1e-9);
 
   const Breakdown host_bound =
       BreakdownWith({{.kind = TimeKind::kHost, .what = "", .ps = 2'000'000'000'000}});
-  EXPECT_GT(WidthOf(IntervalOfRatio(kGemmsOnly, host_bound, JobOf(false))), WidthOf(same));
+  EXPECT_GT(WidthOf(IntervalOfRatio(kGemmsOnly, host_bound, job)), WidthOf(same));
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ Status JobNetwork::Prepare() {
   if (jobs_ != nullptr) {
     ORRERY_TRY(times_, SeveralTimes::Of(*jobs_));
   } else {
-    ORRERY_TRY(times_, ClusterTimes::Of(machine_, limits_));
+    ORRERY_TRY(times_, ClusterTimes::Of(machine_, limits_, options_.network.collectives));
   }
   return {};
 }

@@ -20,6 +20,10 @@
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 
+namespace orrery::collective {
+class MachineModels;
+}
+
 namespace orrery::simulate {
 
 class PairMemo;
@@ -63,6 +67,8 @@ struct NetworkOptions {
   std::vector<BackgroundFlow> background_flows = {};     // of kFlows
   std::optional<CheckpointWrite> checkpoint = {};        // of kShared and kFlows
   const network::CongestionModel* congestion = nullptr;  // of kFlows; must outlive it, too
+  /// Constants of measured machines, must outlive it; none: the shipped ones.
+  const collective::MachineModels* collectives = nullptr;
 };
 
 /// Which of several jobs on a cluster has a GPU. Their frameworks lose different parts of the

@@ -21,6 +21,7 @@
 #include "orrery/base/statistics.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/simulate/baselines.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/interval.h"
 #include "orrery/simulate/memory_timeline.h"
@@ -50,12 +51,32 @@ Status SimulateRun(const Engine& engine, EvaluatedRun& evaluated) {
   ORRERY_TRY(const Simulation simulation, Simulate(job, engine.costs, engine.options));
   evaluated.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
   const RankClassId first = SlowestOfPrograms(simulation.rank_classes, simulation.timeline).front();
-  evaluated.interval = IntervalOf(BreakdownOf(simulation.rank_classes, simulation.timeline, first),
-                                  job, simulation.generated->coverage);
+  const Breakdown breakdown = BreakdownOf(simulation.rank_classes, simulation.timeline, first);
+  evaluated.traits = TraitsOf(breakdown, job, simulation.generated->coverage);
+  evaluated.interval = ShippedIntervals().Around(evaluated.predicted_s, evaluated.traits);
   const MemoryAnswer memory = MemoryAnswerOf(simulation.rank_classes, simulation.timeline, job);
   evaluated.memory_bytes = memory.stages[memory.fullest].needed_bytes;
   evaluated.fits = memory.fits();
   return {};
+}
+
+// No step is shorter than its forward pass at the highest peak of any number format: such a row
+// times a layer, or another job than it states.
+Status CheckFloor(const workload::PublishedRun& run) {
+  constexpr double kForwardShare = 1.0 / 3;
+  double peak = 0;
+  for (const auto& [type, flops] : run.job.gpu.peak_flops) {
+    peak = std::max(peak, flops);
+  }
+  const double floor_s =
+      peak > 0 ? kForwardShare * BaselinesOf(run.job).model_flops / (peak * run.job.gpus) : 0;
+  if (run.measured_s >= floor_s) {
+    return {};
+  }
+  return Fail(Error::Kind::kUnsupported,
+              fmt::format("{:.4g} s are less than a forward pass at the peak of the GPUs takes, "
+                          "{:.4g} s: the row does not time a whole step",
+                          run.measured_s, floor_s));
 }
 
 // The first that fits, or the last that the GPUs of a node allow.
@@ -183,6 +204,8 @@ std::vector<std::string> NamesOf(const workload::PublishedRun& run, GroupKey key
       return {run.source};
     case GroupKey::kTeam:
       return {run.team};
+    case GroupKey::kStack:
+      return {run.stack};
     case GroupKey::kRelease:
       return {fmt::format("{}, {}", run.team, run.release)};
     case GroupKey::kGrade:
@@ -211,6 +234,8 @@ std::optional<std::string> NameOf(const workload::RunLabel& label, GroupKey key)
       return label.source;
     case GroupKey::kTeam:
       return label.team;
+    case GroupKey::kStack:
+      return label.stack;
     case GroupKey::kRelease:
       return fmt::format("{}, {}", label.team, label.release);
     case GroupKey::kGrade:
@@ -268,6 +293,7 @@ Result<EvaluatedRun> EvaluateRun(workload::PublishedRun run, const kernel::CostM
   const Engine engine{costs, options};
   EvaluatedRun evaluated;
   evaluated.run = std::move(run);
+  ORRERY_TRY_STATUS(CheckFloor(evaluated.run));
   ORRERY_TRY_STATUS(SimulateRun(engine, evaluated));
   if (evaluated.run.tensor_is_open) {
     ORRERY_TRY_STATUS(ChooseTensor(engine, evaluated));

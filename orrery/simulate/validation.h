@@ -50,6 +50,7 @@ struct EvaluatedRun {
   workload::PublishedRun run;
   double predicted_s = 0;
   learn::TimeInterval interval = {};
+  StepTraits traits = {};
   std::int64_t memory_bytes = 0;  // of the fullest stage
   bool fits = true;               // in the memory of the GPU
 
@@ -85,10 +86,16 @@ using LabelFilter = std::function<bool(const workload::RunLabel& label)>;
 /// A last change to the job of a row before it is simulated: another framework, another network.
 using JobChange = std::function<void(const workload::RunLabel& label, workload::Job& job)>;
 
+/// The intervals that a row is judged by.
+using IntervalChoice = std::function<const StepIntervals&(const workload::RunLabel& label)>;
+
 struct ValidateOptions {
   LabelFilter filter = {};  // all rows when there is none
   JobChange change = {};
+  IntervalChoice intervals = {};  // the shipped ones when there is none
   SimulationOptions engine = {};
+  /// Constants of collectives by row, which must outlive the call; none: those of `engine`.
+  std::function<const collective::MachineModels*(const workload::RunLabel& label)> collectives = {};
   int threads = 0;                                                         // 0: one for each core
   std::function<void(std::size_t done, std::size_t total)> progress = {};  // from any thread
 };
@@ -124,10 +131,11 @@ struct ErrorGroup {
 };
 
 /// What rows are grouped by. Rows that were refused count where their table tells the group, by
-/// source, team, release and grade; elsewhere groups hold simulated rows only.
+/// source, team, stack, release and grade; elsewhere groups hold simulated rows only.
 enum class GroupKey : std::uint8_t {
   kSource,
   kTeam,
+  kStack,
   kRelease,
   kGrade,
   kGpu,

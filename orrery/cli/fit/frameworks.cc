@@ -14,6 +14,7 @@
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/framework_fit.h"
+#include "orrery/simulate/interval_calibration.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/run_table.h"
@@ -24,6 +25,7 @@ namespace {
 struct FitFrameworksArguments {
   std::vector<std::string> paths;
   std::string output;
+  std::string without_stack;
   std::string without_team;
   simulate::SimulationOptions engine;
 };
@@ -54,8 +56,10 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
   std::int64_t done = 0;
   options.progress = [&](const std::string& text) { progress.Update(++done, 0, text); };
   simulate::FrameworkFitting fitting(tables, models, options);
-  fitting.Run();
-  const simulate::PopulationFit fit = fitting.Solve(arguments.without_team);
+  const simulate::LeftOut left_out{arguments.without_stack, arguments.without_team};
+  const simulate::PopulationFit fit = fitting.FitWithout(left_out);
+  const simulate::StepIntervals intervals =
+      simulate::CalibrateIntervals(fitting.Residuals(left_out));
   progress.Clear();
   if (fit.frameworks.empty()) {
     return InvalidInput(
@@ -67,7 +71,7 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
     Print(FitText(one));
   }
   if (!arguments.output.empty()) {
-    ORRERY_TRY_STATUS(WriteFile(arguments.output, simulate::FitsText(fit)));
+    ORRERY_TRY_STATUS(WriteFile(arguments.output, simulate::FitsText(fit, intervals)));
   }
   return kExitOk;
 }
@@ -83,6 +87,8 @@ void AddFitFrameworksCommand(Verb& fit) {
                  "tables of published runs; docs/formats/published-runs.md")
       .Required();
   verb.AddOption("-o,--output FILE", arguments->output, "write the scalars to this file");
+  verb.AddOption("--without-stack NAME", arguments->without_stack,
+                 "leave out the rows of this stack (data/workload/stacks.yaml)");
   verb.AddOption("--without-team NAME", arguments->without_team, "leave out the rows of this team");
   AddOverlapOption(verb, arguments->engine.overlap);
   verb.OnRun([arguments] { return FitFrameworks(*arguments); });

@@ -72,6 +72,12 @@ GoodputFigures::GoodputFigures(const GoodputAnswer& answer)
     yield_of_step *= static_cast<double>(job.training.sequence);
     tokens = answer.study.chosen.summary.steps * yield_of_step;
   }
+  std::optional<learn::TimeInterval> relative = answer.step.interval;
+  if (relative) {
+    relative->low_s /= step_s;
+    relative->high_s /= step_s;
+  }
+  factors = simulate::FactorsOf(answer.study.chosen.summary, relative);
   if (answer.dollars_per_hour) {
     dollars = *answer.dollars_per_hour * window_s / 3'600;
   }
@@ -154,8 +160,12 @@ Value GoodputData(const GoodputAnswer& answer, const GoodputFigures& figures) {
       .Set("steps", summary.steps)
       .Set("step_time_s", figures.step_s)
       .Set("step_is_simulated", answer.step.is_simulated)
+      .Set("step_low_s", answer.step.interval ? Value(answer.step.interval->low_s) : Value())
+      .Set("step_high_s", answer.step.interval ? Value(answer.step.interval->high_s) : Value())
       .Set("tokens", figures.tokens)
       .Set("samples", figures.samples)
+      .Set("samples_low", figures.samples * figures.factors.low)
+      .Set("samples_high", figures.samples * figures.factors.high)
       .Set("dollars", figures.dollars)
       .Set("failures", summary.num_failures())
       .Set("failures_by_part", std::move(failures))

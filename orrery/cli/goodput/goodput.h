@@ -98,8 +98,9 @@ struct GoodputFigures {
   double step_s;
   double yield_of_step = 0;  // tokens, or samples
   double samples = 0;
-  std::optional<double> tokens = {};   // of models that read them
-  std::optional<double> dollars = {};  // where a price is given
+  std::optional<double> tokens = {};     // of models that read them
+  simulate::WindowFactors factors = {};  // of both, for 80 % of windows
+  std::optional<double> dollars = {};    // where a price is given
   std::optional<double> interval_s = {};
   std::optional<double> mtbf_s = {};
 };

@@ -86,16 +86,16 @@ std::string StepNote(const GoodputStep& step) {
 void ShowYield(const GoodputAnswer& answer, const GoodputFigures& figures,
                Document::Section& section) {
   const std::string of_window = fmt::format("in {}", SecondsText(figures.window_s));
-  if (figures.tokens) {
-    section.Show("tokens", LargeCount(*figures.tokens), of_window);
-  } else {
-    section.Show("samples", LargeCount(figures.samples), of_window);
-  }
+  const double yield = figures.tokens.value_or(figures.samples);
+  section.Show(
+      figures.tokens ? "tokens" : "samples", LargeCount(yield),
+      fmt::format("{}; 80 % interval {} to {}", of_window, LargeCount(yield * figures.factors.low),
+                  LargeCount(yield * figures.factors.high)));
   if (figures.dollars) {
-    const double yield = figures.YieldOf(answer, answer.study.chosen).value_or(0);
+    const double per_dollar = figures.YieldOf(answer, answer.study.chosen).value_or(0);
     section.Show("cost", fmt::format("${}", draw::FormatCount(std::llround(*figures.dollars))),
-                 fmt::format("{}, spares included; {} {} per dollar", of_window, LargeCount(yield),
-                             figures.tokens ? "tokens" : "samples"));
+                 fmt::format("{}, spares included; {} {} per dollar", of_window,
+                             LargeCount(per_dollar), figures.tokens ? "tokens" : "samples"));
   } else {
     section.Show("cost", "–", "--price H100=2.5 gives dollars of a GPU hour; none are shipped");
   }

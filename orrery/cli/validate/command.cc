@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,7 @@
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/validate/left_out.h"
 #include "orrery/cli/validate/ranking.h"
 #include "orrery/cli/verb.h"
 #include "orrery/distribute/deal.h"
@@ -35,6 +37,7 @@
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/baselines.h"
 #include "orrery/simulate/framework_fit.h"
+#include "orrery/simulate/interval_calibration.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/input.h"
@@ -150,7 +153,8 @@ struct KeyName {
   const char* list;  // a list in JSON
 };
 
-constexpr std::array<KeyName, 7> kKeys{{{GroupKey::kSource, "source", "sources"},
+constexpr std::array<KeyName, 8> kKeys{{{GroupKey::kSource, "source", "sources"},
+                                        {GroupKey::kStack, "stack", "stacks"},
                                         {GroupKey::kTeam, "team", "teams"},
                                         {GroupKey::kRelease, "team and release", "releases"},
                                         {GroupKey::kGrade, "grade", "grades"},
@@ -295,19 +299,44 @@ Table ValidationTable(const Validation& validation) {
   constexpr Table::Type kText = Table::Type::kText;
   constexpr Table::Type kInteger = Table::Type::kInteger;
   constexpr Table::Type kNumber = Table::Type::kNumber;
-  Table table({{"id", kText},           {"source", kText},        {"team", kText},
-               {"release", kText},      {"grade", kText},         {"gpu", kText},
-               {"gpus", kInteger},      {"measured_s", kNumber},  {"predicted_s", kNumber},
-               {"low_s", kNumber},      {"high_s", kNumber},      {"error_percent", kNumber},
-               {"fits", kInteger},      {"model_flops", kNumber}, {"peak_flops", kNumber},
-               {"roofline_s", kNumber}, {"analytic_s", kNumber},  {"derived_from", kText},
-               {"assumed", kText},      {"refused", kText}});
+  Table table({{"id", kText},
+               {"source", kText},
+               {"team", kText},
+               {"stack", kText},
+               {"release", kText},
+               {"grade", kText},
+               {"gpu", kText},
+               {"gpus", kInteger},
+               {"measured_s", kNumber},
+               {"predicted_s", kNumber},
+               {"low_s", kNumber},
+               {"high_s", kNumber},
+               {"error_percent", kNumber},
+               {"fits", kInteger},
+               {"model_flops", kNumber},
+               {"peak_flops", kNumber},
+               {"roofline_s", kNumber},
+               {"analytic_s", kNumber},
+               {"gemms", kNumber},
+               {"attention", kNumber},
+               {"memory", kNumber},
+               {"communication", kNumber},
+               {"host", kNumber},
+               {"unmeasured", kNumber},
+               {"bubble", kNumber},
+               {"utilisation", kNumber},
+               {"experts", kInteger},
+               {"fitted", kInteger},
+               {"derived_from", kText},
+               {"assumed", kText},
+               {"refused", kText}});
   for (const EvaluatedRun& evaluated : validation.evaluated) {
     const auto& run = evaluated.run;
     const simulate::Baselines baselines = simulate::BaselinesOf(run.job);
     table.AddRow({run.id,
                   run.source,
                   run.team,
+                  run.stack,
                   run.release,
                   run.grade,
                   run.job.gpu.name,
@@ -322,13 +351,24 @@ Table ValidationTable(const Validation& validation) {
                   baselines.peak_flops,
                   baselines.roofline_s,
                   baselines.analytic_s,
+                  evaluated.traits.shares[simulate::kGemms],
+                  evaluated.traits.shares[simulate::kAttention],
+                  evaluated.traits.shares[simulate::kMemory],
+                  evaluated.traits.shares[simulate::kCommunication],
+                  evaluated.traits.shares[simulate::kHost],
+                  evaluated.traits.unmeasured,
+                  evaluated.traits.bubble,
+                  evaluated.traits.utilisation,
+                  std::int64_t{evaluated.traits.has_experts},
+                  std::int64_t{evaluated.traits.is_fitted},
                   run.derived_from.empty() ? Table::Cell() : Table::Cell(run.derived_from),
                   fmt::format("{}", fmt::join(run.assumptions, "; ")),
                   Table::Cell()});
   }
   for (const simulate::RefusedRun& refused : validation.refused) {
     const workload::RunLabel& label = refused.label;
-    std::vector<Table::Cell> cells{label.id, label.source, label.team, label.release, label.grade};
+    std::vector<Table::Cell> cells{label.id,    label.source,  label.team,
+                                   label.stack, label.release, label.grade};
     cells.resize(table.num_columns());
     cells.back() = refused.reason;
     table.AddRow(std::move(cells));
@@ -351,10 +391,26 @@ Value DataOf(const Validation& validation, const ErrorFigures& figures) {
   return data.Set("out_of_memory", UnfittingValue(validation));
 }
 
-Document ValidationDocument(const Validation& validation) {
+/// What the rows' predictions have seen of them.
+struct FitNote {
+  const char* word;
+  const char* sentence;
+};
+
+constexpr FitNote kLeftOutNote{
+    "left out",
+    "left out: each row is judged by frameworks and intervals fitted without its stack and its "
+    "team, and by collectives that neither measured"};
+constexpr FitNote kInSampleNote{
+    "in sample",
+    "in sample: frameworks were fitted to published runs, which may be rows of this table; "
+    "--leave-team-out judges rows by fits that have not seen them"};
+
+Document ValidationDocument(const Validation& validation, const FitNote& fit) {
   const ErrorFigures figures = FiguresOf(validation);
-  Document document{.kind = "Orrery validation"};
+  Document document{.kind = fmt::format("Orrery validation, {}", fit.word)};
   Document::Section& section = document.AddSection();
+  section.Say(fmt::format("Fit       {}", fit.sentence));
   section.Say("All       " + FiguresText(figures));
   const Validation headline = HeadlineOf(validation);
   if (headline.rows > 0 && headline.rows < validation.rows) {
@@ -374,6 +430,7 @@ Document ValidationDocument(const Validation& validation) {
     section.Add(RefusedTable(validation));
   }
   document.data = DataOf(validation, figures);
+  document.data.Set("fit", fit.word);
   document.sheets.emplace_back("rows", ValidationTable(validation));
   return document;
 }
@@ -382,6 +439,7 @@ struct ValidateArguments {
   std::string path;
   std::string source;
   std::vector<std::string> teams;
+  std::vector<std::string> stacks;
   std::vector<std::string> grades;
   std::vector<std::string> models;
   std::string frameworks;
@@ -393,67 +451,19 @@ struct ValidateArguments {
   OutputOptions output;
 };
 
+bool IsListed(const std::string& name, const std::vector<std::string>& listed) {
+  return listed.empty() || std::ranges::any_of(listed, [&](const std::string& one) {
+           return SameIgnoringCase(name, one);
+         });
+}
+
 bool IsRequested(const workload::RunLabel& label, const ValidateArguments& arguments) {
   const bool has_source =
       LowerCase(label.source).find(LowerCase(arguments.source)) != std::string::npos;
   const bool has_grade = arguments.grades.empty() ||
                          std::ranges::find(arguments.grades, label.grade) != arguments.grades.end();
-  const bool has_team =
-      arguments.teams.empty() || std::ranges::any_of(arguments.teams, [&](const std::string& team) {
-        return SameIgnoringCase(label.team, team);
-      });
-  return has_source && has_team && has_grade;
-}
-
-void CopyScalarsOf(const std::vector<workload::Framework>& known, workload::Job& job) {
-  const auto found = std::ranges::find(known, job.framework.name, &workload::Framework::name);
-  if (found != known.end()) {
-    workload::CopyScalars(*found, job.framework);
-  }
-}
-
-// The scalars of a file take the place of the shipped ones.
-Result<simulate::JobChange> FrameworkChange(const std::string& path) {
-  if (path.empty()) {
-    return simulate::JobChange();
-  }
-  ORRERY_TRY(const std::string text, workload::ReadUnpackedFile(path));
-  Result<std::vector<workload::Framework>> frameworks = workload::FrameworksWithFits(text);
-  if (!frameworks) {
-    return FailWithin(path, frameworks);
-  }
-  return simulate::JobChange(
-      [known = *std::move(frameworks)](const workload::RunLabel&, workload::Job& job) {
-        CopyScalarsOf(known, job);
-      });
-}
-
-// For each team the scalars of a fit without its rows.
-simulate::JobChange LeftOutChange(const workload::RunTable& table, const kernel::ModelSet& models,
-                                  const simulate::SimulationOptions& engine,
-                                  const workload::Mechanisms& mechanisms,
-                                  const WorkDealer& dealer) {
-  const workload::RunTable* const only = &table;
-  ProgressLine progress(TerminalProgress(dealer), "fitting");
-  std::int64_t done = 0;
-  simulate::FrameworkFitting fitting(
-      {&only, 1}, models,
-      {.mechanisms = mechanisms, .engine = engine, .progress = [&](const std::string& text) {
-         progress.Update(++done, 0, text);
-       }});
-  fitting.Run();
-  std::map<std::string, std::vector<workload::Framework>> frameworks_of_team;
-  for (std::size_t row = 0; row < table.num_rows(); ++row) {
-    const std::string team = table.Label(row).team;
-    if (!frameworks_of_team.contains(team)) {
-      frameworks_of_team[team] = simulate::FrameworksOf(fitting.Solve(team));
-    }
-  }
-  progress.Clear();
-  return simulate::JobChange(
-      [known = std::move(frameworks_of_team)](const workload::RunLabel& label, workload::Job& job) {
-        CopyScalarsOf(known.at(label.team), job);
-      });
+  return has_source && has_grade && IsListed(label.team, arguments.teams) &&
+         IsListed(label.stack, arguments.stacks);
 }
 
 Result<workload::Mechanisms> MechanismsWithout(const std::vector<std::string>& names) {
@@ -481,25 +491,39 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
              workload::OpenRunTable(arguments.path));
   ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
              LoadKernelModels(arguments.models));
-  ProgressLine progress(TerminalProgress(dealer), "simulating");
   simulate::ValidateOptions options;
   options.filter = [&](const workload::RunLabel& label) { return IsRequested(label, arguments); };
   ORRERY_TRY(const workload::Mechanisms mechanisms, MechanismsWithout(arguments.without));
   options.engine = arguments.engine;
   ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
              LoadOverlapModel(options.engine));
-  options.progress = [&](std::size_t done, std::size_t total) {
-    progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "rows");
-  };
-  ORRERY_TRY(const simulate::JobChange framework_change,
-             arguments.leaves_team_out ? Result<simulate::JobChange>(LeftOutChange(
-                                             *table, *models, options.engine, mechanisms, dealer))
-                                       : FrameworkChange(arguments.frameworks));
+  ORRERY_TRY(const std::optional<OtherFits> other_fits, ReadOtherFits(arguments.frameworks));
+  LeftOutJudges judges;
+  if (arguments.leaves_team_out) {
+    judges = JudgesWithout(*table, *models, options, mechanisms, dealer);
+    options.intervals = [&](const workload::RunLabel& label) -> const simulate::StepIntervals& {
+      return judges.For(label).intervals;
+    };
+    options.collectives = [&](const workload::RunLabel& label) {
+      return &judges.For(label).models.collectives;
+    };
+  } else if (other_fits) {
+    options.intervals = [&](const workload::RunLabel&) -> const simulate::StepIntervals& {
+      return other_fits->intervals;
+    };
+  }
   options.change = [&](const workload::RunLabel& label, workload::Job& job) {
     job.mechanisms = mechanisms;
-    if (framework_change) {
-      framework_change(label, job);
+    if (arguments.leaves_team_out) {
+      simulate::CopyScalarsNamed(judges.For(label).models.frameworks, job.framework);
+    } else if (other_fits) {
+      simulate::CopyScalarsNamed(other_fits->frameworks, job.framework);
     }
+  };
+  // Begins after the fit, which shows its own.
+  ProgressLine progress(TerminalProgress(dealer), "simulating");
+  options.progress = [&](std::size_t done, std::size_t total) {
+    progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "rows");
   };
   ORRERY_TRY(const simulate::Validation validation,
              simulate::Validate(*table, *models, options, dealer));
@@ -520,7 +544,9 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   if (validation.evaluated.empty()) {
     output.svg_file.clear();  // there is nothing to draw
   }
-  return Deliver(ValidationDocument(validation), output);
+  return Deliver(
+      ValidationDocument(validation, arguments.leaves_team_out ? kLeftOutNote : kInSampleNote),
+      output);
 }
 
 }  // namespace
@@ -535,14 +561,19 @@ void AddValidateCommand(Verb& app) {
   verb.AddOption("--team LIST", arguments->teams,
                  "only rows that these teams measured: NVIDIA,KAIST")
       .Delimiter(',');
+  verb.AddOption("--stack LIST", arguments->stacks,
+                 "only rows that ran these stacks: nanotron,Composer")
+      .Delimiter(',');
   verb.AddOption("--grade LIST", arguments->grades, "only rows of these grades: A,A-")
       .Delimiter(',');
   verb.AddOption("--model FILE", arguments->models,
                  "kernel models of `orrery fit`, instead of the shipped ones");
   verb.AddOption("--frameworks FILE", arguments->frameworks,
                  "scalars of `orrery fit frameworks`, instead of the shipped ones");
-  verb.AddFlag("--leave-team-out", arguments->leaves_team_out,
-               "judge each team by frameworks that were fitted without its rows");
+  verb.AddFlag(
+      "--leave-team-out", arguments->leaves_team_out,
+      "judge each row by frameworks and intervals that were fitted without its stack and its "
+      "team (data/workload/stacks.yaml)");
   verb.AddFlag("--rank", arguments->ranks_plans,
                "judge the order of plans instead of times: groups of six rows or more that differ "
                "only in their plan, and what choosing our first costs over the measured best");

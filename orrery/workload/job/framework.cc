@@ -23,6 +23,7 @@
 #include "orrery/workload/embedded_framework_fits.h"
 #include "orrery/workload/embedded_frameworks.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job/framework_fits_text.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
@@ -323,6 +324,10 @@ Result<ScalarPopulation> ReadFrameworkFits(const std::string& yaml,
     return tl::unexpected(read.error());
   }
   return population;
+}
+
+std::string ShippedFrameworkFits() {
+  return kEmbeddedFrameworkFits;
 }
 
 const ScalarPopulation& Population() {

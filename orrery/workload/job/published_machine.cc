@@ -17,6 +17,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/published_words.h"
 #include "orrery/workload/job/run_row.h"
 
 namespace orrery::workload {
@@ -109,17 +110,13 @@ Status SetMachine(const std::string& gpu, Job& job) {
 Status ReadMachine(RunRow& row, Job& job) {
   const std::string gpu = row.Text("gpu");
   const std::string network = row.Text("inter_node");
-  const hardware::Cluster* cluster =
-      Mentions(network, "EFA") ? hardware::FindCluster("AWS p5") : nullptr;
-  if (Mentions(network, "Omni-Path")) {
-    cluster = hardware::FindCluster("Jean Zay V100");
-  }
   // Cards of one name may differ in memory: A100, V100.
   const auto memory = row.Integer("gpu_mem_gb");
   ORRERY_TRY_STATUS(SetMachine(memory ? fmt::format("{} {}GB", gpu, *memory) : gpu, job));
   if (memory && *memory > 0) {
     job.gpu.memory_size.count = *memory * kBytesPerGigabyte;
   }
+  const hardware::Cluster* const cluster = MachineWithNetwork(job.gpu.name, network);
   // Cards of one name come with NVLink and without.
   if (cluster == nullptr && row.Text("intra_node").starts_with("PCIe")) {
     UsePcie(job);

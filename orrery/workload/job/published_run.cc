@@ -21,7 +21,9 @@
 #include "orrery/workload/job/published_machine.h"
 #include "orrery/workload/job/published_model.h"
 #include "orrery/workload/job/published_plan.h"
+#include "orrery/workload/job/published_words.h"
 #include "orrery/workload/job/run_row.h"
+#include "orrery/workload/job/stack.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
@@ -55,6 +57,9 @@ constexpr std::array<Spelling<Types>, 6> kNumberFormats{
      {"fp32", {DataType::kFp32, DataType::kFp32}},
      {"fp8", {DataType::kBf16, DataType::kFp8}},
      {"nvfp4", {DataType::kBf16, DataType::kNvfp4}}}};
+
+/// Bytes of gradients while they are summed and reduced.
+constexpr std::array<Spelling<int>, 3> kGradientTypes{{{"fp32", 4}, {"bf16", 2}, {"fp16", 2}}};
 
 /// What an execution means for the launches of a framework.
 struct Execution {
@@ -118,10 +123,12 @@ Status ReadPrecision(RunRow& row, const Framework& framework, Precision& precisi
   const bool is_half = precision.compute != DataType::kFp32;
   precision.has_master = is_half;
   precision.gathered_bytes = is_half ? 2 : 4;
-  // Composer's: gradients are reduced in the type of activations.
-  const bool is_narrow = Mentions(row.Text("precision"), "PURE") ||
-                         (framework.narrows_gradients && precision.compute == DataType::kFp16);
-  precision.gradient_bytes = is_narrow ? 2 : precision.gradient_bytes;
+  if (framework.narrows_gradients && precision.compute == DataType::kFp16) {
+    precision.gradient_bytes = 2;
+  }
+  ORRERY_TRY(const auto stated_bytes, ReadWord(row, "gradient_type", kGradientTypes));
+  const auto bytes = stated_bytes ? stated_bytes : NamedGradientBytes(row.Text("precision"));
+  precision.gradient_bytes = bytes.value_or(precision.gradient_bytes);
   return {};
 }
 
@@ -195,13 +202,12 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   run.id = row.Text("id");
   run.source = row.Text("source");
   run.team = row.Text("team");
+  run.stack =
+      StackName(row.Text("stack"), row.Text("framework"), run.team.empty() ? run.source : run.team);
   run.release = row.Text("release");
   run.grade = row.Text("completeness");
   if (!HasMeasurement(row)) {
     return Unsupported("the row has no step time and no throughput to derive one from");
-  }
-  if (Mentions(row.Text("notes"), "LAYER-LEVEL")) {
-    return Unsupported("the row times one layer, not a step");
   }
   run.mfu_percent = row.Number("mfu_pct");
   Job& job = run.job;

@@ -16,6 +16,7 @@ struct PublishedRun {
   std::string id;
   std::string source;
   std::string team = {};     // that measured it
+  std::string stack = {};    // whose training code it ran
   std::string release = {};  // of the software
   std::string grade;         // "A", "A-", "B+", …: how much of it is stated
   double measured_s = 0;

@@ -137,6 +137,10 @@ TEST(PublishedRunTest, PrecisionsAreThoseOfGemmsAndGradients) {
   EXPECT_EQ(Described({{"precision", "bf16 (mixed_precision PURE)"}})
                 .job.training.precision.gradient_bytes,
             2);
+  // What a column of its own says goes before the name of a policy.
+  EXPECT_EQ(Described({{"precision", "bf16 (mixed_precision PURE)"}, {"gradient_type", "fp32"}})
+                .job.training.precision.gradient_bytes,
+            4);
   // Megatron with DeepSpeed sums fp16 gradients as fp16, bf16 ones in fp32.
   EXPECT_EQ(precision("fp16").gradient_bytes, 4);
   const auto gradient_bytes = [](const std::string& word) {
@@ -490,7 +494,6 @@ TEST(PublishedRunTest, WhatCannotBeDescribedIsRefusedWithTheReason) {
               HasSubstr("its model is unknown"));
   EXPECT_THAT(Refusal({{"model", "Nemotron-H 56b"}}), HasSubstr("state-space"));
   EXPECT_THAT(Refusal({{"gbs", ""}}), HasSubstr("global batch"));
-  EXPECT_THAT(Refusal({{"notes", "LAYER-LEVEL timing"}}), HasSubstr("one layer"));
   EXPECT_NE(Refusal({{"tp", "3"}}), "not refused");  // 64 GPUs do not divide by 3 · 2
 }
 

@@ -30,6 +30,7 @@
 #include "orrery/workload/job/published_machine.h"
 #include "orrery/workload/job/published_run.h"
 #include "orrery/workload/job/run_row.h"
+#include "orrery/workload/job/stack.h"
 #include "orrery/workload/model/hugging_face.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/presets.h"
@@ -248,14 +249,35 @@ Result<int> ReadGpus(const RunRow& row, const SourceCells& cells) {
 struct KnownModel {
   std::string_view word;  // in the table's name of the model
   std::string_view preset;
-  bool has_sequence;
+  /// The longest sequences that its data set fills; 0: samples have no length. Wikipedia cut to
+  /// BERT's second phase, 512 tokens, is half padding (Krell et al., arXiv 2107.02027), which some
+  /// programs compute and some leave out.
+  std::int64_t longest_filled;
 };
 
-constexpr std::array<KnownModel, 5> kModels{{{"LanguageModeling/BERT", "bert-large", true},
-                                             {"resnet50", "resnet50", false},
-                                             {"RN50", "resnet50", false},
-                                             {"Recommendation/DLRM", "dlrm-mlperf", false},
-                                             {"ViT-L", "vit-l16", false}}};
+constexpr std::array<KnownModel, 5> kModels{{{"LanguageModeling/BERT", "bert-large", 128},
+                                             {"resnet50", "resnet50", 0},
+                                             {"RN50", "resnet50", 0},
+                                             {"Recommendation/DLRM", "dlrm-mlperf", 0},
+                                             {"ViT-L", "vit-l16", 0}}};
+
+/// Whether padding is computed.
+constexpr std::array<Spelling<bool>, 2> kPaddings{{{"computed", true}, {"skipped", false}}};
+
+// Nothing is known of the lengths of samples whose padding is skipped.
+Status CheckPadding(const RunRow& row, const KnownModel& model, std::int64_t sequence) {
+  if (sequence <= model.longest_filled) {
+    return {};
+  }
+  ORRERY_TRY(const auto is_computed, ReadWord(row, "padding", kPaddings));
+  if (!is_computed) {
+    return Unsupported(
+        "the data set of {} does not fill sequences of {}, and the row does not state whether "
+        "padding is computed",
+        model.preset, sequence);
+  }
+  return *is_computed ? Status() : Unsupported("sequences without padding are not modelled");
+}
 
 Status ReadModel(RunRow& row, Job& job) {
   const std::string name = row.Text("model");
@@ -265,27 +287,17 @@ Status ReadModel(RunRow& row, Job& job) {
     return Unsupported("the model '{}' is not described", name);
   }
   job.training.sequence = row.Integer("seq_len").value_or(0);
-  if (known->has_sequence && job.training.sequence < 1) {
+  const bool has_sequence = known->longest_filled > 0;
+  if (has_sequence && job.training.sequence < 1) {
     return Unsupported("the row does not state the sequence length");
+  }
+  if (has_sequence) {
+    ORRERY_TRY_STATUS(CheckPadding(row, *known, job.training.sequence));
   }
   ORRERY_TRY(const Preset* const preset, FindPreset(known->preset));
   ORRERY_TRY(job.model, ModelOf(*preset, job.training.precision.compute));
-  if (known->has_sequence) {
+  if (has_sequence) {
     row.Assume("tokens are predicted at every position");
-  }
-  return {};
-}
-
-Status RefuseOthers(const RunRow& row) {
-  if (Mentions(row.Text("source"), "LitGPT")) {
-    return Unsupported("fine-tuning of a few parameters (LoRA, adapters) is not modelled");
-  }
-  if (Mentions(row.Text("source"), "MLPerf") && row.Text("model") == "bert") {
-    return Unsupported(
-        "MLPerf's BERT packs sequences without padding, and their lengths are not stated");
-  }
-  if (Mentions(row.Text("unit"), "ASP")) {
-    return Unsupported("structured sparsity is not modelled");
   }
   return {};
 }
@@ -300,6 +312,7 @@ RunLabel RunTable::Label(std::size_t row) const {
   label.team = cells.Text("team");
   label.team = label.team.empty() ? label.source : label.team;
   label.release = cells.Text("release");
+  label.stack = StackName(cells.Text("stack"), cells.Text("framework"), label.team);
   return label;
 }
 
@@ -339,7 +352,9 @@ Result<PublishedRun> ReadSingleGpuRun(const Table& table, std::size_t row_number
   RunRow row(table, row_number, run.assumptions);
   run.id = row.Text("id");
   run.source = row.Text("source");
-  ORRERY_TRY_STATUS(RefuseOthers(row));
+  if (Mentions(row.Text("unit"), "ASP")) {
+    return Unsupported("structured sparsity is not modelled");
+  }
   Job& job = run.job;
   job.name = run.id;
   const SourceCells cells(row.Text("columns_json"));

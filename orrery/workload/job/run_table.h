@@ -17,6 +17,7 @@ struct RunLabel {
   std::string grade;      // empty where a table has none
   std::string team = {};  // the source where a table has none
   std::string release = {};
+  std::string stack = {};  // whose training code ran; the team where nothing says it
 };
 
 /// A table of measured training runs of any layout.

@@ -107,8 +107,15 @@ TEST(SingleGpuRunTest, RecommendationHasItsBatchInThousands) {
   EXPECT_EQ(run.job.training.global_batch, 65'536);
 }
 
+TEST(SingleGpuRunTest, SequencesThatTheDataDoesNotFillNeedToSayWhetherPaddingIsComputed) {
+  EXPECT_THAT(Refusal({{"seq_len", "512"}}), HasSubstr("does not fill sequences of 512"));
+  EXPECT_THAT(Refusal({{"seq_len", "512"}, {"padding", "skipped"}}), HasSubstr("without padding"));
+  EXPECT_THAT(Refusal({{"seq_len", "512"}, {"padding", "perhaps"}}), HasSubstr("perhaps"));
+  EXPECT_EQ(Described({{"seq_len", "512"}, {"padding", "computed"}}).job.training.sequence, 512);
+}
+
 TEST(SingleGpuRunTest, WhatIsNotDescribedIsRefusedWithTheReason) {
-  EXPECT_THAT(Refusal({{"source", "LitGPT resource tables"}}), HasSubstr("fine-tuning"));
+  EXPECT_THAT(Refusal({{"model", "phi-1.5 1.3 B"}}), HasSubstr("phi-1.5"));
   EXPECT_THAT(Refusal({{"model", "Segmentation/nnUNet"}}), HasSubstr("nnUNet"));
   EXPECT_THAT(Refusal({{"framework", "MxNet"}}), HasSubstr("MxNet"));
   EXPECT_THAT(Refusal({{"seq_len", ""}}), HasSubstr("sequence length"));

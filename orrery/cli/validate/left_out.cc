@@ -1,0 +1,66 @@
+#include "orrery/cli/validate/left_out.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/progress.h"
+#include "orrery/base/work_dealer.h"
+#include "orrery/cli/output.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/simulate/framework_fit.h"
+#include "orrery/simulate/interval_calibration.h"
+#include "orrery/simulate/validation.h"
+#include "orrery/workload/input.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/job/run_table.h"
+
+namespace orrery::cli {
+
+Result<std::optional<OtherFits>> ReadOtherFits(const std::string& path) {
+  if (path.empty()) {
+    return std::nullopt;
+  }
+  ORRERY_TRY(const std::string text, workload::ReadUnpackedFile(path));
+  Result<std::vector<workload::Framework>> frameworks = workload::FrameworksWithFits(text);
+  if (!frameworks) {
+    return FailWithin(path, frameworks);
+  }
+  Result<simulate::StepIntervals> intervals = simulate::ReadStepIntervals(text);
+  if (!intervals) {
+    return FailWithin(path, intervals);
+  }
+  return OtherFits{*std::move(frameworks), *std::move(intervals)};
+}
+
+// Only the rows that are asked for need a fit without them.
+LeftOutJudges JudgesWithout(const workload::RunTable& table, const kernel::ModelSet& models,
+                            const simulate::ValidateOptions& options,
+                            const workload::Mechanisms& mechanisms, const WorkDealer& dealer) {
+  const workload::RunTable* const only = &table;
+  ProgressLine progress(TerminalProgress(dealer), "fitting");
+  std::int64_t done = 0;
+  simulate::FrameworkFitting fitting(
+      {&only, 1}, models,
+      {.mechanisms = mechanisms,
+       .engine = options.engine,
+       .progress = [&](const std::string& text) { progress.Update(++done, 0, text); }});
+  LeftOutJudges judges;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    const workload::RunLabel label = table.Label(row);
+    const simulate::LeftOut left_out{label.stack, label.team};
+    if (options.filter(label) && !judges.judges.contains(left_out)) {
+      judges.judges[left_out] = {fitting.ModelsWithout(left_out),
+                                 simulate::CalibrateIntervals(fitting.Residuals(left_out))};
+    }
+  }
+  progress.Clear();
+  return judges;
+}
+
+}  // namespace orrery::cli

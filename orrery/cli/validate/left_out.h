@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/work_dealer.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/simulate/framework_fit.h"
+#include "orrery/simulate/interval_calibration.h"
+#include "orrery/simulate/validation.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/job/run_table.h"
+
+namespace orrery::cli {
+
+/// A file of `orrery fit frameworks` in the place of the shipped one.
+struct OtherFits {
+  std::vector<workload::Framework> frameworks;
+  simulate::StepIntervals intervals;
+};
+
+/// Nothing for an empty path.
+[[nodiscard]] Result<std::optional<OtherFits>> ReadOtherFits(const std::string& path);
+
+/// What rows are judged by where their stack and their team were left out of the fit.
+struct LeftOutJudges {
+  struct Judge {
+    simulate::LeftOutModels models;
+    simulate::StepIntervals intervals;
+  };
+
+  std::map<simulate::LeftOut, Judge> judges;
+
+  [[nodiscard]] const Judge& For(const workload::RunLabel& label) const {
+    return judges.at({label.stack, label.team});
+  }
+};
+
+/// Fits anew without each stack and team of the rows that the options ask for.
+[[nodiscard]] LeftOutJudges JudgesWithout(const workload::RunTable& table,
+                                          const kernel::ModelSet& models,
+                                          const simulate::ValidateOptions& options,
+                                          const workload::Mechanisms& mechanisms,
+                                          const WorkDealer& dealer);
+
+}  // namespace orrery::cli
