@@ -41,7 +41,7 @@ TEST(IntervalTest, TraitsAreSharesOfTheStep) {
                      {.kind = TimeKind::kBubble, .what = "", .ps = 100},
                      {.kind = TimeKind::kHost, .what = "", .ps = 100}});
   const std::vector<workload::PriceCoverage> coverage{
-      {.gpu = "H100", .operators = 10, .by_other_gpus = 3, .extrapolated = 4}};
+      {.gpu = "H100", .operators = 10, .extrapolated = 4, .by_other_gpus = 3}};
 
   const StepTraits traits = TraitsOf(breakdown, workload::Job(), coverage);
 
