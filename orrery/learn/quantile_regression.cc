@@ -14,7 +14,7 @@
 namespace orrery::learn {
 namespace {
 
-constexpr double kCorner = 0.02;   // width over which the loss is rounded
+constexpr double kCorner = 0.02;     // width over which the loss is rounded
 constexpr double kShrinkage = 1e-3;  // decides where rows do not
 constexpr int kIterations = 1'500;
 

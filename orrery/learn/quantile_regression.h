@@ -13,9 +13,10 @@ struct QuantileRow {
   double weight = 1;
 };
 
-/// Coefficients c ≥ 0 of c · values, below which a share `level` of the targets lies, by weight: the
-/// least pinball loss, its corner rounded over a width of 0.02. With no coefficient below 0 the bound never falls when a value rises.
-/// Costs rows · values · 1,500. The rows have equally many values and are not empty.
+/// Coefficients c ≥ 0 of c · values, below which a share `level` of the targets lies, by weight:
+/// the least pinball loss, its corner rounded over a width of 0.02. With no coefficient below 0 the
+/// bound never falls when a value rises. Costs rows · values · 1,500. The rows have equally many
+/// values and are not empty.
 [[nodiscard]] std::vector<double> FitQuantile(std::span<const QuantileRow> rows, double level);
 
 /// The value below which a share of the weights lies, interpolated between the middles of values.
@@ -23,6 +24,7 @@ struct WeightedValue {
   double value = 0;
   double weight = 1;
 };
+
 [[nodiscard]] double WeightedQuantile(std::vector<WeightedValue> values, double share);
 
 }  // namespace orrery::learn

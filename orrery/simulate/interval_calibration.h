@@ -58,7 +58,7 @@ struct IntervalEnd {
 struct StepIntervals {
   IntervalEnd below;
   IntervalEnd above;
-  double stretch = 1;  // of both, what stacks differ by: included in them
+  double stretch = 1;    // of both, what stacks differ by: included in them
   std::size_t rows = 0;  // with residuals
   std::size_t stacks = 0;
 

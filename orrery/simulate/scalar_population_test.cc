@@ -59,7 +59,8 @@ TEST(ScalarPopulationTest, ScalarsSurviveAFramework) {
 }
 
 TEST(ScalarPopulationTest, AFrameworkWithoutRowsIsThePopulationsMean) {
-  const ScalarSolution solution = SolvePopulation(std::vector{Framework(40, -0.1), Framework(0, 0)});
+  const ScalarSolution solution =
+      SolvePopulation(std::vector{Framework(40, -0.1), Framework(0, 0)});
   for (std::size_t i = 0; i < solution.mean.size(); ++i) {
     EXPECT_NEAR(solution.frameworks[1][i], solution.mean[i], 0.02);
   }

@@ -2,8 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +49,7 @@ struct ValidateArguments {
   std::vector<std::string> models;
   std::string frameworks;
   std::vector<std::string> without;  // mechanisms
+  int most_rows = 0;                 // of a team; 0: all
   bool leaves_team_out = false;
   bool ranks_plans = false;
   simulate::SimulationOptions engine;
@@ -67,6 +70,28 @@ bool IsRequested(const workload::RunLabel& label, const ValidateArguments& argum
                          std::ranges::find(arguments.grades, label.grade) != arguments.grades.end();
   return has_source && has_grade && IsListed(label.team, arguments.teams) &&
          IsListed(label.stack, arguments.stacks);
+}
+
+/// The requested rows; of teams with many at most as many as allowed, spread evenly over the table.
+std::set<std::string> ChosenRows(const workload::RunTable& table,
+                                 const ValidateArguments& arguments) {
+  std::map<std::string, std::vector<std::string>> ids_of_team;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    const workload::RunLabel label = table.Label(row);
+    if (IsRequested(label, arguments)) {
+      ids_of_team[label.team].push_back(label.id);
+    }
+  }
+  std::set<std::string> chosen;
+  for (const auto& [team, ids] : ids_of_team) {
+    const std::size_t most =
+        arguments.most_rows > 0 ? static_cast<std::size_t>(arguments.most_rows) : ids.size();
+    const std::size_t count = std::min(most, ids.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      chosen.insert(ids[i * ids.size() / count]);
+    }
+  }
+  return chosen;
 }
 
 Result<workload::Mechanisms> MechanismsWithout(const std::vector<std::string>& names) {
@@ -98,7 +123,8 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
              LoadKernelModels(arguments.models));
   simulate::ValidateOptions options;
-  options.filter = [&](const workload::RunLabel& label) { return IsRequested(label, arguments); };
+  const std::set<std::string> chosen = ChosenRows(*table, arguments);
+  options.filter = [&](const workload::RunLabel& label) { return chosen.contains(label.id); };
   ORRERY_TRY(const workload::Mechanisms mechanisms, MechanismsWithout(arguments.without));
   options.engine = arguments.engine;
   ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
@@ -175,6 +201,9 @@ void AddValidateCommand(Verb& app) {
       .Delimiter(',');
   verb.AddOption("--grade LIST", arguments->grades, "only rows of these grades: A,A-")
       .Delimiter(',');
+  verb.AddOption("--most-rows NUMBER", arguments->most_rows,
+                 "at most so many rows of each team, spread evenly over the table")
+      .NonNegative();
   verb.AddOption("--model FILE", arguments->models,
                  "kernel models of `orrery fit`, instead of the shipped ones");
   verb.AddOption("--frameworks FILE", arguments->frameworks,

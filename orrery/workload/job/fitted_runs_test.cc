@@ -16,8 +16,8 @@ fits:
 TEST(FittedRunsTest, ARunIsSeenByItsStackOrByItsTeam) {
   const auto runs = ReadFittedRuns(kFits);
   ASSERT_TRUE(runs);
-  EXPECT_TRUE(runs->HaveSeen("NVIDIA", "Oracle"));     // its code
-  EXPECT_TRUE(runs->HaveSeen("torchtitan", "Dell"));   // its machines
+  EXPECT_TRUE(runs->HaveSeen("NVIDIA", "Oracle"));    // its code
+  EXPECT_TRUE(runs->HaveSeen("torchtitan", "Dell"));  // its machines
   EXPECT_FALSE(runs->HaveSeen("DeepSeek", "DeepSeek"));
 }
 
