@@ -227,6 +227,9 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   if (!HasMeasurement(row)) {
     return Unsupported("the row has no step time and no throughput to derive one from");
   }
+  if (row.Integer("layers") == 1) {
+    return Unsupported("a model of one layer: the row times a layer, not a step");
+  }
   run.mfu_percent = row.Number("mfu_pct");
   Job& job = run.job;
   job.name = run.id;
