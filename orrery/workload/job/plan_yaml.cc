@@ -164,19 +164,6 @@ void ReadSharding(YamlFields& fields, Plan& plan) {
   plan.offload_optimizer = fields.Flag("offload_optimizer", plan.offload_optimizer);
 }
 
-void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts) {
-  for (const std::string& word : fields.Texts("recompute_parts", std::vector<std::string>{})) {
-    const auto* const known =
-        std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::name);
-    if (known == kRecomputedPartNames.end()) {
-      fields.Wrong("recompute_parts", "must be some of norms, latent_up, activations, experts, mlp",
-                   word);
-      return;
-    }
-    parts.*known->member = true;
-  }
-}
-
 // A number, "zipf:1.1" or a file of recorded loads.
 void ReadTokenImbalance(YamlFields& fields, Plan& plan) {
   constexpr std::string_view kZipf = "zipf:";
@@ -210,17 +197,6 @@ void ReadRecompute(YamlFields& fields, Plan& plan) {
     fields.Wrong("recompute_share", "must be at most 1", fmt::format("{}", plan.recompute_share));
   }
   ReadRecomputedParts(fields, plan.recompute_parts);
-}
-
-// "norms, experts".
-std::string PartsText(const RecomputedParts& parts) {
-  std::string text;
-  for (const RecomputedPartName& part : kRecomputedPartNames) {
-    if (parts.*part.member) {
-      text += (text.empty() ? "" : ", ") + std::string(part.name);
-    }
-  }
-  return text;
 }
 
 struct FactList {
@@ -362,6 +338,29 @@ std::string MicrobatchesText(const Job& job) {
 }
 
 }  // namespace
+
+void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts) {
+  for (const std::string& word : fields.Texts("recompute_parts", std::vector<std::string>{})) {
+    const auto* const known =
+        std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::name);
+    if (known == kRecomputedPartNames.end()) {
+      fields.Wrong("recompute_parts", "must be some of norms, latent_up, activations, experts, mlp",
+                   word);
+      return;
+    }
+    parts.*known->member = true;
+  }
+}
+
+std::string PartsText(const RecomputedParts& parts) {
+  std::string text;
+  for (const RecomputedPartName& part : kRecomputedPartNames) {
+    if (parts.*part.member) {
+      text += (text.empty() ? "" : ", ") + std::string(part.name);
+    }
+  }
+  return text;
+}
 
 void ReadTraining(YamlFields& fields, Training& training) {
   training.sequence = fields.Size("sequence", 1, training.sequence);

@@ -19,6 +19,7 @@
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/job/run_row.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
@@ -244,9 +245,15 @@ Status ReadPlan(RunRow& row, Job& job) {
   return ReadExperts(row, job);
 }
 
-Result<bool> ReadRecompute(RunRow& row, Plan& plan) {
+Result<bool> ReadRecompute(RunRow& row, const Framework& framework, Plan& plan) {
   ORRERY_TRY(const auto word, ReadWord(row, "recompute_kind", kRecomputeWords));
   const std::string text = row.Text("recompute");
+  if (!word && framework.recompute_parts != RecomputedParts{}) {
+    plan.recompute_parts = framework.recompute_parts;
+    row.Assume(fmt::format("recomputed: {}, as {} does", PartsText(plan.recompute_parts),
+                           framework.name));
+    return true;
+  }
   if (!word) {
     row.Assume("no recomputation");
     return false;
