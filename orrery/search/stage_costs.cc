@@ -23,6 +23,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::search {
 namespace {
@@ -209,7 +210,7 @@ Result<const StagedPlan*> StageCosts::Of(const Job& job, std::size_t base) {
       static_cast<std::int64_t>(plan.recompute),
       parts,
       flag(job.model.transformer()->is_tied && workload::HasEndsApart(plan_.shape)),
-      flag(job.framework.copies_shards && plan.sharding == workload::Sharding::kParameters)};
+      flag(job.framework.copies_shards && workload::ReshardsAfterForward(plan))};
   ORRERY_TRY(plan_.units, UnitsOf(job, plan_.shape, key));
   plan_.priced = &PricedOf(job, *plan_.units, key);
   AddTimes(plan_);

@@ -214,7 +214,7 @@ TEST(CheckJob, AdaptersNeedParametersThatAreWhole) {
               job.plan.sharding = Sharding::kParameters;
             }),
             "training.adapter_rank is for transformers whose parameters are not sharded: set "
-            "plan.sharding to replicated or optimizer");
+            "plan.sharding to none, zero1 or zero2");
   EXPECT_EQ(ErrorAfter([](Job& job) { job.training.adapter_rank = -1; }),
             "training.adapter_rank is -1: give 0 for none, or the rank");
 }

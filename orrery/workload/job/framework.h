@@ -84,6 +84,7 @@ struct Framework {
   TensorOverlap tensor_overlap_off = TensorOverlap::kNever;
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
   bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass
+  Reshard reshard = Reshard::kAlways;  // of jobs that do not say (Plan::reshard)
   bool overlaps_pipeline_sends = true;
   bool cuts_experts = false;  // tensor parallelism cuts experts unless told otherwise
   // How a published run sends tokens to experts unless it says so, and to how many nodes at most.

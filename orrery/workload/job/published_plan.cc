@@ -199,9 +199,7 @@ bool ReadParts(std::string_view text, Plan& plan) {
 
 void ReadSharding(RunRow& row, Plan& plan) {
   const std::string text = row.Text("zero_fsdp");
-  // Along a pipeline parameters stay whole from one micro-batch to the next.
-  const Sharding like_zero2 = plan.pp > 1 ? Sharding::kOptimizer : Sharding::kKeepGathered;
-  for (const auto& [words, sharding] : {std::pair("ZeRO-2 like", like_zero2),
+  for (const auto& [words, sharding] : {std::pair("ZeRO-2 like", Sharding::kKeepGathered),
                                         {"SHARD_GRAD_OP", Sharding::kKeepGathered},
                                         {"FSDP", Sharding::kParameters},
                                         {"HSDP", Sharding::kParameters},
