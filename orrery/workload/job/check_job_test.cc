@@ -162,6 +162,25 @@ TEST(CheckJob, ShardsDivide) {
             "plan.shard_ranks 3 does not divide the 4 ranks of plan.dp · plan.cp: take a divisor");
 }
 
+// Three ranks of a copy and two that share experts.
+TEST(CheckJob, ExpertsAreShardedInsideOfOneCopy) {
+  const auto error_of = [](int shard_ranks) {
+    return ErrorAfter([shard_ranks](Job& job) {
+      job.model.body = Mixtral();
+      job.plan = {.dp = 12, .ep = 2, .sharding = Sharding::kParameters};
+      job.plan.shard_ranks = shard_ranks;
+      job.gpus = 12;
+      job.training.global_batch = 12;
+    });
+  };
+  EXPECT_EQ(error_of(3),
+            "plan.shard_ranks · plan.tp = 3 and plan.ep · plan.expert_tp = 2 do not divide each "
+            "other, so experts cannot be sharded like the rest: take another plan.shard_ranks");
+  for (const int shard_ranks : {1, 2, 4, 6}) {
+    EXPECT_EQ(error_of(shard_ranks), "");
+  }
+}
+
 TEST(CheckJob, OtherModelsAreOnlyCopied) {
   EXPECT_EQ(ErrorAfter([](Job& job) { job.model.body = LayerList{}; }),
             "plan.tp 2 needs a transformer: set it to 1");
