@@ -188,7 +188,7 @@ TEST(PlanMemoryTest, PipelinesThatNeverReshardAreLikeZero1) {
     };
     EXPECT_NEAR(share(usual.memory_bytes, zero1.memory_bytes), 1, 0.001);
     EXPECT_NEAR(share(usual.data_bytes, zero1.data_bytes), 1, 0.001);
-    EXPECT_LT(share(always.memory_bytes, usual.memory_bytes), 0.7);
+    EXPECT_LT(share(always.memory_bytes, usual.memory_bytes), 0.95);  // with equal activations
     EXPECT_GT(share(always.data_bytes, usual.data_bytes), 6);  // eight times, but for the last unit
   }
 }

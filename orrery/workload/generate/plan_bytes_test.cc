@@ -116,6 +116,9 @@ std::vector<Plan> Shardings(Plan plan) {
   for (const Sharding sharding : {Sharding::kReplicated, Sharding::kOptimizer, Sharding::kGradients,
                                   Sharding::kParameters, Sharding::kKeepGathered}) {
     for (const Reshard reshard : {Reshard::kAlways, Reshard::kNever, Reshard::kDefault}) {
+      if (reshard != Reshard::kAlways && sharding != Sharding::kParameters) {
+        continue;  // the others do not ask
+      }
       for (const int shard_ranks : {0, 4}) {
         plan.sharding = sharding;
         plan.reshard = reshard;
