@@ -65,9 +65,7 @@ class DataBound {
         expert_replicas_(plan.GroupOf(GroupRole::kExpertReplicas, stage)),
         chunks_(workload::ChunksInOrder(plan.shape, stage)) {}
 
-  [[nodiscard]] bool shards_parameters() const {
-    return workload::ShardsParameters(job_.plan);
-  }
+  [[nodiscard]] bool shards_parameters() const { return workload::ShardsParameters(job_.plan); }
 
   [[nodiscard]] DataTimes Times() const {
     if (workload::DenseReplicas(job_.plan) == 1 && workload::ExpertReplicas(job_.plan) == 1) {
@@ -135,7 +133,8 @@ class DataBound {
     if (scatters && replicas.gpus.size() > 1) {
       sum.role = of_experts ? GroupRole::kExpertReplicas : GroupRole::kReplicas;
       sum.kind = CollectiveKind::kAllReduce;
-      sum.bytes /= of_experts ? workload::ExpertShards(job_.plan) : workload::DenseShards(job_.plan);
+      sum.bytes /=
+          of_experts ? workload::ExpertShards(job_.plan) : workload::DenseShards(job_.plan);
       ps += plan_.collectives->DurationPs(sum, replicas);
     }
     return ps;
@@ -334,8 +333,8 @@ class StepBound {
   void AddStage(int stage) {
     const std::vector<UnitTimes>& times = *plan_.unit_times[Index(stage)];
     const DataBound data(plan_, stage);
-    const bool shards_parameters = data.shards_parameters() && waits_ && !defers_ &&
-                                   !workload::StaysGathered(job_.plan);
+    const bool shards_parameters =
+        data.shards_parameters() && waits_ && !defers_ && !workload::StaysGathered(job_.plan);
     std::vector<PassTimes>& chunks = passes_.emplace_back();
     std::int64_t host_ps = 0;
     for (const std::vector<StageUnit>& chunk : plan_.units->stages[Index(stage)]) {

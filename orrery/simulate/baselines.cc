@@ -54,8 +54,9 @@ class ClosedForms {
   /// What a GPU executes for one micro-batch.
   [[nodiscard]] double ExecutedOfPass() const {
     const TokenBatch batch = {job_.training.sequence, job_.training.micro_batch};
-    return workload::ExecutedFlops(model_, batch, {.recompute = plan_.recompute,
-                                                   .adapter_rank = job_.training.adapter_rank}) /
+    return workload::ExecutedFlops(
+               model_, batch,
+               {.recompute = plan_.recompute, .adapter_rank = job_.training.adapter_rank}) /
            (plan_.tp * plan_.pp * plan_.cp);
   }
 

@@ -71,8 +71,7 @@ std::int64_t OptimizerBytesOf(const Program& program) {
 }
 
 Cost CostOf(const Job& job) {
-  const workload::GeneratedJob generated =
-      workload::Generate(job, workload::EqualCosts()).value();
+  const workload::GeneratedJob generated = workload::Generate(job, workload::EqualCosts()).value();
   const RankClasses rank_classes = Fold(generated.ensemble, IslandLinkClass(8));
   PlainTimes times;
   const Timeline timeline = Simulate(rank_classes, times).value();
@@ -167,8 +166,8 @@ TEST(PlanMemoryProperty, EachStageOfZeroSavesMemoryForCommunication) {
   }
 }
 
-// Parameters that stay gathered along a pipeline take the memory of ZeRO-1, and send its bytes: each
-// is gathered once a step and each gradient reduced once. Only the units in flight differ.
+// Parameters that stay gathered along a pipeline take the memory of ZeRO-1, and send its bytes:
+// each is gathered once a step and each gradient reduced once. Only the units in flight differ.
 TEST(PlanMemoryTest, PipelinesThatNeverReshardAreLikeZero1) {
   const Framework torch = *workload::FindFramework("torch-fsdp");
   Job job = JobOf(Dense(), {{.pp = 4, .dp = 8}, 8}, torch);
@@ -183,7 +182,8 @@ TEST(PlanMemoryTest, PipelinesThatNeverReshardAreLikeZero1) {
   job.plan.reshard = Reshard::kNever;
   EXPECT_EQ(CostOf(job).memory_bytes, usual.memory_bytes);
   for (std::size_t stage = 0; stage < 4; ++stage) {
-    const auto share = [&](const std::vector<std::int64_t>& of, const std::vector<std::int64_t>& to) {
+    const auto share = [&](const std::vector<std::int64_t>& of,
+                           const std::vector<std::int64_t>& to) {
       return static_cast<double>(of[stage]) / static_cast<double>(to[stage]);
     };
     EXPECT_NEAR(share(usual.memory_bytes, zero1.memory_bytes), 1, 0.001);

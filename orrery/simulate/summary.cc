@@ -86,9 +86,8 @@ double ExecutedFlopsOf(const Job& job) {
 }
 
 bool HasWindows(const workload::Transformer& model) {
-  return std::ranges::any_of(model.blocks, [](const workload::BlockRun& run) {
-    return run.block.self.window > 0;
-  });
+  return std::ranges::any_of(
+      model.blocks, [](const workload::BlockRun& run) { return run.block.self.window > 0; });
 }
 
 std::vector<StageSummary> StagesOf(const RankClasses& rank_classes,
@@ -206,9 +205,9 @@ Utilisation ModelUtilisation(const Job& job, std::int64_t step_ps) {
   if (job.training.adapter_rank > 0) {
     counted += ", no gradients of frozen weights";
   }
-  return UtilisationOf(
-      job, step_ps,
-      workload::ModelFlops(job.model, BatchOf(job), job.training.adapter_rank), counted);
+  return UtilisationOf(job, step_ps,
+                       workload::ModelFlops(job.model, BatchOf(job), job.training.adapter_rank),
+                       counted);
 }
 
 Utilisation HardwareUtilisation(const Job& job, std::int64_t step_ps) {

@@ -74,8 +74,7 @@ TEST(UtilisationProperty, NoJobIsAboveThePeak) {
   Draw draw;
   int simulated = 0;
   for (int i = 0; i < 300; ++i) {
-    workload::Model model =
-        workload::ModelOf(draw.OneOf(transformers), DataType::kBf16).value();
+    workload::Model model = workload::ModelOf(draw.OneOf(transformers), DataType::kBf16).value();
     Transformer body = Shortened(*model.transformer());
     const std::int64_t window = draw.OneOf(std::array<std::int64_t, 4>{0, 16, 128, 4096});
     SetWindows(window, body);
@@ -84,12 +83,12 @@ TEST(UtilisationProperty, NoJobIsAboveThePeak) {
                                .sequence = draw.OneOf(kSequences),
                                .micro_batch = draw.OneOf(std::array<std::int64_t, 3>{1, 4, 16}),
                                .microbatches = 2});
-    job.gpu = *hardware::FindGpu(draw.OneOf(std::array<std::string, 5>{
-        "H100", "A100-80GB", "B200", "H20", "V100"}));
+    job.gpu = *hardware::FindGpu(
+        draw.OneOf(std::array<std::string, 5>{"H100", "A100-80GB", "B200", "H20", "V100"}));
     job.framework = draw.OneOf(workload::Frameworks());
     job.training.adapter_rank = draw.OneOf(std::array<std::int64_t, 3>{0, 0, 64});
-    job.plan.recompute = draw.OneOf(
-        std::array{workload::Recompute::kNothing, workload::Recompute::kFull});
+    job.plan.recompute =
+        draw.OneOf(std::array{workload::Recompute::kNothing, workload::Recompute::kFull});
     if (!CheckJob(job)) {
       continue;
     }
@@ -98,10 +97,10 @@ TEST(UtilisationProperty, NoJobIsAboveThePeak) {
       continue;  // GPUs without a peak or a type
     }
     ++simulated;
-    const std::string described = fmt::format(
-        "{} on {} with {}: window {}, sequence {}, micro-batch {}, adapters {}", job.model.name,
-        job.gpu.name, job.framework.name, window, job.training.sequence, job.training.micro_batch,
-        job.training.adapter_rank);
+    const std::string described =
+        fmt::format("{} on {} with {}: window {}, sequence {}, micro-batch {}, adapters {}",
+                    job.model.name, job.gpu.name, job.framework.name, window, job.training.sequence,
+                    job.training.micro_batch, job.training.adapter_rank);
     const double model_share = ModelUtilisation(job, step->step_ps()).share;
     const double hardware_share = HardwareUtilisation(job, step->step_ps()).share;
     EXPECT_LE(model_share, hardware_share * (1 + 1e-12)) << described;

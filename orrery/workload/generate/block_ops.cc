@@ -298,9 +298,9 @@ void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
   }
 }
 
-// Keys and values of all ranks are gathered before the core. Only a rank's own are kept, so they are
-// gathered again before its backward pass; behind that, their gradients are summed and scattered
-// (Transformer Engine's and PyTorch's).
+// Keys and values of all ranks are gathered before the core. Only a rank's own are kept, so they
+// are gathered again before its backward pass; behind that, their gradients are summed and
+// scattered (Transformer Engine's and PyTorch's).
 void WriteGatheredKeys(const Core& core, bool is_before, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const std::int64_t elements = KeyValueElements(core) * shape.plan().cp;
@@ -332,9 +332,9 @@ void WriteContextCommunication(const Core& core, bool is_before, LayerWriter& wr
   const std::int64_t widths =
       is_before ? core.heads * core.head_size + core.kv_heads * (core.head_size + core.value_size)
                 : core.heads * core.value_size;
-  const LayerOp deal =
-      CommunicationOp("deal heads", shape.Over(GroupRole::kContext, CollectiveKind::kAllToAll,
-                                               own_tokens * widths * dealing));
+  const LayerOp deal = CommunicationOp(
+      "deal heads",
+      shape.Over(GroupRole::kContext, CollectiveKind::kAllToAll, own_tokens * widths * dealing));
   writer.Forward(deal);
   writer.Backward({deal});
 }
@@ -501,8 +501,7 @@ std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters)
   if (plan.sharding == Sharding::kReplicated) {
     return parameters.dense + parameters.experts;
   }
-  return parameters.dense / DenseShards(plan) +
-         parameters.experts / ExpertShards(plan);
+  return parameters.dense / DenseShards(plan) + parameters.experts / ExpertShards(plan);
 }
 
 std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& stage) {

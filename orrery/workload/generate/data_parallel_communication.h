@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -187,8 +186,8 @@ class DataParallelCommunication {
                                       -1);
   }
 
-  // Sums gradients over ranks; a sharded result stays where it belongs, and is summed over the ranks
-  // that have the same shard.
+  // Sums gradients over ranks; a sharded result stays where it belongs, and is summed over the
+  // ranks that have the same shard.
   TaskId Reduce(std::int64_t elements, bool of_experts) {
     const Plan& plan = job_.plan;
     const int element_bytes = job_.training.precision.gradient_bytes;
@@ -266,8 +265,7 @@ class DataParallelCommunication {
       if (share.replicas > 1) {
         const TaskId reduction = Reduce(share.elements, share.is_of_experts);
         const std::int64_t bytes =
-            StaysGathered(job_.plan) ? 0
-                                     : share.elements * job_.training.precision.gradient_bytes;
+            StaysGathered(job_.plan) ? 0 : share.elements * job_.training.precision.gradient_bytes;
         writer_.Allocate(writer_.last_compute(), kWholeGradients, bytes);
         writer_.Free(reduction, kWholeGradients, bytes);
       }
@@ -345,9 +343,9 @@ class DataParallelCommunication {
   std::vector<bool> ends_;                   // by chunk: with the last layer of the model
   std::vector<std::size_t> first_of_chunk_;  // number of its first unit
   std::vector<StageBucket> buckets_;
-  std::vector<bool> is_complete_;                   // by unit: its gradients of the step
-  std::size_t next_bucket_ = 0;                     // the first one that is not sent yet
-  std::vector<TaskId> reductions_;                  // not waited for yet
+  std::vector<bool> is_complete_;   // by unit: its gradients of the step
+  std::size_t next_bucket_ = 0;     // the first one that is not sent yet
+  std::vector<TaskId> reductions_;  // not waited for yet
   // By unit, while it has parameters; nothing to gather where it has none.
   std::vector<std::optional<std::vector<TaskId>>> gathers_of_unit_;
   std::vector<std::vector<TaskId>> early_gathers_;  // by unit, for the first pass

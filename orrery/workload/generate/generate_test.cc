@@ -274,8 +274,9 @@ TEST(GenerateTest, DataParallelismSumsAllGradientsOnce) {
 }
 
 // ZeRO-1 and -2: reduce-scatter of 4·N, all-gather of 2·N. ZeRO-2 has no room for whole gradients
-// between micro-batches: those of four are reduced one by one, layer by layer. Megatron pads buckets
-// for the shards; one bucket here: to a multiple of lcm(8, 128) at most, and each tensor to 64.
+// between micro-batches: those of four are reduced one by one, layer by layer. Megatron pads
+// buckets for the shards; one bucket here: to a multiple of lcm(8, 128) at most, and each tensor
+// to 64.
 TEST(GenerateTest, ShardedOptimizersScatterGradientsAndGatherParameters) {
   Plan plan;
   plan.dp = 8;
@@ -380,7 +381,8 @@ TEST(GenerateTest, ASendOfTheRingIsAsInTheExample) {
 }
 
 // All-gather of K and V with 2·b·s·kv·d_h·2 on the whole side, forward and again backward, and a
-// reduce-scatter of their gradients. Ulysses: all-to-all of Q, K, V together (3h a token) and of the output (h).
+// reduce-scatter of their gradients. Ulysses: all-to-all of Q, K, V together (3h a token) and of
+// the output (h).
 TEST(GenerateTest, OtherKindsOfContextParallelismGatherOrDealHeads) {
   Plan plan;
   plan.cp = 4;

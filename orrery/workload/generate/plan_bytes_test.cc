@@ -34,8 +34,8 @@ using enum CollectiveKind;
 constexpr std::int64_t kBlocks = 8;
 constexpr std::int64_t kMicrobatches = 8;
 // Of a block with experts: attention, two norms and a router; eight experts of two matrices.
-constexpr std::int64_t kSparseBlock = 4 * kHidden * kHidden + 4 * kHidden + 4 * kHidden +
-                                      8 * kHidden;
+constexpr std::int64_t kSparseBlock =
+    4 * kHidden * kHidden + 4 * kHidden + 4 * kHidden + 8 * kHidden;
 constexpr std::int64_t kExpertsOfBlock = 8 * 2 * kHidden * 4096;
 constexpr std::int64_t kGradient = 4;   // bytes of a reduced gradient
 constexpr std::int64_t kParameter = 2;  // of a gathered parameter

@@ -337,9 +337,10 @@ Status CheckOtherModel(const Job& job) {
 Status CheckSharding(const Plan& plan) {
   const int ranks = DenseReplicas(plan);
   if (plan.shard_ranks < 0 || (plan.shard_ranks > 0 && ranks % plan.shard_ranks != 0)) {
-    return Refuse("plan.shard_ranks {} does not divide the {} ranks of {}plan.dp · plan.cp: take a "
-                  "divisor",
-                  plan.shard_ranks, ranks, LayerCopies(plan) > 1 ? "2 · " : "");
+    return Refuse(
+        "plan.shard_ranks {} does not divide the {} ranks of {}plan.dp · plan.cp: take a "
+        "divisor",
+        plan.shard_ranks, ranks, LayerCopies(plan) > 1 ? "2 · " : "");
   }
   const int of_experts = plan.ep * plan.expert_tp;
   const int of_copy = DenseShards(plan) * plan.tp;

@@ -166,9 +166,9 @@ TEST(JobFile, HybridShardsFillANode) {
 
 // DualPipe has two copies of every layer, so that a single pipeline has two replicas.
 TEST(JobFile, HybridShardsMayBeThoseOfMirroredStages) {
-  EXPECT_EQ(Read(kLlama, {"plan={tp: 1, pp: 16, schedule: dualpipe, sharding: hsdp}"})
-                .plan.shard_ranks,
-            2);
+  EXPECT_EQ(
+      Read(kLlama, {"plan={tp: 1, pp: 16, schedule: dualpipe, sharding: hsdp}"}).plan.shard_ranks,
+      2);
 }
 
 // As the framework does, unless the job says otherwise.

@@ -173,7 +173,7 @@ void ReadSelectiveBlocks(RunRow& row, Plan& plan) {
 // there are none.
 bool ReadParts(std::string_view text, Plan& plan) {
   struct PartWords {
-    bool RecomputedParts::* member;
+    bool RecomputedParts::*member;
     std::array<std::string_view, 3> words;
   };
 

@@ -243,8 +243,8 @@ double ExecutedFlops(const Transformer& model, const TokenBatch& batch,
   const double scores = execution.skips_masked ? forward.causal_scores : forward.scores;
   const double adapters = AdapterFlops(model, batch, execution.adapter_rank);
   const double layers = forward.products + forward.router + scores + adapters;
-  double flops = PassesOfProducts(execution.adapter_rank) *
-                 (forward.products + forward.router + forward.head);
+  double flops =
+      PassesOfProducts(execution.adapter_rank) * (forward.products + forward.router + forward.head);
   flops += (execution.rebuilds_scores ? 3.5 : 3) * scores + 3 * adapters;
   if (execution.recompute == Recompute::kSelective) {
     flops += scores;

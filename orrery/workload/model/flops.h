@@ -63,10 +63,10 @@ struct ForwardFlops {
 /// How a step is executed, as far as it changes the count.
 struct Execution {
   Recompute recompute = Recompute::kNothing;
-  double recomputed_share = 1;  // of the layers, Recompute::kFull
-  RecomputedParts parts = {};   // of the other layers
-  bool skips_masked = true;     // a kernel that leaves masked scores out
-  bool rebuilds_scores = true;  // flash: the backward pass computes scores again, 2.5 passes
+  double recomputed_share = 1;    // of the layers, Recompute::kFull
+  RecomputedParts parts = {};     // of the other layers
+  bool skips_masked = true;       // a kernel that leaves masked scores out
+  bool rebuilds_scores = true;    // flash: the backward pass computes scores again, 2.5 passes
   std::int64_t adapter_rank = 0;  // LoRA: all else is frozen; 0: everything is trained
 };
 

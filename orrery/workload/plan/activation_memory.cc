@@ -387,7 +387,7 @@ StateBytes StatesOf(std::int64_t parameters, Sharding sharding, int shards,
 
 StateBytes StatesOf(const RankParameters& parameters, const Plan& plan, const Training& training) {
   // What stays gathered through a step is whole beside whole gradients, as with ZeRO-1.
-  const Sharding held = StaysGathered(plan)          ? Sharding::kOptimizer
+  const Sharding held = StaysGathered(plan) ? Sharding::kOptimizer
                         : ShardsParameters(plan) && !ReshardsAfterForward(plan)
                             ? Sharding::kKeepGathered
                             : plan.sharding;

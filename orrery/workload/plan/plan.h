@@ -26,7 +26,7 @@ struct RecomputedParts {
 struct RecomputedPartName {
   std::string_view name;
   std::string_view megatron;
-  bool RecomputedParts::* member;
+  bool RecomputedParts::*member;
 };
 
 inline constexpr std::array<RecomputedPartName, 5> kRecomputedPartNames{{
@@ -126,7 +126,7 @@ struct Plan {
   bool context_is_balanced = true;  // causal work is dealt evenly
 
   Sharding sharding = Sharding::kReplicated;
-  int shard_ranks = 0;  // data-parallel ranks that share one copy (HSDP); 0: all
+  int shard_ranks = 0;                 // data-parallel ranks that share one copy (HSDP); 0: all
   Reshard reshard = Reshard::kAlways;  // kParameters
   bool offload_optimizer = false;
 

@@ -31,14 +31,13 @@ int DenseShards(const Plan& plan) {
 }
 
 int ExpertShards(const Plan& plan) {
-  return IsHybrid(plan)
-             ? std::max(1, DenseShards(plan) * plan.tp / (plan.ep * plan.expert_tp))
-             : ExpertReplicas(plan);
+  return IsHybrid(plan) ? std::max(1, DenseShards(plan) * plan.tp / (plan.ep * plan.expert_tp))
+                        : ExpertReplicas(plan);
 }
 
 bool ShardsParameters(const Plan& plan) {
-  return DenseReplicas(plan) > 1 && (plan.sharding == Sharding::kParameters ||
-                                     plan.sharding == Sharding::kKeepGathered);
+  return DenseReplicas(plan) > 1 &&
+         (plan.sharding == Sharding::kParameters || plan.sharding == Sharding::kKeepGathered);
 }
 
 bool ReshardsAfterForward(const Plan& plan) {
