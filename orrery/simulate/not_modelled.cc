@@ -23,6 +23,7 @@
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 #include "orrery/workload/plan/token_load.h"
 #include "orrery/workload/program.h"
 
@@ -242,9 +243,13 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
   if (job.training.adapter_rank > 0) {
     sentences.emplace_back(
         "LoRA adapters are applied to the attention projections only; their small collectives "
-        "between "
-        "tensor-parallel ranks are left out, and utilisation counts the work of training all "
-        "parameters.");
+        "between tensor-parallel ranks are left out.");
+  }
+  if (job.plan.pp > 1 && job.framework.reshard == workload::Reshard::kDefault &&
+      workload::ReshardsAfterForward(job.plan)) {
+    sentences.emplace_back(
+        "Gradients are reduced after each micro-batch; with plan.reshard always, too, PyTorch's "
+        "pipeline schedules sum whole gradients and reduce them once a step.");
   }
   if (!HoldsAnyOf(ensemble, "buffers")) {
     sentences.emplace_back("The memory of NCCL's buffers and of the CUDA context.");

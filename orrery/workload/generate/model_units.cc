@@ -28,6 +28,7 @@
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 #include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
@@ -81,7 +82,7 @@ class UnitsBuilder {
     units_.memory.push_back(memory);
     units_.tensors.push_back(microbatch_.is_frozen() ? FrozenTensors(tensors, adapters, job_.plan)
                                                      : LocalTensors(tensors, job_.plan));
-    if (job_.framework.copies_shards && job_.plan.sharding == Sharding::kParameters) {
+    if (job_.framework.copies_shards && ReshardsAfterForward(job_.plan)) {
       AddCopiesOfShards(units_.tensors.back().parameters().dense, microbatch_, ops);
     }
     units_.kinds.push_back(std::move(ops));

@@ -104,11 +104,19 @@ constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> 
     {"least_bucket_elements", &Framework::least_bucket_elements},
 }};
 
-constexpr std::array<std::string_view, 12> kOtherKeys{
-    "attention",       "tensor_overlap", "data_overlap",
-    "dispatch",        "expert_nodes",   "vocabulary_multiple",
-    "most_chunks",     "graphs",         "sharded_weight_calls",
-    "recompute_parts", "moment_bytes",   "activation_input_bytes"};
+constexpr std::array<std::string_view, 13> kOtherKeys{"attention",
+                                                      "tensor_overlap",
+                                                      "data_overlap",
+                                                      "reshard",
+                                                      "dispatch",
+                                                      "expert_nodes",
+                                                      "vocabulary_multiple",
+                                                      "most_chunks",
+                                                      "graphs",
+                                                      "sharded_weight_calls",
+                                                      "recompute_parts",
+                                                      "moment_bytes",
+                                                      "activation_input_bytes"};
 
 template <typename Value, std::size_t kCount>
 void ReadChoice(YamlFields& fields, std::string_view key,
@@ -262,6 +270,7 @@ void ReadDeclared(YamlFields& fields, Framework& framework) {
   ReadChoice(fields, "tensor_overlap_on", kTensorOverlaps, framework.tensor_overlap_on);
   ReadChoice(fields, "tensor_overlap_off", kTensorOverlaps, framework.tensor_overlap_off);
   ReadChoice(fields, "data_overlap", kDataOverlaps, framework.data_overlap);
+  ReadChoice(fields, "reshard", kReshardNames, framework.reshard);
   ReadChoice(fields, "graphs", kCudaGraphs, framework.graphs);
   if (fields.Flag("uses_graphs", false)) {  // an earlier name
     framework.graphs = CudaGraphs::kStep;

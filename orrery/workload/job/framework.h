@@ -83,7 +83,8 @@ struct Framework {
   TensorOverlap tensor_overlap_on = TensorOverlap::kPipelined;
   TensorOverlap tensor_overlap_off = TensorOverlap::kNever;
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
-  bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass
+  bool gathers_in_forward = false;     // sharded parameters come back during the next forward pass
+  Reshard reshard = Reshard::kAlways;  // of jobs that do not say (Plan::reshard)
   bool overlaps_pipeline_sends = true;
   bool cuts_experts = false;  // tensor parallelism cuts experts unless told otherwise
   // How a published run sends tokens to experts unless it says so, and to how many nodes at most.
@@ -126,7 +127,7 @@ struct Framework {
 /// A fitted scalar, its key and what is plausible for it.
 struct FittedScalar {
   std::string_view key;
-  double Framework::* member;
+  double Framework::*member;
   double least;
   double most;
 };

@@ -22,6 +22,7 @@
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 #include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
@@ -161,6 +162,7 @@ void ReadSharding(YamlFields& fields, Plan& plan) {
   const bool is_hybrid = fields.Has("sharding") && fields.Text("sharding") == "hsdp";
   ReadWord(fields, "sharding", kShardings, plan.sharding);
   plan.shard_ranks = fields.Count("shard_ranks", 0, is_hybrid ? -1 : plan.shard_ranks);
+  ReadWord(fields, "reshard", kReshardNames, plan.reshard);
   plan.offload_optimizer = fields.Flag("offload_optimizer", plan.offload_optimizer);
 }
 
@@ -256,6 +258,9 @@ void AddPlan(const Job& job, FactList& facts) {
   }
   facts.Add("sharding", NameOf(kShardings, plan.sharding));
   facts.AddDegree("shard_ranks", plan.shard_ranks);
+  if (plan.sharding == Sharding::kParameters && !ReshardsAfterForward(plan)) {
+    facts.Add("reshard", ReshardName(plan.reshard));
+  }
   facts.Add("recompute", NameOf(kRecomputes, plan.recompute));
   facts.AddDegree("recompute_layers", plan.recompute_layers);
   if (plan.recompute == Recompute::kFull && plan.recompute_share < 1) {
@@ -298,8 +303,10 @@ std::string ShardingText(const Plan& plan) {
   if (plan.sharding == Sharding::kReplicated) {
     return "no sharding";
   }
-  return fmt::format("sharding {}{}", NameOf(kShardings, plan.sharding),
-                     plan.shard_ranks > 1 ? fmt::format(" over {} ranks", plan.shard_ranks) : "");
+  const bool is_kept = plan.sharding == Sharding::kParameters && !ReshardsAfterForward(plan);
+  return fmt::format("sharding {}{}{}", NameOf(kShardings, plan.sharding),
+                     plan.shard_ranks > 1 ? fmt::format(" over {} ranks", plan.shard_ranks) : "",
+                     is_kept ? " not resharded after forward" : "");
 }
 
 std::string RecomputeText(const Plan& plan) {

@@ -174,7 +174,7 @@ void ReadSelectiveBlocks(RunRow& row, Plan& plan) {
 // there are none.
 bool ReadParts(std::string_view text, Plan& plan) {
   struct PartWords {
-    bool RecomputedParts::* member;
+    bool RecomputedParts::*member;
     std::array<std::string_view, 3> words;
   };
 
@@ -200,9 +200,7 @@ bool ReadParts(std::string_view text, Plan& plan) {
 
 void ReadSharding(RunRow& row, Plan& plan) {
   const std::string text = row.Text("zero_fsdp");
-  // Along a pipeline parameters stay whole from one micro-batch to the next.
-  const Sharding like_zero2 = plan.pp > 1 ? Sharding::kOptimizer : Sharding::kKeepGathered;
-  for (const auto& [words, sharding] : {std::pair("ZeRO-2 like", like_zero2),
+  for (const auto& [words, sharding] : {std::pair("ZeRO-2 like", Sharding::kKeepGathered),
                                         {"SHARD_GRAD_OP", Sharding::kKeepGathered},
                                         {"FSDP", Sharding::kParameters},
                                         {"HSDP", Sharding::kParameters},

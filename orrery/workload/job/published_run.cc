@@ -242,6 +242,7 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
   ReadSharding(row, plan);
   ReadFramework(row, job);
+  plan.reshard = job.framework.reshard;
   ORRERY_TRY_STATUS(ReadExecution(row, job.framework));
   ORRERY_TRY_STATUS(ReadPlan(row, job));
   ORRERY_TRY(const bool says_recompute, ReadRecompute(row, job.framework, job.plan));
