@@ -72,7 +72,7 @@ MachineConstants WithSlowHops() {
 // 512 MiB and more on two nodes, as a public README has them: a hop of 40 µs is 0.3 % of 10 ms, so
 // it cannot be told from a slightly narrower network.
 TEST(ConstantsFit, LargeRowsOfTwoNodesDoNotIdentifyAHop) {
-  Rows rows("dgx h100", WithSlowHops());
+  Rows rows("azure nd a100 v4", WithSlowHops());
   rows.Add(8, 1 << 10, 1 << 30);
   rows.Add(16, 1 << 29, std::int64_t{1} << 33);
   const ConstantsFit fit = rows.Fit();
