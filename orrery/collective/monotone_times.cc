@@ -13,6 +13,7 @@
 #include "orrery/base/units.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/fabric.h"
+#include "orrery/collective/floor.h"
 #include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/request.h"
 #include "orrery/collective/tuner.h"
@@ -123,15 +124,16 @@ Result<double> MonotoneTimes::Seconds(const Fabric& fabric, const Request& reque
   const auto power = static_cast<std::size_t>(std::bit_width(nodes) - 1);
   const Place place = PlaceOf(request.size);
   const double more = static_cast<double>(nodes) / static_cast<double>(1U << power);
+  const double floor = FloorSeconds(Limited(usable, limits), request);
   if (more == 1) {
     ORRERY_TRY(const Logs* row, RowOf(rows, power, usable, request, limits));
-    return std::exp(At(*row, place));
+    return std::max(floor, std::exp(At(*row, place)));
   }
   ORRERY_TRY(const Logs* after_row, RowOf(rows, power + 1, usable, request, limits));
   const Logs& before_row = rows.of_power[power];
   const double after = At(*after_row, place);
   const double before = before_row.empty() ? after : At(before_row, place);
-  return std::exp(before + std::log2(more) * (after - before));
+  return std::max(floor, std::exp(before + std::log2(more) * (after - before)));
 }
 
 Result<Prediction> Predict(const Fabric& fabric, const Request& request,

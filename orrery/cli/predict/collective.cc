@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/cost_model.h"
 #include "orrery/collective/fabric.h"
+#include "orrery/collective/floor.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/monotone_times.h"
 #include "orrery/collective/nccl_settings.h"
@@ -127,6 +129,7 @@ struct PredictedCollective {
   collective::Prediction prediction;
   std::string bottleneck;
   collective::MachineModels::Found model;
+  double floor_seconds = 0;  // by the links and NICs alone
 };
 
 Document DocumentOf(const PredictedCollective& predicted) {
@@ -134,8 +137,9 @@ Document DocumentOf(const PredictedCollective& predicted) {
   const collective::MachineModel& model = *predicted.model.model;
   const bool is_extrapolated =
       predicted.model.match == collective::ModelMatch::kNearest || predicted.gpus > model.most_gpus;
-  const learn::TimeInterval interval = learn::IntervalAround(
+  learn::TimeInterval interval = learn::IntervalAround(
       prediction.seconds, model.DeviationAt(predicted.request.size.count, is_extrapolated));
+  interval.low_s = std::max(interval.low_s, predicted.floor_seconds);
   Document document{
       .title =
           fmt::format("{} of {} bytes on {} GPUs of {}", CollectiveKindName(predicted.request.kind),
@@ -227,6 +231,7 @@ Result<int> PredictCollective(const PredictCollectiveArguments& arguments) {
   }
   ORRERY_TRY(predicted.prediction,
              collective::Predict(fabric, predicted.request, forms, forced));
+  predicted.floor_seconds = collective::FloorSeconds(fabric, predicted.request);
   predicted.bottleneck = Name(predicted.prediction.bottleneck);
   if (arguments.by_flows) {
     const collective::FormRules& rules = fabric.nodes > 1 ? forms.over_nodes : forms.of_node;
