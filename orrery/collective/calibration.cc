@@ -21,16 +21,16 @@
 #include "orrery/base/error.h"
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
+#include "orrery/collective/constants_fit.h"
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
+#include "orrery/collective/monotone_times.h"
 #include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/tuner.h"
 #include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/learn/data_set.h"
-#include "orrery/learn/least_squares.h"
 #include "orrery/learn/metrics.h"
 
 namespace orrery::collective {
@@ -41,17 +41,7 @@ constexpr std::size_t kFewestRows = 4;
 /// Fewer do not tell ten constants apart: they say more about a run than about its machine.
 constexpr std::size_t kRowsOfItsOwn = 30;
 constexpr std::int64_t kLargeBytes = 4'000'000;
-constexpr double kHeavyWeight = 1.5;
-/// Regularises constants towards their defaults where rows do not determine them.
-constexpr double kPriorWeight = 0.02;
 constexpr double kOutlierError = 0.3;
-constexpr int kStarts = 4;
-constexpr double kStartDeviation = 0.3;
-
-struct AlgorithmOfRow {
-  const Measurement* row = nullptr;
-  AlgorithmAndProtocol candidate;
-};
 
 /// Settings to try besides the version. Trees move half the bytes of rings between two nodes, and
 /// not every network keeps the order that LL128 needs; network plugins account for both.
@@ -67,131 +57,36 @@ Result<NcclSettings> SettingsFor(const Measurement& row, const std::string& assu
   return is_told || row.fabric.nodes == 1 ? row.settings : ParseNcclSettings(assumed);
 }
 
-Result<std::vector<AlgorithmOfRow>> CandidatesOf(std::span<const Measurement* const> rows,
-                                                 const TunerTables& tables,
-                                                 const std::string& assumed) {
-  std::vector<AlgorithmOfRow> candidates;
+Result<std::vector<TunedRow>> TunedRows(std::span<const Measurement* const> rows,
+                                        const TunerTables& tables, const std::string& assumed) {
+  std::vector<TunedRow> tuned;
+  tuned.reserve(rows.size());
   for (const Measurement* row : rows) {
     ORRERY_TRY(const NcclSettings settings, SettingsFor(*row, assumed));
     ORRERY_TRY(const Tuning tuning, Tune(row->fabric, row->request, settings, tables));
-    candidates.push_back({row, {tuning.choice().algorithm, tuning.choice().protocol}});
+    tuned.push_back({row, {tuning.choice().algorithm, tuning.choice().protocol}});
   }
-  return candidates;
+  return tuned;
 }
-
-/// The constants that rows determine: those of links always, those of the network where ranks are
-/// on several nodes.
-std::vector<Constant> ConstantsIn(std::span<const AlgorithmOfRow> candidates) {
-  using enum Constant;
-  std::vector<Constant> fitted = {kStart,     kSimpleStart, kLlHop,    kSimpleHop,
-                                  kLinkShare, kLlLinkShare, kSharpness};
-  bool has_nodes = false;
-  bool has_nvls = false;
-  bool has_direct = false;
-  bool has_pcie = false;
-  for (const auto& [row, candidate] : candidates) {
-    has_nodes = has_nodes || row->fabric.nodes > 1;
-    has_nvls = has_nvls || candidate.algorithm == Algorithm::kNvls;
-    has_direct = has_direct || candidate.algorithm == Algorithm::kDirect;
-    has_pcie = has_pcie || row->fabric.intra == IntraLink::kPcie;
-  }
-  const std::pair<bool, Constant> optional[] = {
-      {has_nodes, kNetworkShare}, {has_nodes, kLlNetworkHop}, {has_nodes, kSimpleNetworkHop},
-      {has_nvls, kNvlsShare},     {has_direct, kDirectShare}, {has_pcie, kCrowding}};
-  for (const auto& [is_needed, constant] : optional) {
-    if (is_needed) {
-      fitted.push_back(constant);
-    }
-  }
-  fitted.push_back(kOwnShare);
-  fitted.resize(std::min(fitted.size(), kMostFitted));
-  return fitted;
-}
-
-/// Fits logarithms, so that constants stay positive and have similar scales.
-class Fitter {
- public:
-  Fitter(std::span<const AlgorithmOfRow> candidates, const TunerTables& tables)
-      : candidates_(candidates), tables_(tables), fitted_(ConstantsIn(candidates)) {
-    for (const Constant constant : fitted_) {
-      const ConstantInfo& info = InfoOf(constant);
-      least_.push_back(std::log(std::max(info.least, 0.01)));
-      most_.push_back(std::log(info.most));
-      default_.push_back(std::log(DefaultConstants()[constant]));
-    }
-  }
-
-  const std::vector<Constant>& fitted() const { return fitted_; }
-
-  MachineConstants ConstantsAt(std::span<const double> point) const {
-    MachineConstants constants = DefaultConstants();
-    for (std::size_t i = 0; i < fitted_.size(); ++i) {
-      constants.Set(fitted_[i], std::exp(point[i]));
-    }
-    return constants;
-  }
-
-  learn::LeastSquaresFit Best() const {
-    const learn::Residuals residuals = [this](std::span<const double> point) {
-      return ResidualsAt(point);
-    };
-    learn::Random random(1);
-    std::optional<learn::LeastSquaresFit> best;
-    for (int start = 0; start < kStarts; ++start) {
-      std::vector<double> from = default_;
-      for (double& value : from) {
-        value += start == 0 ? 0 : (2 * random.Uniform() - 1) * kStartDeviation;
-      }
-      learn::LeastSquaresFit fit = learn::FitLeastSquares(residuals, from, least_, most_);
-      if (!best || fit.loss < best->loss) {
-        best = std::move(fit);
-      }
-    }
-    return *best;
-  }
-
- private:
-  std::vector<double> ResidualsAt(std::span<const double> point) const {
-    const MachineConstants constants = ConstantsAt(point);
-    std::vector<double> residuals;
-    residuals.reserve(candidates_.size() + point.size());
-    for (const AlgorithmOfRow& candidate : candidates_) {
-      const Measurement& row = *candidate.row;
-      const double seconds =
-          ClosedFormSeconds(row.fabric, row.request, candidate.candidate, tables_, constants);
-      const double weight = row.request.size.count >= kHeavyBytes ? kHeavyWeight : 1;
-      residuals.push_back(weight * std::log(seconds / row.seconds));
-    }
-    for (std::size_t i = 0; i < point.size(); ++i) {
-      residuals.push_back(kPriorWeight * (point[i] - default_[i]));
-    }
-    return residuals;
-  }
-
-  std::span<const AlgorithmOfRow> candidates_;
-  const TunerTables& tables_;
-  std::vector<Constant> fitted_;
-  std::vector<double> least_;
-  std::vector<double> most_;
-  std::vector<double> default_;
-};
 
 struct FitOfVersion {
   MachineModel model;
+  std::vector<Constant> at_bounds;
   double loss = 0;
 };
 
 Result<FitOfVersion> FitWith(std::span<const Measurement* const> rows, const TunerTables& tables,
                              const std::string& assumed) {
-  ORRERY_TRY(const std::vector<AlgorithmOfRow> candidates, CandidatesOf(rows, tables, assumed));
-  const Fitter fitter(candidates, tables);
-  const learn::LeastSquaresFit best = fitter.Best();
+  ORRERY_TRY(const std::vector<TunedRow> tuned, TunedRows(rows, tables, assumed));
+  ConstantsFit best = FitConstants(tuned, tables, PriorOf(*rows.front()->cluster));
   FitOfVersion fit;
   fit.loss = best.loss;
+  fit.at_bounds = std::move(best.at_bounds);
   fit.model.nccl_version = tables.version;
   fit.model.assumed_settings = assumed;
-  fit.model.constants = fitter.ConstantsAt(best.parameters);
-  fit.model.fitted = fitter.fitted();
+  fit.model.constants = best.constants;
+  fit.model.fitted = std::move(best.fitted);
+  std::ranges::sort(fit.model.fitted);
   return fit;
 }
 
@@ -337,6 +232,7 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
   }
   Calibration calibration;
   calibration.model = std::move(best->model);
+  calibration.at_bounds = std::move(best->at_bounds);
   calibration.model.was_version_told = versions.size() == 1;
   Describe(used, calibration.model);
   ORRERY_TRY_STATUS(Evaluate(used, calibration));
@@ -389,6 +285,7 @@ Result<std::vector<Calibration>> CalibrateClass(const MachineClass& machines, bo
     }
     Calibration& calibration = calibrations.emplace_back();
     calibration.model = together.model;
+    calibration.at_bounds = together.at_bounds;
     calibration.model.machines_of_class = static_cast<int>(machines.size());
     Describe(used, calibration.model);
     ORRERY_TRY_STATUS(Evaluate(used, calibration));
@@ -401,11 +298,23 @@ Result<std::vector<Calibration>> CalibrateClass(const MachineClass& machines, bo
 
 Result<double> PredictRow(const MachineModel& model, const Measurement& row) {
   ORRERY_TRY(const TunerTables* tables, FindTunerTables(model.nccl_version));
-  ORRERY_TRY(const NcclSettings settings, SettingsFor(row, model.assumed_settings));
-  Result<Prediction> prediction =
-      Predict(row.fabric, row.request, settings, *tables, model.constants);
+  ORRERY_TRY(const NcclSettings settings, ParseNcclSettings(model.assumed_settings));
+  MachineModels::Found found{&model, ModelMatch::kSource};
+  found.forms = {{model.constants, {}, tables}, {model.constants, settings, tables}};
+  return PredictRow(found, row);
+}
+
+Result<double> PredictRow(const MachineModels::Found& found, const Measurement& row) {
+  std::optional<NcclSettings> forced;
+  if (row.settings != NcclSettings()) {
+    forced = row.settings;
+  }
+  Result<Prediction> prediction = Predict(row.fabric, row.request, found.forms, forced);
   if (!prediction) {  // an algorithm that is younger than the model of another machine
-    prediction = Predict(row.fabric, row.request, settings, NewestTunerTables(), model.constants);
+    FormsOfMachine newest = found.forms;
+    newest.of_node.tables = &NewestTunerTables();
+    newest.over_nodes.tables = &NewestTunerTables();
+    prediction = Predict(row.fabric, row.request, newest, forced);
   }
   ORRERY_TRY(const Prediction predicted, std::move(prediction));
   return predicted.seconds;

@@ -37,7 +37,7 @@ constexpr std::array<ConstantInfo, kNumConstants> kInfos = {{
     {"link_share", 0.05, 1.25},
     {"ll_link_share", 0.005, 0.6},
     {"sharpness", 0.5, 3},
-    {"own_share", 0, 3},
+    {"own_share", 0, 1},
     {"network_share", 0.05, 1},
     {"ll_network_hop_us", 0.2, 100},
     {"simple_network_hop_us", 0.2, 200},
@@ -153,33 +153,62 @@ double TimeAt(double bytes, double bytes_per_second) {
   return bytes > 0 && bytes_per_second > 0 ? bytes / bytes_per_second / kMicrosecond : 0;
 }
 
-/// NCCL's own correction for the lower efficiency of trees at medium sizes.
+/// NCCL's own correction for the lower efficiency of trees at medium sizes, a step at each power of
+/// two; between them we interpolate, since with the step the time would fall where a size passes it.
 double TreeCorrection(const Request& request, Protocol protocol, const TunerTables& tables) {
-  const auto bytes = static_cast<std::uint64_t>(request.size.count);
   const std::vector<double>& table = tables.tree_correction[static_cast<std::size_t>(protocol)];
-  const int place = static_cast<int>(std::bit_width(bytes / 64)) - 1;
-  return place >= 0 && place < static_cast<int>(table.size())
-             ? table[static_cast<std::size_t>(place)]
-             : 1;
+  const auto at = [&](int place) {
+    return place < 0 || place >= static_cast<int>(table.size())
+               ? 1
+               : table[static_cast<std::size_t>(place)];
+  };
+  const auto lines = static_cast<std::uint64_t>(request.size.count) / 64;
+  if (lines == 0) {
+    return 1;
+  }
+  const int place = static_cast<int>(std::bit_width(lines)) - 1;
+  const double whole = std::ldexp(64, place);
+  const double part = static_cast<double>(request.size.count) / whole - 1;  // of the way to twice
+  return at(place) + part * (at(place + 1) - at(place));
+}
+
+bool HasRoot(CollectiveKind kind) {
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
+}
+
+/// The part of what a rank sends to other nodes in an all-to-all that crosses links inside its own:
+/// it goes to the GPU beside the right NIC first (PXN).
+double CrossingShare(const Fabric& fabric) {
+  return 1 - 1.0 / fabric.ranks_per_node;
+}
+
+/// Over the links of one GPU, as a multiple of the size.
+double LinkTraffic(const Fabric& fabric, const Request& request, const Shape& shape) {
+  if (request.kind != CollectiveKind::kAllToAll || fabric.nodes == 1) {
+    return shape.intra_traffic;
+  }
+  const double elsewhere = 1 - static_cast<double>(fabric.ranks_per_node) / fabric.ranks;
+  return shape.intra_traffic + elsewhere * CrossingShare(fabric);
 }
 
 /// Costs beyond latency and transfer: the lower efficiency of trees, and the copy of the own part
-/// of the buffer.
+/// of the buffer, of which a collective with a root has none. In an all-to-all over nodes, a GPU
+/// also copies what it passes on.
 void AddExtras(const Fabric& fabric, const Request& request, const AlgorithmAndProtocol& candidate,
                const TunerTables& tables, const MachineConstants& constants, Parts& parts) {
-  const auto own =
-      constants[Constant::kOwnShare] * static_cast<double>(request.size.count) / fabric.ranks;
+  const double own = constants[Constant::kOwnShare] * static_cast<double>(request.size.count);
   const double rate = LinkRate(fabric, constants[Constant::kLinkShare], constants);
   if (candidate.algorithm == Algorithm::kDirect) {
     if (request.kind == CollectiveKind::kAllToAll) {
-      parts.link += TimeAt(own * CommonShape().direct_own, rate);
+      parts.link += TimeAt(own / fabric.ranks_per_node * CommonShape().direct_own, rate);
     }
   } else if (candidate.algorithm == Algorithm::kTree) {
     const double correction = TreeCorrection(request, candidate.protocol, tables);
     parts.link /= correction;
     parts.network /= correction;
-  } else if (candidate.protocol == Protocol::kSimple && !ReducesInSwitch(candidate.algorithm)) {
-    parts.link += TimeAt(own, rate);
+  } else if (candidate.protocol == Protocol::kSimple && !ReducesInSwitch(candidate.algorithm) &&
+             !HasRoot(request.kind)) {
+    parts.link += TimeAt(own / fabric.ranks, rate);
   }
 }
 
@@ -195,7 +224,8 @@ Parts PartsOf(const Fabric& fabric, const Request& request, const AlgorithmAndPr
   parts.sharpness = costs.sharpness;
   parts.latency =
       costs.start + shape.intra_steps * costs.hop + shape.inter_steps * costs.network_hop;
-  parts.link = TimeAt(size * shape.intra_traffic, LinkRate(fabric, costs.link_share, constants));
+  parts.link = TimeAt(size * LinkTraffic(fabric, request, shape),
+                      LinkRate(fabric, costs.link_share, constants));
   parts.network = TimeAt(size * shape.inter_traffic,
                          fabric.node_network().bytes_per_second * costs.network_share);
   AddExtras(fabric, request, candidate, tables, constants, parts);
@@ -303,9 +333,9 @@ double ClosedFormSeconds(const Fabric& fabric, const Request& request,
   return Join(PartsOf(fabric, request, candidate, tables, constants)) * kMicrosecond;
 }
 
-Result<Prediction> Predict(const Fabric& fabric, const Request& request,
-                           const NcclSettings& settings, const TunerTables& tables,
-                           const MachineConstants& constants) {
+Result<Prediction> PredictChoice(const Fabric& fabric, const Request& request,
+                                 const NcclSettings& settings, const TunerTables& tables,
+                                 const MachineConstants& constants) {
   ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings, tables));
   const AlgorithmAndProtocol candidate{tuning.choice().algorithm, tuning.choice().protocol};
   const Parts parts = PartsOf(fabric, request, candidate, tables, constants);
@@ -354,9 +384,10 @@ Result<double> UnevenAllToAllSeconds(const Fabric& fabric, const SendMatrix& mat
   const double latency =
       (costs.start + shape.intra_steps * costs.hop + shape.inter_steps * costs.network_hop) *
       kMicrosecond;
-  const double own_bytes =
-      constants[Constant::kOwnShare] * CommonShape().direct_own * loads.own_bytes;
-  const double link = loads.intra_bytes / LinkRate(fabric, costs.link_share, constants) +
+  const double own_bytes = constants[Constant::kOwnShare] * CommonShape().direct_own *
+                           loads.own_bytes * fabric.nodes;
+  const double crossing = loads.intra_bytes + CrossingShare(fabric) * loads.inter_bytes;
+  const double link = crossing / LinkRate(fabric, costs.link_share, constants) +
                       own_bytes / LinkRate(fabric, constants[Constant::kLinkShare], constants);
   const double nic_of_rank =
       fabric.node_network().bytes_per_second * costs.network_share / fabric.ranks_per_node;

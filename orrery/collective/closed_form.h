@@ -135,7 +135,13 @@ struct Prediction {
                                        const TunerTables& tables,
                                        const MachineConstants& constants);
 
-/// Chooses like NCCL and predicts. Fails if the settings leave no candidate.
+/// Chooses like NCCL and predicts from this choice alone. Fails if the settings leave no candidate.
+[[nodiscard]] Result<Prediction> PredictChoice(const Fabric& fabric, const Request& request,
+                                               const NcclSettings& settings,
+                                               const TunerTables& tables,
+                                               const MachineConstants& constants);
+
+/// The same, but never faster than fewer bytes or nodes (monotone_times.h).
 [[nodiscard]] Result<Prediction> Predict(const Fabric& fabric, const Request& request,
                                          const NcclSettings& settings, const TunerTables& tables,
                                          const MachineConstants& constants);

@@ -8,7 +8,7 @@
 #include "orrery/collective/cost_model.h"
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/flow_plan.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/monotone_times.h"
 #include "orrery/collective/request.h"
 #include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
@@ -50,11 +50,10 @@ Request RequestOf(std::int64_t call) {
 
 void BM_ClosedFormChoosing(benchmark::State& state) {
   const Fabric fabric = FabricOf128();
-  const NcclSettings settings;
+  MonotoneTimes times({FormRules{}, FormRules{}});
   std::int64_t call = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        Predict(fabric, RequestOf(++call), settings, NewestTunerTables(), DefaultConstants()));
+    benchmark::DoNotOptimize(times.Seconds(fabric, RequestOf(++call)));
   }
 }
 

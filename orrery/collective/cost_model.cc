@@ -164,17 +164,6 @@ int MostOnAnIsland(std::span<const GpuId> gpu_of_rank, int gpus_of_island) {
   return most;
 }
 
-Fabric Limited(Fabric fabric, const LinkLimits& limits) {
-  fabric.gpu_link.bytes_per_second *= limits.link_share;
-  fabric.physical_link.bytes_per_second *= limits.link_share;
-  fabric.nic.bytes_per_second *= limits.network_share;
-  if (limits.host_link.bytes_per_second > 0 && fabric.nics > 0) {
-    const double entering = limits.host_link.bytes_per_second * fabric.ranks_per_node;
-    fabric.nic.bytes_per_second = std::min(fabric.nic.bytes_per_second, entering / fabric.nics);
-  }
-  return fabric;
-}
-
 double ShareOf(double bytes_per_second, Bandwidth of) {
   return of.bytes_per_second > 0 ? bytes_per_second / of.bytes_per_second : 0;
 }
@@ -316,20 +305,13 @@ Result<Fabric> FabricMemo::Find(std::span<const GpuId> gpu_of_rank) {
 }
 
 Result<double> ClosedFormCost::Seconds(const Request& request, std::span<const GpuId> gpu_of_rank) {
-  ORRERY_TRY(const Fabric fabric, fabrics_.Find(gpu_of_rank));
-  ORRERY_TRY(const Prediction prediction,
-             Predict(fabric, request, settings_.nccl, *settings_.tables, settings_.constants));
-  return prediction.seconds;
+  return Seconds(request, gpu_of_rank, {});
 }
 
 Result<double> ClosedFormCost::Seconds(const Request& request, std::span<const GpuId> gpu_of_rank,
                                        const LinkLimits& limits) {
-  ORRERY_TRY(Fabric fabric, fabrics_.Find(gpu_of_rank));
-  fabric.has_nvls = fabric.has_nvls && limits.reduces_in_switch;
-  ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings_.nccl, *settings_.tables));
-  const AlgorithmAndProtocol candidate{tuning.choice().algorithm, tuning.choice().protocol};
-  return ClosedFormSeconds(Limited(fabric, limits), request, candidate, *settings_.tables,
-                           settings_.constants);
+  ORRERY_TRY(const Fabric fabric, fabrics_.Find(gpu_of_rank));
+  return times_.Seconds(fabric, request, limits);
 }
 
 Result<KernelShape> ClosedFormCost::ShapeOf(const Request& request,
@@ -352,8 +334,7 @@ Result<LinkDemand> ClosedFormCost::DemandOf(const Request& request,
   ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings_.nccl, *settings_.tables));
   const AlgorithmAndProtocol candidate{tuning.choice().algorithm, tuning.choice().protocol};
   const Fabric limited = Limited(fabric, limits);
-  const double seconds =
-      ClosedFormSeconds(limited, request, candidate, *settings_.tables, settings_.constants);
+  ORRERY_TRY(const double seconds, times_.Seconds(fabric, request, limits));
   const Shape shape = collective::ShapeOf(fabric, request.kind, candidate.algorithm);
   LinkDemand demand{
       .algorithm = candidate.algorithm, .link = limited.physical_link, .nic = limited.nic};

@@ -159,6 +159,12 @@ struct CostSettings {
   MachineConstants constants = DefaultConstants();
   NcclSettings nccl{};
   const TunerTables* tables = &NewestTunerTables();
+  std::optional<FormRules> of_node{};  // of groups inside of one island, where they differ
+
+  [[nodiscard]] FormsOfMachine forms() const {
+    const FormRules rules{constants, nccl, tables};
+    return {of_node.value_or(rules), rules};
+  }
 };
 
 /// Fabrics of groups, by their number of ranks and of ranks per island.
@@ -171,16 +177,6 @@ class FabricMemo {
  private:
   const hardware::Cluster& cluster_;
   std::map<std::pair<int, int>, Fabric> fabric_of_ranks_;  // by ranks and most ranks of an island
-};
-
-/// Links of some members of a group that are slower than the cluster's or down.
-struct LinkLimits {
-  double link_share = 1;     // of the links of a GPU, at the slowest member
-  double network_share = 1;  // of the NICs of an island, at the slowest island
-  Bandwidth host_link{};     // between a GPU and its NIC, at the slowest member; 0: fast enough
-  bool reduces_in_switch = true;  // the switch can reduce for all members
-
-  bool operator==(const LinkLimits&) const = default;
 };
 
 /// What a collective takes of links while it runs alone: its bytes over its time. What libraries do
@@ -202,12 +198,12 @@ struct KernelShape {
   Bytes step{};         // payload between two checks of flags
 };
 
-/// The calibrated closed form: about a microsecond per call, no other traffic. Serves one thread,
+/// The calibrated closed form: less than a microsecond per call, no other traffic. Serves one thread,
 /// as FlowLevelCost does. Rank i is on GPU gpu_of_rank[i]; GPUs are numbered node by node.
 class ClosedFormCost {
  public:
   explicit ClosedFormCost(const CostSettings& settings)
-      : settings_(settings), fabrics_(*settings.cluster) {}
+      : settings_(settings), fabrics_(*settings.cluster), times_(settings.forms()) {}
 
   [[nodiscard]] Result<double> Seconds(const Request& request,
                                        std::span<const network::GpuId> gpu_of_rank);
@@ -228,6 +224,7 @@ class ClosedFormCost {
  private:
   CostSettings settings_;
   FabricMemo fabrics_;
+  MonotoneTimes times_;
 };
 
 /// Flows over a topology, which may differ from the cluster's in links that are slow or down. The

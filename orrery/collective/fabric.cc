@@ -92,13 +92,13 @@ void SetNetwork(const Cluster& cluster, Fabric& fabric) {
   fabric.nic_latency_us = latency == latencies.end() ? 0 : latency->second;
 }
 
-void SetGraphs(const Cluster& cluster, Fabric& fabric) {
+void SetGraphs(Fabric& fabric) {
   const SearchSpace space{
       .generation = fabric.generation,
       .nodes = fabric.nodes,
       .ranks_per_node = fabric.ranks_per_node,
       .gpu_link = fabric.gpu_link.bytes_per_second / kGiga,
-      .nic = std::min(fabric.nic.bytes_per_second / kGiga, PcieGbps(cluster.pcie_generation)),
+      .nic = std::min(fabric.nic.bytes_per_second / kGiga, fabric.pcie_gbps),
       .nics = fabric.nics};
   fabric.rings = SearchRings(space);
   if (fabric.has_nvls) {
@@ -207,11 +207,12 @@ Shape HierarchicalShape(CollectiveKind kind, const Sizes& sizes) {
 
 Shape DirectShape(CollectiveKind kind, const Sizes& sizes) {
   if (kind != CollectiveKind::kAllToAll) {
+    // Each rank sends to one other. All of a node may send to another one at once.
     const double between = sizes.m > 1 ? 1 : 0;
     return {.intra_steps = 1 - between,
             .inter_steps = between,
-            .intra_traffic = 1 - between,
-            .inter_traffic = between};
+            .intra_traffic = sizes.k > 1 ? 1.0 : 0.0,
+            .inter_traffic = between * sizes.k};
   }
   return {.intra_steps = std::ceil((sizes.k - 1) / kPeersOfARound),
           .inter_steps = std::ceil((sizes.n - sizes.k) / kPeersOfARound),
@@ -278,7 +279,27 @@ Result<Fabric> FabricOf(const Cluster& cluster, const Placement& placement) {
   fabric.cpu = cluster.cpu;
   SetLinks(cluster, fabric);
   SetNetwork(cluster, fabric);
-  SetGraphs(cluster, fabric);
+  fabric.pcie_gbps = PcieGbps(cluster.pcie_generation);
+  SetGraphs(fabric);
+  return fabric;
+}
+
+Fabric OnNodes(const Fabric& fabric, int nodes) {
+  Fabric other = fabric;
+  other.nodes = nodes;
+  other.ranks = nodes * fabric.ranks_per_node;
+  SetGraphs(other);
+  return other;
+}
+
+Fabric Limited(Fabric fabric, const LinkLimits& limits) {
+  fabric.gpu_link.bytes_per_second *= limits.link_share;
+  fabric.physical_link.bytes_per_second *= limits.link_share;
+  fabric.nic.bytes_per_second *= limits.network_share;
+  if (limits.host_link.bytes_per_second > 0 && fabric.nics > 0) {
+    const double entering = limits.host_link.bytes_per_second * fabric.ranks_per_node;
+    fabric.nic.bytes_per_second = std::min(fabric.nic.bytes_per_second, entering / fabric.nics);
+  }
   return fabric;
 }
 

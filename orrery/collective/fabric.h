@@ -31,6 +31,7 @@ struct Fabric {
   bool has_nvls = false;         // the switch inside a node reduces
   bool network_reduces = false;  // SHARP and its like, for CollNet
   double nic_latency_us = 0;     // as reported by the network plugin
+  double pcie_gbps = 0;          // between a GPU and its NIC, according to NCCL
   ChannelGraph rings{};          // serve trees too
   ChannelGraph nvls{};           // one channel for each rank of a node; none without has_nvls
 
@@ -47,6 +48,22 @@ struct Placement {
 /// Returns the fabric of a placement. Fails for less than one GPU, for more than
 /// the cluster has, and for several nodes where there is no network.
 [[nodiscard]] Result<Fabric> FabricOf(const hardware::Cluster& cluster, const Placement& placement);
+
+/// The same machine with as many ranks on each of this many nodes.
+[[nodiscard]] Fabric OnNodes(const Fabric& fabric, int nodes);
+
+/// Links of some members of a group that are slower than the cluster's or down.
+struct LinkLimits {
+  double link_share = 1;     // of the links of a GPU, at the slowest member
+  double network_share = 1;  // of the NICs of an island, at the slowest island
+  Bandwidth host_link{};     // between a GPU and its NIC, at the slowest member; 0: fast enough
+  bool reduces_in_switch = true;  // the switch can reduce for all members
+
+  bool operator==(const LinkLimits&) const = default;
+};
+
+/// The fabric with the bandwidths that the limits leave, its channels unchanged.
+[[nodiscard]] Fabric Limited(Fabric fabric, const LinkLimits& limits);
 
 /// The structure of a collective algorithm without constants. With fitted constants the closed form
 /// is

@@ -25,8 +25,11 @@
 #include "orrery/base/mix_bits.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/collective/closed_form.h"
+#include "orrery/collective/constants_fit.h"
 #include "orrery/collective/embedded_machine_models.h"
 #include "orrery/collective/measurement.h"
+#include "orrery/collective/monotone_times.h"
+#include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
@@ -68,6 +71,24 @@ double DistanceBetween(const hardware::Cluster& one, const hardware::Cluster& ot
     distance += 0.1 * std::abs(std::log2(bandwidth / other_bandwidth));
   }
   return distance;
+}
+
+/// Version and settings of a model are known: they were checked when it was read or fitted.
+FormRules RulesOf(const MachineModel& model) {
+  return {model.constants, ParseNcclSettings(model.assumed_settings).value(),
+          FindTunerTables(model.nccl_version).value()};
+}
+
+void TakePriorHops(const hardware::Cluster& cluster, const MachineModel& model,
+                   MachineConstants& constants) {
+  const MachineConstants prior = PriorOf(cluster);
+  for (const Constant hop : {Constant::kLlNetworkHop, Constant::kSimpleNetworkHop}) {
+    if (std::ranges::find(model.fitted, hop) == model.fitted.end()) {
+      constants.Set(hop, prior[hop]);
+    }
+  }
+  constants.Set(Constant::kSimpleNetworkHop, std::max(constants[Constant::kLlNetworkHop],
+                                                      constants[Constant::kSimpleNetworkHop]));
 }
 
 tl::unexpected<Error> Damaged(const std::string& name, const YAML::Node& node,
@@ -134,6 +155,9 @@ Result<MachineModel> ParseModel(const YAML::Node& node, const std::string& name)
   }
   ORRERY_TRY(const TunerTables* tables, FindTunerTables(model.nccl_version));
   model.nccl_version = tables->version;
+  if (!ParseNcclSettings(model.assumed_settings)) {
+    return Damaged(name, node["settings"], "settings are none of NCCL");
+  }
   ORRERY_TRY_STATUS(ReadConstants(node["constants"], name, model));
   return model;
 }
@@ -168,8 +192,8 @@ Status EvaluateRow(const MachineModels& models, const Measurement& row, std::int
     return {};
   }
   const MachineModels::Found found =
-      models.Find({row.cluster, row.gpus, row.source, row.setup, is_unseen});
-  ORRERY_TRY(const double seconds, PredictRow(*found.model, row));
+      models.Find({row.cluster, row.gpus, row.source, row.setup, is_unseen, row.fabric.nodes});
+  ORRERY_TRY(const double seconds, PredictRow(found, row));
   evaluation.rows.push_back({&row, seconds, found.match});
   return {};
 }
@@ -211,6 +235,23 @@ void MachineModels::Add(MachineModel model) {
 }
 
 MachineModels::Found MachineModels::Find(const Question& question) const {
+  const int island = question.cluster->island.gpus;
+  const bool is_on_nodes = question.nodes > 1 || question.gpus > island;
+  Found found = FindModel(question, is_on_nodes);
+  found.forms = {RulesOf(*found.model), RulesOf(*found.model)};
+  found.forms.of_node.nccl = {};
+  if (is_on_nodes) {
+    Question inside = question;
+    inside.gpus = std::min(question.gpus, island);
+    const MachineModel& of_node = *FindModel(inside, false).model;
+    found.forms.of_node.constants = of_node.constants;
+    found.forms.of_node.tables = RulesOf(of_node).tables;
+    TakePriorHops(*question.cluster, *found.model, found.forms.over_nodes.constants);
+  }
+  return found;
+}
+
+MachineModels::Found MachineModels::FindModel(const Question& question, bool is_on_nodes) const {
   Found best{&DefaultModel(), ModelMatch::kNearest};
   constexpr double kOtherReach = 3;
   // All-reduce, all-gather, reduce-scatter and all-to-all: a model of one of them guesses the
@@ -230,7 +271,6 @@ MachineModels::Found MachineModels::Find(const Question& question) const {
     }
     // Constants of links and of the network are independent: rows of several nodes say little of
     // the links inside of one, and the other way round.
-    const bool is_on_nodes = question.gpus > question.cluster->island.gpus;
     const bool is_same_reach =
         is_on_nodes ? model.most_gpus > other.island.gpus : model.fewest_gpus <= other.island.gpus;
     // Ties: most fitted constants, then most rows.

@@ -10,6 +10,7 @@
 #include "orrery/base/error.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/measurement.h"
+#include "orrery/collective/monotone_times.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/learn/metrics.h"
 
@@ -55,6 +56,8 @@ struct Calibration {
   learn::Evaluation all;    // rows of at least `kLeastBytes`
   learn::Evaluation large;  // of 4 MB and more
   std::vector<Outlier> outliers;
+  /// Constants that the rows drive to a bound, and which were therefore put back to their priors.
+  std::vector<Constant> at_bounds;
 };
 
 /// Rows of one machine, source and setup, in this order.
@@ -90,6 +93,9 @@ class MachineModels {
   struct Found {
     const MachineModel* model = nullptr;
     ModelMatch match = ModelMatch::kNearest;
+    /// By the model, over several nodes, and by the one that answers for ranks of one node. Hops
+    /// between nodes that the model's rows do not identify are the prior of the machine asked for.
+    FormsOfMachine forms{};
   };
 
   void Add(MachineModel model);
@@ -102,6 +108,7 @@ class MachineModels {
     std::string_view source = {};  // the source of the measurements to compare with
     std::string_view setup = {};   // the source's name of the machine
     bool is_unseen = false;        // as if nobody had measured the machine
+    int nodes = 0;                 // islands that the ranks are on; 0: as few as hold them
   };
 
   [[nodiscard]] Found Find(const Question& question) const;
@@ -117,10 +124,15 @@ class MachineModels {
   [[nodiscard]] static const MachineModels& Shipped();
 
  private:
+  Found FindModel(const Question& question, bool is_on_nodes) const;
+
   std::vector<MachineModel> models_;
 };
 
 [[nodiscard]] std::string_view Name(ModelMatch match);
+
+/// The time of a row by what `Find` answered for it.
+[[nodiscard]] Result<double> PredictRow(const MachineModels::Found& found, const Measurement& row);
 
 struct SplitRule {
   enum class Kind : std::uint8_t {

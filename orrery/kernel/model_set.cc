@@ -23,6 +23,7 @@
 #include "orrery/kernel/embedded_sibling_levels.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/floor.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
@@ -138,7 +139,8 @@ class BatchPredictor {
       AddEfficiency(weighted, requests);
     }
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      requests[i].seconds = requests[i].base_seconds * std::exp(logs_[i]);
+      const double seconds = requests[i].base_seconds * std::exp(logs_[i]);
+      requests[i].seconds = std::max(seconds, FloorSeconds(requests[i].op, gpu_));
     }
   }
 

@@ -14,9 +14,8 @@
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/cost_model.h"
 #include "orrery/collective/machine_models.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/monotone_times.h"
 #include "orrery/collective/request.h"
-#include "orrery/collective/tuner_tables.h"
 #include "orrery/network/topology.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/group_limits.h"
@@ -29,7 +28,7 @@ namespace {
 
 constexpr double kPicoseconds = 1e12;
 
-Result<collective::CostSettings> SettingsOf(const workload::Job& job, int gpus,
+collective::CostSettings SettingsOf(const workload::Job& job, int gpus,
                                             const collective::MachineModels& models) {
   collective::CostSettings settings;
   settings.cluster = &job.cluster;
@@ -37,11 +36,12 @@ Result<collective::CostSettings> SettingsOf(const workload::Job& job, int gpus,
   if (found.model == nullptr || !job.mechanisms.calibration) {
     return settings;
   }
-  settings.constants = found.model->constants;
-  if (gpus > job.cluster.island.gpus) {
-    ORRERY_TRY(settings.nccl, collective::ParseNcclSettings(found.model->assumed_settings));
-  }
-  ORRERY_TRY(settings.tables, collective::FindTunerTables(found.model->nccl_version));
+  const bool is_on_nodes = gpus > job.cluster.island.gpus;
+  const collective::FormRules& rules = is_on_nodes ? found.forms.over_nodes : found.forms.of_node;
+  settings.constants = rules.constants;
+  settings.nccl = rules.nccl;
+  settings.tables = rules.tables;
+  settings.of_node = found.forms.of_node;
   return settings;
 }
 
@@ -93,9 +93,9 @@ Result<std::unique_ptr<ClusterTimes>> ClusterTimes::Of(const workload::Job& job,
                                                        const collective::MachineModels* models) {
   const collective::MachineModels& known =
       models != nullptr ? *models : collective::MachineModels::Shipped();
-  ORRERY_TRY(const collective::CostSettings inside,
-             SettingsOf(job, std::min(job.gpus, job.cluster.island.gpus), known));
-  ORRERY_TRY(const collective::CostSettings between, SettingsOf(job, job.gpus, known));
+  const collective::CostSettings inside =
+      SettingsOf(job, std::min(job.gpus, job.cluster.island.gpus), known);
+  const collective::CostSettings between = SettingsOf(job, job.gpus, known);
   return std::make_unique<ClusterTimes>(job, std::move(limits), inside, between);
 }
 

@@ -70,6 +70,12 @@ std::string CalibrationText(const collective::Measurements& data,
                         model.machines_of_class - 1);
   }
   text += ConstantsText(model);
+  for (const collective::Constant constant : calibration.at_bounds) {
+    text += fmt::format(
+        "  {}: the rows drive it to a bound ({:g} to {:g}), so it keeps its prior, {:.4g}\n",
+        collective::InfoOf(constant).name, collective::InfoOf(constant).least,
+        collective::InfoOf(constant).most, model.constants[constant]);
+  }
   text += fmt::format("  error in sample         MAPE {:.1f} %, median {:.1f} %",
                       calibration.all.mape, calibration.all.median);
   if (calibration.large.rows > 0) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -21,7 +22,9 @@
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/cost_model.h"
 #include "orrery/collective/fabric.h"
+#include "orrery/collective/floor.h"
 #include "orrery/collective/machine_models.h"
+#include "orrery/collective/monotone_times.h"
 #include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/request.h"
 #include "orrery/collective/tuner_tables.h"
@@ -126,6 +129,7 @@ struct PredictedCollective {
   collective::Prediction prediction;
   std::string bottleneck;
   collective::MachineModels::Found model;
+  double floor_seconds = 0;  // by the links and NICs alone
 };
 
 Document DocumentOf(const PredictedCollective& predicted) {
@@ -133,8 +137,9 @@ Document DocumentOf(const PredictedCollective& predicted) {
   const collective::MachineModel& model = *predicted.model.model;
   const bool is_extrapolated =
       predicted.model.match == collective::ModelMatch::kNearest || predicted.gpus > model.most_gpus;
-  const learn::TimeInterval interval = learn::IntervalAround(
+  learn::TimeInterval interval = learn::IntervalAround(
       prediction.seconds, model.DeviationAt(predicted.request.size.count, is_extrapolated));
+  interval.low_s = std::max(interval.low_s, predicted.floor_seconds);
   Document document{
       .title =
           fmt::format("{} of {} bytes on {} GPUs of {}", CollectiveKindName(predicted.request.kind),
@@ -213,19 +218,27 @@ Result<int> PredictCollective(const PredictCollectiveArguments& arguments) {
              collective::FabricOf(*predicted.cluster, {.gpus = arguments.gpus,
                                                        .gpus_per_node = arguments.gpus_per_node}));
   ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
-  predicted.model = models.Find({.cluster = predicted.cluster, .gpus = arguments.gpus});
-  const collective::MachineModel& model = *predicted.model.model;
-  collective::CostSettings settings{.cluster = predicted.cluster, .constants = model.constants};
-  const std::string& assumed = fabric.nodes > 1 ? model.assumed_settings : arguments.environment;
-  ORRERY_TRY(settings.nccl, collective::ParseNcclSettings(
-                                arguments.environment.empty() ? assumed : arguments.environment));
-  ORRERY_TRY(settings.tables,
-             collective::FindTunerTables(arguments.nccl_version.empty() ? model.nccl_version
-                                                                        : arguments.nccl_version));
-  ORRERY_TRY(predicted.prediction, collective::Predict(fabric, predicted.request, settings.nccl,
-                                                       *settings.tables, settings.constants));
+  predicted.model = models.Find(
+      {.cluster = predicted.cluster, .gpus = arguments.gpus, .nodes = fabric.nodes});
+  collective::FormsOfMachine forms = predicted.model.forms;
+  if (!arguments.nccl_version.empty()) {
+    ORRERY_TRY(forms.of_node.tables, collective::FindTunerTables(arguments.nccl_version));
+    forms.over_nodes.tables = forms.of_node.tables;
+  }
+  std::optional<collective::NcclSettings> forced;
+  if (!arguments.environment.empty()) {
+    ORRERY_TRY(forced, collective::ParseNcclSettings(arguments.environment));
+  }
+  ORRERY_TRY(predicted.prediction,
+             collective::Predict(fabric, predicted.request, forms, forced));
+  predicted.floor_seconds = collective::FloorSeconds(fabric, predicted.request);
   predicted.bottleneck = Name(predicted.prediction.bottleneck);
   if (arguments.by_flows) {
+    const collective::FormRules& rules = fabric.nodes > 1 ? forms.over_nodes : forms.of_node;
+    const collective::CostSettings settings{.cluster = predicted.cluster,
+                                            .constants = rules.constants,
+                                            .nccl = forced.value_or(rules.nccl),
+                                            .tables = rules.tables};
     ORRERY_TRY_STATUS(PredictByFlows(arguments, settings, predicted));
   }
   return Deliver(DocumentOf(predicted), arguments.output);
@@ -261,9 +274,12 @@ Result<int> PredictUneven(const PredictCollectiveArguments& arguments) {
                  *cluster, {.gpus = matrix.ranks, .gpus_per_node = arguments.gpus_per_node}));
   ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
   const collective::MachineModels::Found model =
-      models.Find({.cluster = cluster, .gpus = matrix.ranks});
+      models.Find({.cluster = cluster, .gpus = matrix.ranks, .nodes = fabric.nodes});
+  const collective::FormsOfMachine& forms = model.forms;
   ORRERY_TRY(const double seconds,
-             collective::UnevenAllToAllSeconds(fabric, matrix, model.model->constants));
+             collective::UnevenAllToAllSeconds(
+                 fabric, matrix,
+                 (fabric.nodes > 1 ? forms.over_nodes : forms.of_node).constants));
   const collective::UnevenLoads loads = collective::LoadsOf(matrix, fabric.ranks_per_node);
   Document document{
       .title = fmt::format("all_to_all_v on {} GPUs of {}", matrix.ranks, cluster->name),

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "orrery/cli/verb.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/kernel/floor.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/power.h"
@@ -24,10 +26,6 @@
 namespace orrery::cli {
 namespace {
 
-// On tables of training operators and of GPUs left out 80 to 91 % of the rows are inside.
-learn::TimeInterval IntervalOf(const kernel::Estimate& estimate) {
-  return learn::IntervalAround(estimate.seconds, estimate.uncertainty);
-}
 
 struct PredictKernelArguments {
   std::vector<std::string> operators;
@@ -43,14 +41,23 @@ struct PredictedKernel {
   kernel::Work work;
   kernel::Bound bound;
   kernel::Estimate estimate;
+  double floor_seconds = 0;  // that no kernel is below
 };
+
+// On tables of training operators and of GPUs left out 80 to 91 % of the rows are inside.
+learn::TimeInterval IntervalOf(const PredictedKernel& kernel) {
+  const kernel::Estimate& estimate = kernel.estimate;
+  learn::TimeInterval interval = learn::IntervalAround(estimate.seconds, estimate.uncertainty);
+  interval.low_s = std::max(interval.low_s, kernel.floor_seconds);
+  return interval;
+}
 
 void AddKernel(const PredictedKernel& kernel, const hardware::Gpu& gpu, Document& document) {
   const kernel::Estimate& estimate = kernel.estimate;
   const bool by_memory = kernel.bound.memory_seconds > kernel.bound.compute_seconds;
   Document::Section& section =
       document.AddSection(fmt::format("{} on {}", kernel::Text(kernel.op), gpu.name));
-  section.Show("time", TimeText(estimate.seconds, IntervalOf(estimate)));
+  section.Show("time", TimeText(estimate.seconds, IntervalOf(kernel)));
   section.Show("roofline",
                fmt::format("{} by {}; {:.0f} % of it is reached",
                            TimeText(estimate.roofline_seconds), by_memory ? "memory" : "arithmetic",
@@ -73,8 +80,8 @@ Value DataOf(const PredictedKernel& kernel, const hardware::Gpu& gpu) {
   data.Set("operator", kernel::Text(kernel.op))
       .Set("gpu", gpu.name)
       .Set("time_s", estimate.seconds)
-      .Set("low_s", IntervalOf(estimate).low_s)
-      .Set("high_s", IntervalOf(estimate).high_s)
+      .Set("low_s", IntervalOf(kernel).low_s)
+      .Set("high_s", IntervalOf(kernel).high_s)
       .Set("uncertainty", estimate.uncertainty)
       .Set("roofline_s", estimate.roofline_seconds)
       .Set("flops", kernel.work.flops)
@@ -109,7 +116,8 @@ Result<std::vector<PredictedKernel>> PredictAll(const PredictKernelArguments& ar
       return FailWithin("'" + text + "'", op);
     }
     const kernel::Work work = kernel::WorkOf(*op);
-    kernels.push_back({*op, work, kernel::BoundOf(*op, work, gpu), {}});
+    kernels.push_back({*op, work, kernel::BoundOf(*op, work, gpu), {},
+                       kernel::FloorSeconds(*op, gpu)});
   }
   ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
              LoadKernelModels(arguments.models));
