@@ -373,8 +373,9 @@ class SimulateRun {
     if (!answer.is_step_only) {
       answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
     }
-    if (arguments_.output.as_json && !answer.is_step_only) {
-      answer.exposed_ps = simulate::MeanExposedPs(*simulated.rank_classes, *simulated.timeline);
+    const bool needs_means = arguments_.output.as_json || answer.summary.has_pipeline;
+    if (needs_means && !answer.is_step_only) {
+      answer.means = simulate::MeansOf(*simulated.rank_classes, *simulated.timeline);
     }
     ORRERY_TRY_STATUS(Deliver(
         SimulationDocument(answer, arguments_.output.html_file.empty() ? nullptr : &simulated),

@@ -210,7 +210,7 @@ struct SimulationAnswer {
   std::optional<learn::TimeInterval> interval = {};
   std::optional<DrawnSteps> steps = {};
   std::optional<simulate::StepEnergy> energy = {};
-  std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
+  simulate::RankMeans means = {};
   simulate::NetworkModel network = simulate::NetworkModel::kAlone;
   std::int64_t contended_ps = 0;    // that the step would be shorter if no links were shared
   std::uint32_t classes_alone = 0;  // rank classes then
