@@ -478,7 +478,12 @@ trace::TraceSet EnsembleTrace(const RankClasses& rank_classes, const Timeline& t
     step_ends_ps.push_back(std::max<std::int64_t>(timeline.EndOfRepetition(repetition), 0));
   }
   trace::TraceSet set;
+  set.card = options.card;
   for (const TracedRank& traced : RanksToTrace(rank_classes, options.most_ranks)) {
+    if (traced.is_for_class) {
+      trace::WorkloadCard& card = set.card ? *set.card : set.card.emplace();
+      card.values[std::string(trace::kFoldedRanks)] = "true";
+    }
     const std::string& gpu =
         options.gpu_of_program.empty()
             ? options.gpu
