@@ -192,6 +192,34 @@ TEST_F(EnsembleTraceTest, ManyRanksAreShownByTheirClasses) {
   EXPECT_NEAR(Measured(set, "bubble_size_pipeline"), 100.0 * (200 + 150) / 2 / 390, 1e-9);
 }
 
+// Groups whose members are all of one class have one trace, in which they are whole: two sums and
+// two reductions of two ranks beside the message, as fast as in the traces of all ranks.
+TEST_F(EnsembleTraceTest, CollectivesOfFoldedRanksCountWithTheirGroups) {
+  trace::TraceSet all = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100"});
+  trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100", .most_ranks = 4});
+  EXPECT_FALSE(trace::HasFoldedRanks(all));
+  ASSERT_TRUE(trace::HasFoldedRanks(set));
+
+  const trace::MatchedCollectives matched = trace::MatchCollectives(set);
+
+  EXPECT_EQ(matched.size(), 5U);
+  for (const trace::RankMatching& rank : matched.ranks) {
+    EXPECT_EQ(rank.num_unmatched, 0);
+  }
+  for (const std::string_view metric :
+       {"busbw_allreduce", "busbw_sendrecv", "collective_vol_allreduce_gb", "coll_call_num"}) {
+    EXPECT_DOUBLE_EQ(Measured(set, metric), Measured(all, metric)) << metric;
+  }
+  EXPECT_EQ(Measured(set, "comm_wait_fraction"), Measured(all, "comm_wait_fraction"));
+}
+
+// Without the word of a simulation, nothing is known of ranks that were not recorded.
+TEST_F(EnsembleTraceTest, RanksThatWereNotRecordedStayUnknown) {
+  trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100", .most_ranks = 4});
+  set.card.reset();
+  EXPECT_EQ(trace::MatchCollectives(set).size(), 1U);  // the message
+}
+
 // A kernel of 1,000 µs beside communication of 300 µs, which waits 200 µs for room and takes twice
 // as long: it is there from 200 to 800 µs. The kernel does 200 alone, 450 beside it and 350 alone.
 TEST(HeldUpTraceTest, KernelsBeginWhenTheyHaveRoomAndSayHowLongTheyTakeAlone) {
