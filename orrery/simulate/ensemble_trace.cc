@@ -27,6 +27,7 @@
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/folded_ranks.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"

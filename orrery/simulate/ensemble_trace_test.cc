@@ -18,6 +18,7 @@
 #include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/pair_models_test.h"
 #include "orrery/simulate/rank_classes.h"
+#include "orrery/trace/folded_ranks.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"

@@ -15,6 +15,7 @@
 #include "orrery/base/data_type.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/folded_ranks.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
 

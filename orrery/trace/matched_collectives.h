@@ -135,8 +135,7 @@ struct MatchedCollectives {
 /// Finds for each collective its counterparts on the other ranks. Every group of ranks uses the
 /// first rule that all its ranks support (MatchRule in order; sends and receives with known peers
 /// always kPeerOrder). Rows with kernels are matched when a rank has any, else its calls. What
-/// stays without counterpart is counted. Where ranks are folded (HasFoldedRanks), a collective that
-/// only one trace has is whole: it waits for nobody.
+/// stays without counterpart is counted.
 ///
 /// Costs O(n log n) in the number of collectives. The result does not depend on the order of the
 /// ranks in the set, apart from `rank_index`.

@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "orrery/trace/trace.h"
 
@@ -34,15 +32,6 @@ struct TraceSet {
 
   bool operator==(const TraceSet&) const = default;
 };
-
-/// The value "true" at this path of a card says that a simulation wrote one trace for ranks that
-/// behave alike: members of its groups that have no trace of their own arrive and end with it.
-inline constexpr std::string_view kFoldedRanks = "simulation.folded_ranks";
-
-/// Whether the traces of a set stand for ranks that have none.
-[[nodiscard]] inline bool HasFoldedRanks(const TraceSet& set) {
-  return set.card && set.card->Text(kFoldedRanks) == "true";
-}
 
 /// Returns the rank of a trace of the set, or its index where the trace does not know it.
 [[nodiscard]] inline std::int32_t RankOf(const TraceSet& set, std::size_t index) {
