@@ -47,10 +47,11 @@ struct StageTime {
   std::int64_t useful_ns = 0;    // compute, memory, other communication, pipeline transfers
   std::int64_t edge_ns = 0;      // before its first and after its last work
   std::int64_t p2p_wait_ns = 0;  // waiting for a neighbour
+  std::int64_t drain_ns = 0;     // waiting for the passes of others in a group of several stages
   std::int64_t host_ns = 0;      // the host launched late: not the schedule's fault
   std::int64_t other_ns = 0;
 
-  [[nodiscard]] std::int64_t bubble_ns() const { return edge_ns + p2p_wait_ns; }
+  [[nodiscard]] std::int64_t bubble_ns() const { return edge_ns + p2p_wait_ns + drain_ns; }
 };
 
 /// One pipeline in one step: the ranks joined by sends and receives, one a stage.

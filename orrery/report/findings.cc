@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -99,17 +100,20 @@ struct KindTime {
   std::int64_t transfer_ns = 0;
   std::int64_t count = 0;
   std::vector<double> rates;
+  std::vector<double> shares;     // of the link that each uses, where that is known
+  std::set<const Roof*> roofs;  // that they are shares of
 };
 
-std::string RateText(const RunReport& report, const KindTime& kind) {
+std::string RateText(const KindTime& kind) {
   if (kind.rates.empty()) {
     return {};
   }
-  const double median = Median(kind.rates);
-  std::string text = fmt::format(", median bus bandwidth {}", draw::FormatBandwidth({median}));
-  if (!report.roofs.empty()) {
-    text += fmt::format(", {:.0f} % of the {}", 100 * median / report.roofs[0].bytes_per_second,
-                        report.roofs[0].label);
+  std::string text =
+      fmt::format(", median bus bandwidth {}", draw::FormatBandwidth({Median(kind.rates)}));
+  if (!kind.shares.empty()) {
+    text += fmt::format(
+        ", {:.0f} % of the {}", 100 * Median(kind.shares),
+        kind.roofs.size() == 1 ? (*kind.roofs.begin())->label : "link that each uses (card)");
   }
   return text;
 }
@@ -124,6 +128,10 @@ std::string TransferText(const RunReport& report) {
     ++kind.count;
     if (point.bus_bytes_per_second > 0) {
       kind.rates.push_back(point.bus_bytes_per_second);
+      if (const Roof* const roof = RoofOf(point, report.roofs)) {
+        kind.shares.push_back(point.bus_bytes_per_second / roof->bytes_per_second);
+        kind.roofs.insert(roof);
+      }
     }
   }
   if (total_ns == 0) {
@@ -136,7 +144,7 @@ std::string TransferText(const RunReport& report) {
   const std::string how_much = by_kind.size() == 1 ? "All of it" : fmt::format("{:.0f} %", share);
   return fmt::format("{} is {}: {} call{}{}.", how_much, most->first,
                      draw::FormatCount(most->second.count), most->second.count == 1 ? "" : "s",
-                     RateText(report, most->second));
+                     RateText(most->second));
 }
 
 // Adds what a replay gains, where it is worth saying: what is recommended has been tried.

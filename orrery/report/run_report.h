@@ -48,12 +48,14 @@ struct CollectivePoint {
   std::int64_t waiting_ns = 0;      // summed over the members
   std::int64_t duration_ns = 0;     // summed over the members
   bool is_matched = true;           // else seen on one rank: the transfer may hold waiting
+  std::optional<bool> is_inside_node = {};  // not known of ranks without host or card
 };
 
 /// The bandwidth of a link, to compare with.
 struct Roof {
   std::string label;
   double bytes_per_second = 0;
+  bool is_across_nodes = false;
 };
 
 /// A segment of the critical path.
@@ -193,8 +195,12 @@ void SetReportFields(const RunReport& report, Value& data);
 /// Returns "compute" or "memory": which roof limits a kernel.
 [[nodiscard]] std::string_view BoundName(const KernelRow& row);
 
-/// Returns link bandwidths: those of the card, else of the device's data sheet.
+/// Returns link bandwidths: those of the card, inside a node first, else of the device's data sheet.
 [[nodiscard]] std::vector<Roof> Roofs(const analyze::RunView& run);
+
+/// The link that a collective is held against, of those of Roofs: the one across nodes where it
+/// leaves its node; nullptr where that is not known.
+[[nodiscard]] const Roof* RoofOf(const CollectivePoint& point, const std::vector<Roof>& roofs);
 
 /// Returns how late ranks were at synchronising collectives. Collectives of groups that have no
 /// rank in common share a column, so that there are about as many columns as a rank has calls.

@@ -17,6 +17,7 @@
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/analyze/node_placement.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/stragglers.h"
 #include "orrery/base/collective_kind.h"
@@ -300,24 +301,6 @@ class ActivityMatcher {
   std::vector<NameFilter> operators_;
 };
 
-bool IsInsideNode(const RunView& run, std::size_t instance, std::int64_t ranks_per_node) {
-  std::vector<std::int32_t> ranks =
-      run.matched.groups.empty()
-          ? std::vector<std::int32_t>{}
-          : run.matched.groups[run.matched.instances.group[instance]].members;
-  const CollectiveKind kind = run.matched.instances.kind[instance];
-  const bool is_message = kind == CollectiveKind::kSend || kind == CollectiveKind::kSendRecv;
-  if (ranks.empty() || is_message) {
-    ranks.clear();
-    for (const std::uint32_t member : run.matched.MembersOf(instance)) {
-      ranks.push_back(trace::RankOf(*run.set, run.matched.members.rank_index[member]));
-    }
-  }
-  return std::ranges::all_of(ranks, [&](std::int32_t rank) {
-    return rank / ranks_per_node == ranks.front() / ranks_per_node;
-  });
-}
-
 // Calls `visit(edge, node it leads to)` for the edges that `chooses(edge)`.
 template <typename Choose, typename Visit>
 void ForEachEdge(const DependencyGraph& graph, Choose&& chooses, Visit&& visit) {
@@ -354,7 +337,7 @@ WhatIf& WhatIf::SpeedUpNetwork(const NetworkChange& change) {
   for (EdgeId edge = 0; edge < graph_.num_edges(); ++edge) {
     if (graph_.edge_class[edge] == TimeClass::kTransfer &&
         (change.ranks_per_node == 0 ||
-         IsInsideNode(run_, graph_.edge_label[edge], change.ranks_per_node))) {
+         AreOnOneNode(RanksOfInstance(run_, graph_.edge_label[edge]), change.ranks_per_node))) {
       const std::int64_t fixed_ns = std::min(change.latency_ns, weight_ns_[edge]);
       weight_ns_[edge] = fixed_ns + ScaleNs(weight_ns_[edge] - fixed_ns, 1.0 / change.speedup);
     }

@@ -70,19 +70,29 @@ void AddThroughput(const StepSummary& summary, Document::Section& section) {
 }
 
 // What ranks lose to each other: to the pipeline where there is one.
-void AddLoss(const StepSummary& summary, Document::Section& section) {
-  if (!summary.has_pipeline && summary.dimensions.empty()) {
-    return;
-  }
+void AddLoss(const SimulationAnswer& answer, Document::Section& section) {
+  const StepSummary& summary = answer.summary;
   const simulate::Breakdown& breakdown = summary.breakdown;
-  const std::int64_t lost_ps = summary.has_pipeline ? breakdown.TotalPs(TimeKind::kBubble)
-                                                    : breakdown.TotalPs(TimeKind::kTransfer) +
-                                                          breakdown.TotalPs(TimeKind::kWait);
-  section.Add(
-      Document::Fact{.label = summary.has_pipeline ? "pipeline bubble" : "exposed communication",
-                     .value = KnownShare(lost_ps, summary.step_ps),
-                     .format = Unit::kShare,
-                     .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)});
+  const std::string on_slowest = fmt::format("on rank {}, the slowest", summary.slowest_rank);
+  if (summary.has_pipeline) {
+    const double share = summary.step_ps == 0
+                             ? 0
+                             : static_cast<double>(breakdown.TotalPs(TimeKind::kBubble)) /
+                                   static_cast<double>(summary.step_ps);
+    section.Add(Document::Fact{
+        .label = "pipeline bubble",
+        .value = KnownShare(answer.means.bubble_ps, summary.step_ps),
+        .format = Unit::kShare,
+        .note = fmt::format("mean over ranks; {:.1f} % {}", 100 * share, on_slowest)});
+  } else if (!summary.dimensions.empty()) {
+    section.Add(Document::Fact{
+        .label = "exposed communication",
+        .value = KnownShare(
+            breakdown.TotalPs(TimeKind::kTransfer) + breakdown.TotalPs(TimeKind::kWait),
+            summary.step_ps),
+        .format = Unit::kShare,
+        .note = on_slowest});
+  }
 }
 
 // What sharing the network costs.
@@ -167,7 +177,7 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   if (answer.is_step_only) {
     return;
   }
-  AddLoss(summary, section);
+  AddLoss(answer, section);
   AddNetwork(answer, section);
   AddCheckpoint(answer, section);
   section.Say(fmt::format("bottleneck: {}", answer.bottleneck), Document::Text::Style::kVerdict);
@@ -361,9 +371,15 @@ void SetDetails(const SimulationAnswer& answer, Value& data) {
   }
   data.Set("breakdown_s", std::move(breakdown))
       .Set("breakdown_rank", summary.slowest_rank)
-      .Set("exposed_communication_s", Seconds(answer.exposed_ps))
+      .Set("exposed_communication_s", Seconds(answer.means.exposed_ps))
       .Set("network", std::string(simulate::Name(answer.network)))
       .Set("contended_ps", answer.contended_ps);
+  if (summary.has_pipeline) {
+    data.Set("bubble",
+             Value::Object()
+                 .Set("mean_s", Seconds(answer.means.bubble_ps))
+                 .Set("slowest_rank_s", Seconds(summary.breakdown.TotalPs(TimeKind::kBubble))));
+  }
   if (answer.checkpoint) {
     data.Set("checkpoint", CheckpointData(answer));
   }
