@@ -13,10 +13,12 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/data_loading.h"
+#include "orrery/analyze/exposed_copies.h"
 #include "orrery/base/statistics.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::report {
 namespace {
@@ -158,6 +160,44 @@ void AddPart(const RunReport& report, Part part, std::string_view sentence, std:
                         .more = std::move(more),
                         .share = share});
   }
+}
+
+std::string_view CopyText(trace::CopyKind kind) {
+  switch (kind) {
+    case trace::CopyKind::kHostToDevice:
+      return "copies from host memory";
+    case trace::CopyKind::kDeviceToHost:
+      return "copies to host memory";
+    case trace::CopyKind::kDeviceToDevice:
+      return "copies within GPU memory";
+    case trace::CopyKind::kPeerToPeer:
+      return "copies between GPUs";
+    default:
+      return "";
+  }
+}
+
+// Copies and memsets that nothing hides; where most of it is one kind of copy, which, and how fast.
+void AddCopies(const RunReport& report, std::vector<Document::Finding>& findings) {
+  std::string sentence = "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.";
+  std::string more = RangeOver(report.rank_times, Part::kMemory);
+  std::int64_t exposed_ns = 0;
+  for (const RankTime& rank : report.rank_times) {
+    exposed_ns += rank.part_ns[static_cast<std::size_t>(Part::kMemory)];
+  }
+  if (!report.copies.empty() && 2 * report.copies.front().exposed_ns > exposed_ns) {
+    const analyze::ExposedCopies& most = report.copies.front();
+    if (const std::string_view text = CopyText(most.kind); !text.empty()) {
+      sentence = fmt::format("Devices wait for {} for {{:.1f}} % of the time.", text);
+    }
+    if (most.sized_ns > 0) {
+      more = fmt::format("They move {} while they run.{}{}",
+                         draw::FormatBandwidth({1e9 * static_cast<double>(most.bytes) /
+                                                static_cast<double>(most.sized_ns)}),
+                         more.empty() ? "" : " ", more);
+    }
+  }
+  AddPart(report, Part::kMemory, sentence, more, findings);
 }
 
 // The rank whose compute takes longest, where that is much longer than the median.
@@ -311,9 +351,7 @@ std::vector<Document::Finding> FindingsOf(const RunReport& report) {
                         "was recorded.",
       WithGain(RangeOver(report.rank_times, Part::kIdle), report, "the CPU", &ReplayedGains::host),
       findings);
-  AddPart(report, Part::kMemory,
-          "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.",
-          RangeOver(report.rank_times, Part::kMemory), findings);
+  AddCopies(report, findings);
   AddDataLoader(report, findings);
   AddImbalance(report, findings);
   AddPath(report, findings);
