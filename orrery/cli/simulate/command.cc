@@ -373,7 +373,7 @@ class SimulateRun {
     if (!answer.is_step_only) {
       answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
     }
-    if (arguments_.output.as_json && !answer.is_step_only) {
+    if (!answer.is_step_only) {
       answer.exposed_ps = simulate::MeanExposedPs(*simulated.rank_classes, *simulated.timeline);
     }
     ORRERY_TRY_STATUS(Deliver(

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/analyze/step_time.h"
 #include "orrery/analyze/time_parts.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/simulate/simulate.h"
@@ -69,20 +70,22 @@ void AddThroughput(const StepSummary& summary, Document::Section& section) {
   }
 }
 
-// What ranks lose to each other: to the pipeline where there is one.
-void AddLoss(const StepSummary& summary, Document::Section& section) {
-  if (!summary.has_pipeline && summary.dimensions.empty()) {
-    return;
+// What ranks lose to each other.
+void AddLoss(const SimulationAnswer& answer, Document::Section& section) {
+  const StepSummary& summary = answer.summary;
+  if (summary.has_pipeline) {
+    section.Add(Document::Fact{
+        .label = "pipeline bubble",
+        .value = KnownShare(summary.breakdown.TotalPs(TimeKind::kBubble), summary.step_ps),
+        .format = Unit::kShare,
+        .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)});
   }
-  const simulate::Breakdown& breakdown = summary.breakdown;
-  const std::int64_t lost_ps = summary.has_pipeline ? breakdown.TotalPs(TimeKind::kBubble)
-                                                    : breakdown.TotalPs(TimeKind::kTransfer) +
-                                                          breakdown.TotalPs(TimeKind::kWait);
-  section.Add(
-      Document::Fact{.label = summary.has_pipeline ? "pipeline bubble" : "exposed communication",
-                     .value = KnownShare(lost_ps, summary.step_ps),
-                     .format = Unit::kShare,
-                     .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)});
+  if (summary.has_pipeline || !summary.dimensions.empty()) {
+    section.Add(Document::Fact{.label = "exposed communication",
+                               .value = KnownShare(answer.exposed_ps, summary.step_ps),
+                               .format = Unit::kShare,
+                               .note = std::string(analyze::kExposedCommunication)});
+  }
 }
 
 // What sharing the network costs.
@@ -167,7 +170,7 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   if (answer.is_step_only) {
     return;
   }
-  AddLoss(summary, section);
+  AddLoss(answer, section);
   AddNetwork(answer, section);
   AddCheckpoint(answer, section);
   section.Say(fmt::format("bottleneck: {}", answer.bottleneck), Document::Text::Style::kVerdict);
@@ -207,7 +210,7 @@ void AddDimensions(const StepSummary& summary, Document& document) {
       .columns = {AsText("dimension"), AsCount("calls"), AsDecimalBytes("bytes"),
                   AsTime("transfer"), AsTime("waiting"), AsTime("exposed"), AsShare("of the step")},
       .caption = fmt::format(
-          "Exposed is what no kernel hides{}.{}",
+          "Exposed is what no kernel hides on this rank{}.{}",
           summary.has_pipeline ? "; waiting for another stage of the pipeline counts as bubble"
                                : "",
           has_global && summary.figures ? " Global synchronisation is the grad-norm all-reduce."

@@ -120,6 +120,7 @@ void Summarize(const workload::JobFile& file, const simulate::SimulationOptions&
   answer.energy = simulate::EnergyOf(job, *simulation.generated, answer.summary.step_ps);
   answer.network = simulation.network;
   answer.classes_alone = static_cast<std::uint32_t>(simulation.rank_classes.classes.size());
+  answer.exposed_ps = simulate::MeanExposedPs(simulation.rank_classes, simulation.timeline);
   answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
   simulated.summary = SimulationDocument(answer, &step);
   simulated.not_modelled = answer.not_modelled;
