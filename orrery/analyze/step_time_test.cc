@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -18,11 +17,10 @@ namespace {
 
 using test_run::Rank;
 
-trace::TraceSet SetOf(std::vector<Rank> ranks) {
+template <typename... Ranks>
+trace::TraceSet SetOf(Ranks... ranks) {
   trace::TraceSet set;
-  for (Rank& rank : ranks) {
-    set.ranks.push_back(rank.Finish());
-  }
+  (set.ranks.push_back(ranks.Finish()), ...);
   return set;
 }
 
@@ -35,7 +33,7 @@ Rank WithStep(std::int32_t number, std::int64_t length) {
 }
 
 TEST(RunTimeTest, TheStepTimeIsTheMeanOfMarkersAndThenOfRanks) {
-  trace::TraceSet set = SetOf({WithStep(0, 100), WithStep(1, 120)});
+  trace::TraceSet set = SetOf(WithStep(0, 100), WithStep(1, 120));
   const std::optional<RunTime> time = MeasureRunTime(ViewRun(set, {}, {}));
   ASSERT_TRUE(time);
   EXPECT_TRUE(time->is_step);
@@ -48,7 +46,7 @@ TEST(RunTimeTest, WithoutStepsItIsTheRecordedSpan) {
   Rank rank(0);
   rank.Kernel("a", {10, 30});
   rank.Kernel("b", {40, 70});
-  trace::TraceSet set = SetOf({std::move(rank)});
+  trace::TraceSet set = SetOf(std::move(rank));
   const std::optional<RunTime> time = MeasureRunTime(ViewRun(set, {}, {}));
   ASSERT_TRUE(time);
   EXPECT_FALSE(time->is_step);
@@ -57,14 +55,14 @@ TEST(RunTimeTest, WithoutStepsItIsTheRecordedSpan) {
 }
 
 TEST(RunTimeTest, ARunWithoutTimesHasNone) {
-  trace::TraceSet set = SetOf({Rank(0)});
+  trace::TraceSet set = SetOf(Rank(0));
   EXPECT_FALSE(MeasureRunTime(ViewRun(set, {}, {})));
 }
 
 // The path is 150 µs, from the host's begin to the kernel's end, the step time 100: a path of half
 // the length is half the step time, and an unchanged one the step time itself.
 TEST(RunTimeTest, AReplayBeginsFromTheStepTime) {
-  trace::TraceSet set = SetOf({WithStep(0, 100)});
+  trace::TraceSet set = SetOf(WithStep(0, 100));
   const RunView run = ViewRun(set, {}, {});
   const DependencyGraph& graph = GraphOf(run);
   ASSERT_EQ(graph.path_ns(), 150'000);

@@ -8,6 +8,7 @@ or where the module was not built, Python is left out and said so.
 """
 
 import argparse
+import concurrent.futures
 import html
 import importlib
 import json
@@ -209,6 +210,29 @@ def check_kernel_time(check, place, document):
                     row["value"] * steps <= row["streams"] * span * (1 + 1e-9))
 
 
+def check_all_recordings(check, ways, folders):
+    """Of every file that can be analyzed: parts of the time add up, nothing is longer than the recording."""
+    words = [word for name in ("total_kernel_time", "total_trace_time", "temporal_breakdown") for word in ("--metric", name)]
+    files = [path for folder in folders if folder.is_dir() for path in sorted(folder.rglob("*")) if path.is_file()]
+
+    def analyzed(path):
+        done = subprocess.run([ways.program, "analyze", path, *words, "--json", "--threads", "1"], capture_output=True, text=True, check=False)
+        return json.loads(done.stdout) if done.returncode in (0, 3) else None
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        documents = list(pool.map(analyzed, files))
+    read = 0
+    for path, document in zip(files, documents):
+        if document is None or document["metrics"]["temporal_breakdown"]["value"] is None:
+            continue
+        read += 1
+        check_kernel_time(check, str(path), document)
+        for row in document["metrics"]["temporal_breakdown"]["detail"]["per_rank"]:
+            busy = row["compute_ns"] + row["exposed_communication_ns"] + row["exposed_memory_ns"]
+            check.holds(f"{path} rank {row['rank']}: busy {busy} of {row['window_ns']} ns", 0 <= busy <= row["window_ns"])
+    check.holds(f"only {read} recordings could be analyzed", read >= 12)
+
+
 def check_python(check, ways, run, document):
     read = ways.orrery.read(str(ROOT / run))
     check.equal(f"{run} Python analyze", read.analyze()["time"]["seconds"], document["time"]["seconds"])
@@ -279,6 +303,7 @@ def main():
                 check_recorded(check, ways, run)
             else:
                 print(f"{run} is not there")
+        check_all_recordings(check, ways, [ROOT / "tests/data", arguments.shared / "traces"])
         for job in SIMULATED:
             check_simulated(check, ways, job)
     for failure in check.failures:
