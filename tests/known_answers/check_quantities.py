@@ -282,8 +282,10 @@ def module_in(folder):
         return None
     sys.path.insert(0, str(folder))
     try:
-        return importlib.import_module("orrery")
-    except ImportError as error:
+        module = importlib.import_module("orrery")
+        module.read  # loads the compiled part
+        return module
+    except (ImportError, AttributeError) as error:
         print(f"without Python: {error}")
         return None
 
