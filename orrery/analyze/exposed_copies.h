@@ -13,8 +13,8 @@ struct ExposedCopies {
   trace::CopyKind kind = trace::CopyKind::kUnknown;
   std::int64_t exposed_ns = 0;  // while nothing but copies runs
   std::int64_t busy_ns = 0;     // while one of them runs
-  std::int64_t bytes = 0;            // of those with a size
-  std::int64_t sized_ns = 0;      // while one with a size runs
+  std::int64_t bytes = 0;       // of those with a size
+  std::int64_t sized_ns = 0;    // while one with a size runs
 };
 
 /// Returns what copies leave devices waiting, the most exposed kind first; kinds that overlap each

@@ -259,13 +259,13 @@ StepTime MeasureStepTime(const RunView& run) {
 std::optional<RunTime> MeasureRunTime(const RunView& run) {
   const StepTime step = MeasureStepTime(run);
   if (step.seconds && *step.seconds > 0) {
-    return RunTime{.name = "step time",
-                   .definition =
-                       step.is_estimated
-                           ? "recorded span / number of iterations in the workload card"
-                           : "mean duration of the selected step markers, then mean over ranks",
-                   .seconds = *step.seconds,
-                   .is_step = true};
+    return RunTime{
+        .name = "step time",
+        .definition = step.is_estimated
+                          ? "recorded span / number of iterations in the workload card"
+                          : "mean duration of the selected step markers, then mean over ranks",
+        .seconds = *step.seconds,
+        .is_step = true};
   }
   bool is_device_time = false;
   const Interval whole = RecordedTime(run, is_device_time);

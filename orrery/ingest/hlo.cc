@@ -101,8 +101,7 @@ HloCategory ParseHloCategory(std::string_view category) {
   return parsed;
 }
 
-std::optional<trace::ActivityKind> ActivityKindOf(const HloCategory& category,
-                                                  bool on_async_line) {
+std::optional<trace::ActivityKind> ActivityKindOf(const HloCategory& category, bool on_async_line) {
   const bool is_half = category.phase != HloCategory::Phase::kWhole && !on_async_line;
   if (is_half || category.is_around_others) {
     return std::nullopt;
@@ -129,10 +128,10 @@ trace::CopyKind HloCopyKind(std::string_view text) {
   };
   const bool to_host = is_on_host(text.substr(tuple, call - tuple));
   const bool from_host = is_on_host(text.substr(call));
-  return to_host == from_host ? (to_host ? trace::CopyKind::kHostToHost
-                                         : trace::CopyKind::kDeviceToDevice)
-         : to_host            ? trace::CopyKind::kDeviceToHost
-                              : trace::CopyKind::kHostToDevice;
+  return to_host == from_host
+             ? (to_host ? trace::CopyKind::kHostToHost : trace::CopyKind::kDeviceToDevice)
+         : to_host ? trace::CopyKind::kDeviceToHost
+                   : trace::CopyKind::kHostToDevice;
 }
 
 std::optional<std::int32_t> DeviceInXlaName(std::string_view name) {

@@ -93,11 +93,10 @@ std::string OverlapText(const RunReport& report) {
   const auto percent_of = [](const CommunicationTime& device) {
     return fmt::format("{:.1f} %", 100 * *HiddenShare(device));
   };
-  std::string text =
-      fmt::format("Communication: {}{}; {:.1f} % of it hidden by compute, {} exposed{}.",
-                  time_text(mean.time_ns), report.has_steps ? " per step" : "",
-                  100 * mean.hidden_share, time_text(ExposedNs(report)),
-                  report.communication.size() < 2 ? "" : " (mean over ranks)");
+  std::string text = fmt::format(
+      "Communication: {}{}; {:.1f} % of it hidden by compute, {} exposed{}.",
+      time_text(mean.time_ns), report.has_steps ? " per step" : "", 100 * mean.hidden_share,
+      time_text(ExposedNs(report)), report.communication.size() < 2 ? "" : " (mean over ranks)");
   if (percent_of(*mean.least) != percent_of(*mean.most)) {
     text += fmt::format("\nHidden: from {} on {} to {} on {}.", percent_of(*mean.least),
                         mean.least->label, percent_of(*mean.most), mean.most->label);

@@ -141,7 +141,7 @@ struct MetricRow {
 struct RunReport {
   std::string title;
   std::optional<analyze::RunTime> time = {};  // nothing: nothing has a time
-  std::vector<Document::Fact> head = {};  // what the run is known by, with definitions
+  std::vector<Document::Fact> head = {};      // what the run is known by, with definitions
   std::vector<Document::Fact> facts = {};
   std::vector<Document::Fact> figures = {};      // numbers that stand large at the top
   std::vector<Document::Finding> findings = {};  // most important first

@@ -164,7 +164,7 @@ struct ArrayParts {
   std::vector<std::unique_ptr<ArrowArray>> children;
   std::vector<ArrowArray*> pointers;
   std::unique_ptr<ArrowArray> dictionary;
-  std::shared_ptr<const void> owner;  // of the buffers
+  std::shared_ptr<const void> owner;   // of the buffers
   std::vector<std::uint8_t> validity;  // a bit for each row; empty: all are valid
   std::int64_t null_count = 0;
 };

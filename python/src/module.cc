@@ -58,7 +58,7 @@ struct Kernels {
 /// A rank of a run.
 struct Rank {
   RunPointer run;
-  std::size_t place = 0;  // TraceSet::ranks
+  std::size_t place = 0;                        // TraceSet::ranks
   std::shared_ptr<const Kernels> kernels = {};  // made when asked for
 
   [[nodiscard]] const trace::Trace& trace() const { return run->run->set.ranks[place]; }

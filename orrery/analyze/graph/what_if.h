@@ -89,8 +89,8 @@ class WhatIf {
 [[nodiscard]] double ReplayedSeconds(const RunView& run, const DependencyGraph& graph,
                                      std::int64_t path_ns);
 
-/// What of the step time a replay of the graph's step saves without the lateness of a rank: alone, and with all
-/// ranks before it.
+/// What of the step time a replay of the graph's step saves without the lateness of a rank: alone,
+/// and with all ranks before it.
 struct SavedTime {
   std::int64_t alone_ns = 0;
   std::int64_t together_ns = 0;

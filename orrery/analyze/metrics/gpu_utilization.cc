@@ -140,7 +140,8 @@ MetricResult MeanSmCoverage(const RunView& run) {
   return result;
 }
 
-// On which kernels ran; what runs on them one after the other fits into as many times the recording.
+// On which kernels ran; what runs on them one after the other fits into as many times the
+// recording.
 std::size_t NumStreams(const RunView& run, const DeviceView& device) {
   const trace::Activities& activities = run.TraceOf(device).activities;
   std::set<RowId> tracks;

@@ -384,10 +384,13 @@ MetricResult Compute(const RunView& run) {
 
 std::vector<Metric> Describe() {
   return {
-      {"iteration_wall_clock_time", "The step time: mean duration of the step markers, then mean over ranks", "s", &IterationWallClockTime,
-       Better::kLower, "", Alias("avg_step_time")},
-      {"total_trace_time", "The recorded span: first begin to last end of GPU work (of host events without any)", "s", &TotalTraceTime, Better::kNeither,
-       "events", Alias("wall_time_s", "ccl-bench mixes host and device events")},
+      {"iteration_wall_clock_time",
+       "The step time: mean duration of the step markers, then mean over ranks", "s",
+       &IterationWallClockTime, Better::kLower, "", Alias("avg_step_time")},
+      {"total_trace_time",
+       "The recorded span: first begin to last end of GPU work (of host events without any)", "s",
+       &TotalTraceTime, Better::kNeither, "events",
+       Alias("wall_time_s", "ccl-bench mixes host and device events")},
       {"throughput_tokens_sec",
        "Tokens per second",
        "tokens/s",

@@ -351,8 +351,10 @@ void AddTiles(const RunDiff& diff, Document& document) {
   const StepTimes times = TimesOf(diff);
   Document::Section& tiles = document.AddSection();
   tiles.shown = report::Shown::kInHtml;
-  tiles.Show(fmt::format("{} of A", times.name), DurationText(times.before_ns), RunText(diff.step_before));
-  tiles.Show(fmt::format("{} of B", times.name), DurationText(times.after_ns), RunText(diff.step_after));
+  tiles.Show(fmt::format("{} of A", times.name), DurationText(times.before_ns),
+             RunText(diff.step_before));
+  tiles.Show(fmt::format("{} of B", times.name), DurationText(times.after_ns),
+             RunText(diff.step_after));
   tiles.Show("Difference", SignedTimeText(times.DifferenceNs()),
              PercentText(times.before_ns, times.after_ns));
 }

@@ -155,8 +155,8 @@ void PlaceXlaSlice(Trace& trace, const trace::OtherSlices::Row& slice, XlaPlace 
     trace.other_slices.Append(slice);
     return;
   }
-  const auto work = place == XlaPlace::kHost ? std::nullopt
-                                             : XlaActivityKind(trace.Text(slice.extra), place);
+  const auto work =
+      place == XlaPlace::kHost ? std::nullopt : XlaActivityKind(trace.Text(slice.extra), place);
   if (!work) {
     trace.annotations.Append({.begin_ns = slice.begin_ns,
                               .duration_ns = slice.duration_ns,
@@ -166,15 +166,15 @@ void PlaceXlaSlice(Trace& trace, const trace::OtherSlices::Row& slice, XlaPlace 
                                                                : trace::AnnotationKind::kDevice,
                               .extra = slice.extra});
   } else {
-    trace.activities.Append(
-        {.begin_ns = slice.begin_ns,
-         .duration_ns = slice.duration_ns,
-         .name = slice.name,
-         .track = slice.track,
-         .kind = *work,
-         .copy_kind = *work == ActivityKind::kMemcpy ? HloCopyKind(trace.Text(slice.extra))
-                                                     : CopyKind::kNone,
-         .extra = slice.extra});
+    trace.activities.Append({.begin_ns = slice.begin_ns,
+                             .duration_ns = slice.duration_ns,
+                             .name = slice.name,
+                             .track = slice.track,
+                             .kind = *work,
+                             .copy_kind = *work == ActivityKind::kMemcpy
+                                              ? HloCopyKind(trace.Text(slice.extra))
+                                              : CopyKind::kNone,
+                             .extra = slice.extra});
   }
 }
 

@@ -272,8 +272,7 @@ class PlaneRows {
     trace::Activities::Row row{.kind = *activity};
     if (row.kind == ActivityKind::kMemcpy) {
       row.bytes = kind.bytes;
-      row.copy_kind =
-          HloCopyKind(kind.long_name.empty() ? kind.short_name : kind.long_name);
+      row.copy_kind = HloCopyKind(kind.long_name.empty() ? kind.short_name : kind.long_name);
     } else if (kind.hlo.collective) {
       row.collective = AddCollective(CollectiveOf(kind));
     }

@@ -70,8 +70,8 @@ TEST(XplaneTest, LoopsProgramsAndWaitsAreRangesOnTheDevice) {
   const Trace trace = ReadBytes(SpaceOf({plane}));
 
   EXPECT_TRUE(trace.activities.empty());
-  EXPECT_THAT(trace.annotations.kind,
-              ElementsAre(AnnotationKind::kDevice, AnnotationKind::kDevice, AnnotationKind::kDevice));
+  EXPECT_THAT(trace.annotations.kind, ElementsAre(AnnotationKind::kDevice, AnnotationKind::kDevice,
+                                                  AnnotationKind::kDevice));
 }
 
 // The copy lasts from the begin of its start (10 ns) to the end of its done (45 + 5 ns).

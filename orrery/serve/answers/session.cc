@@ -38,11 +38,11 @@ Value StepsOf(const ViewedRun& run) {
   const trace::Trace& trace = run.set().ranks[TraceWithSteps(run)];
   const std::size_t count = std::min(trace.steps.size(), kMostSteps);
   for (std::size_t i = 0; i < count; ++i) {
-    steps.Add(Value::Object()
-                  .Set("name", trace.Text(trace.steps.name[i]))
-                  .Set("begin_ns", trace.steps.begin_ns[i] - run.begin_ns())
-                  .Set("end_ns",
-                       trace.steps.begin_ns[i] + trace.steps.duration_ns[i] - run.begin_ns()));
+    steps.Add(
+        Value::Object()
+            .Set("name", trace.Text(trace.steps.name[i]))
+            .Set("begin_ns", trace.steps.begin_ns[i] - run.begin_ns())
+            .Set("end_ns", trace.steps.begin_ns[i] + trace.steps.duration_ns[i] - run.begin_ns()));
   }
   return steps;
 }
@@ -51,8 +51,8 @@ Value StepsOf(const ViewedRun& run) {
 Value RankOfSteps(const ViewedRun& run) {
   return run.set().ranks.empty()
              ? Value()
-             : Value(std::int64_t{trace::RankOf(
-                   run.set(), static_cast<std::uint32_t>(TraceWithSteps(run)))});
+             : Value(std::int64_t{
+                   trace::RankOf(run.set(), static_cast<std::uint32_t>(TraceWithSteps(run)))});
 }
 
 // How the run's time is called and what it is.
