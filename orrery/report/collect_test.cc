@@ -125,7 +125,7 @@ TEST(FindingsTest, CopiesThatDevicesWaitForAreNamedWithTheirRate) {
     return finding.text == "Devices wait for copies from host memory for 80.0 % of the time.";
   });
   ASSERT_NE(found, report.findings.end());
-  EXPECT_EQ(found->more, "They move 100 MB/s while they run.");
+  EXPECT_EQ(found->more, "Copies from host memory move 100 MB/s.");
 }
 
 TEST(CollectTest, TheTimelineShowsTheSamePartsInOrder) {

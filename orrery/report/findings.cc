@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -177,7 +178,43 @@ std::string_view CopyText(trace::CopyKind kind) {
   }
 }
 
-// Copies and memsets that nothing hides; where most of it is one kind of copy, which, and how fast.
+/// What copies devices wait for, where that is nearly all of the time of copies that nothing hides.
+struct CopyCause {
+  std::string_view text;
+  std::size_t num_kinds = 0;  // of RunReport::copies, from the first
+};
+
+std::optional<CopyCause> CauseOf(const std::vector<analyze::ExposedCopies>& copies,
+                                 std::int64_t exposed_ns) {
+  constexpr double kNearlyAll = 0.9;
+  const auto is_of_host = [](const analyze::ExposedCopies& one) {
+    return one.kind == trace::CopyKind::kHostToDevice || one.kind == trace::CopyKind::kDeviceToHost;
+  };
+  const auto least_ns = static_cast<std::int64_t>(kNearlyAll * static_cast<double>(exposed_ns));
+  if (copies.empty() || exposed_ns == 0) {
+    return std::nullopt;
+  }
+  if (copies[0].exposed_ns >= least_ns && !CopyText(copies[0].kind).empty()) {
+    return CopyCause{CopyText(copies[0].kind), 1};
+  }
+  if (copies.size() > 1 && is_of_host(copies[0]) && is_of_host(copies[1]) &&
+      copies[0].exposed_ns + copies[1].exposed_ns >= least_ns) {
+    return CopyCause{"copies from and to host memory", 2};
+  }
+  return std::nullopt;
+}
+
+// "Copies from host memory move 26.8 GB/s."
+std::string CopyRate(const analyze::ExposedCopies& copies) {
+  std::string text(CopyText(copies.kind));
+  return copies.sized_ns == 0
+             ? ""
+             : fmt::format("{} move {}.", Capitalised(std::move(text)),
+                           draw::FormatBandwidth({1e9 * static_cast<double>(copies.bytes) /
+                                                  static_cast<double>(copies.sized_ns)}));
+}
+
+// Copies and memsets that nothing hides.
 void AddCopies(const RunReport& report, std::vector<Document::Finding>& findings) {
   std::string sentence = "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.";
   std::string more = RangeOver(report.rank_times, Part::kMemory);
@@ -185,16 +222,11 @@ void AddCopies(const RunReport& report, std::vector<Document::Finding>& findings
   for (const RankTime& rank : report.rank_times) {
     exposed_ns += rank.part_ns[static_cast<std::size_t>(Part::kMemory)];
   }
-  if (!report.copies.empty() && 2 * report.copies.front().exposed_ns > exposed_ns) {
-    const analyze::ExposedCopies& most = report.copies.front();
-    if (const std::string_view text = CopyText(most.kind); !text.empty()) {
-      sentence = fmt::format("Devices wait for {} for {{:.1f}} % of the time.", text);
-    }
-    if (most.sized_ns > 0) {
-      more = fmt::format("They move {} while they run.{}{}",
-                         draw::FormatBandwidth({1e9 * static_cast<double>(most.bytes) /
-                                                static_cast<double>(most.sized_ns)}),
-                         more.empty() ? "" : " ", more);
+  if (const auto cause = CauseOf(report.copies, exposed_ns)) {
+    sentence = fmt::format("Devices wait for {} for {{:.1f}} % of the time.", cause->text);
+    for (std::size_t i = cause->num_kinds; i-- > 0;) {
+      const std::string rate = CopyRate(report.copies[i]);
+      more = fmt::format("{}{}{}", rate, rate.empty() || more.empty() ? "" : " ", more);
     }
   }
   AddPart(report, Part::kMemory, sentence, more, findings);
