@@ -244,8 +244,8 @@ def check_diff(check, path, value):
         step = diff["step"][side]
         parts = ("compute_ns", "exposed_communication_ns", "exposed_memory_ns", "idle_ns")
         check.equal(PARTS, place, sum(step[part] for part in parts), step["window_ns"])
-        if step["marker_ns"] is not None and value["iteration_wall_clock_time"] is not None:
-            check.equal(SAME, place, step["marker_ns"] * 1e-9, value["iteration_wall_clock_time"])
+        if step["step_time_ns"] is not None and value["iteration_wall_clock_time"] is not None:
+            check.equal(SAME, place, step["step_time_ns"] * 1e-9, value["iteration_wall_clock_time"])
     worse = [name for name, metric in diff["metrics"].items() if metric["verdict"] in ("worse", "better")]
     check.expect(SAME, place, not worse, worse)
 

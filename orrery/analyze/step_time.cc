@@ -231,6 +231,29 @@ StepTime MeasureStepTime(const RunView& run) {
   return time;
 }
 
+std::optional<RunTime> MeasureRunTime(const RunView& run) {
+  const StepTime step = MeasureStepTime(run);
+  if (step.seconds && *step.seconds > 0) {
+    return RunTime{
+        .name = "step time",
+        .definition = step.is_estimated
+                          ? "recorded span / number of iterations in the workload card"
+                          : "mean duration of the selected step markers, then mean over ranks",
+        .seconds = *step.seconds,
+        .is_step = true};
+  }
+  bool is_device_time = false;
+  const Interval whole = RecordedTime(run, is_device_time);
+  if (whole.length_ns() <= 0) {
+    return std::nullopt;
+  }
+  return RunTime{.name = "recorded span",
+                 .definition = is_device_time
+                                   ? "no step markers: first begin to last end of GPU work"
+                                   : "no step markers, no GPU work: first to last event on hosts",
+                 .seconds = static_cast<double>(whole.length_ns()) / 1e9};
+}
+
 std::optional<EngineStep> ParseEngineStep(std::string_view name) {
   if (!TakeWord(name, "execute_")) {
     return std::nullopt;

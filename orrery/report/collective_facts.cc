@@ -186,11 +186,11 @@ const Roof* RoofOf(const CollectivePoint& point, const std::vector<Roof>& roofs)
 
 std::optional<ReplayedGains> GainsOf(const RunView& run) {
   const analyze::DependencyGraph& graph = analyze::GraphOf(run);
-  if (graph.empty() || graph.step_ns() <= 0) {
+  if (graph.empty() || graph.path_ns() <= 0) {
     return std::nullopt;
   }
   const auto saved = [&](const analyze::WhatIf& changed) {
-    return 1 - static_cast<double>(changed.StepNs()) / static_cast<double>(graph.step_ns());
+    return 1 - static_cast<double>(changed.PathNs()) / static_cast<double>(graph.path_ns());
   };
   const auto ask = [&] { return analyze::WhatIf(run, graph); };
   return ReplayedGains{

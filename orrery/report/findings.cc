@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,10 +15,12 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/data_loading.h"
+#include "orrery/analyze/exposed_copies.h"
 #include "orrery/base/statistics.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::report {
 namespace {
@@ -166,6 +169,75 @@ void AddPart(const RunReport& report, Part part, std::string_view sentence, std:
                         .more = std::move(more),
                         .share = share});
   }
+}
+
+std::string_view CopyText(trace::CopyKind kind) {
+  switch (kind) {
+    case trace::CopyKind::kHostToDevice:
+      return "copies from host memory";
+    case trace::CopyKind::kDeviceToHost:
+      return "copies to host memory";
+    case trace::CopyKind::kDeviceToDevice:
+      return "copies within GPU memory";
+    case trace::CopyKind::kPeerToPeer:
+      return "copies between GPUs";
+    default:
+      return "";
+  }
+}
+
+/// What copies devices wait for, where that is nearly all of the time of copies that nothing hides.
+struct CopyCause {
+  std::string_view text;
+  std::size_t num_kinds = 0;  // of RunReport::copies, from the first
+};
+
+std::optional<CopyCause> CauseOf(const std::vector<analyze::ExposedCopies>& copies,
+                                 std::int64_t exposed_ns) {
+  constexpr double kNearlyAll = 0.9;
+  const auto is_of_host = [](const analyze::ExposedCopies& one) {
+    return one.kind == trace::CopyKind::kHostToDevice || one.kind == trace::CopyKind::kDeviceToHost;
+  };
+  const auto least_ns = static_cast<std::int64_t>(kNearlyAll * static_cast<double>(exposed_ns));
+  if (copies.empty() || exposed_ns == 0) {
+    return std::nullopt;
+  }
+  if (copies[0].exposed_ns >= least_ns && !CopyText(copies[0].kind).empty()) {
+    return CopyCause{CopyText(copies[0].kind), 1};
+  }
+  if (copies.size() > 1 && is_of_host(copies[0]) && is_of_host(copies[1]) &&
+      copies[0].exposed_ns + copies[1].exposed_ns >= least_ns) {
+    return CopyCause{"copies from and to host memory", 2};
+  }
+  return std::nullopt;
+}
+
+// "Copies from host memory move 26.8 GB/s."
+std::string CopyRate(const analyze::ExposedCopies& copies) {
+  std::string text(CopyText(copies.kind));
+  return copies.sized_ns == 0
+             ? ""
+             : fmt::format("{} move {}.", Capitalised(std::move(text)),
+                           draw::FormatBandwidth({1e9 * static_cast<double>(copies.bytes) /
+                                                  static_cast<double>(copies.sized_ns)}));
+}
+
+// Copies and memsets that nothing hides.
+void AddCopies(const RunReport& report, std::vector<Document::Finding>& findings) {
+  std::string sentence = "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.";
+  std::string more = RangeOver(report.rank_times, Part::kMemory);
+  std::int64_t exposed_ns = 0;
+  for (const RankTime& rank : report.rank_times) {
+    exposed_ns += rank.part_ns[static_cast<std::size_t>(Part::kMemory)];
+  }
+  if (const auto cause = CauseOf(report.copies, exposed_ns)) {
+    sentence = fmt::format("Devices wait for {} for {{:.1f}} % of the time.", cause->text);
+    for (std::size_t i = cause->num_kinds; i-- > 0;) {
+      const std::string rate = CopyRate(report.copies[i]);
+      more = fmt::format("{}{}{}", rate, rate.empty() || more.empty() ? "" : " ", more);
+    }
+  }
+  AddPart(report, Part::kMemory, sentence, more, findings);
 }
 
 // The rank whose compute takes longest, where that is much longer than the median.
@@ -319,9 +391,7 @@ std::vector<Document::Finding> FindingsOf(const RunReport& report) {
                         "was recorded.",
       WithGain(RangeOver(report.rank_times, Part::kIdle), report, "the CPU", &ReplayedGains::host),
       findings);
-  AddPart(report, Part::kMemory,
-          "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.",
-          RangeOver(report.rank_times, Part::kMemory), findings);
+  AddCopies(report, findings);
   AddDataLoader(report, findings);
   AddImbalance(report, findings);
   AddPath(report, findings);

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "orrery/analyze/data_loading.h"
+#include "orrery/analyze/exposed_copies.h"
+#include "orrery/analyze/step_time.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/report/document.h"
@@ -140,6 +142,8 @@ struct MetricRow {
 /// All that the page shows, in plain values. Empty parts are said to be empty.
 struct RunReport {
   std::string title;
+  std::optional<analyze::RunTime> time = {};  // nothing: nothing has a time
+  std::vector<Document::Fact> head = {};      // what the run is known by, with definitions
   std::vector<Document::Fact> facts = {};
   std::vector<Document::Fact> figures = {};      // numbers that stand large at the top
   std::vector<Document::Finding> findings = {};  // most important first
@@ -158,6 +162,7 @@ struct RunReport {
   std::optional<analyze::StragglerAnalysis> straggler_cost = {};
   std::optional<ReplayedGains> gains = {};
   std::vector<analyze::DataLoading> data_loading = {};  // of ranks that record their loader
+  std::vector<analyze::ExposedCopies> copies = {};      // most exposed first
   std::vector<MetricRow> metrics = {};
   std::vector<std::string> notes = {};  // what could not be read, matched or used
 };
@@ -174,7 +179,10 @@ struct RunReport {
 /// Returns how much of the communication compute hides; there must be some.
 [[nodiscard]] std::string OverlapText(const RunReport& report);
 
-/// Sets findings, communication and kernels: docs/formats/analyze-json.md.
+/// Returns exposed communication: as the metric `exposed_comm_time`, in nanoseconds.
+[[nodiscard]] double ExposedNs(const RunReport& report);
+
+/// Sets step time, findings, communication and kernels: docs/formats/analyze-json.md.
 void SetReportFields(const RunReport& report, Value& data);
 
 /// Returns what could not be read, matched or used of a run, a sentence for each kind.

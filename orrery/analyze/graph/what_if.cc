@@ -19,6 +19,7 @@
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/node_placement.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/analyze/step_time.h"
 #include "orrery/analyze/stragglers.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
@@ -451,12 +452,19 @@ WhatIf& WhatIf::OverlapPerfectly() {
   return *this;
 }
 
-std::int64_t WhatIf::StepNs() const {
+std::int64_t WhatIf::PathNs() const {
   if (graph_.empty()) {
     return 0;
   }
   const std::vector<std::int64_t> times_ns = Times();
   return times_ns.back() - times_ns.front();
+}
+
+double ReplayedSeconds(const RunView& run, const DependencyGraph& graph, std::int64_t path_ns) {
+  const std::optional<RunTime> recorded = MeasureRunTime(run);
+  return !recorded || graph.path_ns() <= 0 ? 0
+                                           : recorded->seconds * static_cast<double>(path_ns) /
+                                                 static_cast<double>(graph.path_ns());
 }
 
 std::vector<SavedTime> SavedWithoutLateness(const RunView& run,
@@ -470,8 +478,11 @@ std::vector<SavedTime> SavedWithoutLateness(const RunView& run,
       break;
     }
     WhatIf alone(run, graph);
-    saved.push_back({graph.step_ns() - alone.RemoveLateness(rank.rank).StepNs(),
-                     graph.step_ns() - together.RemoveLateness(rank.rank).StepNs()});
+    const auto saved_ns = [&](WhatIf& changed) {
+      const std::int64_t path_ns = changed.RemoveLateness(rank.rank).PathNs();
+      return std::llround(1e9 * ReplayedSeconds(run, graph, graph.path_ns() - path_ns));
+    };
+    saved.push_back({saved_ns(alone), saved_ns(together)});
   }
   return saved;
 }

@@ -352,8 +352,7 @@ class SimulateRun {
     if (!answer.is_step_only) {
       answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
     }
-    const bool needs_means = arguments_.output.as_json || answer.summary.has_pipeline;
-    if (needs_means && !answer.is_step_only) {
+    if (!answer.is_step_only) {
       answer.means = simulate::MeansOf(*simulated.rank_classes, *simulated.timeline);
     }
     ORRERY_TRY_STATUS(Deliver(

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/analyze/step_time.h"
 #include "orrery/analyze/time_parts.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/simulate/simulate.h"
@@ -84,14 +85,12 @@ void AddLoss(const SimulationAnswer& answer, Document::Section& section) {
         .value = KnownShare(answer.means.bubble_ps, summary.step_ps),
         .format = Unit::kShare,
         .note = fmt::format("mean over ranks; {:.1f} % {}", 100 * share, on_slowest)});
-  } else if (!summary.dimensions.empty()) {
-    section.Add(Document::Fact{
-        .label = "exposed communication",
-        .value = KnownShare(
-            breakdown.TotalPs(TimeKind::kTransfer) + breakdown.TotalPs(TimeKind::kWait),
-            summary.step_ps),
-        .format = Unit::kShare,
-        .note = on_slowest});
+  }
+  if (summary.has_pipeline || !summary.dimensions.empty()) {
+    section.Add(Document::Fact{.label = "exposed communication",
+                               .value = KnownShare(answer.means.exposed_ps, summary.step_ps),
+                               .format = Unit::kShare,
+                               .note = std::string(analyze::kExposedCommunication)});
   }
 }
 
@@ -217,7 +216,7 @@ void AddDimensions(const StepSummary& summary, Document& document) {
       .columns = {AsText("dimension"), AsCount("calls"), AsDecimalBytes("bytes"),
                   AsTime("transfer"), AsTime("waiting"), AsTime("exposed"), AsShare("of the step")},
       .caption = fmt::format(
-          "Exposed is what no kernel hides{}.{}",
+          "Exposed is what no kernel hides on this rank{}.{}",
           summary.has_pipeline ? "; waiting for another stage of the pipeline counts as bubble"
                                : "",
           has_global && summary.figures ? " Global synchronisation is the grad-norm all-reduce."
