@@ -119,17 +119,17 @@ TEST(StopTest, ParallelForEndsEarly) {
 // The child has none of the threads of its parent. Should it wait for them, an alarm ends it.
 TEST(ParallelTest, AForkedChildOfAProcessWithThreadsGoesOn) {
   const auto sum = [] {
-    std::atomic<std::size_t> sum = 0;
-    ParallelFor(1000, 8, [&](std::size_t i) { sum += i; });
+    std::atomic<std::size_t> total = 0;
+    ParallelFor(1000, 8, [&](std::size_t i) { total += i; });
     int left = 100;
     RunPipeline(8, {.next = [&]() -> std::shared_ptr<void> {
                       return left-- > 0 ? std::make_shared<int>(left) : nullptr;
                     },
                     .work = [](void* piece) { *static_cast<int*>(piece) *= 2; },
                     .collect = [&](void* piece) {
-                      sum += static_cast<std::size_t>(*static_cast<int*>(piece));
+                      total += static_cast<std::size_t>(*static_cast<int*>(piece));
                     }});
-    return sum.load();
+    return total.load();
   };
   const std::size_t expected = 999 * 1000 / 2 + 2 * 99 * 100 / 2;
   ASSERT_EQ(sum(), expected);

@@ -160,8 +160,10 @@ Result<StoredPlans> ReadStore(const std::string& path) {
                    state == StoreState::kEmpty ? "no plans" : kOtherFormat);
   }
   ORRERY_TRY(const StoreIdentity identity, ReadIdentity(database));
-  StoredPlans stored = {
-      .program = identity.program, .job = identity.job_place, .job_yaml = identity.job_yaml};
+  StoredPlans stored = {.program = identity.program,
+                        .job = identity.job_place,
+                        .job_yaml = identity.job_yaml,
+                        .plans = {}};
   ORRERY_TRY_STATUS(database.CheckAll(kPlanTable, SeedOf(identity)));
   ORRERY_TRY_STATUS(database.ForEach(
       kPlanTable, SeedOf(identity), false, [&](const StoreDatabase::Read& read) {

@@ -83,7 +83,7 @@ PortMap TwoLeaves() {
 // switch. Nothing is above it, so that no cables up can be too few.
 TEST(PortMapTest, WithoutSwitchesAboveTheFirstNothingIsOversubscribed) {
   for (const char* const name : {"GB200 NVL72", "OCI BM.GPU.GB300"}) {
-    hardware::Cluster rack = hardware::FindCluster(name).value();
+    hardware::Cluster rack = *hardware::FindCluster(name);
     rack.fabric.oversubscription = 2;
     const Result<PortMap> ports = PortMapOf(rack, 64 / rack.gpus_per_node, 1);
     ASSERT_TRUE(ports.has_value()) << ports.error().message();
@@ -91,7 +91,7 @@ TEST(PortMapTest, WithoutSwitchesAboveTheFirstNothingIsOversubscribed) {
     EXPECT_FALSE(HasUplinks(rack, 64, 2));
     EXPECT_TRUE(HasUplinks(rack, 144, 2));
   }
-  hardware::Cluster cluster = hardware::FindCluster("DGX H100").value();
+  hardware::Cluster cluster = *hardware::FindCluster("DGX H100");
   EXPECT_FALSE(HasUplinks(cluster, 8, 2));
   EXPECT_TRUE(HasUplinks(cluster, 16, 2));
   cluster.fabric.preset = hardware::FabricPreset::kSingleSwitch;
