@@ -44,11 +44,6 @@ namespace py = pybind11;
 using RunPointer = std::shared_ptr<cli::EmbeddedRun>;  // pybind11 wants no const
 using Progress = std::function<void(std::int64_t, std::int64_t, const std::string&)>;
 
-/// An error of ours, with the sentence that the program would print.
-struct OrreryError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 /// The kernels of a rank, without other activities, and the run that has their texts.
 struct Kernels {
   RunPointer run;

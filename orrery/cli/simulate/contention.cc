@@ -19,12 +19,14 @@ Status AddContention(const simulate::Simulation& simulation, simulate::Simulatio
       !is_contended) {
     return {};
   }
+  answer.is_contended = true;
   options.network.model = simulate::NetworkModel::kAlone;
   if (simulation.network == simulate::NetworkModel::kFlows) {
     options.faults = {};  // links have them, groups do not
   }
   ORRERY_TRY(const simulate::Simulation alone, simulate_with(options));
-  answer.contended_ps = simulation.step_ps() - alone.step_ps();
+  // Transfers that end later meet other kernels, and may cost these less: that is no gain of sharing.
+  answer.contended_ps = std::max<std::int64_t>(simulation.step_ps() - alone.step_ps(), 0);
   answer.classes_alone = static_cast<std::uint32_t>(alone.rank_classes.classes.size());
   return {};
 }

@@ -100,8 +100,9 @@ void AddNetwork(const SimulationAnswer& answer, Document::Section& section) {
     return;
   }
   section.Show("network", std::string(simulate::Name(answer.network)),
-               answer.contended_ps == 0
-                   ? "no transfer slows another one down"
+               !answer.is_contended ? "no transfer slows another one down"
+               : answer.contended_ps == 0
+                   ? "transfers that share links slow each other down, but not the step"
                    : fmt::format("transfers that share links add {} ({:.2g} %)",
                                  draw::FormatDuration({answer.contended_ps / 1000}),
                                  100.0 * static_cast<double>(answer.contended_ps) /

@@ -214,6 +214,7 @@ struct SimulationAnswer {
   std::optional<simulate::StepEnergy> energy = {};
   simulate::RankMeans means = {};
   simulate::NetworkModel network = simulate::NetworkModel::kAlone;
+  bool is_contended = false;        // transfers have lost time to each other
   std::int64_t contended_ps = 0;    // that the step would be shorter if no links were shared
   std::uint32_t classes_alone = 0;  // rank classes then
   std::optional<CheckpointAnswer> checkpoint = {};

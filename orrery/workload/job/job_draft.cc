@@ -259,7 +259,11 @@ std::string YamlOf(const Arguments& arguments) {
 }
 
 Result<JobDraft> DraftOfScript(std::string_view script, const DraftRequest& request) {
-  LaunchCommand command = ReadLaunchScript(script, request.variables);
+  Result<LaunchCommand> read = ReadLaunchScript(script, request.variables);
+  if (!read) {
+    return FailWithin(request.path, read);
+  }
+  LaunchCommand& command = *read;
   const Arguments arguments = ArgumentsOf(command.words);
   const std::string text = fmt::format("{}", fmt::join(arguments.kept, " "));
   const std::string_view framework = arguments.is_nemo ? "nemo" : "megatron-lm";
