@@ -67,8 +67,7 @@ double UnmeasuredShare(std::span<const workload::PriceCoverage> coverage) {
   double all = 0;
   for (const workload::PriceCoverage& of_gpu : coverage) {
     all += static_cast<double>(of_gpu.operators);
-    unmeasured += static_cast<double>(
-        std::max({of_gpu.by_other_gpus, of_gpu.extrapolated, of_gpu.by_roofline}));
+    unmeasured += static_cast<double>(std::max(of_gpu.by_other_gpus, of_gpu.by_roofline));
   }
   return all > 0 ? unmeasured / all : 0;
 }

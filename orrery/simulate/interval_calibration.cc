@@ -38,13 +38,17 @@ constexpr std::size_t kLeastStacks = 3;
 /// Of an end that is at the prediction: any residual is beyond it.
 constexpr double kLeastDistance = 1e-3;
 
-constexpr std::array<const char*, kNumIntervalCauses> kCauseNames{"host", "communication", "bubble",
-                                                                  "unmeasured", "experts"};
+/// Hardly any published step uses more of the peak.
+constexpr double kGoodUtilisation = 0.6;
+
+constexpr std::array<const char*, kNumIntervalCauses> kCauseNames{
+    "idleness", "host", "communication", "unmeasured", "experts"};
 
 using Causes = std::array<double, kNumIntervalCauses>;
 
 Causes CausesOf(const StepTraits& traits) {
-  return {traits.shares[kHost], traits.shares[kCommunication], traits.bubble, traits.unmeasured,
+  const double unused = std::max(0.0, 1 - traits.utilisation / kGoodUtilisation);
+  return {unused * unused, traits.shares[kHost], traits.shares[kCommunication], traits.unmeasured,
           traits.has_experts ? 1.0 : 0.0};
 }
 

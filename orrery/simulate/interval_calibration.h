@@ -19,7 +19,7 @@ enum StepPart : std::uint8_t { kGemms, kAttention, kMemory, kCommunication, kHos
 struct StepTraits {
   std::array<double, kNumStepParts> shares = {};  // of the step
   double bubble = 0;                              // of the step; counted with the GEMMs, too
-  double unmeasured = 0;   // of operators: never measured on this GPU or at such a size
+  double unmeasured = 0;   // of operators: not measured on this GPU
   double utilisation = 0;  // model FLOPs over the FLOPs of the peak
   bool has_experts = false;
   bool is_fitted = false;  // the framework has rows of its own
@@ -36,10 +36,10 @@ struct StepResidual {
 
 /// What makes a step less sure, each by a share of the step or of its operators from 0 to 1.
 enum IntervalCause : std::uint8_t {
+  kOfIdleness,       // of the peak, squared: what a step leaves unused of what good ones use
   kOfHost,           // of the step: no table describes hosts
   kOfCommunication,  // of the step
-  kOfBubble,         // of the step
-  kOfUnmeasured,     // of operators: times from other GPUs, other sizes or the roofline
+  kOfUnmeasured,     // of operators: times from other GPUs or the roofline
   kOfExperts,        // 1 for models that have experts
   kNumIntervalCauses
 };

@@ -51,7 +51,7 @@ TEST(IntervalTest, TraitsAreSharesOfTheStep) {
   EXPECT_DOUBLE_EQ(traits.shares[kCommunication], 0.2);
   EXPECT_DOUBLE_EQ(traits.shares[kHost], 0.1);
   EXPECT_DOUBLE_EQ(traits.bubble, 0.1);
-  EXPECT_DOUBLE_EQ(traits.unmeasured, 0.4);
+  EXPECT_DOUBLE_EQ(traits.unmeasured, 0.3);
   EXPECT_FALSE(traits.has_experts);
 }
 
