@@ -74,7 +74,7 @@ std::vector<std::int64_t> PassEnds(const RunView& run, std::uint32_t rank_index)
   const trace::Activities& activities = run.set->ranks[rank_index].activities;
   std::vector<std::int64_t> ends_ns;
   for (RowId row = 0; row < activities.size(); ++row) {
-    if (IsPass(run.classes[rank_index][row])) {
+    if (IsPass(run.classes[rank_index][row]) && activities.duration_ns[row] > 0) {
       ends_ns.push_back(activities.begin_ns[row] + activities.duration_ns[row]);
     }
   }

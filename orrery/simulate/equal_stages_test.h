@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -58,10 +57,11 @@ inline workload::Ensemble EqualStages(const workload::PipelineShape& shape,
                                              .plan = plan,
                                              .sequence = 64,
                                              .microbatches = shape.microbatches});
+  using enum workload::PipelineSchedule;
+  const bool is_split = shape.schedule == kZeroBubbleH1 || shape.schedule == kZeroBubble2p ||
+                        shape.schedule == kZeroBubbleV;
   workload::GeneratedJob generated = *workload::Generate(job, workload::EqualCosts());
   for (workload::Program& program : generated.ensemble.programs) {
-    const bool is_split = std::ranges::find(program.parts.phase, Phase::kWeightBackward) !=
-                          program.parts.phase.end();
     int products = 0;
     bool is_updated = false;
     bool is_for_weights = false;  // the next product of a whole backward pass
@@ -71,7 +71,8 @@ inline workload::Ensemble EqualStages(const workload::PipelineShape& shape,
       if (program.tasks.kind[task] != workload::TaskKind::kKernel) {
         continue;
       }
-      const Phase phase = program.parts.phase[program.tasks.part[task]];
+      const workload::PartId part = program.tasks.part[task];
+      const Phase phase = part == workload::kNone ? Phase::kOther : program.parts.phase[part];
       if (phase == Phase::kOptimizer) {
         duration_ps = std::exchange(is_updated, true) ? 0 : times.update_ps;
       }

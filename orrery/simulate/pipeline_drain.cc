@@ -94,7 +94,8 @@ std::vector<std::int64_t> LastPassesPs(const RankClasses& rank_classes, const Ti
     }
     const std::int64_t end_ps = timeline.end_ps[first + task];
     const auto next = std::ranges::lower_bound(until_ps, end_ps);
-    if (next != until_ps.end()) {
+    const bool is_work = end_ps > timeline.begin_ps[first + task];  // no marker
+    if (is_work && next != until_ps.end()) {
       std::int64_t& last = last_ps[static_cast<std::size_t>(next - until_ps.begin())];
       last = std::max(last, end_ps);
     }
