@@ -5,7 +5,7 @@ import re
 
 from attack.case import ROOT
 
-MODELS = {"gpt2": 32, "llama3-8b": 32, "llama3-70b": 512, "mixtral-8x7b": 64, "gpt3-13b": 64}
+MODELS = {"gpt2": 1024, "llama3-8b": 8192, "llama3-70b": 8192, "mixtral-8x7b": 8192, "gpt3-13b": 2048}  # positions
 CLUSTERS = ["DGX H100", "DGX A100", "DGX H200", "GB200 NVL72", "OCI BM.GPU.GB300", "DGX-1 V100", "GH200"]
 # Differences, costs of advice, and powers of exponents.
 MAY_BE_NEGATIVE = re.compile(r"change|gain|difference|added_s|begin|delta|free|exponent|saved|headroom|share_change")
@@ -49,19 +49,20 @@ def some_job(rng):
     gpus = tp * pp * cp * rng.choice((1, 2, 4, 8))
     micro_batch = rng.choice((1, 1, 2, 4))
     replicas = gpus // (tp * pp * cp)
+    sequence = min(rng.choice((1, 16, 512, 1024, 2048, 4096)), MODELS[model] // 2) * cp
     job = {"model": model, "cluster": cluster, "gpus": gpus,
-           "training": {"sequence": rng.choice((1, 16, 512, 2048, 4096, 8192)), "micro_batch": micro_batch,
-                        "global_batch": micro_batch * replicas * pp * rng.choice((1, 2, 8)),
+           "training": {"sequence": sequence, "micro_batch": micro_batch,
+                        "global_batch": micro_batch * replicas * pp * rng.choice((1, 1, 2)),
                         "precision": rng.choice(("bf16", "bf16", "fp8", "fp16"))},
            "plan": {"tp": tp, "pp": pp, "cp": cp, "sharding": rng.choice(("none", "zero1", "zero2", "fsdp")),
                     "recompute": rng.choice(("none", "selective", "full")), "sequence_parallel": tp > 1 and rng.random() < 0.7}}
     if model.startswith("mixtral"):
         job["plan"] |= {"ep": rng.choice([ep for ep in (1, 2, 4, 8) if replicas * cp % ep == 0]),
                         "token_imbalance": rng.choice((1, 1.5))}
-    if rng.random() < 0.2:
+    if rng.random() < 0.2 and job["plan"]["sharding"] in ("none", "zero1"):
         job["training"]["adapter_rank"] = rng.choice((8, 64))
     if rng.random() < 0.3:
-        job["framework"] = rng.choice(("pytorch", "megatron-lm", "nemo", "deepspeed", "torchtitan"))
+        job["framework"] = rng.choice(("pytorch", "megatron-lm", "nemo", "torch-fsdp", "torchtitan"))
     return job
 
 
