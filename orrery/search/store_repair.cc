@@ -126,6 +126,12 @@ Result<RepairedStore> RepairStore(const std::string& path, const StoreIdentity& 
     }
     Remove(sound);
     Result<RepairedStore> copied = CopySound(damaged, sound, identity);
+    if (copied && !stored && copied->kept == 0) {
+      Remove(sound);
+      return Invalid(
+          "{}: the store is damaged, and none of its records is of this search: name another file",
+          path);
+    }
     const Result<std::string> problem = damaged.StructureProblem();
     const bool is_whole = copied && copied->dropped == 0 && !copied->has_lost_more && stored &&
                           problem && problem->empty();

@@ -214,6 +214,17 @@ TEST_F(DamagedStoreTest, PlansOfAnotherSearchAreNotRepaired) {
   EXPECT_THAT(store.error().message(), HasSubstr("another job or space"));
 }
 
+// Whose they are is not known: they are left alone.
+TEST_F(DamagedStoreTest, PlansOfASearchWithoutNameAreNotDropped) {
+  Execute("UPDATE identity SET value = 'orrery 2' WHERE key = 'program'");
+  identity_.space = 8;
+  const Result<PlanStore> store = Open(Mode::kRepair);
+  ASSERT_FALSE(store);
+  EXPECT_THAT(store.error().message(), HasSubstr("none of its records is of this search"));
+  identity_.space = 7;
+  EXPECT_TRUE(Open(Mode::kRepair));
+}
+
 // Bytes anywhere in the file: it is refused, or what is in it is what was kept; the same once more
 // after a repair.
 TEST_F(DamagedStoreTest, NoDamageOfTheFileGivesOtherFigures) {

@@ -7,6 +7,7 @@ from attack.case import ROOT
 
 MODELS = {"gpt2": 1024, "llama3-8b": 8192, "llama3-70b": 8192, "mixtral-8x7b": 8192, "gpt3-13b": 2048}  # positions
 CLUSTERS = ["DGX H100", "DGX A100", "DGX H200", "GB200 NVL72", "OCI BM.GPU.GB300", "DGX-1 V100", "GH200"]
+HALF_POWER_W = {"DGX H100": 350, "DGX H200": 350, "DGX A100": 200}
 # Differences, costs of advice, and powers of exponents.
 MAY_BE_NEGATIVE = re.compile(r"change|gain|difference|added_s|begin|delta|free|exponent|saved|headroom|share_change")
 SHARES = ("mfu", "hfu", "share", "clock", "settled_share")
@@ -102,15 +103,15 @@ def attack_physics(case):
         return
     if "contended_ps" in base and base["contended_ps"] < 0:
         case.find("sharing links makes the step shorter")
-    sequence, gpu = job["training"]["sequence"], base["job"].get("gpu") if isinstance(base.get("job"), dict) else None
+    sequence = job["training"]["sequence"]
     slower = {  # what is worse, by a name
         "a slow rank": ["--slow", f"rank={case.rng.randrange(job['gpus'])}:1.3"],
         "twice the sequence": ["--set", f"training.sequence={2 * sequence}"],
         "a thin network": ["--background", "0.5"],
         "twice the batch": ["--set", f"training.global_batch={2 * job['training']['global_batch']}"],
     }
-    if gpu:
-        slower["half the power"] = ["--set", "gpu.power_w=" + case.rng.choice(("350", "250"))]
+    if job["cluster"] in HALF_POWER_W:
+        slower["half the power"] = ["--set", f"gpu.power_w={HALF_POWER_W[job['cluster']]}"]
     name = case.rng.choice(sorted(slower))
     if any(word in options for word in slower[name] if word.startswith("--") and word != "--set"):
         return  # it would be given twice
