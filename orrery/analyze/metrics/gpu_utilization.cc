@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
