@@ -94,6 +94,7 @@ StepTraits TraitsOf(const Breakdown& breakdown, const workload::Job& job,
                     .is_fitted = job.framework.is_fitted};
   std::copy_n(shares.begin(), traits.shares.size(), traits.shares.begin());
   const Baselines baselines = BaselinesOf(job);
+  traits.roofline_s = baselines.roofline_s;
   traits.utilisation = baselines.peak_flops > 0
                            ? baselines.model_flops / baselines.peak_flops /
                                  (static_cast<double>(breakdown.step_ps) / kPicoseconds)

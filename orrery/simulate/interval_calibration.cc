@@ -150,7 +150,8 @@ double IntervalEnd::DistanceOf(const StepTraits& traits) const {
 }
 
 learn::TimeInterval StepIntervals::Around(double seconds, const StepTraits& traits) const {
-  return {.low_s = seconds * std::exp(-below.DistanceOf(traits)),
+  const double floor_s = std::min(seconds, traits.roofline_s);
+  return {.low_s = std::max(floor_s, seconds * std::exp(-below.DistanceOf(traits))),
           .high_s = seconds * std::exp(above.DistanceOf(traits))};
 }
 

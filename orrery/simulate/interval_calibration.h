@@ -21,6 +21,7 @@ struct StepTraits {
   double bubble = 0;                              // of the step; counted with the GEMMs, too
   double unmeasured = 0;   // of operators: not measured on this GPU
   double utilisation = 0;  // model FLOPs over the FLOPs of the peak
+  double roofline_s = 0;   // no step is shorter
   bool has_experts = false;
   bool is_fitted = false;  // the framework has rows of its own
 
@@ -62,6 +63,7 @@ struct StepIntervals {
   std::size_t rows = 0;  // with residuals
   std::size_t stacks = 0;
 
+  /// Neither end is below the roofline, unless the prediction is.
   [[nodiscard]] learn::TimeInterval Around(double seconds, const StepTraits& traits) const;
 };
 

@@ -109,6 +109,15 @@ TEST(IntervalCalibrationTest, APredictionIsInsideOfItsInterval) {
   EXPECT_TRUE(CalibrateIntervals({}).Around(7, {}).Contains(7));
 }
 
+TEST(IntervalCalibrationTest, NoEndIsBelowTheRoofline) {
+  const StepIntervals intervals{.below = {.always = 1}, .above = {.always = 1}};
+  StepTraits traits;
+  traits.roofline_s = 0.9;
+  EXPECT_DOUBLE_EQ(intervals.Around(1, traits).low_s, 0.9);
+  traits.roofline_s = 2;  // a prediction below it stays inside of its interval
+  EXPECT_DOUBLE_EQ(intervals.Around(1, traits).low_s, 1);
+}
+
 TEST(IntervalCalibrationTest, TheFileReadsBackAsItWasWritten) {
   const StepIntervals intervals = CalibrateIntervals(Stacks({0.1, 0.2, 0.3}, HostBound(0.5)));
   const auto read = ReadStepIntervals(IntervalsText(intervals));
