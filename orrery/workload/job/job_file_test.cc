@@ -261,7 +261,7 @@ TEST(JobFile, AModelMayBeAConfiguration) {
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->job.model.transformer()->num_blocks(), 4);
   EXPECT_EQ(read->job.model.transformer()->hidden, 64);
-  EXPECT_EQ(read->job.model.name, "job");  // nothing else has a name
+  EXPECT_EQ(read->job.model.name, "llama");  // its type: neither file nor folder names it
 }
 
 TEST(JobFile, MegatronArgumentsTakeThePlaceOfThreeSections) {
