@@ -62,6 +62,9 @@ def main():
     process = subprocess.Popen([program, "view", JOB, "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         address = process.stdout.readline().decode().strip()
+        if not address:
+            print("the page is not part of this program")
+            return 77
         with concurrent.futures.ThreadPoolExecutor(CLIENTS) as clients:
             list(clients.map(lambda number: ask(address, number), range(FIRST)))
             first = resident_mb(process)

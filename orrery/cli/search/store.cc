@@ -55,7 +55,8 @@ std::string RepairNotice(const std::string& path, const search::RepairedStore& r
   if (repaired.dropped == 0 && !repaired.has_lost_more) {
     return fmt::format("{}: no record is damaged", path);
   }
-  return fmt::format("{}: {} damaged records were dropped{}, {} were kept", path, repaired.dropped,
+  return fmt::format("{}: {} damaged record{} dropped{}, {} kept", path, repaired.dropped,
+                     repaired.dropped == 1 ? " was" : "s were",
                      repaired.has_lost_more ? ", and those that could not be read" : "",
                      repaired.kept);
 }
