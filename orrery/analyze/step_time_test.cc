@@ -59,15 +59,27 @@ TEST(RunTimeTest, ARunWithoutTimesHasNone) {
   EXPECT_FALSE(MeasureRunTime(ViewRun(set, {}, {})));
 }
 
-// The path is 150 µs, from the host's begin to the kernel's end, the step time 100: a path of half
-// the length is half the step time, and an unchanged one the step time itself.
-TEST(RunTimeTest, AReplayBeginsFromTheStepTime) {
+// The path is 148 µs, from the launch to the kernel's end, the step time 100, since steps overlap: a
+// path of half the length is half the step time, and an unchanged one the step time itself.
+TEST(RunTimeTest, AReplayOfALongerPathScalesTheStepTime) {
   trace::TraceSet set = SetOf(WithStep(0, 100));
   const RunView run = ViewRun(set, {}, {});
   const DependencyGraph& graph = GraphOf(run);
-  ASSERT_EQ(graph.path_ns(), 150'000);
+  ASSERT_EQ(graph.path_ns(), 148'000);
   EXPECT_DOUBLE_EQ(ReplayedSeconds(run, graph, graph.path_ns()), 100e-6);
-  EXPECT_DOUBLE_EQ(ReplayedSeconds(run, graph, 75'000), 50e-6);
+  EXPECT_DOUBLE_EQ(ReplayedSeconds(run, graph, 74'000), 50e-6);
+  EXPECT_DOUBLE_EQ(SavedShare(run, graph, 74'000), 0.5);
+}
+
+// Of a step of 400 µs 252 are not on the path and stay.
+TEST(RunTimeTest, AReplayOfAShorterPathSavesWhatThePathSaves) {
+  trace::TraceSet set = SetOf(WithStep(0, 400));
+  const RunView run = ViewRun(set, {}, {});
+  const DependencyGraph& graph = GraphOf(run);
+  ASSERT_EQ(graph.path_ns(), 148'000);
+  EXPECT_DOUBLE_EQ(ReplayedSeconds(run, graph, graph.path_ns()), 400e-6);
+  EXPECT_DOUBLE_EQ(ReplayedSeconds(run, graph, 48'000), 300e-6);
+  EXPECT_DOUBLE_EQ(SavedShare(run, graph, 48'000), 0.25);
 }
 
 }  // namespace

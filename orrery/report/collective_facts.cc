@@ -190,7 +190,7 @@ std::optional<ReplayedGains> GainsOf(const RunView& run) {
     return std::nullopt;
   }
   const auto saved = [&](const analyze::WhatIf& changed) {
-    return 1 - static_cast<double>(changed.PathNs()) / static_cast<double>(graph.path_ns());
+    return analyze::SavedShare(run, graph, changed.PathNs());
   };
   const auto ask = [&] { return analyze::WhatIf(run, graph); };
   return ReplayedGains{

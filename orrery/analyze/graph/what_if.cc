@@ -460,11 +460,16 @@ std::int64_t WhatIf::PathNs() const {
   return times_ns.back() - times_ns.front();
 }
 
+double SavedShare(const RunView& run, const DependencyGraph& graph, std::int64_t path_ns) {
+  const std::optional<RunTime> recorded = MeasureRunTime(run);
+  const double whole_ns =
+      std::max(static_cast<double>(graph.path_ns()), recorded ? 1e9 * recorded->seconds : 0);
+  return whole_ns <= 0 ? 0 : static_cast<double>(graph.path_ns() - path_ns) / whole_ns;
+}
+
 double ReplayedSeconds(const RunView& run, const DependencyGraph& graph, std::int64_t path_ns) {
   const std::optional<RunTime> recorded = MeasureRunTime(run);
-  return !recorded || graph.path_ns() <= 0 ? 0
-                                           : recorded->seconds * static_cast<double>(path_ns) /
-                                                 static_cast<double>(graph.path_ns());
+  return recorded ? recorded->seconds * (1 - SavedShare(run, graph, path_ns)) : 0;
 }
 
 std::vector<SavedTime> SavedWithoutLateness(const RunView& run,
@@ -480,7 +485,8 @@ std::vector<SavedTime> SavedWithoutLateness(const RunView& run,
     WhatIf alone(run, graph);
     const auto saved_ns = [&](WhatIf& changed) {
       const std::int64_t path_ns = changed.RemoveLateness(rank.rank).PathNs();
-      return std::llround(1e9 * ReplayedSeconds(run, graph, graph.path_ns() - path_ns));
+      return std::llround(1e9 * (ReplayedSeconds(run, graph, graph.path_ns()) -
+                                 ReplayedSeconds(run, graph, path_ns)));
     };
     saved.push_back({saved_ns(alone), saved_ns(together)});
   }

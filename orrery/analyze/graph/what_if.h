@@ -84,8 +84,13 @@ class WhatIf {
   bool rendezvous_at_median_ = false;
 };
 
-/// Returns the step time (or recorded span) of a run whose critical path takes `path_ns` in a
-/// replay: it changes as the path does.
+/// Returns which share of the step time (or recorded span) is saved where the critical path takes
+/// `path_ns` in a replay; below 0: it costs. The step is shorter by what the path saves; where the
+/// path is longer than the step, because steps overlap, both change in proportion.
+[[nodiscard]] double SavedShare(const RunView& run, const DependencyGraph& graph,
+                                std::int64_t path_ns);
+
+/// Returns the step time (or recorded span) that is left.
 [[nodiscard]] double ReplayedSeconds(const RunView& run, const DependencyGraph& graph,
                                      std::int64_t path_ns);
 

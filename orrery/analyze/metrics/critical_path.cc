@@ -194,7 +194,7 @@ class Answers {
   /// Returns how much of the step is saved, in percent.
   double Add(std::string_view question, const WhatIf& what_if) {
     const std::int64_t path_ns = what_if.PathNs();
-    const double saved = Percent(graph_.path_ns() - path_ns, graph_.path_ns()).value_or(0.0);
+    const double saved = 100 * SavedShare(run_, graph_, path_ns);
     if (saved > best_saved_) {
       best_saved_ = saved;
       best_ = question;
@@ -294,7 +294,7 @@ MetricResult ScaleUpBwUtility(const RunView& run) {
   }
   const std::int64_t faster_ns =
       WhatIf(run, graph).SpeedUpNetwork({.speedup = 2, .ranks_per_node = *ranks_per_node}).PathNs();
-  MetricResult result{.value = Percent(graph.path_ns() - faster_ns, graph.path_ns())};
+  MetricResult result{.value = 100 * SavedShare(run, graph, faster_ns)};
   result.detail.Set("ranks_used", graph.rank_index.size());
   result.detail.Set("ranks_per_node", *ranks_per_node);
   result.detail.Set("recorded_step_s", ReplayedSeconds(run, graph, graph.path_ns()));
