@@ -95,6 +95,7 @@ constexpr std::array kDescriptions{
     DescriptionPattern{"_and_", kJoint},
     DescriptionPattern{"with_context_parallel", kJoint},
     DescriptionPattern{"with_cp", kJoint},
+    DescriptionPattern{"all_ranks", kJoint},
     DescriptionPattern{"tensor_model_parallel", kTensor},
     DescriptionPattern{"tensor_parallel", kTensor},
     DescriptionPattern{"mesh_tp", kTensor},

@@ -135,19 +135,23 @@ std::optional<std::int64_t> LaunchOfNext(const RunView& run, const DeviceView& d
   return trace.runtime_calls.begin_ns[trace.activities.launch[*next]];
 }
 
+// From the first useful work of a stage to the end of its last.
+Interval SpanOf(const Stage& stage) {
+  return stage.useful.empty() ? Interval{}
+                              : Interval{stage.useful.intervals().front().begin_ns,
+                                         stage.useful.intervals().back().end_ns};
+}
+
+// `window_ns` is the time of the step, of which a stage uses its span at most.
 void ClassifyIdle(const RunView& run, const DeviceView& device, const Stage& stage,
-                  Interval group_window, StageTime& time) {
-  IntervalSet whole;
-  whole.Append(group_window.begin_ns, group_window.end_ns);
+                  std::int64_t window_ns, StageTime& time) {
+  const Interval span = SpanOf(stage);
+  time.window_ns = window_ns;
   time.useful_ns = stage.useful.length_ns();
-  if (stage.useful.empty()) {
-    time.edge_ns = whole.length_ns();
-    return;
-  }
-  const std::int64_t first_ns = stage.useful.intervals().front().begin_ns;
-  const std::int64_t last_ns = stage.useful.intervals().back().end_ns;
-  time.edge_ns = (first_ns - group_window.begin_ns) + (group_window.end_ns - last_ns);
-  const IntervalSet idle = Difference(Clipped(whole, {first_ns, last_ns}), stage.useful);
+  time.edge_ns = window_ns - span.length_ns();
+  IntervalSet whole;
+  whole.Append(span.begin_ns, span.end_ns);
+  const IntervalSet idle = Difference(whole, stage.useful);
   time.p2p_wait_ns = OverlapNs(idle, stage.pipeline_waits);
   const IntervalSet in_no_message = Difference(idle, stage.pipeline_waits);
   time.drain_ns = OverlapNs(in_no_message, stage.drain_waits);
@@ -171,6 +175,8 @@ std::optional<PipelineStep> MeasureStep(const RunView& run,
   PipelineStep step{.step = number, .stages = {}};
   std::vector<Stage> stages;
   Interval whole{INT64_MAX, INT64_MIN};
+  std::int64_t longest_ns = 0;
+  std::int64_t marker_ns = 0;
   for (const DeviceView* const device : devices) {
     const Window* const window = WindowOf(*device, number);
     if (window == nullptr) {
@@ -179,12 +185,18 @@ std::optional<PipelineStep> MeasureStep(const RunView& run,
     stages.push_back(StageOf(run, *device, *window));
     whole.begin_ns = std::min(whole.begin_ns, stages.back().own.begin_ns);
     whole.end_ns = std::max(whole.end_ns, stages.back().own.end_ns);
+    longest_ns = std::max(longest_ns, SpanOf(stages.back()).length_ns());
+    marker_ns = std::max(marker_ns, window->marker_ns);
   }
+  // Where stages end at different times, some are in the next step before others have ended this
+  // one: together they take longer than a step, none of them does.
+  const std::int64_t window_ns =
+      marker_ns > 0 ? std::clamp(marker_ns, longest_ns, std::max(longest_ns, whole.length_ns()))
+                    : whole.length_ns();
   for (std::size_t i = 0; i < stages.size(); ++i) {
     StageTime& time = step.stages.emplace_back();
     time.rank = devices[i]->rank;
-    time.window_ns = whole.length_ns();
-    ClassifyIdle(run, *devices[i], stages[i], whole, time);
+    ClassifyIdle(run, *devices[i], stages[i], window_ns, time);
   }
   return step;
 }

@@ -60,7 +60,7 @@ struct EngineStep {
 /// How one stage of a pipeline spent the group's window of one step.
 struct StageTime {
   std::int32_t rank = 0;
-  std::int64_t window_ns = 0;    // of the whole pipeline group
+  std::int64_t window_ns = 0;    // of the whole pipeline group, at most that of the step's marker
   std::int64_t useful_ns = 0;    // compute, memory, other communication, pipeline transfers
   std::int64_t edge_ns = 0;      // before its first and after its last work
   std::int64_t p2p_wait_ns = 0;  // waiting for a neighbour

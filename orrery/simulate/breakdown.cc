@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -154,17 +155,73 @@ class SegmentList {
   bool is_in_pipeline_ = false;
 };
 
+// Divides the time in which several transfer evenly among them, as the analysis of traces does.
+void ShareEvenly(std::span<TimePart> transfers) {
+  std::vector<std::int64_t> cuts;
+  for (const TimePart& transfer : transfers) {
+    for (const Interval& time : transfer.time.intervals()) {
+      cuts.insert(cuts.end(), {time.begin_ns, time.end_ns});
+    }
+  }
+  std::ranges::sort(cuts);
+  std::vector<IntervalSet> shares(transfers.size());
+  for (std::size_t i = 1; i < cuts.size(); ++i) {
+    std::vector<std::size_t> active;
+    for (std::size_t j = 0; j < transfers.size() && cuts[i - 1] < cuts[i]; ++j) {
+      if (transfers[j].time.LengthWithin(cuts[i - 1], cuts[i]) > 0) {
+        active.push_back(j);
+      }
+    }
+    const auto sharers = static_cast<std::int64_t>(active.size());
+    const std::int64_t length = cuts[i] - cuts[i - 1];
+    for (std::int64_t j = 0; j < sharers; ++j) {
+      shares[active[static_cast<std::size_t>(j)]].Append(cuts[i - 1] + length * j / sharers,
+                                                         cuts[i - 1] + length * (j + 1) / sharers);
+    }
+  }
+  for (std::size_t j = 0; j < transfers.size(); ++j) {
+    transfers[j].time = std::move(shares[j]);
+  }
+}
+
+// What no kernel hides, by dimension.
+std::vector<TimePart> ExposedTransfers(const std::vector<Segment>& segments,
+                                       const IntervalSet& kernels, Interval window) {
+  std::map<std::string, std::vector<Interval>> by_dimension;
+  for (const Segment& segment : segments) {
+    if (segment.kind == TimeKind::kTransfer) {
+      by_dimension[segment.what].push_back({segment.begin_ps, segment.end_ps});
+    }
+  }
+  std::vector<TimePart> transfers;
+  for (const auto& [dimension, times] : by_dimension) {
+    transfers.push_back({TimeKind::kTransfer, dimension,
+                         Difference(Clipped(IntervalSet::Of(times), window), kernels)});
+  }
+  ShareEvenly(transfers);
+  return transfers;
+}
+
 // What the streams do in a window; at every instant the first kind counts, then the first stream.
 std::vector<TimePart> BusyParts(const std::vector<Segment>& segments, Interval window) {
   std::map<std::tuple<TimeKind, LaneId, std::string>, IntervalSet> times;
+  IntervalSet kernels;
   for (const Segment& segment : segments) {
-    times[{segment.kind, segment.lane, segment.what}].Append(segment.begin_ps, segment.end_ps);
+    if (segment.kind != TimeKind::kTransfer) {
+      times[{segment.kind, segment.lane, segment.what}].Append(segment.begin_ps, segment.end_ps);
+    }
   }
   std::vector<TimePart> of_lanes;
   for (const auto& [key, time] : times) {
-    of_lanes.push_back(
-        {std::get<TimeKind>(key), std::get<std::string>(key), Clipped(time, window)});
+    const auto& [kind, lane, what] = key;
+    of_lanes.push_back({kind, what, Clipped(time, window)});
+    if (kind < TimeKind::kTransfer) {
+      kernels = Union(kernels, of_lanes.back().time);
+    }
   }
+  const std::vector<TimePart> transfers = ExposedTransfers(segments, kernels, window);
+  of_lanes.insert(std::ranges::upper_bound(of_lanes, TimeKind::kTransfer, {}, &TimePart::kind),
+                  transfers.begin(), transfers.end());
   MakeExclusive(of_lanes);
   std::map<std::pair<TimeKind, std::string>, TimePart> parts;
   for (const TimePart& part : of_lanes) {
@@ -214,10 +271,9 @@ bool IsOwnWork(const TimeShare& share) {
          (share.kind == TimeKind::kTransfer && share.what != kPipeline);
 }
 
-std::vector<TimeSlice> SlicesUntil(std::int64_t end_ps, const RankClasses& rank_classes,
-                                   const Timeline& timeline, RankClassId rank_class) {
+std::vector<TimeSlice> SlicesWithin(Interval time, const RankClasses& rank_classes,
+                                    const Timeline& timeline, RankClassId rank_class) {
   const SegmentList list(rank_classes, timeline, rank_class);
-  const Interval time{0, end_ps};
   IntervalSet gaps = IntervalSet::Of({&time, 1});
   std::vector<TimeSlice> slices;
   for (const TimePart& part : BusyParts(list.segments(), time)) {
@@ -333,8 +389,8 @@ Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
 }
 
 std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes, const Timeline& timeline,
-                                RankClassId rank_class) {
-  return SlicesUntil(timeline.EndPs(), rank_classes, timeline, rank_class);
+                                RankClassId rank_class, std::int64_t begin_ps) {
+  return SlicesWithin({begin_ps, timeline.EndPs()}, rank_classes, timeline, rank_class);
 }
 
 }  // namespace orrery::simulate

@@ -82,9 +82,10 @@ struct TimeSlice {
 [[nodiscard]] std::vector<RankClassId> SlowestOfPrograms(const RankClasses& rank_classes,
                                                          const Timeline& timeline);
 
-/// The same along time: slices in order that follow each other.
+/// The same along time: slices in order that follow each other, from `begin_ps` on.
 [[nodiscard]] std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes,
-                                              const Timeline& timeline, RankClassId rank_class);
+                                              const Timeline& timeline, RankClassId rank_class,
+                                              std::int64_t begin_ps = 0);
 
 /// What one rank communicates in a step along one dimension of its plan.
 struct DimensionTotal {

@@ -35,6 +35,20 @@ std::int64_t ExposedPs(const Breakdown& breakdown, const std::string& dimension)
   return exposed_ps;
 }
 
+// On streams, 0 at most.
+std::int64_t FirstBeginPs(const RankClasses& rank_classes, const Timeline& timeline,
+                          RankClassId rank_class) {
+  const workload::Program& program = rank_classes.ProgramOf(rank_class);
+  const std::size_t first = timeline.First(rank_class);
+  std::int64_t begin_ps = 0;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (program.lanes.kind[program.tasks.lane[task]] == workload::LaneKind::kStream) {
+      begin_ps = std::min(begin_ps, timeline.begin_ps[first + task]);
+    }
+  }
+  return begin_ps;
+}
+
 }  // namespace
 
 std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
@@ -72,11 +86,15 @@ std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
 RankMeans MeansOf(const RankClasses& rank_classes, const Timeline& timeline) {
   std::vector<RankMeans> of_class(rank_classes.classes.size());
   ParallelFor(of_class.size(), 0, [&](std::size_t i) {
-    for (const TimeSlice& slice :
-         SlicesOf(rank_classes, timeline, static_cast<RankClassId>(i))) {
-      const std::int64_t length_ps = slice.end_ps - slice.begin_ps;
-      of_class[i].exposed_ps += slice.communicates ? length_ps : 0;
-      of_class[i].bubble_ps += slice.kind == TimeKind::kBubble ? length_ps : 0;
+    const auto rank_class = static_cast<RankClassId>(i);
+    // A rank that ended the step before earlier than others waits in its first message before 0.
+    const std::int64_t begin_ps = FirstBeginPs(rank_classes, timeline, rank_class);
+    for (const TimeSlice& slice : SlicesOf(rank_classes, timeline, rank_class, begin_ps)) {
+      of_class[i].exposed_ps += slice.communicates ? slice.end_ps - slice.begin_ps : 0;
+      of_class[i].bubble_ps += slice.kind == TimeKind::kBubble
+                                   ? std::max<std::int64_t>(slice.end_ps, 0) -
+                                         std::max<std::int64_t>(slice.begin_ps, 0)
+                                   : 0;
     }
   });
   double ranks = 0;

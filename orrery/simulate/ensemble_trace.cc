@@ -89,12 +89,13 @@ std::string ClassField(const workload::Program& program, TaskId task) {
 
 // The descriptions that frameworks give their groups, from which readers infer the dimension.
 std::string DescriptionOf(const std::string& dimension) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kDescriptions{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kDescriptions{
       {{"tp", "tensor_parallel"},
        {"dp", "data_parallel"},
        {"pp", "pipeline_parallel"},
        {"cp", "context_parallel"},
-       {"ep", "expert_parallel"}}};
+       {"ep", "expert_parallel"},
+       {kAllRanks, "all_ranks"}}};
   const auto* const found = std::ranges::find(
       kDescriptions, dimension, &std::pair<std::string_view, std::string_view>::first);
   return found == kDescriptions.end() ? dimension : std::string(found->second);
