@@ -2,9 +2,9 @@
 import json
 import sys
 
-answer, analyzed = (json.load(open(path)) for path in sys.argv[1:3])
+answer, whole, slowest = (json.load(open(path)) for path in sys.argv[1:4])
 step = answer["step_time_s"]
-metrics = analyzed["metrics"]
+metrics = whole["metrics"] | slowest["metrics"]
 
 
 def same(what, first, second, tolerance):
