@@ -79,8 +79,10 @@ TEST(UtilisationProperty, NoJobIsAboveThePeak) {
     const std::int64_t window = draw.OneOf(std::array<std::int64_t, 4>{0, 16, 128, 4096});
     SetWindows(window, body);
     model.body = body;
+    const std::int64_t side = body.patch > 0 ? body.image / body.patch : 0;
+    const std::int64_t sequence = draw.OneOf(kSequences);
     Job job = workload::JobOf({.model = std::move(model),
-                               .sequence = draw.OneOf(kSequences),
+                               .sequence = side > 0 ? side * side + 1 : sequence,
                                .micro_batch = draw.OneOf(std::array<std::int64_t, 3>{1, 4, 16}),
                                .microbatches = 2});
     job.gpu = *hardware::FindGpu(

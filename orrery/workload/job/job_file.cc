@@ -342,9 +342,16 @@ Status FinishSequence(Job& job) {
   if (model == nullptr) {
     return {};
   }
-  if (sequence == 0 && model->patch > 0) {
+  if (model->patch > 0) {
     const std::int64_t side = model->image / model->patch;
-    sequence = side * side + 1;  // patches and the class token
+    const std::int64_t patches = side * side + 1;  // with the class token
+    if (sequence != 0 && sequence != patches) {
+      return Refuse(
+          "training.sequence {} is not the {} tokens of an image of {} in patches of {}: leave it "
+          "out",
+          sequence, patches, model->image, model->patch);
+    }
+    sequence = patches;
   }
   if (model->positions > 0 && sequence > model->positions) {
     return Refuse(
