@@ -252,6 +252,23 @@ def check_python(check, ways, run, document):
         check.equal(f"{run} Python {metric}", read.metric_detail(metric)["value"], row["value"])
 
 
+def said_of_network(said):
+    """What sharing the network costs, in words."""
+    found = re.search(r"(no transfer slows another one down|transfers that share links [a-z]+(?: [\d.]+ [nµm]?s)?)", " ".join(said.split()))
+    return found and found.group(1)
+
+
+def check_bubble(check, job, answer, recorded, said_in):
+    mean, slowest = (100 * answer["bubble"][key] / answer["step_time_s"] for key in ("mean_s", "slowest_rank_s"))
+    check.equal(f"{job} bubble: JSON and its breakdown", answer["bubble"]["slowest_rank_s"], answer["breakdown_s"]["bubble"])
+    check.holds(f"{job} bubble: JSON {mean} %, its trace {recorded['metrics']['bubble_size_pipeline']['value']} %",
+                abs(mean - recorded["metrics"]["bubble_size_pipeline"]["value"]) <= 0.1)
+    for way, said in said_in.items():
+        found = re.search(r"(?i)pipeline bubble\s+([\d.]+) % \(?mean over ranks; ([\d.]+) %", " ".join(said.split()))
+        check.equal(f"{job} bubble: JSON and {way}", mean, found and float(found.group(1)), 0.06 / max(mean, 1e-3))
+        check.equal(f"{job} bubble of the slowest rank: JSON and {way}", slowest, found and float(found.group(2)), 0.06 / max(slowest, 1e-3))
+
+
 def check_simulated(check, ways, job):
     answer = ways.json("simulate", job)
     text = ways.text("simulate", job)
@@ -270,7 +287,11 @@ def check_simulated(check, ways, job):
             said_in["view"] = " ".join(f"{label} {fact['value']} {fact['note']}" for label, fact in
                                        facts_of_tab(view.ask("api/tab?run=0&name=overview")).items())
         check.equal(f"{job} step: JSON and view", step, session["step_ns"] * 1e-9, 1e-6)
+    if "bubble" in answer:
+        check_bubble(check, job, answer, recorded, said_in)
+    network = said_of_network(text)
     for way, said in said_in.items():
+        check.holds(f"{job} network: text says '{network}', {way} '{said_of_network(said)}'", said_of_network(said) == network)
         found = re.search(r"(?i)exposed communication\s+([\d.]+) %", said)
         check.equal(f"{job} exposed: JSON and {way}", share, found and float(found.group(1)), 0.06 / max(share, 1e-3))
         check.holds(f"{job} exposed communication is defined in {way}", "waiting for other ranks included" in " ".join(said.split()))
