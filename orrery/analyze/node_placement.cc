@@ -40,8 +40,8 @@ bool AreOnOneNode(const std::vector<std::int32_t>& ranks, std::int64_t ranks_per
 std::optional<bool> IsInsideNode(const RunView& run, const CollectiveRecord& record) {
   const auto per_node = CardInteger(*run.set, "count_per_node");
   if (per_node) {
-    return record.is_matched ? std::optional(AreOnOneNode(RanksOfInstance(run, record.instance),
-                                                          *per_node))
+    return record.is_matched
+               ? std::optional(AreOnOneNode(RanksOfInstance(run, record.instance), *per_node))
            : record.num_ranks > 0 ? std::optional(record.num_ranks <= *per_node)
                                   : std::nullopt;
   }
@@ -55,9 +55,8 @@ std::optional<bool> IsInsideNode(const RunView& run, const CollectiveRecord& rec
   if (std::ranges::any_of(members, [&](std::uint32_t member) { return host_of(member).empty(); })) {
     return std::nullopt;
   }
-  return std::ranges::all_of(members, [&](std::uint32_t member) {
-    return host_of(member) == host_of(members.front());
-  });
+  return std::ranges::all_of(
+      members, [&](std::uint32_t member) { return host_of(member) == host_of(members.front()); });
 }
 
 }  // namespace orrery::analyze

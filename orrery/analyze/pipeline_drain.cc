@@ -146,9 +146,8 @@ class DrainMeasurement {
     }
     std::int64_t& drain_ns = drain_ns_[meeting.member];
     for (const std::uint32_t member : run_.matched.MembersOf(meeting.instance)) {
-      const std::int64_t last = pipelines_[rank_of[member]] == pipelines_[rank]
-                                    ? last_ns(rank_of[member])
-                                    : kNoPassNs;
+      const std::int64_t last =
+          pipelines_[rank_of[member]] == pipelines_[rank] ? last_ns(rank_of[member]) : kNoPassNs;
       drain_ns = last == kNoPassNs ? drain_ns : std::max(drain_ns, last - own_ns);
     }
     drain_ns = std::min(drain_ns, run_.waits.wait_ns[meeting.member]);
@@ -156,8 +155,8 @@ class DrainMeasurement {
 
   const RunView& run_;
   std::vector<std::uint32_t> pipelines_;
-  std::vector<std::vector<Meeting>> meetings_;           // of each rank
-  std::vector<std::vector<std::int64_t>> pass_ends_;     // of each rank
+  std::vector<std::vector<Meeting>> meetings_;        // of each rank
+  std::vector<std::vector<std::int64_t>> pass_ends_;  // of each rank
   std::vector<std::int64_t> drain_ns_;
 };
 

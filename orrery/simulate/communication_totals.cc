@@ -91,10 +91,10 @@ RankMeans MeansOf(const RankClasses& rank_classes, const Timeline& timeline) {
     const std::int64_t begin_ps = FirstBeginPs(rank_classes, timeline, rank_class);
     for (const TimeSlice& slice : SlicesOf(rank_classes, timeline, rank_class, begin_ps)) {
       of_class[i].exposed_ps += slice.communicates ? slice.end_ps - slice.begin_ps : 0;
-      of_class[i].bubble_ps += slice.kind == TimeKind::kBubble
-                                   ? std::max<std::int64_t>(slice.end_ps, 0) -
-                                         std::max<std::int64_t>(slice.begin_ps, 0)
-                                   : 0;
+      of_class[i].bubble_ps +=
+          slice.kind == TimeKind::kBubble
+              ? std::max<std::int64_t>(slice.end_ps, 0) - std::max<std::int64_t>(slice.begin_ps, 0)
+              : 0;
     }
   });
   double ranks = 0;

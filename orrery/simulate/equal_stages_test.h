@@ -43,11 +43,10 @@ struct PassTimes {
 inline workload::Ensemble EqualStages(const workload::PipelineShape& shape,
                                       const PassTimes& times = {}) {
   using workload::Phase;
-  workload::Transformer model =
-      workload::Gpt({.hidden = 64,
-                     .layers = std::int64_t{shape.stages} * shape.chunks,
-                     .heads = 4,
-                     .vocabulary = 64});
+  workload::Transformer model = workload::Gpt({.hidden = 64,
+                                               .layers = std::int64_t{shape.stages} * shape.chunks,
+                                               .heads = 4,
+                                               .vocabulary = 64});
   model.is_tied = false;
   workload::Plan plan;
   plan.pp = shape.stages;

@@ -70,8 +70,7 @@ std::vector<std::vector<RankClassId>> StagesInGroups(const RankClasses& rank_cla
 }
 
 bool IsPass(const Program& program, TaskId task) {
-  if (program.tasks.kind[task] != TaskKind::kKernel ||
-      program.tasks.communication[task] != kNone) {
+  if (program.tasks.kind[task] != TaskKind::kKernel || program.tasks.communication[task] != kNone) {
     return false;
   }
   const workload::PartId part = program.tasks.part[task];
@@ -165,8 +164,8 @@ std::int64_t PipelineDrain::BubblePs(std::uint32_t role, std::int64_t arrived_ps
   const auto meeting = std::ranges::lower_bound(
       meetings_, std::tuple(arrived_ps, role), {},
       [](const Meeting& known) { return std::tuple(known.arrived_ps, known.role); });
-  const bool is_known = meeting != meetings_.end() && meeting->arrived_ps == arrived_ps &&
-                        meeting->role == role;
+  const bool is_known =
+      meeting != meetings_.end() && meeting->arrived_ps == arrived_ps && meeting->role == role;
   return is_known ? std::min(meeting->drain_ps, wait_ps) : 0;
 }
 

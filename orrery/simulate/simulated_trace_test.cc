@@ -150,9 +150,9 @@ TEST(SimulatedTraceTest, CommunicationIsThatOfTheSimulation) {
     const TracedJob traced(plan);
     const analyze::MetricResult exposed =
         analyze::Evaluate(*analyze::FindMetric("exposed_comm_time"), traced.run());
-    EXPECT_NEAR(100 * exposed.value.value_or(-1) * 1e12 /
-                    static_cast<double>(traced.summary().step_ps),
-                traced.Percent(traced.means().exposed_ps), 0.01)
+    EXPECT_NEAR(
+        100 * exposed.value.value_or(-1) * 1e12 / static_cast<double>(traced.summary().step_ps),
+        traced.Percent(traced.means().exposed_ps), 0.01)
         << Described(plan);
     for (const auto& [name, dimension] :
          {std::pair("tp", Dimension::kTensor), std::pair("dp", Dimension::kData),

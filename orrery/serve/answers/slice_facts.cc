@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/fields.h"
 #include "orrery/analyze/operator_work.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
@@ -307,12 +308,11 @@ class SliceFacts {
                                                    own});
     }
     const std::vector<report::Roof> roofs = report::Roofs(run_.view());
-    // The card names the link inside a node first; a data sheet knows no other.
-    const std::size_t place = is_inside ? 0 : 1;
-    if (place >= roofs.size()) {
+    const auto found = std::ranges::find(roofs, !is_inside, &report::Roof::is_across_nodes);
+    if (found == roofs.end()) {
       return std::nullopt;
     }
-    report::Roof roof = roofs[place];
+    report::Roof roof = *found;
     if (nodes.empty() || *nodes.begin() < 0) {
       roof.label += ", if its ranks are on one node, which is not recorded";
     }
@@ -324,11 +324,14 @@ class SliceFacts {
     const RowId group = trace_.collectives.group[row];
     const std::string_view list =
         group == kNoRow ? "" : trace_.Text(trace_.process_groups.ranks[group]);
+    const auto per_node = analyze::CardInteger(*run_.view().set, "count_per_node");
     std::set<std::int32_t> nodes;
     for (const std::int64_t rank :
          trace::IntegerItems(list).value_or(std::vector<std::int64_t>{})) {
       const auto found = std::ranges::find(run_.ranks(), rank, &RankRow::rank);
-      nodes.insert(found == run_.ranks().end() ? -1 : found->node);
+      nodes.insert(per_node                      ? static_cast<std::int32_t>(rank / *per_node)
+                   : found == run_.ranks().end() ? -1
+                                                 : found->node);
     }
     return nodes;
   }

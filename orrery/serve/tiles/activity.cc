@@ -122,7 +122,8 @@ class PieceList {
 class Sweep {
  public:
   explicit Sweep(const PieceList& list)
-      : pieces_(list.pieces()), pause_(list.is_in_pipeline() ? Activity::kBubble : Activity::kIdle) {}
+      : pieces_(list.pieces()),
+        pause_(list.is_in_pipeline() ? Activity::kBubble : Activity::kIdle) {}
 
   ActivityLine Run() && {
     std::size_t next = 0;
