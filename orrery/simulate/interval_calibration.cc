@@ -33,7 +33,7 @@ constexpr double kHighLevel = 0.9;
 constexpr double kInside = 0.8;
 /// Rows of a stack from which on it counts as a whole one.
 constexpr double kRowsOfWhole = 20;
-/// A stretch needs stacks to be left out.
+/// Of which each is left out once.
 constexpr std::size_t kLeastStacks = 3;
 /// Of an end that is at the prediction: any residual is beyond it.
 constexpr double kLeastDistance = 1e-3;
@@ -100,9 +100,6 @@ double StretchOf(std::span<const StepResidual> residuals) {
   for (const StepResidual& residual : residuals) {
     of_stack[residual.stack].push_back(residual);
   }
-  if (of_stack.size() < kLeastStacks) {
-    return 1;
-  }
   const std::vector<double> weights = WeightsOf(residuals);
   std::map<std::string, StepIntervals> without;
   for (const auto& [stack, own] : of_stack) {
@@ -156,17 +153,17 @@ learn::TimeInterval StepIntervals::Around(double seconds, const StepTraits& trai
 }
 
 StepIntervals CalibrateIntervals(std::span<const StepResidual> residuals) {
-  if (residuals.empty()) {
-    return {};
+  std::set<std::string> stacks;
+  for (const StepResidual& residual : residuals) {
+    stacks.insert(residual.stack);
+  }
+  if (stacks.size() < kLeastStacks) {
+    return ShippedIntervals();
   }
   StepIntervals intervals = FitEnds(residuals);
   intervals.stretch = StretchOf(residuals);
   Stretch(intervals.below, intervals.stretch);
   Stretch(intervals.above, intervals.stretch);
-  std::set<std::string> stacks;
-  for (const StepResidual& residual : residuals) {
-    stacks.insert(residual.stack);
-  }
   intervals.rows = residuals.size();
   intervals.stacks = stacks.size();
   return intervals;

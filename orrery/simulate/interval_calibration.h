@@ -69,8 +69,8 @@ struct StepIntervals {
 
 /// Each end is a quantile of the residuals that is linear in the causes, each stack counting alike.
 /// Both ends are then stretched until four of five residuals of a stack are inside that the
-/// ends were fitted without, on the mean over stacks: a user's stack is none of these. Without
-/// residuals intervals have no width.
+/// ends were fitted without, on the mean over stacks: a user's stack is none of these. Fewer than
+/// three stacks tell too little: then they are the shipped ones.
 [[nodiscard]] StepIntervals CalibrateIntervals(std::span<const StepResidual> residuals);
 
 /// The section `intervals` of data/workload/framework_fits.yaml.

@@ -106,7 +106,11 @@ TEST(IntervalCalibrationTest, AnUnmeasuredGpuWidensTheShippedIntervals) {
 TEST(IntervalCalibrationTest, APredictionIsInsideOfItsInterval) {
   const StepIntervals intervals = CalibrateIntervals(Stacks({0.1, 0.2, 0.3}));
   EXPECT_TRUE(intervals.Around(7, {}).Contains(7));
-  EXPECT_TRUE(CalibrateIntervals({}).Around(7, {}).Contains(7));
+}
+
+TEST(IntervalCalibrationTest, TwoStacksTellTooLittle) {
+  EXPECT_EQ(CalibrateIntervals(Stacks({0.1, 0.2})).above, ShippedIntervals().above);
+  EXPECT_EQ(CalibrateIntervals({}).below, ShippedIntervals().below);
 }
 
 TEST(IntervalCalibrationTest, NoEndIsBelowTheRoofline) {

@@ -193,7 +193,6 @@ Table ValidationTable(const Validation& validation) {
   Table table({{"id", kText},
                {"source", kText},
                {"team", kText},
-               {"stack", kText},
                {"release", kText},
                {"grade", kText},
                {"gpu", kText},
@@ -208,6 +207,7 @@ Table ValidationTable(const Validation& validation) {
                {"peak_flops", kNumber},
                {"roofline_s", kNumber},
                {"analytic_s", kNumber},
+               {"stack", kText},
                {"gemms", kNumber},
                {"attention", kNumber},
                {"memory", kNumber},
@@ -227,7 +227,6 @@ Table ValidationTable(const Validation& validation) {
     table.AddRow({run.id,
                   run.source,
                   run.team,
-                  run.stack,
                   run.release,
                   run.grade,
                   run.job.gpu.name,
@@ -242,6 +241,7 @@ Table ValidationTable(const Validation& validation) {
                   baselines.peak_flops,
                   baselines.roofline_s,
                   baselines.analytic_s,
+                  run.stack,
                   evaluated.traits.shares[simulate::kGemms],
                   evaluated.traits.shares[simulate::kAttention],
                   evaluated.traits.shares[simulate::kMemory],
@@ -258,9 +258,9 @@ Table ValidationTable(const Validation& validation) {
   }
   for (const simulate::RefusedRun& refused : validation.refused) {
     const workload::RunLabel& label = refused.label;
-    std::vector<Table::Cell> cells{label.id,    label.source,  label.team,
-                                   label.stack, label.release, label.grade};
+    std::vector<Table::Cell> cells{label.id, label.source, label.team, label.release, label.grade};
     cells.resize(table.num_columns());
+    cells[*table.FindColumn("stack")] = label.stack;
     cells.back() = refused.reason;
     table.AddRow(std::move(cells));
   }
