@@ -19,9 +19,9 @@ enum StepPart : std::uint8_t { kGemms, kAttention, kMemory, kCommunication, kHos
 struct StepTraits {
   std::array<double, kNumStepParts> shares = {};  // of the step
   double bubble = 0;                              // of the step; counted with the GEMMs, too
-  double unmeasured = 0;   // of operators: not measured on this GPU
-  double utilisation = 0;  // model FLOPs over the FLOPs of the peak
-  double roofline_s = 0;   // no step is shorter
+  double unmeasured = 0;                          // of operators: not measured on this GPU
+  double utilisation = 0;                         // model FLOPs over the FLOPs of the peak
+  double roofline_s = 0;                          // no step is shorter
   bool has_experts = false;
   bool is_fitted = false;  // the framework has rows of its own
 
