@@ -13,6 +13,7 @@
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/flow_plan.h"
+#include "orrery/collective/monotone_times.h"
 #include "orrery/collective/request.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/network/congestion.h"

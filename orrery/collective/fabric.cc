@@ -279,6 +279,7 @@ Result<Fabric> FabricOf(const Cluster& cluster, const Placement& placement) {
   fabric.cpu = cluster.cpu;
   SetLinks(cluster, fabric);
   SetNetwork(cluster, fabric);
+  fabric.ranks_of_host = cluster.island.gpus > cluster.gpus_per_node ? cluster.gpus_per_node : 0;
   fabric.pcie_gbps = PcieGbps(cluster.pcie_generation);
   SetGraphs(fabric);
   return fabric;
@@ -288,6 +289,15 @@ Fabric OnNodes(const Fabric& fabric, int nodes) {
   Fabric other = fabric;
   other.nodes = nodes;
   other.ranks = nodes * fabric.ranks_per_node;
+  SetGraphs(other);
+  return other;
+}
+
+Fabric OfOneNode(const Fabric& fabric, int ranks) {
+  Fabric other = fabric;
+  other.nodes = 1;
+  other.ranks = ranks;
+  other.ranks_per_node = ranks;
   SetGraphs(other);
   return other;
 }

@@ -21,6 +21,7 @@ struct Fabric {
   int ranks = 1;
   int nodes = 1;
   int ranks_per_node = 1;  // ranks / nodes, rounded down as NCCL does
+  int ranks_of_host = 0;   // where an island spans hosts (NVL72)
   GpuGeneration generation = GpuGeneration::kOther;
   IntraLink intra = IntraLink::kNvlink;
   Bandwidth gpu_link{};       // inside a node, of a GPU, one direction, according to NCCL
@@ -51,6 +52,9 @@ struct Placement {
 
 /// The same machine with as many ranks on each of this many nodes.
 [[nodiscard]] Fabric OnNodes(const Fabric& fabric, int nodes);
+
+/// The ranks of one node, fewer of them.
+[[nodiscard]] Fabric OfOneNode(const Fabric& fabric, int ranks);
 
 /// Links of some members of a group that are slower than the cluster's or down.
 struct LinkLimits {

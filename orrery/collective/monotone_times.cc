@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
@@ -59,13 +60,19 @@ double At(const std::vector<double>& row, const Place& place) {
                         : before + place.above;
 }
 
+/// Makes no time less than that of `least`, which may have none.
+void RaiseTo(const std::vector<double>& least, std::vector<double>& row) {
+  for (std::size_t i = 0; i < std::min(row.size(), least.size()); ++i) {
+    row[i] = std::max(row[i], least[i]);
+  }
+}
+
 }  // namespace
 
-Result<MonotoneTimes::Logs> MonotoneTimes::NewRow(int nodes, const Fabric& fabric,
-                                                  const Request& request,
-                                                  const LinkLimits& limits) const {
-  const FormRules& rules = nodes > 1 ? forms_.over_nodes : forms_.of_node;
-  const Fabric nominal = OnNodes(fabric, nodes);
+Result<MonotoneTimes::Logs> MonotoneTimes::ChosenTimes(const Fabric& nominal,
+                                                       const Request& request,
+                                                       const LinkLimits& limits) const {
+  const FormRules& rules = nominal.nodes > 1 ? forms_.over_nodes : forms_.of_node;
   const Fabric limited = Limited(nominal, limits);
   Logs row(kSizes);
   for (std::size_t i = 0; i < kSizes; ++i) {
@@ -76,6 +83,21 @@ Result<MonotoneTimes::Logs> MonotoneTimes::NewRow(int nodes, const Fabric& fabri
   }
   for (std::size_t i = kSizes - 1; i > 0; --i) {
     row[i - 1] = std::min(row[i - 1], row[i]);
+  }
+  return row;
+}
+
+Result<MonotoneTimes::Logs> MonotoneTimes::NewRow(int nodes, const Fabric& fabric,
+                                                  const Request& request,
+                                                  const LinkLimits& limits) const {
+  ORRERY_TRY(Logs row, ChosenTimes(OnNodes(fabric, nodes), request, limits));
+  // Hosts of one island are nodes, too, though no network is between them. From one to two, NCCL may
+  // change to reduction in the switch, which is measured to be faster (GB300: 5 %); from two on not.
+  const int host = fabric.ranks_of_host;
+  for (int ranks = 2 * host; nodes == 1 && host > 0 && ranks < fabric.ranks_per_node;
+       ranks += host) {
+    const Result<Logs> fewer = ChosenTimes(OfOneNode(fabric, ranks), request, limits);
+    RaiseTo(fewer ? *fewer : Logs(), row);
   }
   return row;
 }
@@ -95,10 +117,8 @@ Result<const MonotoneTimes::Logs*> MonotoneTimes::RowOf(Rows& rows, std::size_t 
       }
       row = made ? *std::move(made) : Logs();
     }
-    if (next > 0 && !row.empty() && !rows.of_power[next - 1].empty()) {
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        row[i] = std::max(row[i], rows.of_power[next - 1][i]);
-      }
+    if (next > 0 && !row.empty()) {
+      RaiseTo(rows.of_power[next - 1], row);
     }
     rows.of_power.push_back(std::move(row));
   }

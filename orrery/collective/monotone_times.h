@@ -39,7 +39,8 @@ struct FormsOfMachine {
 ///
 /// - at most that of any larger size: a choice that takes longer is one too many, and measured
 ///   times before a change of protocol are lower than ours, too;
-/// - at least that of as many bytes on fewer nodes, which are measured better than more of them.
+/// - at least that of as many bytes on fewer nodes (or on fewer hosts of one island, from two on),
+///   which are measured better than more of them.
 ///
 /// Between grid points it is interpolated, linear in logarithms. A table of a kind, a type, a
 /// number of ranks per node and limits is computed once: 40 µs for each power of two up to the
@@ -62,6 +63,8 @@ class MonotoneTimes {
 
   Result<const Logs*> RowOf(Rows& rows, std::size_t power, const Fabric& fabric,
                             const Request& request, const LinkLimits& limits);
+  Result<Logs> ChosenTimes(const Fabric& nominal, const Request& request,
+                           const LinkLimits& limits) const;
   Result<Logs> NewRow(int nodes, const Fabric& fabric, const Request& request,
                       const LinkLimits& limits) const;
 
