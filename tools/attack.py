@@ -6,7 +6,8 @@
 
 The order of the cases depends on the seed alone, each case on the seed, its kind and its number. No run may end by a signal, with
 a status that the manual does not name, without an end, or with more memory than a limit; write outside of its output folder,
-change an input, or leave a torn file; print raw control characters, invalid JSON or figures that are none. Ends with a table and
+change an input, or leave a torn file; print raw control characters, invalid JSON or figures that cannot be; give another answer from
+a damaged store. Servers listen on this machine only. Ends with a table and
 status 1 where there is a finding. What reproduces a finding is kept in build/attack/findings/N.
 """
 
@@ -18,7 +19,7 @@ import sys
 import time
 
 import validation
-from attack import faults, kinds
+from attack import faults, kinds, physics, services, stores, surroundings
 from attack.case import ROOT, Case
 from attack.oracle import Limits
 
@@ -26,7 +27,11 @@ KINDS = {  # name: (attack, cases in each round)
     "files": (kinds.attack_files, 10), "names": (kinds.attack_names, 1), "jobs": (kinds.attack_jobs, 3), "folders": (kinds.attack_folders, 3),
     "options": (kinds.attack_options, 6), "full disks": (faults.attack_full_disks, 2), "closed streams": (faults.attack_streams, 1),
     "limits": (faults.attack_limits, 1), "kills": (faults.attack_kills, 2), "targets": (faults.attack_targets, 2),
-    "environments": (faults.attack_determinism, 1)}
+    "environments": (faults.attack_determinism, 1), "figures": (physics.attack_physics, 3),
+    "several jobs": (physics.attack_several_jobs, 1), "searches": (physics.attack_searches, 1), "stores": (stores.attack_stores, 2),
+    "variables": (surroundings.attack_variables, 2), "paths": (surroundings.attack_paths, 2),
+    "timelines": (surroundings.attack_timelines, 2), "servers": (services.attack_servers, 1), "processes": (services.attack_processes, 1),
+    "python": (services.attack_python, 1)}
 KEPT_OF_A_FAULT = 3
 
 

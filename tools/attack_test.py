@@ -13,7 +13,7 @@ import tempfile
 import unittest
 import zlib
 
-from attack import faults, kinds, mutations, oracle, xxhash64
+from attack import faults, kinds, mutations, oracle, physics, xxhash64
 from attack.case import ROOT, Case, snapshot
 
 sys.path.insert(0, str(ROOT / "capture"))
@@ -188,6 +188,21 @@ class CaseTest(unittest.TestCase):
 
     def test_keys_of_jobs_are_read_from_the_document(self):
         self.assertLessEqual({"plan.tp", "plan.expert_tp", "model.hidden", "training.global_batch", "gpus"}, set(kinds.job_keys()))
+
+
+class PhysicsTest(unittest.TestCase):
+    def test_figures_that_cannot_be_are_seen(self):
+        faults_of = lambda document: sorted(set(physics.figure_faults(document)))  # noqa: E731
+        self.assertEqual(faults_of({"step_time_s": 1.5, "mfu": 0.4, "advice": [{"gain": -0.1}], "fits": True}), [])
+        self.assertEqual(faults_of({"communication": [{"wait_s": -1e-12}], "mfu": 1.01, "hfu": float("nan")}),
+                         ["hfu is not finite", "mfu is above 1", "wait_s is negative"])
+
+    def test_jobs_repeat_and_are_plausible(self):
+        jobs = [physics.some_job(random.Random(seed)) for seed in SEEDS]
+        self.assertEqual(jobs, [physics.some_job(random.Random(seed)) for seed in SEEDS])
+        for job in jobs:
+            plan = job["plan"]
+            self.assertEqual(job["gpus"] % (plan["tp"] * plan["pp"] * plan["cp"]), 0)
 
 
 if __name__ == "__main__":

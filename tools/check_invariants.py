@@ -22,7 +22,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEAST_GAIN = 0.01
-TRACED_EXAMPLES = ["gpt-345m-dp", "gpt-345m-tp", "gpt-345m-pp"]  # small enough for their traces to be analysed
+TRACED_EXAMPLES = ["gpt-345m-dp", "gpt-345m-tp", "gpt-345m-pp", "mixtral-8x7b-64-h100",
+                   "llama3-70b-512-h100"]  # small enough for their traces to be analysed
 OWN_RUNS = ["tests/data/kineto/two_ranks"]
 SHARED_RUNS = ["astra-sim/megatron-tp8", "param/dlrm-8gpu", "h200/gpt2-small-b4.kineto.json.gz",
                "h200/resnet50-b64.kineto.json.gz", "h200/fake-fsdp64.kineto.json.gz", "hta/triton_example"]
@@ -46,6 +47,8 @@ MEMORY = invariant("simulate.memory", "one usable memory for a GPU, from every c
 ADVICE = invariant("simulate.advice", "`simulate`: advice gains at least 1 %, fits into memory and is not on already")
 PAGE = invariant("simulate.page", "`simulate`: step, slowest rank, bottleneck and advice are the same in JSON and HTML")
 TRACE = invariant("trace.step", "`simulate --trace`, then `analyze`: the same step and the same exposed communication")
+BUBBLES = invariant("trace.bubble", "`simulate --trace`, then `analyze`: the same bubble, of the mean and of the slowest rank")
+DIMENSIONS = invariant("trace.dimensions", "`simulate --trace`, then `analyze`: the same calls and bytes, and exposed transfers by dimension")
 WINDOW = invariant("analyze.sum", "`analyze`: compute, exposed communication, memory and idle time add up to the window")
 IDLE = invariant("analyze.idle", "`analyze`: causes of idle time add up to it; idle + utilisation = 100 %")
 LAUNCH = invariant("analyze.launch", "`analyze`: launch-bound time ≤ idle time")
@@ -154,10 +157,34 @@ def check_example(check, path, folder):
 def check_trace(check, place, answer, trace, path):
     check.run("simulate", path, "--trace", trace)
     metrics = json.loads(check.run("analyze", trace, "--metric", "iteration_wall_clock_time", "--metric",
-                                   "exposed_comm_time", "--json"))["metrics"]
+                                   "exposed_comm_time", "--metric", "bubble_size_pipeline", "--json"))["metrics"]
     for name, key in (("iteration_wall_clock_time", "step_time_s"), ("exposed_comm_time", "exposed_communication_s")):
         if metrics[name]["value"] is not None:  # a trace counts nanoseconds, and each event is rounded
             check.equal(TRACE, f"{place} {name}", metrics[name]["value"], answer[key], relative=1e-3)
+    if "bubble" in answer:
+        check_bubble(check, place, answer, metrics["bubble_size_pipeline"])
+    check_dimensions(check, place, answer, trace)
+
+
+def check_bubble(check, place, answer, metric):
+    slowest = next(row for row in metric["detail"]["per_stage"] if row["rank"] == answer["breakdown_rank"])
+    for name, key, percent in (("mean", "mean_s", metric["value"]), ("slowest", "slowest_rank_s", slowest["bubble_percent"])):
+        share = 100 * answer["bubble"][key] / answer["step_time_s"]
+        check.expect(BUBBLES, f"{place} {name}", abs(percent - share) <= 0.5, f"{percent:.2f} % and {share:.2f} %")
+
+
+def check_dimensions(check, place, answer, trace):
+    """Of the slowest rank. Transfers of two dimensions at once are shared in a trace; the simulation names the first."""
+    metrics = json.loads(check.run("analyze", trace, "--rank", answer["breakdown_rank"], "--metric", "exposed_comm_time",
+                                   "--metric", "collective_vol_total_gb", "--json"))["metrics"]
+    ours = {key.split(".")[1]: time for key, time in answer["breakdown_s"].items() if key.startswith("exposed.")}
+    theirs = {row["dimension"]: 1e-6 * row["transfer_us"] for row in (metrics["exposed_comm_time"]["detail"] or {}).get("per_dimension", [])}
+    for dimension in ours.keys() & {"tp", "dp", "pp", "cp", "ep"}:
+        difference = abs(ours[dimension] - theirs.get(dimension, 0)) / answer["step_time_s"]
+        check.expect(DIMENSIONS, f"{place} {dimension}", difference <= 2e-3, f"{ours[dimension]} s and {theirs.get(dimension, 0)} s")
+    row = next(row for row in metrics["collective_vol_total_gb"]["detail"]["per_rank"] if row["rank"] == answer["breakdown_rank"])
+    for key in ("calls", "bytes"):
+        check.equal(DIMENSIONS, f"{place} {key}", row[key], sum(total[key] for total in answer["communication"]))
 
 
 def check_run(check, path, folder):
@@ -217,8 +244,8 @@ def check_diff(check, path, value):
         step = diff["step"][side]
         parts = ("compute_ns", "exposed_communication_ns", "exposed_memory_ns", "idle_ns")
         check.equal(PARTS, place, sum(step[part] for part in parts), step["window_ns"])
-        if step["marker_ns"] is not None and value["iteration_wall_clock_time"] is not None:
-            check.equal(SAME, place, step["marker_ns"] * 1e-9, value["iteration_wall_clock_time"])
+        if step["step_time_ns"] is not None and value["iteration_wall_clock_time"] is not None:
+            check.equal(SAME, place, step["step_time_ns"] * 1e-9, value["iteration_wall_clock_time"])
     worse = [name for name, metric in diff["metrics"].items() if metric["verdict"] in ("worse", "better")]
     check.expect(SAME, place, not worse, worse)
 

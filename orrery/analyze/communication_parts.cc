@@ -255,7 +255,8 @@ std::vector<CommunicationPart> CommunicationParts(const RunView& run, const Devi
     for (; window != device.windows.end() && window->time.begin_ns < end_ns; ++window) {
       CommunicationPart part{.time = {std::max(begin_ns, window->time.begin_ns),
                                       std::min(end_ns, window->time.end_ns)},
-                             .useful_ns = begin_ns};
+                             .useful_ns = begin_ns,
+                             .drained_ns = begin_ns};
       if (collective != kNoRow) {
         part.dimension = dimensions[collective].dimension;
         // What matching found out about a collective.
@@ -264,9 +265,11 @@ std::vector<CommunicationPart> CommunicationParts(const RunView& run, const Devi
           part.group = run.matched.instances.group[instance];
           part.is_matched = run.waits.is_reliable[instance] != 0;
           part.useful_ns += run.waits.WaitOfRow(run.matched, device.rank_index, collective);
+          part.drained_ns += run.waits.DrainOfRow(device.rank_index, collective);
         }
       }
       part.useful_ns = std::clamp(part.useful_ns, part.time.begin_ns, part.time.end_ns);
+      part.drained_ns = std::clamp(part.drained_ns, part.time.begin_ns, part.useful_ns);
       parts.push_back(part);
     }
   }

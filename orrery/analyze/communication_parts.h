@@ -51,6 +51,9 @@ struct DimensionOf {
 struct CommunicationPart {
   Interval time;               // clipped to the selected steps
   std::int64_t useful_ns = 0;  // when waiting ended; the begin when it is not known
+  /// Until when it waited for the drain of its pipeline in a group that spans stages, at most
+  /// `useful_ns`: DrainWaits.
+  std::int64_t drained_ns = 0;
   Dimension dimension = Dimension::kUnknown;
   std::uint32_t group = kNoGroup;  // MatchedCollectives::groups
   bool is_matched = false;

@@ -38,9 +38,41 @@ class OneForwardOneBackward {
   [[nodiscard]] std::vector<trace::Trace> Traces() const {
     std::vector<trace::Trace> traces;
     for (int stage = 0; stage < stages_; ++stage) {
-      traces.push_back(TraceOf(stage));
+      traces.push_back(Writer(stage).Finish());
     }
     return traces;
+  }
+
+  // A receive is posted when the stage is free and ends when the data is there; the send is posted
+  // when the data is ready and ends with the receive.
+  [[nodiscard]] Rank Writer(int stage) const {
+    Rank rank(stage);
+    std::string ranks = "[";
+    for (int i = 0; i < stages_; ++i) {
+      ranks += (i == 0 ? "" : ", ") + std::to_string(i);
+    }
+    const RowId group = rank.Group("pp", ranks + "]", stages_, "PIPELINE_MODEL_PARALLEL_GROUP");
+    rank.Step(0, {-100, 100'000});
+    for (const Task& task : orders_[static_cast<std::size_t>(stage)]) {
+      const int from = task.is_forward ? stage - 1 : stage + 1;
+      if (from >= 0 && from < stages_) {
+        rank.Collective({.kind = CollectiveKind::kRecv,
+                         .span = {task.stage_free, std::max(task.stage_free, task.time.begin)},
+                         .group = group,
+                         .peer = from,
+                         .stream = 20 + from});
+      }
+      rank.Kernel("gemm", task.time, 7, rank.Call({-50, -49}));
+      const int to = task.is_forward ? stage + 1 : stage - 1;
+      if (to >= 0 && to < stages_) {
+        rank.Collective({.kind = CollectiveKind::kSend,
+                         .span = {task.time.end, task.time.end},
+                         .group = group,
+                         .peer = to,
+                         .stream = 40 + to});
+      }
+    }
+    return rank;
   }
 
  private:
@@ -104,38 +136,6 @@ class OneForwardOneBackward {
     }
   }
 
-  // A receive is posted when the stage is free and ends when the data is there; the send is posted
-  // when the data is ready and ends with the receive.
-  [[nodiscard]] trace::Trace TraceOf(int stage) const {
-    Rank rank(stage);
-    std::string ranks = "[";
-    for (int i = 0; i < stages_; ++i) {
-      ranks += (i == 0 ? "" : ", ") + std::to_string(i);
-    }
-    const RowId group = rank.Group("pp", ranks + "]", stages_, "PIPELINE_MODEL_PARALLEL_GROUP");
-    rank.Step(0, {-100, 100'000});
-    for (const Task& task : orders_[static_cast<std::size_t>(stage)]) {
-      const int from = task.is_forward ? stage - 1 : stage + 1;
-      if (from >= 0 && from < stages_) {
-        rank.Collective({.kind = CollectiveKind::kRecv,
-                         .span = {task.stage_free, std::max(task.stage_free, task.time.begin)},
-                         .group = group,
-                         .peer = from,
-                         .stream = 20 + from});
-      }
-      rank.Kernel("gemm", task.time, 7, rank.Call({-50, -49}));
-      const int to = task.is_forward ? stage + 1 : stage - 1;
-      if (to >= 0 && to < stages_) {
-        rank.Collective({.kind = CollectiveKind::kSend,
-                         .span = {task.time.end, task.time.end},
-                         .group = group,
-                         .peer = to,
-                         .stream = 40 + to});
-      }
-    }
-    return rank.Finish();
-  }
-
   int stages_;
   int micro_batches_;
   std::vector<std::vector<Task>> orders_;
@@ -179,6 +179,30 @@ TEST(PipelineBubbleTest, OneForwardOneBackwardLeavesTheKnownBubble) {
       }
     }
   }
+}
+
+// The same two stages, whose step ends with an optimizer, 15 on stage 0 and 5 on stage 1, and a sum
+// over both that takes 4: stage 1 waits from 105 until stage 0 is there at 135. Its last pass ended
+// 20 earlier than that of stage 0, which is the drain; the other 10 are for the optimizer.
+TEST(PipelineBubbleTest, TheDrainIsWaitedInTheSumOverAllStages) {
+  trace::TraceSet set;
+  const auto add = [&](std::int32_t stage, std::int64_t end, std::int64_t work) {
+    Rank rank = OneForwardOneBackward(2, 3).Writer(stage);
+    const RowId all = rank.Group("all", "[0, 1]", 2, "default_pg");
+    rank.Kernel("multi_tensor_apply_kernel adam", {end, end + work}, 7, rank.Call({-50, -49}));
+    rank.Collective({.span = {end + work, 139}, .group = all, .sequence = 1});
+    set.ranks.push_back(rank.Finish());
+  };
+  add(0, 120, 15);
+  add(1, 100, 5);
+  const RunView run = ViewRun(set, {}, {.align = trace::AlignClocks::kNever});
+  const std::vector<PipelineStep> steps = MeasurePipelines(run);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].stages[0].window_ns, 139'000);
+  EXPECT_EQ(steps[0].stages[0].bubble_ns(), 30'000);
+  EXPECT_EQ(steps[0].stages[1].edge_ns, 10'000);
+  EXPECT_EQ(steps[0].stages[1].drain_ns, 20'000);
+  EXPECT_EQ(steps[0].stages[1].bubble_ns(), 30'000);
 }
 
 TEST(PipelineBubbleTest, NoPipelineNoBubble) {

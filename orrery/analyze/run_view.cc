@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/analyze/pipeline_drain.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/analyze/time_parts.h"
 #include "orrery/base/collective_kind.h"
@@ -385,7 +386,13 @@ RunView ViewRun(const trace::TraceSet& set, trace::AlignedRun aligned,
       std::ranges::move(devices[place], std::back_inserter(run.devices));
     }
   }
+  run.waits.drain_ns = DrainWaits(run);
   return run;
+}
+
+std::int64_t CollectiveWaits::DrainOfRow(std::uint32_t rank_index, RowId row) const {
+  const RowId member = drain_ns.empty() ? kNoRow : member_of_row[rank_index][row];
+  return member == kNoRow ? 0 : drain_ns[member];
 }
 
 std::int64_t CollectiveWaits::WaitOfRow(const trace::MatchedCollectives& matched,

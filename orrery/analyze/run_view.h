@@ -23,6 +23,7 @@ namespace orrery::analyze {
 /// duration of a member, which needs no common clock.
 struct CollectiveWaits {
   std::vector<std::int64_t> wait_ns;          // of each row of MatchedCollectives::members
+  std::vector<std::int64_t> drain_ns;         // of that, for the drain of a pipeline: DrainWaits
   std::vector<std::int64_t> last_arrival_ns;  // of each instance
   std::vector<std::int64_t> transfer_ns;      // of each instance
   std::vector<std::uint32_t> last_member;     // of each instance: ties go to the lower rank
@@ -37,6 +38,9 @@ struct CollectiveWaits {
   /// Returns how long a collective of a rank waited; 0 when it is unmatched or doubtful.
   [[nodiscard]] std::int64_t WaitOfRow(const trace::MatchedCollectives& matched,
                                        std::uint32_t rank_index, RowId row) const;
+
+  /// Returns how much of that is for the drain of the rank's pipeline.
+  [[nodiscard]] std::int64_t DrainOfRow(std::uint32_t rank_index, RowId row) const;
 };
 
 /// Splits by kind of operation: collectives whose outputs need every input wait for the last

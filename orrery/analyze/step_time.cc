@@ -16,6 +16,7 @@
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/pipeline_drain.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
@@ -80,45 +81,11 @@ std::int64_t TakeParenthesis(std::string_view& text) {
   return TakeNumber(inside).value_or(0);
 }
 
-// Ranks joined by pairs of send and receive: a forest of rank indices.
-class RankGroups {
- public:
-  explicit RankGroups(std::size_t count) : parent_(count) {
-    std::iota(parent_.begin(), parent_.end(), 0U);
-  }
-
-  std::uint32_t Find(std::uint32_t rank) {
-    while (parent_[rank] != rank) {
-      rank = parent_[rank] = parent_[parent_[rank]];
-    }
-    return rank;
-  }
-
-  void Join(std::uint32_t a, std::uint32_t b) {
-    a = Find(a);
-    b = Find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;
-};
-
 std::map<std::uint32_t, std::vector<const DeviceView*>> PipelineGroups(const RunView& run) {
-  RankGroups groups(run.set->ranks.size());
-  const auto& matched = run.matched;
-  for (std::size_t instance = 0; instance < matched.size(); ++instance) {
-    const CollectiveKind kind = matched.instances.kind[instance];
-    const std::uint32_t first = matched.instances.first_member[instance];
-    if (kind != CollectiveKind::kSend || matched.instances.num_members[instance] != 2) {
-      continue;
-    }
-    const std::uint32_t rank_index = matched.members.rank_index[first];
-    groups.Join(rank_index, matched.members.rank_index[first + 1]);
-  }
+  const std::vector<std::uint32_t> pipelines = PipelinesOf(run);
   std::map<std::uint32_t, std::vector<const DeviceView*>> result;
   for (const DeviceView& device : run.devices) {
-    result[groups.Find(device.rank_index)].push_back(&device);
+    result[pipelines[device.rank_index]].push_back(&device);
   }
   std::erase_if(result, [](const auto& group) { return group.second.size() < 2; });
   return result;
@@ -128,25 +95,31 @@ std::map<std::uint32_t, std::vector<const DeviceView*>> PipelineGroups(const Run
 struct Stage {
   Interval own;  // from its first activity of the step to the end of its last
   IntervalSet useful;
-  IntervalSet pipeline_waits;
+  IntervalSet pipeline_waits;  // in messages
+  IntervalSet drain_waits;     // in groups that span stages
 };
 
 Stage StageOf(const RunView& run, const DeviceView& device, const Window& window) {
-  Stage stage{
-      .own = {window.time.begin_ns, window.last_end_ns}, .useful = {}, .pipeline_waits = {}};
+  Stage stage{.own = {window.time.begin_ns, window.last_end_ns},
+              .useful = {},
+              .pipeline_waits = {},
+              .drain_waits = {}};
   std::vector<Interval> useful;
   std::vector<Interval> waits;
+  std::vector<Interval> drains;
   for (const CommunicationPart& part : CommunicationParts(run, device)) {
     if (part.dimension == Dimension::kPipeline) {
       useful.push_back({part.useful_ns, part.time.end_ns});
       waits.push_back({part.time.begin_ns, part.useful_ns});
     } else {
-      useful.push_back(part.time);
+      drains.push_back({part.time.begin_ns, part.drained_ns});
+      useful.push_back({part.drained_ns, part.time.end_ns});
     }
   }
   stage.useful =
       Clipped(Union(Union(device.compute, device.memory), IntervalSet::Of(useful)), stage.own);
   stage.pipeline_waits = Clipped(IntervalSet::Of(waits), stage.own);
+  stage.drain_waits = Clipped(IntervalSet::Of(drains), stage.own);
   return stage;
 }
 
@@ -176,8 +149,10 @@ void ClassifyIdle(const RunView& run, const DeviceView& device, const Stage& sta
   time.edge_ns = (first_ns - group_window.begin_ns) + (group_window.end_ns - last_ns);
   const IntervalSet idle = Difference(Clipped(whole, {first_ns, last_ns}), stage.useful);
   time.p2p_wait_ns = OverlapNs(idle, stage.pipeline_waits);
+  const IntervalSet in_no_message = Difference(idle, stage.pipeline_waits);
+  time.drain_ns = OverlapNs(in_no_message, stage.drain_waits);
   // What is left without the waits.
-  const IntervalSet rest = Difference(idle, stage.pipeline_waits);
+  const IntervalSet rest = Difference(in_no_message, stage.drain_waits);
   for (const Interval& gap : rest.intervals()) {
     const auto launch_ns = LaunchOfNext(run, device, gap.end_ns);
     const bool is_host = launch_ns && *launch_ns > gap.begin_ns;
@@ -254,6 +229,29 @@ StepTime MeasureStepTime(const RunView& run) {
     time.is_estimated = true;
   }
   return time;
+}
+
+std::optional<RunTime> MeasureRunTime(const RunView& run) {
+  const StepTime step = MeasureStepTime(run);
+  if (step.seconds && *step.seconds > 0) {
+    return RunTime{
+        .name = "step time",
+        .definition = step.is_estimated
+                          ? "recorded span / number of iterations in the workload card"
+                          : "mean duration of the selected step markers, then mean over ranks",
+        .seconds = *step.seconds,
+        .is_step = true};
+  }
+  bool is_device_time = false;
+  const Interval whole = RecordedTime(run, is_device_time);
+  if (whole.length_ns() <= 0) {
+    return std::nullopt;
+  }
+  return RunTime{.name = "recorded span",
+                 .definition = is_device_time
+                                   ? "no step markers: first begin to last end of GPU work"
+                                   : "no step markers, no GPU work: first to last event on hosts",
+                 .seconds = static_cast<double>(whole.length_ns()) / 1e9};
 }
 
 std::optional<EngineStep> ParseEngineStep(std::string_view name) {

@@ -16,14 +16,31 @@ struct RankSteps {
 
 struct StepTime {
   std::optional<double> seconds = {};  // mean over markers, then over ranks
-  bool is_estimated = false;           // from the length of the recording and the card
+  bool is_estimated = false;           // from the recorded span and the card
   std::vector<RankSteps> ranks = {};
 };
 
+/// Returns the step time of a run: what every screen, metric and comparison calls so.
 [[nodiscard]] StepTime MeasureStepTime(const RunView& run);
 
-/// Returns the time between the first begin and the last end of device activities over all ranks;
-/// of host events where nothing ran on a device.
+/// The time by which a run is known: its step time, or its span where it has no steps.
+struct RunTime {
+  std::string_view name;        // "step time", "recorded span"
+  std::string_view definition;  // a phrase
+  double seconds = 0;           // above 0
+  bool is_step = false;
+};
+
+/// Returns it; nothing where nothing has a time.
+[[nodiscard]] std::optional<RunTime> MeasureRunTime(const RunView& run);
+
+/// What every screen calls exposed communication; its seconds are the metric `exposed_comm_time`.
+inline constexpr std::string_view kExposedCommunication =
+    "communication runs, waiting for other ranks included, and no compute kernel does; mean over "
+    "GPUs";
+
+/// Returns the recorded span: the time between the first begin and the last end of device
+/// activities over all ranks; of host events where nothing ran on a device.
 [[nodiscard]] Interval RecordedTime(const RunView& run, bool& is_device_time);
 
 /// What an engine step of an inference server worked on, from the marker's name.
@@ -47,10 +64,11 @@ struct StageTime {
   std::int64_t useful_ns = 0;    // compute, memory, other communication, pipeline transfers
   std::int64_t edge_ns = 0;      // before its first and after its last work
   std::int64_t p2p_wait_ns = 0;  // waiting for a neighbour
+  std::int64_t drain_ns = 0;     // waiting for the passes of others in a group of several stages
   std::int64_t host_ns = 0;      // the host launched late: not the schedule's fault
   std::int64_t other_ns = 0;
 
-  [[nodiscard]] std::int64_t bubble_ns() const { return edge_ns + p2p_wait_ns; }
+  [[nodiscard]] std::int64_t bubble_ns() const { return edge_ns + p2p_wait_ns + drain_ns; }
 };
 
 /// One pipeline in one step: the ranks joined by sends and receives, one a stage.

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include <pthread.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
@@ -39,6 +40,16 @@ int NumPossibleThreads() {
   are_tried.notify_all();
   std::ranges::for_each(threads, &std::thread::join);
   return static_cast<int>(threads.size()) + 1;
+}
+
+// Threads do not survive a fork. TBB does not know that: a child would wait for those of its parent.
+std::atomic<bool> has_had_threads = false;
+std::atomic<bool> has_lost_threads = false;
+
+void WatchForks() {
+  [[maybe_unused]] static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { has_lost_threads = has_had_threads.load(); });
+  has_had_threads = true;
 }
 
 #ifdef ORRERY_SANITIZES_THREADS
@@ -124,6 +135,13 @@ void SpreadPipeline(int threads, const PipelineStages& stages) {
 
 #endif
 
+void RunOnOneThread(const PipelineStages& stages) {
+  for (std::shared_ptr<void> piece = stages.next(); piece != nullptr; piece = stages.next()) {
+    stages.work(piece.get());
+    stages.collect(piece.get());
+  }
+}
+
 // What is nested in work may be stopped inside of it: all threads end before that is passed on.
 template <typename Work>
 void ExceptStopped(const Work& work) {
@@ -151,11 +169,12 @@ void ParallelFor(std::size_t count, int threads, const std::function<void(std::s
       ExceptStopped([&] { work(index); });
     }
   };
-  if (threads == 1 || count <= 1) {
+  if (threads == 1 || count <= 1 || has_lost_threads) {
     for (std::size_t index = 0; index < count; ++index) {
       work_or_stop(index);
     }
   } else {
+    WatchForks();
     SpreadOverThreads(count, NumThreads(threads), work_or_stop);
   }
   ThrowIfStopped();
@@ -171,7 +190,12 @@ void RunPipeline(int threads, const PipelineStages& stages) {
     const StopScope scope(flag);
     ExceptStopped([&] { stages.work(piece); });
   };
-  SpreadPipeline(NumThreads(threads), {next, work, stages.collect});
+  if (has_lost_threads) {
+    RunOnOneThread({next, work, stages.collect});
+  } else {
+    WatchForks();
+    SpreadPipeline(NumThreads(threads), {next, work, stages.collect});
+  }
   ThrowIfStopped();
 }
 

@@ -14,7 +14,8 @@ namespace orrery {
 /// Calls `work(i)` for every i below `count` on NumThreads(threads) threads and returns when all
 /// are done. The order is free, so `work(i)` writes only to what belongs to i; then the result is
 /// the same for any number of threads. `work` must not throw anything but Stopped (base/stop.h),
-/// which ParallelFor and RunPipeline throw themselves, after all threads have ended.
+/// which ParallelFor and RunPipeline throw themselves, after all threads have ended. In a child of
+/// a process that had threads, which fork does not copy, both use one.
 void ParallelFor(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
 
 /// The stages of a pipeline over pieces of any type.

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "orrery/base/stop.h"
@@ -112,6 +113,36 @@ TEST(StopTest, ParallelForEndsEarly) {
                              }),
                  Stopped);
     EXPECT_LE(begun, threads);
+  }
+}
+
+// The child has none of the threads of its parent. Should it wait for them, an alarm ends it.
+TEST(ParallelTest, AForkedChildOfAProcessWithThreadsGoesOn) {
+  const auto sum = [] {
+    std::atomic<std::size_t> total = 0;
+    ParallelFor(1000, 8, [&](std::size_t i) { total += i; });
+    int left = 100;
+    RunPipeline(8, {.next = [&]() -> std::shared_ptr<void> {
+                      return left-- > 0 ? std::make_shared<int>(left) : nullptr;
+                    },
+                    .work = [](void* piece) { *static_cast<int*>(piece) *= 2; },
+                    .collect = [&](void* piece) {
+                      total += static_cast<std::size_t>(*static_cast<int*>(piece));
+                    }});
+    return total.load();
+  };
+  const std::size_t expected = 999 * 1000 / 2 + 2 * 99 * 100 / 2;
+  ASSERT_EQ(sum(), expected);
+  for (int child = 0; child < 20; ++child) {
+    const pid_t id = fork();
+    ASSERT_GE(id, 0);
+    if (id == 0) {
+      alarm(20);
+      _exit(sum() == expected ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(id, &status, 0), id);
+    ASSERT_EQ(status, 0);
   }
 }
 

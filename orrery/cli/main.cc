@@ -1,3 +1,5 @@
+#include <csignal>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,6 +21,17 @@ void OccupyStandardStreams() {
   }
 }
 
+// Behind the limit of `ulimit -f` a write fails, and says so, instead of ending the program. A handler
+// that does nothing, and not SIG_IGN, which the programs that `capture` starts would inherit.
+void OutliveLimitOfFileSizes() {
+  struct sigaction action {};
+  if (sigaction(SIGXFSZ, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
+    action.sa_handler = [](int /*signal*/) {};
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGXFSZ, &action, nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace orrery::cli
 
@@ -27,5 +40,6 @@ int main(int argc, char** argv) {
   orrery::cli::OccupyStandardStreams();
   orrery::ReturnFreedMemoryEarly();
   orrery::RemoveUnfinishedFilesOnSignals();
+  orrery::cli::OutliveLimitOfFileSizes();
   return orrery::cli::RunProgram(argc, argv);
 }

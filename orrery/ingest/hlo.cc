@@ -101,16 +101,37 @@ HloCategory ParseHloCategory(std::string_view category) {
   return parsed;
 }
 
-trace::ActivityKind ActivityKindOf(const HloCategory& category, bool on_async_line) {
+std::optional<trace::ActivityKind> ActivityKindOf(const HloCategory& category, bool on_async_line) {
   const bool is_half = category.phase != HloCategory::Phase::kWhole && !on_async_line;
   if (is_half || category.is_around_others) {
-    return trace::ActivityKind::kOther;
+    return std::nullopt;
   }
   if (category.is_copy) {
     return trace::ActivityKind::kMemcpy;
   }
-  return on_async_line && !category.collective ? trace::ActivityKind::kOther
-                                               : trace::ActivityKind::kKernel;
+  // Other asynchronous operations wrap a computation, whose operations have their own rows.
+  return on_async_line && !category.collective ? std::nullopt
+                                               : std::optional(trace::ActivityKind::kKernel);
+}
+
+trace::CopyKind HloCopyKind(std::string_view text) {
+  constexpr std::string_view kStart = " copy-start(";
+  constexpr std::string_view kHostMemory = "S(5)";
+  const std::size_t call = text.find(kStart);
+  const std::size_t tuple = text.find("= (");
+  if (call == std::string_view::npos || tuple > call) {
+    return trace::CopyKind::kUnknown;
+  }
+  // The copy's result is a tuple that begins with the destination, its operand is the source.
+  const auto is_on_host = [&](std::string_view rest) {
+    return rest.substr(0, rest.find('}')).find(kHostMemory) != std::string_view::npos;
+  };
+  const bool to_host = is_on_host(text.substr(tuple, call - tuple));
+  const bool from_host = is_on_host(text.substr(call));
+  return to_host == from_host
+             ? (to_host ? trace::CopyKind::kHostToHost : trace::CopyKind::kDeviceToDevice)
+         : to_host ? trace::CopyKind::kDeviceToHost
+                   : trace::CopyKind::kHostToDevice;
 }
 
 std::optional<std::int32_t> DeviceInXlaName(std::string_view name) {

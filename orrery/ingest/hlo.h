@@ -22,9 +22,16 @@ struct HloCategory {
 
 [[nodiscard]] HloCategory ParseHloCategory(std::string_view category);
 
-/// Returns what an operation on a core's line of operations is. The halves of asynchronous work are
-/// kOther there; on the line of asynchronous operations they stand for the work itself.
-[[nodiscard]] trace::ActivityKind ActivityKindOf(const HloCategory& category, bool on_async_line);
+/// Returns what work an operation on a core's line of operations is. Nothing for what is a range
+/// and no work of its own: loops and calls, whose operations have their own rows, and the halves of
+/// asynchronous work, in which the core issues it or waits for it. On the line of asynchronous
+/// operations a half stands for the work itself.
+[[nodiscard]] std::optional<trace::ActivityKind> ActivityKindOf(const HloCategory& category,
+                                                                bool on_async_line);
+
+/// Returns between which memories an asynchronous copy moves, by the text of its start: "S(5)" in a
+/// layout is the memory of the host. kUnknown for other text.
+[[nodiscard]] trace::CopyKind HloCopyKind(std::string_view text);
 
 /// Returns the number of the device that XLA names so: 3 for "/device:TPU:3" and for
 /// "/device:TPU:3 SparseCore 1", -1 if it has none; nothing for names of the host.

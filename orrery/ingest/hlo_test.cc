@@ -41,12 +41,24 @@ TEST(HloTest, HalvesAreWorkOnlyOnTheAsynchronousLine) {
   };
 
   EXPECT_EQ(kind("copy", false), trace::ActivityKind::kMemcpy);
-  EXPECT_EQ(kind("copy-start", false), trace::ActivityKind::kOther);
+  EXPECT_EQ(kind("copy-start", false), std::nullopt);
   EXPECT_EQ(kind("copy-start", true), trace::ActivityKind::kMemcpy);
   EXPECT_EQ(kind("all-reduce-start", true), trace::ActivityKind::kKernel);
-  EXPECT_EQ(kind("async-start", true), trace::ActivityKind::kOther);
-  EXPECT_EQ(kind("while", false), trace::ActivityKind::kOther);
+  EXPECT_EQ(kind("async-start", true), std::nullopt);
+  EXPECT_EQ(kind("while", false), std::nullopt);
   EXPECT_EQ(kind("loop fusion", false), trace::ActivityKind::kKernel);
+}
+
+TEST(HloTest, TheLayoutOfAnAsynchronousCopyTellsWhichMemoryIsTheHosts) {
+  EXPECT_EQ(HloCopyKind("%c = (f32[8]{0:T(8)}, f32[8]{0:T(8)S(5)}, u32[]{:S(2)}) "
+                        "copy-start(f32[8]{0:T(8)S(5)} %param.2)"),
+            trace::CopyKind::kHostToDevice);
+  EXPECT_EQ(HloCopyKind("%c = (f32[8]{0:T(8)S(5)}, f32[8]{0:T(8)}, u32[]{:S(2)}) "
+                        "copy-start(f32[8]{0:T(8)} %fusion)"),
+            trace::CopyKind::kDeviceToHost);
+  EXPECT_EQ(HloCopyKind("%c = (f32[8]{0:T(8)S(1)}, f32[8]{0:T(8)}) copy-start(f32[8]{0:T(8)} %f)"),
+            trace::CopyKind::kDeviceToDevice);
+  EXPECT_EQ(HloCopyKind("%fusion = f32[8] fusion(f32[8] %f)"), trace::CopyKind::kUnknown);
 }
 
 TEST(HloTest, NamesOfPlanesTellTheDevice) {

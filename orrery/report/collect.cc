@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,8 +17,10 @@
 
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/data_loading.h"
+#include "orrery/analyze/exposed_copies.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/analyze/step_time.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/analyze/time_parts.h"
 #include "orrery/base/columns.h"
@@ -232,16 +235,6 @@ std::string GpuOfAll(const RunView& run) {
   return is_same ? gpu->name : "";
 }
 
-std::int64_t MeanWindowNs(const RunView& run) {
-  std::int64_t sum_ns = 0;
-  std::int64_t count = 0;
-  for (const analyze::DeviceView& device : run.devices) {
-    sum_ns += device.total.window_ns;
-    count += static_cast<std::int64_t>(device.windows.size());
-  }
-  return count == 0 ? 0 : sum_ns / count;
-}
-
 Document::Fact ShareFigure(const RunReport& report, std::string label, Part part,
                            std::string note) {
   const auto index = static_cast<std::size_t>(part);
@@ -251,14 +244,29 @@ Document::Fact ShareFigure(const RunReport& report, std::string label, Part part
           .series = PartSeries()[index]};
 }
 
-std::vector<Document::Fact> Figures(const RunView& run, const RunReport& report) {
+// What a run is known by, each with its definition.
+std::vector<Document::Fact> Head(const RunReport& report) {
+  std::vector<Document::Fact> head;
+  const auto add = [&](std::string_view name, double ns, std::string_view definition) {
+    head.push_back({.label = std::string(name),
+                    .value = draw::FormatDuration({std::llround(ns)}),
+                    .note = std::string(definition)});
+  };
+  if (report.time) {
+    add(report.time->name, report.time->seconds * 1e9, report.time->definition);
+  }
+  if (!report.communication.empty()) {
+    add("exposed communication", ExposedNs(report), analyze::kExposedCommunication);
+  }
+  return head;
+}
+
+// Shares are of the time on the GPU.
+std::vector<Document::Fact> Figures(const RunReport& report) {
   if (report.rank_times.empty()) {
     return {};
   }
-  return {{.label = "Step on the device",
-           .value = draw::FormatDuration({MeanWindowNs(run)}),
-           .note = "mean over ranks"},
-          ShareFigure(report, "Compute", Part::kCompute, "some compute kernel runs"),
+  return {ShareFigure(report, "Compute", Part::kCompute, "some compute kernel runs"),
           ShareFigure(report, "Waiting", Part::kWaiting, "for the last rank"),
           ShareFigure(report, "Transfer", Part::kTransfer, "not hidden by compute"),
           ShareFigure(report, "Idle", Part::kIdle, "nothing runs")};
@@ -298,6 +306,7 @@ std::vector<std::string> NotesOf(const RunView& run) {
 RunReport CollectReport(const RunView& run, std::string title, std::vector<MetricRow> metrics) {
   const std::vector<DeviceParts> parts = PartsOfDevices(run);
   RunReport report{.title = std::move(title)};
+  report.time = analyze::MeasureRunTime(run);
   report.facts = Facts(run);
   report.steps = StepsText(run);
   report.has_steps = std::ranges::any_of(run.devices, [](const DeviceView& device) {
@@ -305,6 +314,7 @@ RunReport CollectReport(const RunView& run, std::string title, std::vector<Metri
   });
   report.rank_times = RankTimes(run, parts);
   report.communication = CommunicationTimes(run);
+  report.head = Head(report);
   report.kernels = KernelRows(run);
   report.gpu = GpuOfAll(run);
   report.timeline = FirstStep(run, parts);
@@ -318,9 +328,10 @@ RunReport CollectReport(const RunView& run, std::string title, std::vector<Metri
   }
   report.gains = GainsOf(run);
   report.data_loading = analyze::DataLoadingOf(run);
+  report.copies = analyze::FindExposedCopies(run);
   report.metrics = std::move(metrics);
   report.notes = NotesOf(run);
-  report.figures = Figures(run, report);
+  report.figures = Figures(report);
   report.findings = FindingsOf(report);
   return report;
 }

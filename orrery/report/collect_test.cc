@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -7,11 +8,14 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/analyze/step_time.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/value.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
 #include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
@@ -87,6 +91,41 @@ TEST(CollectTest, WaitingUnderComputeIsNotCounted) {
 
   EXPECT_THAT(report.rank_times[0].part_ns, ElementsAre(195 * kMicrosecond, 50 * kMicrosecond,
                                                         45 * kMicrosecond, 0, 10 * kMicrosecond));
+}
+
+// Exposed on the ranks: 140, 111 and 49 µs of the recorded 300.
+TEST(CollectTest, TheHeadHasTheRunsTimeAndItsExposedCommunicationWithDefinitions) {
+  trace::TraceSet set = ThreeRanks();
+
+  const RunReport report = ReportOf(set);
+
+  ASSERT_THAT(report.head, SizeIs(2));
+  EXPECT_EQ(report.head[0].label, "recorded span");
+  EXPECT_EQ(report.head[0].value, Value("300 µs"));
+  EXPECT_EQ(report.head[0].note, report.time->definition);
+  EXPECT_EQ(report.head[1].label, "exposed communication");
+  EXPECT_EQ(report.head[1].value, Value("100 µs"));
+  EXPECT_EQ(report.head[1].note, analyze::kExposedCommunication);
+}
+
+// A kernel from 0 to 20, then a copy of 8,000 bytes from the host in 80 µs: 100 MB/s.
+TEST(FindingsTest, CopiesThatDevicesWaitForAreNamedWithTheirRate) {
+  Rank rank(0);
+  rank.Kernel("gemm", {0, 20});
+  rank.Copy("Memcpy HtoD (Pageable -> Device)", {20, 100}, 8'000);
+  trace::TraceSet set;
+  set.ranks.push_back(rank.Finish());
+  for (trace::CopyKind& kind : set.ranks[0].activities.copy_kind) {
+    kind = trace::CopyKind::kHostToDevice;
+  }
+
+  const RunReport report = ReportOf(set);
+
+  const auto found = std::ranges::find_if(report.findings, [](const Document::Finding& finding) {
+    return finding.text == "Devices wait for copies from host memory for 80.0 % of the time.";
+  });
+  ASSERT_NE(found, report.findings.end());
+  EXPECT_EQ(found->more, "Copies from host memory move 100 MB/s.");
 }
 
 TEST(CollectTest, TheTimelineShowsTheSamePartsInOrder) {

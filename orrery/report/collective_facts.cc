@@ -12,6 +12,7 @@
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/what_if.h"
+#include "orrery/analyze/node_placement.h"
 #include "orrery/analyze/stragglers.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/draw/format.h"
@@ -41,7 +42,8 @@ CollectivePoint PointOf(const RunView& run, const analyze::CollectiveRecord& rec
                         .bus_bytes_per_second = record.BusBandwidth().value_or(0),
                         .transfer_ns = record.transfer_ns,
                         .duration_ns = record.transfer_ns,
-                        .is_matched = record.is_matched};
+                        .is_matched = record.is_matched,
+                        .is_inside_node = analyze::IsInsideNode(run, record)};
   if (!record.is_matched) {
     return point;
   }
@@ -97,7 +99,8 @@ std::vector<PlacedInstance> Place(const RunView& run, Arrivals& arrivals) {
   Columns columns(run.set->ranks.size());
   std::vector<PlacedInstance> placed;
   for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
-    if (!(run.Counts(instance) && trace::IsSynchronising(run.matched.instances.kind[instance]))) {
+    if (!(run.Counts(instance) && run.matched.instances.num_members[instance] > 1 &&
+          trace::IsSynchronising(run.matched.instances.kind[instance]))) {
       continue;
     }
     const std::size_t column = columns.Take(run, instance);
@@ -163,7 +166,9 @@ std::vector<Roof> Roofs(const RunView& run) {
     roofs.push_back({.label = "link inside a node (card)", .bytes_per_second = *inside});
   }
   if (const auto across = analyze::CardLinkBytesPerSecond(*run.set, /*inside_node=*/false)) {
-    roofs.push_back({.label = "link across nodes (card)", .bytes_per_second = *across});
+    roofs.push_back({.label = "link across nodes (card)",
+                     .bytes_per_second = *across,
+                     .is_across_nodes = true});
   }
   const hardware::Gpu* const gpu = hardware::FindGpu(NameOfDevice(run));
   if (roofs.empty() && gpu != nullptr && gpu->link.bytes_per_second > 0) {
@@ -173,13 +178,19 @@ std::vector<Roof> Roofs(const RunView& run) {
   return roofs;
 }
 
+const Roof* RoofOf(const CollectivePoint& point, const std::vector<Roof>& roofs) {
+  const bool is_across = !point.is_inside_node.value_or(true);
+  const auto roof = std::ranges::find(roofs, is_across, &Roof::is_across_nodes);
+  return roof == roofs.end() ? nullptr : &*roof;
+}
+
 std::optional<ReplayedGains> GainsOf(const RunView& run) {
   const analyze::DependencyGraph& graph = analyze::GraphOf(run);
-  if (graph.empty() || graph.step_ns() <= 0) {
+  if (graph.empty() || graph.path_ns() <= 0) {
     return std::nullopt;
   }
   const auto saved = [&](const analyze::WhatIf& changed) {
-    return 1 - static_cast<double>(changed.StepNs()) / static_cast<double>(graph.step_ns());
+    return 1 - static_cast<double>(changed.PathNs()) / static_cast<double>(graph.path_ns());
   };
   const auto ask = [&] { return analyze::WhatIf(run, graph); };
   return ReplayedGains{

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -289,8 +290,12 @@ void AddCriticalPath(const RunReport& report, Document& document) {
   const CriticalPath& path = *report.critical_path;
   const std::vector<ClassTime> classes = TimeByClass(path);
   section.Say(fmt::format(
-      "{}: from its first event on a CPU to its last on a GPU the path takes {} and {}.", path.step,
-      draw::FormatDuration({path.length_ns}), ChangesText(path.num_rank_changes)));
+      "{}: from its first event on a CPU to its last on a GPU the path takes {} and {}.{}",
+      path.step, draw::FormatDuration({path.length_ns}), ChangesText(path.num_rank_changes),
+      report.time && report.time->is_step
+          ? fmt::format(" Steps overlap: the step time is {}.",
+                        draw::FormatDuration({std::llround(report.time->seconds * 1e9)}))
+          : ""));
   section.Say(ClassesText(path, classes));
   section.Add(Document::Picture{
       .svg = ClassBar(path, classes),

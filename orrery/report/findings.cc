@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,10 +15,12 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/data_loading.h"
+#include "orrery/analyze/exposed_copies.h"
 #include "orrery/base/statistics.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::report {
 namespace {
@@ -99,17 +103,20 @@ struct KindTime {
   std::int64_t transfer_ns = 0;
   std::int64_t count = 0;
   std::vector<double> rates;
+  std::vector<double> shares;     // of the link that each uses, where that is known
+  std::set<const Roof*> roofs;  // that they are shares of
 };
 
-std::string RateText(const RunReport& report, const KindTime& kind) {
+std::string RateText(const KindTime& kind) {
   if (kind.rates.empty()) {
     return {};
   }
-  const double median = Median(kind.rates);
-  std::string text = fmt::format(", median bus bandwidth {}", draw::FormatBandwidth({median}));
-  if (!report.roofs.empty()) {
-    text += fmt::format(", {:.0f} % of the {}", 100 * median / report.roofs[0].bytes_per_second,
-                        report.roofs[0].label);
+  std::string text =
+      fmt::format(", median bus bandwidth {}", draw::FormatBandwidth({Median(kind.rates)}));
+  if (!kind.shares.empty()) {
+    text += fmt::format(
+        ", {:.0f} % of the {}", 100 * Median(kind.shares),
+        kind.roofs.size() == 1 ? (*kind.roofs.begin())->label : "link that each uses (card)");
   }
   return text;
 }
@@ -124,6 +131,10 @@ std::string TransferText(const RunReport& report) {
     ++kind.count;
     if (point.bus_bytes_per_second > 0) {
       kind.rates.push_back(point.bus_bytes_per_second);
+      if (const Roof* const roof = RoofOf(point, report.roofs)) {
+        kind.shares.push_back(point.bus_bytes_per_second / roof->bytes_per_second);
+        kind.roofs.insert(roof);
+      }
     }
   }
   if (total_ns == 0) {
@@ -136,7 +147,7 @@ std::string TransferText(const RunReport& report) {
   const std::string how_much = by_kind.size() == 1 ? "All of it" : fmt::format("{:.0f} %", share);
   return fmt::format("{} is {}: {} call{}{}.", how_much, most->first,
                      draw::FormatCount(most->second.count), most->second.count == 1 ? "" : "s",
-                     RateText(report, most->second));
+                     RateText(most->second));
 }
 
 // Adds what a replay gains, where it is worth saying: what is recommended has been tried.
@@ -158,6 +169,75 @@ void AddPart(const RunReport& report, Part part, std::string_view sentence, std:
                         .more = std::move(more),
                         .share = share});
   }
+}
+
+std::string_view CopyText(trace::CopyKind kind) {
+  switch (kind) {
+    case trace::CopyKind::kHostToDevice:
+      return "copies from host memory";
+    case trace::CopyKind::kDeviceToHost:
+      return "copies to host memory";
+    case trace::CopyKind::kDeviceToDevice:
+      return "copies within GPU memory";
+    case trace::CopyKind::kPeerToPeer:
+      return "copies between GPUs";
+    default:
+      return "";
+  }
+}
+
+/// What copies devices wait for, where that is nearly all of the time of copies that nothing hides.
+struct CopyCause {
+  std::string_view text;
+  std::size_t num_kinds = 0;  // of RunReport::copies, from the first
+};
+
+std::optional<CopyCause> CauseOf(const std::vector<analyze::ExposedCopies>& copies,
+                                 std::int64_t exposed_ns) {
+  constexpr double kNearlyAll = 0.9;
+  const auto is_of_host = [](const analyze::ExposedCopies& one) {
+    return one.kind == trace::CopyKind::kHostToDevice || one.kind == trace::CopyKind::kDeviceToHost;
+  };
+  const auto least_ns = static_cast<std::int64_t>(kNearlyAll * static_cast<double>(exposed_ns));
+  if (copies.empty() || exposed_ns == 0) {
+    return std::nullopt;
+  }
+  if (copies[0].exposed_ns >= least_ns && !CopyText(copies[0].kind).empty()) {
+    return CopyCause{CopyText(copies[0].kind), 1};
+  }
+  if (copies.size() > 1 && is_of_host(copies[0]) && is_of_host(copies[1]) &&
+      copies[0].exposed_ns + copies[1].exposed_ns >= least_ns) {
+    return CopyCause{"copies from and to host memory", 2};
+  }
+  return std::nullopt;
+}
+
+// "Copies from host memory move 26.8 GB/s."
+std::string CopyRate(const analyze::ExposedCopies& copies) {
+  std::string text(CopyText(copies.kind));
+  return copies.sized_ns == 0
+             ? ""
+             : fmt::format("{} move {}.", Capitalised(std::move(text)),
+                           draw::FormatBandwidth({1e9 * static_cast<double>(copies.bytes) /
+                                                  static_cast<double>(copies.sized_ns)}));
+}
+
+// Copies and memsets that nothing hides.
+void AddCopies(const RunReport& report, std::vector<Document::Finding>& findings) {
+  std::string sentence = "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.";
+  std::string more = RangeOver(report.rank_times, Part::kMemory);
+  std::int64_t exposed_ns = 0;
+  for (const RankTime& rank : report.rank_times) {
+    exposed_ns += rank.part_ns[static_cast<std::size_t>(Part::kMemory)];
+  }
+  if (const auto cause = CauseOf(report.copies, exposed_ns)) {
+    sentence = fmt::format("Devices wait for {} for {{:.1f}} % of the time.", cause->text);
+    for (std::size_t i = cause->num_kinds; i-- > 0;) {
+      const std::string rate = CopyRate(report.copies[i]);
+      more = fmt::format("{}{}{}", rate, rate.empty() || more.empty() ? "" : " ", more);
+    }
+  }
+  AddPart(report, Part::kMemory, sentence, more, findings);
 }
 
 // The rank whose compute takes longest, where that is much longer than the median.
@@ -311,9 +391,7 @@ std::vector<Document::Finding> FindingsOf(const RunReport& report) {
                         "was recorded.",
       WithGain(RangeOver(report.rank_times, Part::kIdle), report, "the CPU", &ReplayedGains::host),
       findings);
-  AddPart(report, Part::kMemory,
-          "Memcpy and memset take {:.1f} % of the time, overlapped by nothing.",
-          RangeOver(report.rank_times, Part::kMemory), findings);
+  AddCopies(report, findings);
   AddDataLoader(report, findings);
   AddImbalance(report, findings);
   AddPath(report, findings);

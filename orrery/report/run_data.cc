@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/step_time.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
@@ -55,6 +56,7 @@ Value CommunicationData(const RunReport& report) {
   };
   const MeanCommunication mean = MeanOf(report.communication);
   Value data = times(mean.time_ns, mean.hidden_ns, mean.hidden_share);
+  data.Set("exposed_definition", analyze::kExposedCommunication);
   data.Set("per_device", Value::ListOf(report.communication, [&](const CommunicationTime& device) {
              return times(device.time_ns, device.hidden_ns, HiddenShare(device))
                  .Set("device", device.label);
@@ -91,11 +93,10 @@ std::string OverlapText(const RunReport& report) {
   const auto percent_of = [](const CommunicationTime& device) {
     return fmt::format("{:.1f} %", 100 * *HiddenShare(device));
   };
-  std::string text =
-      fmt::format("Communication: {}{}; {:.1f} % of it hidden by compute, {} exposed{}.",
-                  time_text(mean.time_ns), report.has_steps ? " per step" : "",
-                  100 * mean.hidden_share, time_text(mean.time_ns - mean.hidden_ns),
-                  report.communication.size() < 2 ? "" : " (mean over ranks)");
+  std::string text = fmt::format(
+      "Communication: {}{}; {:.1f} % of it hidden by compute, {} exposed{}.",
+      time_text(mean.time_ns), report.has_steps ? " per step" : "", 100 * mean.hidden_share,
+      time_text(ExposedNs(report)), report.communication.size() < 2 ? "" : " (mean over ranks)");
   if (percent_of(*mean.least) != percent_of(*mean.most)) {
     text += fmt::format("\nHidden: from {} on {} to {} on {}.", percent_of(*mean.least),
                         mean.least->label, percent_of(*mean.most), mean.most->label);
@@ -103,7 +104,17 @@ std::string OverlapText(const RunReport& report) {
   return text;
 }
 
+double ExposedNs(const RunReport& report) {
+  const MeanCommunication mean = MeanOf(report.communication);
+  return mean.time_ns - mean.hidden_ns;
+}
+
 void SetReportFields(const RunReport& report, Value& data) {
+  data.Set("time", report.time ? Value::Object()
+                                     .Set("name", report.time->name)
+                                     .Set("seconds", report.time->seconds)
+                                     .Set("definition", report.time->definition)
+                               : Value());
   data.Set("findings", Value::ListOf(report.findings, [](const Document::Finding& finding) {
              return Value::Object()
                  .Set("text", finding.text)

@@ -135,7 +135,7 @@ Document::Table RankTable(const RunReport& report) {
   for (const char* const part : {"compute", "transfer", "waiting", "memory", "idle"}) {
     table.columns.push_back({"", part, Unit::kShare});
   }
-  table.columns.push_back({"", "time", Unit::kNanoseconds});
+  table.columns.push_back({"", "on the GPU", Unit::kNanoseconds});
   if (report.rank_times.size() <= kMaxTableRanks) {
     for (const RankTime& rank : report.rank_times) {
       table.rows.push_back(CellsOf(rank.label, rank));
@@ -153,6 +153,11 @@ Document::Table RankTable(const RunReport& report) {
     table.rows.push_back(CellsOf(fmt::format("{} ({})", rank->label, which), *rank));
   }
   return table;
+}
+
+void AddHead(const RunReport& report, Document& document) {
+  std::ranges::copy(report.facts, std::back_inserter(document.AddSection().blocks));
+  std::ranges::copy(report.head, std::back_inserter(document.AddSection().blocks));
 }
 
 void AddFindings(const RunReport& report, Document& document) {
@@ -228,8 +233,9 @@ void AddBreakdown(const RunReport& report, Document& document) {
   std::vector<Document::Picture> pictures =
       report.rank_times.size() > kMaxBars ? ManyRanks(report) : std::vector{FewRanks(report)};
   pictures.front().caption =
-      "Device time. Communication counts where no compute hides it, split into waiting for the "
-      "last rank to arrive and transfer.";
+      "Time on the GPU: of each selected step from its first activity to that of the next step. "
+      "Communication counts where no compute hides it, split into waiting for the last rank to "
+      "arrive and transfer.";
   for (Document::Picture& picture : pictures) {
     section.Add(std::move(picture));
   }
@@ -258,7 +264,8 @@ void AddTimeline(const RunReport& report, Document& document) {
   section.Add(Document::Picture{
       .svg = draw::RenderTimeline(chart),
       .caption = fmt::format(
-          "{}, {}. {}", timeline.step, draw::FormatDuration({timeline.length_ns}),
+          "{}: the work on all GPUs spans {}. {}", timeline.step,
+          draw::FormatDuration({timeline.length_ns}),
           per_row == 1 ? "One row per rank."
                        : fmt::format("Each row stands for {} ranks and shows what most of them do.",
                                      per_row)),
@@ -268,14 +275,14 @@ void AddTimeline(const RunReport& report, Document& document) {
 
 Document FindingsDocument(const RunReport& report) {
   Document document{.title = report.title, .kind = "Orrery run report"};
-  std::ranges::copy(report.facts, std::back_inserter(document.AddSection().blocks));
+  AddHead(report, document);
   AddFindings(report, document);
   return document;
 }
 
 Document RunDocument(const RunReport& report) {
   Document document{.title = report.title, .kind = "Orrery run report"};
-  std::ranges::copy(report.facts, std::back_inserter(document.AddSection().blocks));
+  AddHead(report, document);
   Document::Section& tiles = document.AddSection();
   tiles.shown = Shown::kInHtml;
   std::ranges::copy(report.figures, std::back_inserter(tiles.blocks));

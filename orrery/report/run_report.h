@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "orrery/analyze/data_loading.h"
+#include "orrery/analyze/exposed_copies.h"
+#include "orrery/analyze/step_time.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/report/document.h"
@@ -48,12 +50,14 @@ struct CollectivePoint {
   std::int64_t waiting_ns = 0;      // summed over the members
   std::int64_t duration_ns = 0;     // summed over the members
   bool is_matched = true;           // else seen on one rank: the transfer may hold waiting
+  std::optional<bool> is_inside_node = {};  // not known of ranks without host or card
 };
 
 /// The bandwidth of a link, to compare with.
 struct Roof {
   std::string label;
   double bytes_per_second = 0;
+  bool is_across_nodes = false;
 };
 
 /// A segment of the critical path.
@@ -138,6 +142,8 @@ struct MetricRow {
 /// All that the page shows, in plain values. Empty parts are said to be empty.
 struct RunReport {
   std::string title;
+  std::optional<analyze::RunTime> time = {};  // nothing: nothing has a time
+  std::vector<Document::Fact> head = {};      // what the run is known by, with definitions
   std::vector<Document::Fact> facts = {};
   std::vector<Document::Fact> figures = {};      // numbers that stand large at the top
   std::vector<Document::Finding> findings = {};  // most important first
@@ -156,6 +162,7 @@ struct RunReport {
   std::optional<analyze::StragglerAnalysis> straggler_cost = {};
   std::optional<ReplayedGains> gains = {};
   std::vector<analyze::DataLoading> data_loading = {};  // of ranks that record their loader
+  std::vector<analyze::ExposedCopies> copies = {};      // most exposed first
   std::vector<MetricRow> metrics = {};
   std::vector<std::string> notes = {};  // what could not be read, matched or used
 };
@@ -172,7 +179,10 @@ struct RunReport {
 /// Returns how much of the communication compute hides; there must be some.
 [[nodiscard]] std::string OverlapText(const RunReport& report);
 
-/// Sets findings, communication and kernels: docs/formats/analyze-json.md.
+/// Returns exposed communication: as the metric `exposed_comm_time`, in nanoseconds.
+[[nodiscard]] double ExposedNs(const RunReport& report);
+
+/// Sets step time, findings, communication and kernels: docs/formats/analyze-json.md.
 void SetReportFields(const RunReport& report, Value& data);
 
 /// Returns what could not be read, matched or used of a run, a sentence for each kind.
@@ -193,8 +203,12 @@ void SetReportFields(const RunReport& report, Value& data);
 /// Returns "compute" or "memory": which roof limits a kernel.
 [[nodiscard]] std::string_view BoundName(const KernelRow& row);
 
-/// Returns link bandwidths: those of the card, else of the device's data sheet.
+/// Returns link bandwidths: those of the card, inside a node first, else of the device's data sheet.
 [[nodiscard]] std::vector<Roof> Roofs(const analyze::RunView& run);
+
+/// The link that a collective is held against, of those of Roofs: the one across nodes where it
+/// leaves its node; nullptr where that is not known.
+[[nodiscard]] const Roof* RoofOf(const CollectivePoint& point, const std::vector<Roof>& roofs);
 
 /// Returns how late ranks were at synchronising collectives. Collectives of groups that have no
 /// rank in common share a column, so that there are about as many columns as a rank has calls.

@@ -86,12 +86,15 @@ std::string Sentence(const StragglerSlowdown& slowdown) {
           : fmt::format("{} and {} cost most",
                         slowdown.classes[static_cast<std::size_t>(worst_class)],
                         NameOf(slowdown.workers[slowdown.worst_workers.workers.front()]));
-  return fmt::format("With equal durations on all ranks a step would take {}, not {}: {}.",
-                     TimeText(slowdown.ideal_ns), TimeText(slowdown.nodelay_ns), blame);
+  return fmt::format(
+      "Replayed without launch delays the operations of a step take {}, with equal durations on "
+      "all ranks {}: {}.",
+      TimeText(slowdown.nodelay_ns), TimeText(slowdown.ideal_ns), blame);
 }
 
 void AddFacts(const StragglerSlowdown& slowdown, Document::Section& section) {
-  section.Show("ideal step", TimeText(slowdown.ideal_ns), "no launch delays, equal durations");
+  section.Show("ideal operations", TimeText(slowdown.ideal_ns),
+               "of a step, no launch delays, equal durations");
   section.Show("straggler slowdown (S, blocking_slowdown)",
                fmt::format("{:.4f}", slowdown.slowdown), "without launch delays");
   section.Show("launch slowdown", fmt::format("{:.4f}", slowdown.launch_slowdown),
@@ -127,8 +130,8 @@ Document::Section& AddCostSection(const RunReport& report, Document& document) {
   AddFacts(slowdown, section);
   AddTables(slowdown, section);
   section.Say(
-      "Slowdown of a row: the step in which it keeps its measured durations and all else is ideal, "
-      "over the ideal step.");
+      "Slowdown of a row: the replay in which it keeps its measured durations and all else is "
+      "ideal, over the ideal replay. The step time is longer by what delays launches.");
   for (const std::string& assumption : report.straggler_cost->assumptions) {
     section.Say(assumption);
   }

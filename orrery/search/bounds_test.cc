@@ -37,6 +37,7 @@ std::vector<std::string> RandomPlan(bool has_experts) {
       one_of("context", {"ring", "all_gather", "ulysses"}),
       one_of("sequence_parallel", {"true", "false"}),
       one_of("sharding", {"none", "zero1", "zero2", "zero3", "shard_grad_op", "hsdp"}),
+      one_of("reshard", {"always", "never", "default"}),
       one_of("offload_optimizer", {"false", "false", "true"}),
       one_of("recompute", {"none", "selective", "operators", "full"}),
       one_of("recompute_parts", {"[]", "[norms]", "[activations]"}),

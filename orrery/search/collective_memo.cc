@@ -16,6 +16,7 @@
 #include "orrery/workload/generate/process_groups.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::search {
 
@@ -58,9 +59,9 @@ const PlacedGroup& CollectiveMemo::GroupOf(const workload::Plan& plan, workload:
                      plan.dp,
                      plan.ep,
                      plan.expert_tp,
-                     plan.shard_ranks,
+                     workload::DenseShards(plan),
                      static_cast<std::int32_t>(plan.context) * 65536 + plan.ulysses_ranks,
-                     plan.pipeline_is_innermost ? 1 : 0};
+                     workload::LayerCopies(plan) * 2 + (plan.pipeline_is_innermost ? 1 : 0)};
   const auto [known, is_new] = group_of_key_.try_emplace(key);
   if (is_new && workload::HasGroups(plan, role)) {
     std::vector<workload::Rank> ranks;

@@ -23,6 +23,7 @@
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::search {
 namespace {
@@ -58,7 +59,7 @@ bool HasNoExperts(const Job& job) {
 }
 
 bool HasOneReplica(const Job& job) {
-  return job.plan.tp * job.plan.pp == job.gpus;
+  return job.plan.tp * job.plan.pp * workload::LayerCopies(job.plan) == job.gpus;
 }
 
 bool RecomputesNoLayers(const Job& job) {

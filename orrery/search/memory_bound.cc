@@ -13,6 +13,7 @@
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::search {
 namespace {
@@ -88,7 +89,7 @@ class ChunkMemory {
  private:
   static std::int64_t GatheredBytes(const StagedPlan& plan, const StageUnit& unit) {
     const workload::Plan& own = plan.job->plan;
-    if (own.sharding != workload::Sharding::kParameters || workload::DenseReplicas(own) == 1) {
+    if (!workload::ShardsParameters(own) || !workload::ReshardsAfterForward(own)) {
       return 0;
     }
     return workload::GatheredBytes(plan.units->tensors[unit.kind].parameters().dense,

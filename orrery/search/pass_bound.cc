@@ -28,6 +28,7 @@
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::search {
@@ -38,7 +39,6 @@ using workload::GroupRole;
 using workload::Job;
 using workload::PipelinePass;
 using workload::PipelineStep;
-using workload::Sharding;
 using workload::StageUnit;
 using workload::TaskId;
 
@@ -49,7 +49,8 @@ constexpr std::size_t kMostShapes = 256;  // that are remembered
 class PassClock {
  public:
   PassClock(const StagedPlan& plan, int stage) : collectives_(*plan.collectives) {
-    for (const GroupRole role : {GroupRole::kData, GroupRole::kExpertData, GroupRole::kReplicas}) {
+    for (const GroupRole role : {GroupRole::kData, GroupRole::kExpertData, GroupRole::kReplicas,
+                                 GroupRole::kExpertReplicas}) {
       groups_[Index(role)] = &plan.GroupOf(role, stage);
     }
   }
@@ -146,12 +147,10 @@ class StageWalk {
         times_(*plan.unit_times[static_cast<std::size_t>(stage)]),
         steps_(steps),
         parameters_(workload::StageTensors{&units_, &plan.units->tensors}.Parameters()),
-        shards_gradients_(job_.plan.sharding == Sharding::kGradients),
-        shards_parameters_(workload::DenseReplicas(job_.plan) > 1 &&
-                           (job_.plan.sharding == Sharding::kParameters ||
-                            job_.plan.sharding == Sharding::kKeepGathered)),
+        reduces_each_pass_(workload::ReducesEachPass(job_.plan)),
+        shards_parameters_(workload::ShardsParameters(job_.plan)),
         clock_(plan, stage),
-        data_(job_, {&units_, &plan.units->tensors}, clock_),
+        data_(job_, {&units_, &plan.units->tensors}, plan.shape, stage, clock_),
         passes_left_(units_.size(), 0),
         is_first_pass_(units_.size(), true) {
     for (const PipelineStep& step : steps) {
@@ -255,15 +254,16 @@ class StageWalk {
     const bool is_whole = step.pass == PipelinePass::kBackward;
     passes_left_[chunk] -= is_whole ? 1 : 0;
     const bool is_last = passes_left_[chunk] == 0;
-    if (!shards_parameters_ && !(is_whole && (is_last || shards_gradients_))) {
+    if (!shards_parameters_ && !(is_whole && (is_last || reduces_each_pass_))) {
       ComputeAll(chunk, step.pass);
       return;
     }
     for (std::size_t unit = units_[chunk].size(); unit-- > 0;) {
       data_.BeforeBackward({chunk, unit});
       ComputeUnit(chunk, unit, step.pass);
+      data_.AfterBackward({chunk, unit});
       if (is_whole) {
-        data_.AfterBackward({chunk, unit}, is_last);
+        data_.AfterWeights({chunk, unit}, is_last);
       }
     }
   }
@@ -273,7 +273,7 @@ class StageWalk {
     const bool is_last = --passes_left_[chunk] == 0;
     for (std::size_t unit = units_[chunk].size(); unit-- > 0;) {
       ComputeUnit(chunk, unit, step.pass);
-      data_.AfterBackward({chunk, unit}, is_last);
+      data_.AfterWeights({chunk, unit}, is_last);
     }
   }
 
@@ -282,7 +282,7 @@ class StageWalk {
   const std::vector<UnitTimes>& times_;
   const std::vector<PipelineStep>& steps_;
   workload::StageParameters parameters_;
-  bool shards_gradients_;
+  bool reduces_each_pass_;
   bool shards_parameters_;
   PassClock clock_;
   workload::DataParallelCommunication<PassClock> data_;

@@ -15,6 +15,8 @@
 namespace orrery::search {
 namespace {
 
+constexpr std::uint8_t kNumTimeKinds = static_cast<std::uint8_t>(simulate::TimeKind::kIdle) + 1;
+
 void WriteReal(ByteWriter& writer, double value) {
   writer.Number(std::bit_cast<std::uint64_t>(value));
 }
@@ -60,8 +62,8 @@ ScreenedPlans ReadScreenedPlans(ByteReader& reader) {
 
 template <typename Answer>
 Result<Answer> CheckedAnswer(const ByteReader& reader, Answer answer) {
-  if (reader.failed()) {
-    return Fail(Error::Kind::kInvalidInput, "the figures of a plan are cut off");
+  if (reader.failed() || reader.skipped_bytes() > 0) {
+    return Fail(Error::Kind::kInvalidInput, "the figures of a plan are cut off or damaged");
   }
   return answer;
 }
@@ -140,7 +142,7 @@ Result<PlayedPlan> DecodePlayed(std::string_view bytes) {
   const std::size_t count = reader.Count(1 + 3 * sizeof(std::uint32_t));
   for (std::size_t i = 0; i < count; ++i) {
     simulate::TimeShare& share = played.shares.emplace_back();
-    share.kind = static_cast<simulate::TimeKind>(reader.Number<std::uint8_t>());
+    share.kind = reader.EnumBelow<simulate::TimeKind>(kNumTimeKinds);
     share.what = reader.Text();
     share.ps = reader.Number<std::int64_t>();
   }

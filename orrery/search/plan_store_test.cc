@@ -185,14 +185,15 @@ TEST_F(PlanStoreTest, LeavesOtherFilesAlone) {
   EXPECT_THAT(trace.error().message(), HasSubstr("no store of plans"));
 }
 
-TEST_F(PlanStoreTest, SaysThatFiguresAreDamaged) {
+TEST_F(PlanStoreTest, SaysThatAnOlderFormatCannotBeUsed) {
   ASSERT_TRUE(Open(Mode::kNew));
-  Execute("INSERT INTO plans (id, figures) VALUES (3, x'00ff')");
-  Result<PlanStore> store = Open(Mode::kResume);
-  ASSERT_TRUE(store) << store.error().message();
-  const Result<std::optional<PlayedPlan>> played = store->FindPlayed(3);
-  ASSERT_FALSE(played);
-  EXPECT_THAT(played.error().message(), HasSubstr("plans.orrdb"));
+  Execute("PRAGMA user_version=1");
+  const Result<PlanStore> store = Open(Mode::kResume);
+  ASSERT_FALSE(store);
+  EXPECT_THAT(store.error().message(), HasSubstr("another format"));
+  EXPECT_FALSE(ReadStore(path_.string()));
+  EXPECT_TRUE(Open(Mode::kAnyway));
+  EXPECT_TRUE(Open(Mode::kResume));
 }
 
 TEST_F(PlanStoreTest, AFolderThatIsNotThereIsASentence) {

@@ -133,6 +133,7 @@ class SearchRun {
         ORRERY_TRY(screenings[i], options_.store->FindScreening(ranges[i].first, ranges[i].last));
       }
       if (screenings[i]) {
+        ORRERY_TRY_STATUS(CheckPlans(*screenings[i], ranges[i]));
         progress_.ids_screened += ranges[i].last - ranges[i].first;
         progress_.considered += screenings[i]->considered;
       } else {
@@ -152,6 +153,7 @@ class SearchRun {
           ORRERY_TRY(const std::string bytes, std::move(answer));
           const Range& range = ranges[missing[index]];
           ORRERY_TRY(screenings[missing[index]], DecodeScreening(bytes));
+          ORRERY_TRY_STATUS(CheckPlans(*screenings[missing[index]], range));
           const Screening& screening = *screenings[missing[index]];
           if (options_.store != nullptr) {
             ORRERY_TRY_STATUS(options_.store->Keep(range.first, range.last, screening));
@@ -172,6 +174,18 @@ class SearchRun {
       ids_screened_ += screenings[i] ? ranges[i].last - ranges[i].first : 0;
     }
     return {};
+  }
+
+  // They come from a file or from other processes.
+  [[nodiscard]] Status CheckPlans(const Screening& screening, const Range& range) const {
+    const auto is_possible = [&](const ScreenedPlan& plan) {
+      return plan.id >= range.first && plan.id < range.last && plan.base < space_.bases().size();
+    };
+    return std::ranges::all_of(screening.plans, is_possible) &&
+                   screening.smallest.base < space_.bases().size()
+               ? Status()
+               : Invalid("bounds of plans {} to {} name plans that are none of the space",
+                         range.first, range.last);
   }
 
   void Add(const Screening& screening) {

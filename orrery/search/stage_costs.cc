@@ -23,6 +23,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::search {
 namespace {
@@ -195,21 +196,20 @@ Result<const StagedPlan*> StageCosts::Of(const Job& job, std::size_t base) {
   for (const workload::RecomputedPartName& part : workload::kRecomputedPartNames) {
     parts = parts * 2 + flag(plan.recompute_parts.*part.member);
   }
-  const LayerKey key{
-      static_cast<std::int64_t>(base),
-      plan.tp,
-      plan.cp,
-      static_cast<std::int64_t>(plan.context),
-      plan.ulysses_ranks,
-      plan.ep,
-      plan.expert_tp,
-      static_cast<std::int64_t>(plan.dispatch),
-      flag(plan.sequence_parallel),
-      job.training.micro_batch,
-      static_cast<std::int64_t>(plan.recompute),
-      parts,
-      flag(job.model.transformer()->is_tied && workload::HasEndsApart(plan_.shape)),
-      flag(job.framework.copies_shards && plan.sharding == workload::Sharding::kParameters)};
+  const LayerKey key{static_cast<std::int64_t>(base),
+                     plan.tp,
+                     plan.cp,
+                     static_cast<std::int64_t>(plan.context),
+                     plan.ulysses_ranks,
+                     plan.ep,
+                     plan.expert_tp,
+                     static_cast<std::int64_t>(plan.dispatch),
+                     flag(plan.sequence_parallel),
+                     job.training.micro_batch,
+                     static_cast<std::int64_t>(plan.recompute),
+                     parts,
+                     flag(job.model.transformer()->is_tied && workload::HasEndsApart(plan_.shape)),
+                     flag(job.framework.copies_shards && workload::ReshardsAfterForward(plan))};
   ORRERY_TRY(plan_.units, UnitsOf(job, plan_.shape, key));
   plan_.priced = &PricedOf(job, *plan_.units, key);
   AddTimes(plan_);

@@ -24,6 +24,7 @@
 #include "orrery/workload/plan/gradient_buckets.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::search {
 namespace {
@@ -60,14 +61,11 @@ class DataBound {
         units_(plan.units->stages[static_cast<std::size_t>(stage)]),
         dense_(plan.GroupOf(GroupRole::kData, stage)),
         experts_(plan.GroupOf(GroupRole::kExpertData, stage)),
-        replicas_(plan.GroupOf(GroupRole::kReplicas, stage)) {}
+        replicas_(plan.GroupOf(GroupRole::kReplicas, stage)),
+        expert_replicas_(plan.GroupOf(GroupRole::kExpertReplicas, stage)),
+        chunks_(workload::ChunksInOrder(plan.shape, stage)) {}
 
-  /// Whether parameters are gathered for each pass.
-  [[nodiscard]] bool shards_parameters() const {
-    const Sharding sharding = job_.plan.sharding;
-    return workload::DenseReplicas(job_.plan) > 1 &&
-           (sharding == Sharding::kParameters || sharding == Sharding::kKeepGathered);
-  }
+  [[nodiscard]] bool shards_parameters() const { return workload::ShardsParameters(job_.plan); }
 
   [[nodiscard]] DataTimes Times() const {
     if (workload::DenseReplicas(job_.plan) == 1 && workload::ExpertReplicas(job_.plan) == 1) {
@@ -91,7 +89,7 @@ class DataBound {
       passes.forward_ps = std::max(passes.forward_ps, there_ps[i]) + units[i].forward_ps;
     }
     // The last unit is still there.
-    const bool gathers_again = job_.plan.sharding == Sharding::kParameters;
+    const bool gathers_again = workload::ReshardsAfterForward(job_.plan);
     stream_ps = 0;
     std::ranges::fill(there_ps, 0);
     for (std::size_t i = units.size(); i-- > 0;) {
@@ -107,8 +105,11 @@ class DataBound {
   }
 
  private:
-  [[nodiscard]] std::int64_t ElementsOf(std::size_t chunk, std::size_t unit) const {
-    return plan_.units->tensors[units_[chunk][unit].kind].parameters().dense;
+  [[nodiscard]] std::int64_t ElementsOf(std::size_t chunk, std::size_t unit,
+                                        bool of_experts = false) const {
+    const workload::RankParameters own =
+        plan_.units->tensors[units_[chunk][unit].kind].parameters();
+    return of_experts ? own.experts : own.dense;
   }
 
   [[nodiscard]] std::int64_t GatherUnitPs(std::size_t chunk, std::size_t unit) const {
@@ -128,11 +129,13 @@ class DataBound {
         .bytes = elements * element_bytes,
         .element = element_bytes == 4 ? DataType::kFp32 : DataType::kBf16};
     std::int64_t ps = plan_.collectives->DurationPs(sum, of_experts ? experts_ : dense_);
-    if (scatters && !of_experts && replicas_.gpus.size() > 1) {
-      sum.role = GroupRole::kReplicas;
+    const PlacedGroup& replicas = of_experts ? expert_replicas_ : replicas_;
+    if (scatters && replicas.gpus.size() > 1) {
+      sum.role = of_experts ? GroupRole::kExpertReplicas : GroupRole::kReplicas;
       sum.kind = CollectiveKind::kAllReduce;
-      sum.bytes /= static_cast<std::int64_t>(dense_.gpus.size());
-      ps += plan_.collectives->DurationPs(sum, replicas_);
+      sum.bytes /=
+          of_experts ? workload::ExpertShards(job_.plan) : workload::DenseShards(job_.plan);
+      ps += plan_.collectives->DurationPs(sum, replicas);
     }
     return ps;
   }
@@ -153,13 +156,19 @@ class DataBound {
     for (std::size_t chunk = 0; chunk < units_.size(); ++chunk) {
       for (std::size_t i = 0; i < units_[chunk].size(); ++i) {
         const bool is_gathered =
-            job_.plan.sharding == Sharding::kParameters && i + 1 < units_[chunk].size();
+            workload::ReshardsAfterForward(job_.plan) && i + 1 < units_[chunk].size();
         pass_ps += ReduceUnitPs(chunk, i) + (is_gathered ? 2 * GatherUnitPs(chunk, i) : 0);
       }
     }
-    const bool has_copies = plan_.shape.schedule == PipelineSchedule::kDualPipe;
-    times.stream_ps = pass_ps * plan_.shape.microbatches / (has_copies ? 2 : 1);
+    times.stream_ps = pass_ps * NumReductions();
     return times;
+  }
+
+  // Of a unit in a step.
+  [[nodiscard]] std::int64_t NumReductions() const {
+    const bool has_copies = plan_.shape.schedule == PipelineSchedule::kDualPipe;
+    return workload::ReducesEachPass(job_.plan) ? plan_.shape.microbatches / (has_copies ? 2 : 1)
+                                                : 1;
   }
 
   // Without the sum over copies of shards, which has a stream of its own.
@@ -182,9 +191,12 @@ class DataBound {
   [[nodiscard]] StageBuckets Buckets(bool of_experts) const {
     std::vector<workload::Gradient> gradients;
     StageBuckets stage;
-    std::size_t number = 0;
-    for (const std::vector<StageUnit>& chunk : units_) {
-      for (const StageUnit& unit : chunk) {
+    for (const std::size_t chunk : chunks_) {
+      std::size_t number = 0;
+      for (std::size_t before = 0; before < chunk; ++before) {
+        number += units_[before].size();
+      }
+      for (const StageUnit& unit : units_[chunk]) {
         const workload::UnitTensors& own = plan_.units->tensors[unit.kind];
         for (const std::int64_t elements : of_experts ? own.experts : own.dense) {
           stage.unit_of_gradient.push_back(number);
@@ -235,6 +247,7 @@ class DataBound {
 
   [[nodiscard]] DataTimes TimesOf(const std::vector<workload::GradientBucket>& buckets,
                                   bool of_experts) const {
+    const bool reduces_each = workload::ReducesEachPass(job_.plan);
     std::int64_t reduce_ps = 0;
     std::int64_t gather_ps = 0;
     std::int64_t last_ps = 0;
@@ -244,9 +257,12 @@ class DataBound {
       gather_ps +=
           job_.plan.sharding != Sharding::kReplicated ? GatherPs(bucket.elements, of_experts) : 0;
     }
+    if (reduces_each) {  // unit by unit
+      reduce_ps = UnitReductionsPs(of_experts);
+      last_ps = ReducePs(ElementsOf(0, 0, of_experts), of_experts);
+    }
     const bool has_chunks = units_.size() > 1;
     const bool is_after = job_.framework.data_overlap == workload::DataOverlap::kAfterBackward;
-    const bool reduces_each = job_.plan.sharding == Sharding::kGradients;
     // The last bucket is of the first chunk, whose pass is the last one of other schedules.
     const bool ends_with_first =
         !has_chunks || plan_.shape.schedule == PipelineSchedule::kInterleaved;
@@ -257,8 +273,19 @@ class DataBound {
     times.gather_ps = job_.framework.gathers_in_forward ? 0 : gather_ps;
     times.after_pass_ps = is_after && reduces_each && !has_chunks ? reduce_ps : 0;
     // Sums over copies of shards have another stream.
-    times.stream_ps = replicas_.gpus.size() > 1 ? 0 : reduce_ps;
+    times.stream_ps = replicas_.gpus.size() > 1 ? 0 : reduce_ps * NumReductions();
     return times;
+  }
+
+  // Of one backward pass through all units.
+  [[nodiscard]] std::int64_t UnitReductionsPs(bool of_experts) const {
+    std::int64_t sum_ps = 0;
+    for (std::size_t chunk = 0; chunk < units_.size(); ++chunk) {
+      for (std::size_t unit = 0; unit < units_[chunk].size(); ++unit) {
+        sum_ps += ReducePs(ElementsOf(chunk, unit, of_experts), of_experts);
+      }
+    }
+    return sum_ps;
   }
 
   const StagedPlan& plan_;
@@ -267,6 +294,8 @@ class DataBound {
   const PlacedGroup& dense_;
   const PlacedGroup& experts_;
   const PlacedGroup& replicas_;
+  const PlacedGroup& expert_replicas_;
+  std::vector<std::size_t> chunks_;
 };
 
 class StepBound {
@@ -304,7 +333,8 @@ class StepBound {
   void AddStage(int stage) {
     const std::vector<UnitTimes>& times = *plan_.unit_times[Index(stage)];
     const DataBound data(plan_, stage);
-    const bool shards_parameters = data.shards_parameters() && waits_ && !defers_;
+    const bool shards_parameters =
+        data.shards_parameters() && waits_ && !defers_ && !workload::StaysGathered(job_.plan);
     std::vector<PassTimes>& chunks = passes_.emplace_back();
     std::int64_t host_ps = 0;
     for (const std::vector<StageUnit>& chunk : plan_.units->stages[Index(stage)]) {

@@ -28,6 +28,7 @@
 #include "orrery/serve/tiles/activity_mipmap.h"
 #include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/simulate/ensemble_trace.h"
+#include "orrery/simulate/workload_card.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
@@ -86,7 +87,9 @@ std::shared_ptr<ViewedRun> ViewedRun::Simulated(std::string name, SimulatedJob j
                                                 RunOptions options) {
   ingest::Run run;
   run.set = simulate::EnsembleTrace(job.simulation.rank_classes, job.simulation.timeline,
-                                    {.gpu = job.job->gpu.name, .most_ranks = kMostTraces});
+                                    {.gpu = job.job->gpu.name,
+                                     .most_ranks = kMostTraces,
+                                     .card = simulate::CardOf(*job.job)});
   return std::shared_ptr<ViewedRun>(
       new ViewedRun(std::move(name), std::move(run), std::move(job), std::move(options)));
 }

@@ -54,7 +54,9 @@ class ClosedForms {
   /// What a GPU executes for one micro-batch.
   [[nodiscard]] double ExecutedOfPass() const {
     const TokenBatch batch = {job_.training.sequence, job_.training.micro_batch};
-    return workload::ExecutedFlops(model_, batch, {.recompute = plan_.recompute}) /
+    return workload::ExecutedFlops(
+               model_, batch,
+               {.recompute = plan_.recompute, .adapter_rank = job_.training.adapter_rank}) /
            (plan_.tp * plan_.pp * plan_.cp);
   }
 
@@ -167,7 +169,8 @@ Baselines BaselinesOf(const Job& job) {
   }
   const ClosedForms forms(job, *model);
   return {.model_flops = workload::ModelFlops(
-              *model, TokenBatch{job.training.sequence, job.training.global_batch}),
+              *model, TokenBatch{job.training.sequence, job.training.global_batch},
+              job.training.adapter_rank),
           .peak_flops = PeakOf(job) * job.gpus,
           .roofline_s = forms.RooflineOfStep(),
           .analytic_s = forms.Step()};

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <ranges>
 #include <string>
@@ -17,8 +16,8 @@
 
 #include "orrery/analyze/time_parts.h"
 #include "orrery/base/interval_set.h"
-#include "orrery/base/parallel.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/pipeline_drain.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
@@ -33,8 +32,6 @@ using workload::LaneKind;
 using workload::Program;
 using workload::TaskId;
 using workload::TaskKind;
-
-constexpr std::string_view kPipeline = "pp";
 
 struct KindText {
   std::string_view key;
@@ -68,13 +65,16 @@ struct Segment {
 /// What a rank class's streams do in a step.
 class SegmentList {
  public:
-  SegmentList(const Program& program, const Timeline& timeline, std::size_t first)
-      : program_(program), timeline_(timeline), first_(first) {
-    for (TaskId task = 0; task < program.tasks.size(); ++task) {
-      if (program.lanes.kind[program.tasks.lane[task]] == LaneKind::kStream) {
+  SegmentList(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class)
+      : program_(rank_classes.ProgramOf(rank_class)),
+        timeline_(timeline),
+        first_(timeline.First(rank_class)),
+        drain_(rank_classes, timeline, rank_class) {
+    for (TaskId task = 0; task < program_.tasks.size(); ++task) {
+      if (program_.lanes.kind[program_.tasks.lane[task]] == LaneKind::kStream) {
         AddTask(task);
       } else {
-        host_end_ps_ = std::max(host_end_ps_, timeline.end_ps[first + task]);
+        host_end_ps_ = std::max(host_end_ps_, timeline.end_ps[first_ + task]);
       }
     }
     std::ranges::sort(segments_, {}, &Segment::Order);
@@ -118,8 +118,14 @@ class SegmentList {
     const std::int64_t transfer_ps = std::max(begin_ps, timeline_.transfer_ps[first_ + task]);
     const bool is_pipeline = dimension == kPipeline;
     is_in_pipeline_ = is_in_pipeline_ || is_pipeline;
-    Add(task, begin_ps, transfer_ps, is_pipeline ? TimeKind::kBubble : TimeKind::kWait,
-        is_pipeline ? std::string() : dimension);
+    const std::int64_t wait_ps = transfer_ps - begin_ps;
+    const std::int64_t bubble_ps =
+        is_pipeline              ? wait_ps
+        : communication == kNone ? 0
+                                 : drain_.BubblePs(program_.communications.role[communication],
+                                                   transfer_ps, wait_ps);
+    Add(task, begin_ps, begin_ps + bubble_ps, TimeKind::kBubble, "");
+    Add(task, begin_ps + bubble_ps, transfer_ps, TimeKind::kWait, dimension);
     Add(task, transfer_ps, timeline_.end_ps[first_ + task], TimeKind::kTransfer, dimension);
   }
 
@@ -142,6 +148,7 @@ class SegmentList {
   const Program& program_;
   const Timeline& timeline_;
   std::size_t first_;
+  PipelineDrain drain_;
   std::vector<Segment> segments_;
   std::int64_t host_end_ps_ = 0;
   bool is_in_pipeline_ = false;
@@ -209,7 +216,7 @@ bool IsOwnWork(const TimeShare& share) {
 
 std::vector<TimeSlice> SlicesUntil(std::int64_t end_ps, const RankClasses& rank_classes,
                                    const Timeline& timeline, RankClassId rank_class) {
-  const SegmentList list(rank_classes.ProgramOf(rank_class), timeline, timeline.First(rank_class));
+  const SegmentList list(rank_classes, timeline, rank_class);
   const Interval time{0, end_ps};
   IntervalSet gaps = IntervalSet::Of({&time, 1});
   std::vector<TimeSlice> slices;
@@ -222,21 +229,6 @@ std::vector<TimeSlice> SlicesUntil(std::int64_t end_ps, const RankClasses& rank_
   }
   std::ranges::sort(slices, {}, &TimeSlice::begin_ps);
   return slices;
-}
-
-bool IsAlone(const RankClasses& rank_classes, RankClassId rank_class, std::uint32_t role) {
-  const GroupClassId group = rank_classes.GroupOf(rank_class, role);
-  return group != workload::kNoGroup && rank_classes.groups[group].num_ranks < 2;
-}
-
-std::int64_t ExposedPs(const Breakdown& breakdown, const std::string& dimension) {
-  std::int64_t exposed_ps = 0;
-  for (const TimeShare& share : breakdown.shares) {
-    const bool is_communication =
-        share.kind == TimeKind::kTransfer || share.kind == TimeKind::kWait;
-    exposed_ps += is_communication && share.what == dimension ? share.ps : 0;
-  }
-  return exposed_ps;
 }
 
 }  // namespace
@@ -343,57 +335,6 @@ Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
 std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes, const Timeline& timeline,
                                 RankClassId rank_class) {
   return SlicesUntil(timeline.EndPs(), rank_classes, timeline, rank_class);
-}
-
-std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
-                                            const Timeline& timeline, const Breakdown& breakdown) {
-  const workload::Program& program = rank_classes.ProgramOf(breakdown.rank_class);
-  const std::size_t first = timeline.First(breakdown.rank_class);
-  std::map<std::string, DimensionTotal> totals;
-  for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    const workload::CommunicationId communication = program.tasks.communication[task];
-    if (communication == kNone ||
-        IsAlone(rank_classes, breakdown.rank_class, program.communications.role[communication])) {
-      continue;
-    }
-    DimensionTotal& total =
-        totals[DimensionOf(program, program.communications.role[communication])];
-    const std::int64_t begin_ps = timeline.begin_ps[first + task];
-    const std::int64_t moving_ps = std::max(begin_ps, timeline.transfer_ps[first + task]);
-    ++total.calls;
-    total.bytes += program.communications.bytes[communication];
-    total.wait_ps += moving_ps - begin_ps;
-    total.transfer_ps += timeline.end_ps[first + task] - moving_ps;
-    const DelayedTask* const delayed = timeline.FindDelayed(first + task);
-    total.contended_ps += delayed == nullptr ? 0 : delayed->contended_ps;
-  }
-  std::vector<DimensionTotal> sorted;
-  for (auto& [dimension, total] : totals) {
-    total.dimension = dimension;
-    total.exposed_ps = ExposedPs(breakdown, dimension);
-    sorted.push_back(total);
-  }
-  std::ranges::stable_sort(sorted, std::greater{}, &DimensionTotal::exposed_ps);
-  return sorted;
-}
-
-std::int64_t MeanExposedPs(const RankClasses& rank_classes, const Timeline& timeline) {
-  const std::int64_t end_ps = timeline.EndPs();
-  std::vector<std::int64_t> exposed_ps(rank_classes.classes.size());
-  ParallelFor(rank_classes.classes.size(), 0, [&](std::size_t i) {
-    const auto rank_class = static_cast<RankClassId>(i);
-    for (const TimeSlice& slice : SlicesUntil(end_ps, rank_classes, timeline, rank_class)) {
-      exposed_ps[i] += slice.communicates ? slice.end_ps - slice.begin_ps : 0;
-    }
-  });
-  std::int64_t ranks = 0;
-  double sum_ps = 0;
-  for (std::size_t i = 0; i < exposed_ps.size(); ++i) {
-    const std::uint32_t multiplicity = rank_classes.classes[i].multiplicity;
-    ranks += multiplicity;
-    sum_ps += static_cast<double>(exposed_ps[i]) * multiplicity;
-  }
-  return ranks == 0 ? 0 : static_cast<std::int64_t>(sum_ps / static_cast<double>(ranks));
 }
 
 }  // namespace orrery::simulate

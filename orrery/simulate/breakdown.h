@@ -28,6 +28,9 @@ struct TimeShare {
 /// The group of all ranks as a dimension: of a job, that of the grad-norm all-reduce.
 inline constexpr std::string_view kAllRanks = "all";
 
+/// The dimension of messages between the stages of a pipeline.
+inline constexpr std::string_view kPipeline = "pp";
+
 /// A share for people: "GEMMs", "tp communication, exposed", "pipeline bubble", …
 [[nodiscard]] std::string ShareText(const TimeShare& share);
 
@@ -102,9 +105,17 @@ struct DimensionTotal {
                                                           const Timeline& timeline,
                                                           const Breakdown& breakdown);
 
-/// Time in which communication runs and no kernel does, the mean over all ranks: what
-/// `orrery analyze` calls exposed on the traces of the same simulation. Waiting for a stage of the
-/// pipeline counts when a message is awaited for it.
-[[nodiscard]] std::int64_t MeanExposedPs(const RankClasses& rank_classes, const Timeline& timeline);
+/// Means over all ranks.
+struct RankMeans {
+  /// Communication runs and no kernel does: what `orrery analyze` calls exposed on the traces of the
+  /// same simulation. Waiting for a stage of the pipeline counts when a message or a collective is
+  /// awaited for it.
+  std::int64_t exposed_ps = 0;
+  std::int64_t bubble_ps = 0;
+
+  bool operator==(const RankMeans&) const = default;
+};
+
+[[nodiscard]] RankMeans MeansOf(const RankClasses& rank_classes, const Timeline& timeline);
 
 }  // namespace orrery::simulate

@@ -41,6 +41,7 @@ void WriteTraits(const StepTraits& traits, ByteWriter& writer) {
   WriteReal(traits.bubble, writer);
   WriteReal(traits.unmeasured, writer);
   WriteReal(traits.utilisation, writer);
+  WriteReal(traits.roofline_s, writer);
   writer.Number(static_cast<std::uint8_t>(traits.has_experts));
   writer.Number(static_cast<std::uint8_t>(traits.is_fitted));
 }
@@ -53,6 +54,7 @@ StepTraits ReadTraits(ByteReader& reader) {
   traits.bubble = ReadReal(reader);
   traits.unmeasured = ReadReal(reader);
   traits.utilisation = ReadReal(reader);
+  traits.roofline_s = ReadReal(reader);
   traits.has_experts = reader.Number<std::uint8_t>() != 0;
   traits.is_fitted = reader.Number<std::uint8_t>() != 0;
   return traits;

@@ -10,6 +10,8 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
 #include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/pending_collectives.h"
+#include "orrery/simulate/port_usage.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
@@ -207,6 +209,31 @@ TEST(EngineTest, ASlowRankHoldsUpItsGroup) {
   const Timeline simulated = SimulateUnfolded(ensemble);
 
   EXPECT_EQ(simulated.end_ps, (std::vector<std::int64_t>{10, 19, 15, 19}));
+}
+
+// Kernels of 10^15 ps that take 1,000 times as long: twelve days, in 64 bits, and beyond them.
+TEST(EngineTest, AStepThatTakesDaysIsRefused) {
+  for (const std::int64_t duration_ps : {std::int64_t{1'000'000'000'000'000}, kLongestPs}) {
+    RankWriter rank({"dp"});
+    const TaskId work = rank.Kernel(duration_ps);
+    rank.After(work, rank.Talk(0, 4));
+    Ensemble ensemble;
+    ensemble.num_roles = 1;
+    ensemble.programs.push_back(std::move(rank.program));
+    AddRank(ensemble, 0);
+    AddRank(ensemble, 0, 1000);
+    Join(ensemble, 0, {0, 1});
+    PlainTimes times;
+    LinkTimes links(8);
+    PortMap ports;
+    const RankClasses ranks = Unfolded(ensemble, IslandLinkClass(8));
+    PortUsage usage(ranks, links, ports);
+    for (const Result<Timeline>& simulated :
+         {Simulate(ranks, times), Simulate(ranks, links, {.links = &usage})}) {
+      ASSERT_FALSE(simulated.has_value());
+      EXPECT_THAT(simulated.error().message(), HasSubstr("longer than six days"));
+    }
+  }
 }
 
 // The host launches a kernel of 100 in 10; the queue holds two, so the launch of step n ends when

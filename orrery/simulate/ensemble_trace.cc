@@ -27,6 +27,7 @@
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/folded_ranks.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
@@ -478,7 +479,12 @@ trace::TraceSet EnsembleTrace(const RankClasses& rank_classes, const Timeline& t
     step_ends_ps.push_back(std::max<std::int64_t>(timeline.EndOfRepetition(repetition), 0));
   }
   trace::TraceSet set;
+  set.card = options.card;
   for (const TracedRank& traced : RanksToTrace(rank_classes, options.most_ranks)) {
+    if (traced.is_for_class) {
+      trace::WorkloadCard& card = set.card ? *set.card : set.card.emplace();
+      card.values[std::string(trace::kFoldedRanks)] = "true";
+    }
     const std::string& gpu =
         options.gpu_of_program.empty()
             ? options.gpu

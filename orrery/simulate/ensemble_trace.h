@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct EnsembleTraceOptions {
   /// A step marker lasts from the first to the last task of the thread that runs the training loop,
   /// as in a recording of a single rank.
   bool marks_training_loop = false;
+  /// What is known of the job: `CardOf`.
+  std::optional<trace::WorkloadCard> card = {};
 };
 
 /// Writes a simulation as the traces that profilers would have recorded: launches, kernels,
@@ -28,6 +31,9 @@ struct EnsembleTraceOptions {
 /// markers do too, as a step is what its host hands over. A message of a pair is a send or a
 /// receive, as its task is named ("send …", "receive …" or "recv …"); otherwise the first member of
 /// the group sends.
+///
+/// Where a trace is that of a rank class, the card says so (trace::kFoldedRanks): a group whose
+/// members are all of one class has one trace, and its size counts.
 ///
 /// A kernel that others delayed begins when it has room and says `alone_us`, how long it takes
 /// alone (of communication: once all are there), and `delayed_us`, how long it waited for room.

@@ -18,6 +18,7 @@
 #include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/pair_models_test.h"
 #include "orrery/simulate/rank_classes.h"
+#include "orrery/trace/folded_ranks.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
@@ -190,6 +191,34 @@ TEST_F(EnsembleTraceTest, ManyRanksAreShownByTheirClasses) {
   EXPECT_DOUBLE_EQ(Measured(set, "iteration_wall_clock_time"), 390e-6);
   EXPECT_DOUBLE_EQ(Measured(set, "exposed_comm_time"), MeanExposedSeconds() + 150e-6 / 2);
   EXPECT_NEAR(Measured(set, "bubble_size_pipeline"), 100.0 * (200 + 150) / 2 / 390, 1e-9);
+}
+
+// Groups whose members are all of one class have one trace, in which they are whole: two sums and
+// two reductions of two ranks beside the message, as fast as in the traces of all ranks.
+TEST_F(EnsembleTraceTest, CollectivesOfFoldedRanksCountWithTheirGroups) {
+  trace::TraceSet all = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100"});
+  trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100", .most_ranks = 4});
+  EXPECT_FALSE(trace::HasFoldedRanks(all));
+  ASSERT_TRUE(trace::HasFoldedRanks(set));
+
+  const trace::MatchedCollectives matched = trace::MatchCollectives(set);
+
+  EXPECT_EQ(matched.size(), 5U);
+  for (const trace::RankMatching& rank : matched.ranks) {
+    EXPECT_EQ(rank.num_unmatched, 0);
+  }
+  for (const std::string_view metric :
+       {"busbw_allreduce", "busbw_sendrecv", "collective_vol_allreduce_gb", "coll_call_num"}) {
+    EXPECT_DOUBLE_EQ(Measured(set, metric), Measured(all, metric)) << metric;
+  }
+  EXPECT_EQ(Measured(set, "comm_wait_fraction"), Measured(all, "comm_wait_fraction"));
+}
+
+// Without the word of a simulation, nothing is known of ranks that were not recorded.
+TEST_F(EnsembleTraceTest, RanksThatWereNotRecordedStayUnknown) {
+  trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100", .most_ranks = 4});
+  set.card.reset();
+  EXPECT_EQ(trace::MatchCollectives(set).size(), 1U);  // the message
 }
 
 // A kernel of 1,000 µs beside communication of 300 µs, which waits 200 µs for room and takes twice

@@ -100,6 +100,14 @@ bool IsWithinSteps(const ScalarVector& a, const ScalarVector& b) {
   return true;
 }
 
+std::string NamesText(const char* key, const std::vector<std::string>& names) {
+  std::string text = fmt::format("    {}:\n", key);
+  for (const std::string& name : names) {
+    text += fmt::format("      - {}\n", QuoteJson(name));
+  }
+  return text;
+}
+
 ScalarVector ScalarsNamed(const std::string& name, const PopulationFit& fit) {
   const std::vector<Framework> frameworks = FrameworksOf(fit);
   return ScalarsOf(*std::ranges::find(frameworks, name, &Framework::name));
@@ -289,6 +297,7 @@ PopulationFit FrameworkFitting::Solve(const Linearised& linear,
       continue;
     }
     LinearRows of_framework{.around = all->second.around};
+    std::set<std::string> stacks;
     std::set<std::string> teams;
     std::size_t place = 0;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -297,6 +306,7 @@ PopulationFit FrameworkFitting::Solve(const Linearised& linear,
       }
       if (!is_left_out[i]) {
         of_framework.rows.push_back(all->second.rows[place]);
+        stacks.insert(rows_[i].run.stack);
         teams.insert(rows_[i].run.team);
       }
       ++place;
@@ -304,6 +314,7 @@ PopulationFit FrameworkFitting::Solve(const Linearised& linear,
     if (!of_framework.rows.empty()) {
       fit.frameworks.push_back({.framework = framework,
                                 .rows = of_framework.rows.size(),
+                                .stacks = {stacks.begin(), stacks.end()},
                                 .teams = {teams.begin(), teams.end()}});
       rows.push_back(std::move(of_framework));
     }
@@ -433,11 +444,8 @@ std::string FitsText(const PopulationFit& fit, const StepIntervals& intervals) {
   }
   text += "fits:\n";
   for (const FrameworkFit& one : fit.frameworks) {
-    text +=
-        fmt::format("  - framework: {}\n    rows: {}\n    teams:\n", one.framework.name, one.rows);
-    for (const std::string& team : one.teams) {
-      text += fmt::format("      - {}\n", QuoteJson(team));
-    }
+    text += fmt::format("  - framework: {}\n    rows: {}\n", one.framework.name, one.rows) +
+            NamesText("stacks", one.stacks) + NamesText("teams", one.teams);
     text += fmt::format("    error_before: {:.1f}\n    error_after: {:.1f}\n",
                         100 * one.error_before, 100 * one.error_after);
     for (const FittedScalar& scalar : FittedScalars()) {

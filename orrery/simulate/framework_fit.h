@@ -23,6 +23,7 @@ namespace orrery::simulate {
 struct FrameworkFit {
   workload::Framework framework;
   std::size_t rows = 0;  // that it was fitted to
+  std::vector<std::string> stacks = {};
   std::vector<std::string> teams = {};
   double error_before =
       0;  // mean absolute error of those rows with the population's mean, relative

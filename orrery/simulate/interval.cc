@@ -67,8 +67,7 @@ double UnmeasuredShare(std::span<const workload::PriceCoverage> coverage) {
   double all = 0;
   for (const workload::PriceCoverage& of_gpu : coverage) {
     all += static_cast<double>(of_gpu.operators);
-    unmeasured += static_cast<double>(
-        std::max({of_gpu.by_other_gpus, of_gpu.extrapolated, of_gpu.by_roofline}));
+    unmeasured += static_cast<double>(std::max(of_gpu.by_other_gpus, of_gpu.by_roofline));
   }
   return all > 0 ? unmeasured / all : 0;
 }
@@ -95,6 +94,7 @@ StepTraits TraitsOf(const Breakdown& breakdown, const workload::Job& job,
                     .is_fitted = job.framework.is_fitted};
   std::copy_n(shares.begin(), traits.shares.size(), traits.shares.begin());
   const Baselines baselines = BaselinesOf(job);
+  traits.roofline_s = baselines.roofline_s;
   traits.utilisation = baselines.peak_flops > 0
                            ? baselines.model_flops / baselines.peak_flops /
                                  (static_cast<double>(breakdown.step_ps) / kPicoseconds)

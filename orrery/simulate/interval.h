@@ -11,13 +11,11 @@
 
 namespace orrery::simulate {
 
+/// What the step's interval depends on.
 [[nodiscard]] StepTraits TraitsOf(const Breakdown& breakdown, const workload::Job& job,
                                   std::span<const workload::PriceCoverage> coverage);
 
-/// From the residuals of runs that the fit has seen, the spread of frameworks (whole where the
-/// framework has no rows of its own, two thirds of it where it has), each by its share of the step,
-/// and wider by the share that waits for the host, which no table describes, and by the share of
-/// kernels that were never measured on this GPU or at such a size.
+/// The shipped 80 % interval (StepIntervals) around the step.
 [[nodiscard]] learn::TimeInterval IntervalOf(const Breakdown& breakdown, const workload::Job& job,
                                              std::span<const workload::PriceCoverage> coverage);
 

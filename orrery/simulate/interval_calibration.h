@@ -19,8 +19,9 @@ enum StepPart : std::uint8_t { kGemms, kAttention, kMemory, kCommunication, kHos
 struct StepTraits {
   std::array<double, kNumStepParts> shares = {};  // of the step
   double bubble = 0;                              // of the step; counted with the GEMMs, too
-  double unmeasured = 0;   // of operators: never measured on this GPU or at such a size
+  double unmeasured = 0;   // of operators: not measured on this GPU
   double utilisation = 0;  // model FLOPs over the FLOPs of the peak
+  double roofline_s = 0;   // no step is shorter
   bool has_experts = false;
   bool is_fitted = false;  // the framework has rows of its own
 
@@ -34,27 +35,42 @@ struct StepResidual {
   double log_ratio = 0;  // ln(measured / predicted)
 };
 
-/// Steps that are predicted about as well as each other.
-struct IntervalClass {
-  bool has_experts = false;
-  double least_utilisation = 0;  // up to that of the next class
-  double low = 1;                // factors of the predicted time
-  double high = 1;
+/// What makes a step less sure, each by a share of the step or of its operators from 0 to 1.
+enum IntervalCause : std::uint8_t {
+  kOfIdleness,       // of the peak, squared: what a step leaves unused of what good ones use
+  kOfHost,           // of the step: no table describes hosts
+  kOfCommunication,  // of the step
+  kOfUnmeasured,     // of operators: times from other GPUs or the roofline
+  kOfExperts,        // 1 for models that have experts
+  kNumIntervalCauses
+};
+
+/// One end of an interval: the distance of its logarithm from that of the prediction.
+struct IntervalEnd {
+  double always = 0;
+  std::array<double, kNumIntervalCauses> by_cause = {};  // for the whole of each; none negative
+
+  [[nodiscard]] double DistanceOf(const StepTraits& traits) const;
+
+  bool operator==(const IntervalEnd&) const = default;
+};
+
+/// The 80 % intervals of steps. More of a cause never makes one narrower.
+struct StepIntervals {
+  IntervalEnd below;
+  IntervalEnd above;
+  double stretch = 1;    // of both, what stacks differ by: included in them
   std::size_t rows = 0;  // with residuals
   std::size_t stacks = 0;
 
-  bool operator==(const IntervalClass&) const = default;
-};
-
-/// The 80 % intervals of steps by class.
-struct StepIntervals {
-  std::vector<IntervalClass> classes;  // dense, then with experts, each by ascending utilisation
-
-  [[nodiscard]] const IntervalClass& ClassOf(const StepTraits& traits) const;
+  /// Neither end is below the roofline, unless the prediction is.
   [[nodiscard]] learn::TimeInterval Around(double seconds, const StepTraits& traits) const;
 };
 
-/// Quantiles of residuals, each stack counting alike.
+/// Each end is a quantile of the residuals that is linear in the causes, each stack counting alike.
+/// Both ends are then stretched until four of five residuals of a stack are inside that the
+/// ends were fitted without, on the mean over stacks: a user's stack is none of these. Without
+/// residuals intervals have no width.
 [[nodiscard]] StepIntervals CalibrateIntervals(std::span<const StepResidual> residuals);
 
 /// The section `intervals` of data/workload/framework_fits.yaml.

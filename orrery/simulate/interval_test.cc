@@ -41,7 +41,7 @@ TEST(IntervalTest, TraitsAreSharesOfTheStep) {
                      {.kind = TimeKind::kBubble, .what = "", .ps = 100},
                      {.kind = TimeKind::kHost, .what = "", .ps = 100}});
   const std::vector<workload::PriceCoverage> coverage{
-      {.gpu = "H100", .operators = 10, .by_other_gpus = 3, .extrapolated = 4}};
+      {.gpu = "H100", .operators = 10, .extrapolated = 4, .by_other_gpus = 3}};
 
   const StepTraits traits = TraitsOf(breakdown, workload::Job(), coverage);
 
@@ -51,7 +51,7 @@ TEST(IntervalTest, TraitsAreSharesOfTheStep) {
   EXPECT_DOUBLE_EQ(traits.shares[kCommunication], 0.2);
   EXPECT_DOUBLE_EQ(traits.shares[kHost], 0.1);
   EXPECT_DOUBLE_EQ(traits.bubble, 0.1);
-  EXPECT_DOUBLE_EQ(traits.unmeasured, 0.4);
+  EXPECT_DOUBLE_EQ(traits.unmeasured, 0.3);
   EXPECT_FALSE(traits.has_experts);
 }
 

@@ -17,12 +17,14 @@
 #include "orrery/network/congestion.h"
 #include "orrery/simulate/flow_usage.h"
 #include "orrery/simulate/group_limits.h"
+#include "orrery/simulate/port_usage.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 #include "orrery/workload/plan/token_load.h"
 #include "orrery/workload/program.h"
 
@@ -242,9 +244,13 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
   if (job.training.adapter_rank > 0) {
     sentences.emplace_back(
         "LoRA adapters are applied to the attention projections only; their small collectives "
-        "between "
-        "tensor-parallel ranks are left out, and utilisation counts the work of training all "
-        "parameters.");
+        "between tensor-parallel ranks are left out.");
+  }
+  if (job.plan.pp > 1 && job.framework.reshard == workload::Reshard::kDefault &&
+      workload::ReshardsAfterForward(job.plan)) {
+    sentences.emplace_back(
+        "Gradients are reduced after each micro-batch; with plan.reshard always, too, PyTorch's "
+        "pipeline schedules sum whole gradients and reduce them once a step.");
   }
   if (!HoldsAnyOf(ensemble, "buffers")) {
     sentences.emplace_back("The memory of NCCL's buffers and of the CUDA context.");
@@ -298,7 +304,21 @@ void AddFaults(const workload::Job& machine, const NetworkFaults& faults, Phrase
   }
 }
 
-void AddNetworkChanges(const NetworkOptions& network, Phrases& phrases) {
+void AddOversubscription(const workload::Job& machine, const NetworkOptions& network,
+                         Phrases& phrases) {
+  std::string phrase =
+      fmt::format("first switches are oversubscribed {} : 1", network.oversubscription);
+  if (network.topology != nullptr) {
+    phrase += ", which changes nothing: the topology says what its links carry";
+  } else if (network.oversubscription > 1 &&
+             !HasUplinks(machine.cluster, machine.gpus, network.oversubscription)) {
+    phrase += ", which changes nothing: no GPU sends over a switch above the first";
+  }
+  phrases.push_back(std::move(phrase));
+}
+
+void AddNetworkChanges(const workload::Job& machine, const NetworkOptions& network,
+                       Phrases& phrases) {
   if (network.topology != nullptr) {
     phrases.push_back(fmt::format("a topology of {} GPUs and {} links",
                                   network.topology->num_gpus(), network.topology->num_links()));
@@ -309,8 +329,7 @@ void AddNetworkChanges(const NetworkOptions& network, Phrases& phrases) {
                           : std::string("packets are sprayed evenly"));
   }
   if (network.oversubscription > 0) {
-    phrases.push_back(
-        fmt::format("first switches are oversubscribed {} : 1", network.oversubscription));
+    AddOversubscription(machine, network, phrases);
   }
   if (network.background > 0) {
     phrases.push_back(
@@ -370,7 +389,7 @@ Phrases WhatIfs(const workload::Job& machine, const SimulationOptions& options) 
   Phrases phrases;
   AddRanks(machine, options, phrases);
   AddFaults(machine, options.faults, phrases);
-  AddNetworkChanges(options.network, phrases);
+  AddNetworkChanges(machine, options.network, phrases);
   return phrases;
 }
 

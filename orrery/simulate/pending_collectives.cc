@@ -71,6 +71,7 @@ Result<TransferCost> TransferTimes::CostOf(GroupClassId group,
   const std::vector<network::GpuId> gpus = rank_classes_.GpusOf(group);
   TransferCost cost;
   ORRERY_TRY(cost.duration_ps, times_.DurationPs(row, gpus));
+  cost.duration_ps = std::min(cost.duration_ps, 2 * kLongestPs);  // too long, and no overflow
   if (wants_sides_ && cost.duration_ps > 0) {
     ORRERY_TRY(const CommunicationTask task, times_.KernelOf(row, gpus));
     cost.side = CodeOf(task);

@@ -13,6 +13,9 @@
 
 namespace orrery::simulate {
 
+/// No step takes longer, six days: sums of a few times stay far from overflow of 64 bits.
+inline constexpr std::int64_t kLongestPs = std::int64_t{1} << 59;
+
 /// The cost of communication once all members have arrived.
 struct TransferCost {
   std::int64_t duration_ps = 0;

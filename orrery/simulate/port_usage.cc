@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,8 +49,8 @@ bool Receives(Direction direction) {
   return direction != Direction::kSends;
 }
 
-/// The first switch outside of the island of a GPU.
-NodeId FirstSwitch(const Topology& topology, GpuId gpu) {
+/// The first switch outside of the island of a GPU; none where all GPUs are in one island.
+std::optional<NodeId> FirstSwitch(const Topology& topology, GpuId gpu) {
   NodeId node = topology.gpu_node(gpu);
   for (const network::LinkId link : topology.out_links(node)) {
     const NodeId next = topology.link(link).to;
@@ -63,7 +64,7 @@ NodeId FirstSwitch(const Topology& topology, GpuId gpu) {
       return topology.link(link).to;
     }
   }
-  return topology.num_nodes();
+  return std::nullopt;
 }
 
 double UplinksOf(const Topology& topology, NodeId leaf) {
@@ -76,17 +77,27 @@ double UplinksOf(const Topology& topology, NodeId leaf) {
   return bytes_per_second;
 }
 
+// Leaves the map as it is where a GPU has no switch with others above it: what joins all GPUs, an
+// island or one switch, has no cables up that could be too few.
 void AddLeavesOf(const Topology& topology, double nic, PortMap& ports) {
   std::map<NodeId, std::uint32_t> number_of_leaf;
+  std::vector<std::uint32_t> leaf_of_gpu;
+  std::vector<double> nics_of_uplinks;
   for (GpuId gpu = 0; gpu < topology.num_gpus(); ++gpu) {
-    const NodeId leaf = FirstSwitch(topology, gpu);
-    const auto [found, is_new] =
-        number_of_leaf.emplace(leaf, static_cast<std::uint32_t>(number_of_leaf.size()));
-    if (is_new) {
-      ports.nics_of_uplinks.push_back(UplinksOf(topology, leaf) / nic);
+    const std::optional<NodeId> leaf = FirstSwitch(topology, gpu);
+    const double uplinks = leaf ? UplinksOf(topology, *leaf) : 0;
+    if (!(uplinks > 0)) {
+      return;
     }
-    ports.leaf_of_gpu.push_back(found->second);
+    const auto [found, is_new] =
+        number_of_leaf.emplace(*leaf, static_cast<std::uint32_t>(number_of_leaf.size()));
+    if (is_new) {
+      nics_of_uplinks.push_back(uplinks / nic);
+    }
+    leaf_of_gpu.push_back(found->second);
   }
+  ports.leaf_of_gpu = std::move(leaf_of_gpu);
+  ports.nics_of_uplinks = std::move(nics_of_uplinks);
 }
 
 /// The member at the same place of the next island; itself where there is none.
@@ -117,6 +128,13 @@ Result<PortMap> PortMapOf(const hardware::Cluster& cluster, int nodes, double fr
     AddLeavesOf(topology, ports.nic.bytes_per_second, ports);
   }
   return ports;
+}
+
+bool HasUplinks(hardware::Cluster cluster, int gpus, double oversubscription) {
+  cluster.fabric.oversubscription = oversubscription;
+  const int size = std::max(cluster.gpus_per_node, 1);
+  const Result<PortMap> ports = PortMapOf(cluster, (gpus + size - 1) / size, 1);
+  return !ports || !ports->leaf_of_gpu.empty();
 }
 
 std::vector<std::vector<std::uint32_t>> SharedPlaces(const PortMap& ports,

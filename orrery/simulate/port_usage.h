@@ -43,6 +43,9 @@ struct PortMap {
 [[nodiscard]] Result<PortMap> PortMapOf(const hardware::Cluster& cluster, int nodes,
                                         double free_share);
 
+/// Whether GPUs of a cluster have cables above their first switch, which may be too few.
+[[nodiscard]] bool HasUplinks(hardware::Cluster cluster, int gpus, double oversubscription);
+
 /// What ranks share beside groups, for Fold: numbers of NICs and of first switches, by rank.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> SharedPlaces(
     const PortMap& ports, const workload::Ensemble& ensemble);

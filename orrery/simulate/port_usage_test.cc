@@ -14,6 +14,7 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/topology.h"
 #include "orrery/simulate/engine.h"
@@ -76,6 +77,25 @@ PortMap TwoLeaves() {
   }
   ports.nics_of_uplinks = {1, 1};
   return ports;
+}
+
+// 64 GPUs of a rack, or 8 of a node, are one NVLink island; 16 GPUs of two nodes are joined by one
+// switch. Nothing is above it, so that no cables up can be too few.
+TEST(PortMapTest, WithoutSwitchesAboveTheFirstNothingIsOversubscribed) {
+  for (const char* const name : {"GB200 NVL72", "OCI BM.GPU.GB300"}) {
+    hardware::Cluster rack = *hardware::FindCluster(name);
+    rack.fabric.oversubscription = 2;
+    const Result<PortMap> ports = PortMapOf(rack, 64 / rack.gpus_per_node, 1);
+    ASSERT_TRUE(ports.has_value()) << ports.error().message();
+    EXPECT_TRUE(ports->leaf_of_gpu.empty());
+    EXPECT_FALSE(HasUplinks(rack, 64, 2));
+    EXPECT_TRUE(HasUplinks(rack, 144, 2));
+  }
+  hardware::Cluster cluster = *hardware::FindCluster("DGX H100");
+  EXPECT_FALSE(HasUplinks(cluster, 8, 2));
+  EXPECT_TRUE(HasUplinks(cluster, 16, 2));
+  cluster.fabric.preset = hardware::FabricPreset::kSingleSwitch;
+  EXPECT_FALSE(HasUplinks(cluster, 16, 2));
 }
 
 // Rank r has links 4r (out) and 4r + 1 (in) inside its island, its NIC 4r + 2 and 4r + 3. Ranks 0

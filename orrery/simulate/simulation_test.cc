@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,11 +10,11 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
-#include "orrery/network/topology.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensembles_test.h"
+#include "orrery/simulate/equal_stages_test.h"
 #include "orrery/simulate/pair_models_test.h"
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/ensemble.h"
@@ -39,15 +38,6 @@ using workload::Plan;
 using workload::Program;
 using workload::TaskId;
 using workload::Transformer;
-
-/// Communication costs nothing.
-class FreeTimes : public CommunicationTimes {
- public:
-  [[nodiscard]] Result<std::int64_t> DurationPs(const workload::Communications::Row&,
-                                                std::span<const network::GpuId>) override {
-    return 0;
-  }
-};
 
 struct NamedPlan {
   std::string name;
@@ -232,46 +222,12 @@ TEST(SimulationTest, ResultsDoNotDependOnThreads) {
   EXPECT_EQ(run(1), run(3));
 }
 
-/// Equal stages: blocks take 10 units of time forward, 10 for gradients of inputs and 10 for those
-/// of weights, all else is free. One block for each chunk of a device.
-workload::Ensemble EqualStages(PipelineSchedule schedule, int stages, int chunks,
-                               int microbatches) {
-  Transformer model = workload::Gpt(
-      {.hidden = 64, .layers = std::int64_t{stages} * chunks, .heads = 4, .vocabulary = 64});
-  model.is_tied = false;
-  Plan plan;
-  plan.pp = stages;
-  plan.schedule = schedule;
-  plan.chunks = chunks;
-  Job job = workload::JobOf(
-      {.model = {"equal", model}, .plan = plan, .sequence = 64, .microbatches = microbatches});
-  workload::GeneratedJob generated = Generated(job);
-  for (Program& program : generated.ensemble.programs) {
-    int products = 0;
-    for (TaskId task = 0; task < program.tasks.size(); ++task) {
-      std::int64_t& duration = program.tasks.duration_ps[task];
-      duration = 0;
-      if (program.tasks.kind[task] != workload::TaskKind::kKernel) {
-        continue;
-      }
-      // The projection has one product forward, one for its input and one for its weight.
-      if (program.strings.View(program.tasks.name[task]) != "projection") {
-        continue;
-      }
-      duration = 10;
-      ++products;
-    }
-    EXPECT_EQ(products, 3 * chunks * microbatches);
-  }
-  return std::move(generated.ensemble);
-}
-
 // TV1, t_F = t_B = t_W = 10 of a device: work 30·m; GPipe and 1F1B add (p − 1)·30, interleaved that
 // over v, ZB-H1 (p − 1)·10. With v chunks the work of a device is v times as much here.
 TEST(SimulationTest, BubblesOfEqualStagesMatchTheirFormulas) {
   FreeTimes free;
   const auto step = [&](PipelineSchedule schedule, int stages, int chunks, int microbatches) {
-    return StepPs(EqualStages(schedule, stages, chunks, microbatches), free);
+    return StepPs(EqualStages({schedule, stages, chunks, microbatches}), free);
   };
   EXPECT_EQ(step(PipelineSchedule::kGpipe, 4, 1, 8), 330);
   EXPECT_EQ(step(PipelineSchedule::k1f1b, 4, 1, 8), 330);

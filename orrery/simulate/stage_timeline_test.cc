@@ -95,7 +95,7 @@ TEST_F(StageTimelineTest, DimensionsAreAddedUp) {
   EXPECT_THAT(
       DimensionTotals(rank_classes_, simulated_, breakdown),
       ElementsAre(DimensionTotal{"dp", 1, 60, 60, 0, 60}, DimensionTotal{"tp", 1, 40, 40, 0, 40}));
-  EXPECT_EQ(MeanExposedPs(rank_classes_, simulated_), 100);
+  EXPECT_EQ(MeansOf(rank_classes_, simulated_).exposed_ps, 100);
 }
 
 // Four columns of 105: activations are held from 0 to 340, the begin of the last column is 315.

@@ -81,7 +81,13 @@ double ExecutedFlopsOf(const Job& job) {
                                   .recomputed_share = RecomputedShare(job, *model),
                                   .parts = job.plan.recompute_parts,
                                   .skips_masked = false,
-                                  .rebuilds_scores = false});
+                                  .rebuilds_scores = false,
+                                  .adapter_rank = job.training.adapter_rank});
+}
+
+bool HasWindows(const workload::Transformer& model) {
+  return std::ranges::any_of(
+      model.blocks, [](const workload::BlockRun& run) { return run.block.self.window > 0; });
 }
 
 std::vector<StageSummary> StagesOf(const RankClasses& rank_classes,
@@ -189,11 +195,19 @@ DelayTotals DelayTotalsOf(const Timeline& timeline, RankClassId rank_class) {
 
 Utilisation ModelUtilisation(const Job& job, std::int64_t step_ps) {
   const bool is_transformer = job.model.transformer() != nullptr;
-  return UtilisationOf(
-      job, step_ps, workload::ModelFlops(job.model, BatchOf(job)),
-      is_transformer ? "GEMMs of one forward and one backward pass, causal mask not discounted, "
-                       "no recomputation (Korthikanti et al., equation 7)"
-                     : "GEMMs and convolutions of one forward and one backward pass");
+  std::string counted = is_transformer
+                            ? "GEMMs of one forward and one backward pass, causal mask not "
+                              "discounted, no recomputation (Korthikanti et al., equation 7)"
+                            : "GEMMs and convolutions of one forward and one backward pass";
+  if (is_transformer && HasWindows(*job.model.transformer())) {
+    counted += ", of sliding windows their width";
+  }
+  if (job.training.adapter_rank > 0) {
+    counted += ", no gradients of frozen weights";
+  }
+  return UtilisationOf(job, step_ps,
+                       workload::ModelFlops(job.model, BatchOf(job), job.training.adapter_rank),
+                       counted);
 }
 
 Utilisation HardwareUtilisation(const Job& job, std::int64_t step_ps) {

@@ -90,6 +90,9 @@ class TaskScheduler {
     const RankClassState& rank_class = classes_[lane.rank_class];
     const workload::TaskId task = lane.tasks[lane.next];
     const std::size_t first = FirstOf(rank_class, lane.repetition);
+    if (end_ps > kLongestPs) {
+      error_ = TooLong();
+    }
     timeline_.end_ps[first + task] = end_ps;
     ++timeline_.num_events;
     lane.free_ps = end_ps + lane.gap_ps;
@@ -261,7 +264,8 @@ class TaskScheduler {
       factor *= DrawFactor(options_.jitter, options_.seed, rank_class.rank,
                            index - classes_[lane.rank_class].first);
     }
-    return std::llround(static_cast<double>(duration_ps) * factor);
+    constexpr auto kMost = static_cast<double>(kLongestPs);
+    return std::llround(std::min(static_cast<double>(duration_ps) * factor, 2 * kMost));
   }
 
   // A launch ends when the stream has room for what it hands over.
@@ -368,6 +372,12 @@ class TaskScheduler {
         Wake(rank_class.first_lane + rank_class.compiled->LaneOf(target));
       }
     }
+  }
+
+  [[nodiscard]] static Error TooLong() {
+    return {Error::Kind::kLimit,
+            "the step takes longer than six days, for which times in picoseconds have no room: a "
+            "rank, a link or a GPU of the job is too slow"};
   }
 
   [[nodiscard]] Error StuckError() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -56,12 +57,12 @@ struct Progress {
   // Dividing 128 bits takes 20 times as long, and few need it.
   static std::int64_t Quotient(Work128 work, std::int64_t rate) {
     if (rate == kFullRate) {
-      return static_cast<std::int64_t>(work / kFullRate);
+      return static_cast<std::int64_t>(std::min<Work128>(work / kFullRate, 2 * kLongestPs));
     }
     if (work <= std::numeric_limits<std::int64_t>::max()) {
       return static_cast<std::int64_t>(work) / rate;
     }
-    return static_cast<std::int64_t>(work / rate);
+    return static_cast<std::int64_t>(std::min<Work128>(work / rate, 2 * kLongestPs));
   }
 };
 

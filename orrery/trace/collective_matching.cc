@@ -15,6 +15,7 @@
 #include "orrery/base/data_type.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/folded_ranks.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
 
@@ -128,7 +129,10 @@ MatchRule RuleOf(std::span<const SlotMember> entries, const LaneSlots& slots) {
   return is_subsequence ? MatchRule::kSubsequence : slots.members[entries.front().member].rule;
 }
 
-bool HasCounterparts(const CollectiveLane& lane) {
+bool HasCounterparts(const CollectiveLane& lane, bool has_folded_ranks) {
+  if (has_folded_ranks && lane.use != LaneUse::kPair) {
+    return true;  // those that are folded with it
+  }
   // Not a rank that sends to itself, nor two files of one rank.
   return lane.members.size() >= 2 &&
          (lane.use != LaneUse::kPair ||
@@ -160,14 +164,15 @@ class Matcher {
 
  private:
   void MatchLane(const CollectiveLane& lane) {
-    if (!HasCounterparts(lane)) {
+    const bool has_folded_ranks = HasFoldedRanks(set_);
+    if (!HasCounterparts(lane, has_folded_ranks)) {
       return;
     }
     const LaneSlots slots = AssignSlots(set_, lane);
     NoteLimits(lane, slots);
     const SlotTable table = CollectBySlot(slots);
     for (std::uint32_t slot = 0; slot < slots.num_slots; ++slot) {
-      if (table.At(slot).size() >= 2) {
+      if (table.At(slot).size() >= 2 || (has_folded_ranks && lane.use != LaneUse::kPair)) {
         AppendInstance(lane, slots, table.At(slot));
       }
     }

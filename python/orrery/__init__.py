@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._call import Error
     from ._result import Result
     from ._regions import detail, flush, name_layers, region, step
-    from ._run import Matched, Rank, Run, Table, diff, memory, read
+    from ._run import Matched, NotApplicable, Rank, Run, Table, diff, memory, read
     from ._simulate import Simulation, goodput, search, simulate, validate
 
     __version__: str
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _MODULES = {"hardware": "hardware", "predict": "predict", "torch": "torch"}
 _HOMES = {"Error": "_call", "Result": "_result",
           **{name: "_regions" for name in ("detail", "flush", "name_layers", "region", "step")},
-          **{name: "_run" for name in ("Matched", "Rank", "Run", "Table", "diff", "memory", "read")},
+          **{name: "_run" for name in ("Matched", "NotApplicable", "Rank", "Run", "Table", "diff", "memory", "read")},
           **{name: "_simulate" for name in ("Simulation", "goodput", "search", "simulate", "validate")}}
 
-__all__ = ["Error", "Matched", "Rank", "Result", "Run", "Simulation", "Table", "detail", "diff", "flush", "goodput", "hardware", "memory",
+__all__ = ["Error", "Matched", "NotApplicable", "Rank", "Result", "Run", "Simulation", "Table", "detail", "diff", "flush", "goodput", "hardware", "memory",
            "name_layers", "predict", "read", "region", "search", "simulate", "step", "torch", "validate"]
 
 

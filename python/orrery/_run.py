@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _native, _progress
@@ -14,12 +15,19 @@ if TYPE_CHECKING:
     import pandas
 
 _numbers = itertools.count()
+_NO_ROW = 0xFFFFFFFF  # what a link to no row is in a column
+
+
+class NotApplicable(UserWarning):
+    """Why `run.metric` answers None."""
 
 
 class Table:
     """A table of columns. `table["begin_ns"]` is a NumPy view of the run's own memory, not a copy.
 
-    Texts are codes: `table.categories("name")[code]`, or `table.text("name")` for all of them.
+    Texts are codes: `table.categories("name")[code]`, or `table.text("name")` for all of them. Links, such as `launch`,
+    are rows of another table; one that leads nowhere is 4294967295 in the column, and missing in `to_dict`,
+    `to_pandas` and Arrow.
     """
 
     def __init__(self, native: _native.Table) -> None:
@@ -46,8 +54,12 @@ class Table:
         return self.columns
 
     def __getitem__(self, column: str) -> "numpy.ndarray":
+        if not isinstance(column, str):
+            raise TypeError(f"column: the name of a column is needed, not {type(column).__name__}")
         try:
             return self._native.column(column)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("columns need NumPy, which is not installed", name=error.name) from None
         except KeyError:
             raise KeyError(f"{self.name} has no column {column!r}; it has {', '.join(self.columns)}") from None
 
@@ -63,12 +75,23 @@ class Table:
             raise KeyError(f"{self.name}.{column} is a column of numbers")
         return [categories[code] for code in self[column]]
 
+    def is_link(self, column: str) -> bool:
+        """Whether a column has rows of another table."""
+        self[column]  # for its error
+        return self._native.is_link(column)
+
     def to_dict(self) -> Dict[str, "numpy.ndarray"]:
-        """All columns by name."""
-        return {column: self[column] for column in self.columns}
+        """All columns by name; of links a masked array, whose missing rows are None in `tolist()`."""
+        return {column: self._masked(column) if self._native.is_link(column) else self[column] for column in self.columns}
+
+    def _masked(self, column: str) -> "numpy.ma.MaskedArray":
+        import numpy
+
+        values = self[column]
+        return numpy.ma.MaskedArray(values, mask=values == _NO_ROW, copy=False)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A DataFrame; columns of codes become categories."""
+        """A DataFrame; columns of codes become categories, links that lead nowhere NA."""
         import pandas
 
         data: Dict[str, Any] = {}
@@ -76,6 +99,8 @@ class Table:
             values = self[column]
             if self._native.has_categories(column):
                 values = pandas.Categorical.from_codes(values.astype("int64"), self.categories(column))
+            elif self._native.is_link(column):
+                values = pandas.arrays.IntegerArray(values, values == _NO_ROW)
             data[column] = values
         return pandas.DataFrame(data, copy=False)
 
@@ -102,6 +127,8 @@ class Table:
             if self._native.has_categories(column):
                 categories = self.categories(column)
                 values = [categories[code] for code in values]
+            elif self._native.is_link(column):
+                values = pandas.arrays.IntegerArray(values.copy(), values == _NO_ROW)
             data[column] = values
         return pandas.DataFrame(data)
 
@@ -137,8 +164,8 @@ class Rank:
 
     @property
     def kernels(self) -> Table:
-        """What ran on the device: kernels, memcpys and memsets (column `kind`)."""
-        return self.table("activities")
+        """The kernels; `rank.activities` has all that ran on the device (column `kind`), memcpys and memsets too."""
+        return Table(self._native.kernels)
 
     @property
     def tables(self) -> List[str]:
@@ -160,7 +187,7 @@ class Rank:
 
     def __repr__(self) -> str:
         device = f" on {self.device}" if self.device else ""
-        return f"<rank {self.rank}{device}: {len(self.kernels):,} kernels and memcpys>"
+        return f"<rank {self.rank}{device}: {len(self.activities):,} kernels, memcpys and memsets>"
 
 
 class Matched:
@@ -241,8 +268,14 @@ class Run:
         return self._call(["analyze", self._name], options, has_page=True, progress=progress)
 
     def metric(self, name: str, **options: Any) -> Any:
-        """The value of one metric, or None where it does not apply: `run.metric("mfu")`."""
-        return self.metric_detail(name, **options)["value"]
+        """The value of one metric: `run.metric("mfu")`.
+
+        None where it does not apply, with the reason as a warning (`orrery.NotApplicable`) and in `metric_detail`.
+        """
+        metric = self.metric_detail(name, **options)
+        if metric["value"] is None:
+            warnings.warn(f"{name} does not apply: {metric['reason']}", NotApplicable, stacklevel=2)
+        return metric["value"]
 
     def metric_detail(self, name: str, **options: Any) -> Dict[str, Any]:
         """A metric with its unit, its detail and, where it does not apply, the reason."""
@@ -281,10 +314,10 @@ class Run:
         return call(words, options, runs={self._name: self._native}, has_page=has_page, progress=progress)
 
     def __repr__(self) -> str:
-        num_rows = sum(len(rank.kernels) for rank in self.ranks)
+        num_rows = sum(len(rank.activities) for rank in self.ranks)
         problems = sum(1 for problem in self.problems if problem["is_loss"])
         losses = f", {problems} losses (see .problems)" if problems else ""
-        return f"<run of {len(self.ranks)} rank{'' if len(self.ranks) == 1 else 's'}: {num_rows:,} kernels and memcpys{losses}>"
+        return f"<run of {len(self.ranks)} rank{'' if len(self.ranks) == 1 else 's'}: {num_rows:,} kernels, memcpys and memsets{losses}>"
 
     def _repr_html_(self) -> str:
         return self.info()._repr_html_()

@@ -1,10 +1,12 @@
 #include "python/src/arrow.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/string_table.h"
 #include "python/src/table.h"
 
@@ -99,8 +102,11 @@ std::string FormatOf(const Column& column) {
   }
 }
 
+constexpr std::int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
+
 // A schema and what it points to; children are freed with it unless somebody has moved them away.
 struct SchemaParts {
+  bool is_nullable = false;
   std::string format;
   std::string name;
   std::vector<std::unique_ptr<ArrowSchema>> children;
@@ -129,7 +135,7 @@ void FillSchema(std::unique_ptr<SchemaParts> parts, ArrowSchema& schema) {
   schema = {.format = parts->format.c_str(),
             .name = parts->name.c_str(),
             .metadata = nullptr,
-            .flags = 0,
+            .flags = parts->is_nullable ? kNullable : 0,
             .n_children = static_cast<std::int64_t>(parts->pointers.size()),
             .children = parts->pointers.data(),
             .dictionary = parts->dictionary.get(),
@@ -142,6 +148,7 @@ void FillColumnSchema(const Column& column, ArrowSchema& schema) {
   auto parts = std::make_unique<SchemaParts>();
   parts->format = FormatOf(column);
   parts->name = column.name;
+  parts->is_nullable = column.is_link;
   if (column.codes != Codes::kNone) {
     auto texts = std::make_unique<SchemaParts>();
     texts->format = "U";
@@ -157,15 +164,33 @@ struct ArrayParts {
   std::vector<std::unique_ptr<ArrowArray>> children;
   std::vector<ArrowArray*> pointers;
   std::unique_ptr<ArrowArray> dictionary;
-  std::shared_ptr<const void> owner;  // of the buffers
+  std::shared_ptr<const void> owner;   // of the buffers
+  std::vector<std::uint8_t> validity;  // a bit for each row; empty: all are valid
+  std::int64_t null_count = 0;
 };
+
+// Marks the rows of a link that lead nowhere as null.
+void AddValidity(const Column& column, std::size_t num_rows, ArrayParts& parts) {
+  const std::span rows(static_cast<const RowId*>(column.data), num_rows);
+  parts.null_count = std::ranges::count(rows, kNoRow);
+  if (parts.null_count == 0) {
+    return;
+  }
+  parts.validity.resize((num_rows + 7) / 8);
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    if (rows[row] != kNoRow) {
+      parts.validity[row / 8] |= static_cast<std::uint8_t>(1U << (row % 8));
+    }
+  }
+  parts.buffers[0] = parts.validity.data();
+}
 
 void FillArray(std::int64_t length, std::unique_ptr<ArrayParts> parts, ArrowArray& array) {
   for (const auto& child : parts->children) {
     parts->pointers.push_back(child.get());
   }
   array = {.length = length,
-           .null_count = 0,
+           .null_count = parts->null_count,
            .offset = 0,
            .n_buffers = static_cast<std::int64_t>(parts->buffers.size()),
            .n_children = static_cast<std::int64_t>(parts->pointers.size()),
@@ -194,6 +219,9 @@ void FillColumn(const StreamParts& stream, const Column& column, ArrowArray& arr
   auto parts = std::make_unique<ArrayParts>();
   parts->buffers = {nullptr, column.data};
   parts->owner = stream.table.owner;
+  if (column.is_link) {
+    AddValidity(column, stream.table.num_rows, *parts);
+  }
   if (column.codes != Codes::kNone) {
     parts->dictionary = std::make_unique<ArrowArray>();
     FillTexts(column.codes == Codes::kStrings ? stream.strings : TextsOf(column.names),

@@ -16,6 +16,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/stop.h"
 #include "orrery/base/string_table.h"
@@ -28,6 +29,7 @@
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/problems.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 #include "python/src/arrow.h"
@@ -42,15 +44,17 @@ namespace py = pybind11;
 using RunPointer = std::shared_ptr<cli::EmbeddedRun>;  // pybind11 wants no const
 using Progress = std::function<void(std::int64_t, std::int64_t, const std::string&)>;
 
-/// An error of ours, with the sentence that the program would print.
-struct OrreryError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// The kernels of a rank, without other activities, and the run that has their texts.
+struct Kernels {
+  RunPointer run;
+  trace::Activities rows;
 };
 
 /// A rank of a run.
 struct Rank {
   RunPointer run;
-  std::size_t place = 0;  // TraceSet::ranks
+  std::size_t place = 0;                        // TraceSet::ranks
+  std::shared_ptr<const Kernels> kernels = {};  // made when asked for
 
   [[nodiscard]] const trace::Trace& trace() const { return run->run->set.ranks[place]; }
 };
@@ -86,6 +90,26 @@ TableView TableOf(const Rank& rank, const std::string& wanted) {
     throw py::key_error(wanted);
   }
   return *std::move(found);
+}
+
+// The rows of the activities that are kernels: the activities themselves where all are.
+TableView KernelsOf(Rank& rank) {
+  const trace::Activities& all = rank.trace().activities;
+  if (rank.kernels == nullptr) {
+    std::vector<RowId> rows;
+    for (RowId row = 0; row < all.size(); ++row) {
+      if (all.kind[row] == trace::ActivityKind::kKernel) {
+        rows.push_back(row);
+      }
+    }
+    if (rows.size() == all.size()) {
+      return ViewOf("kernels", all, rank.run, &rank.trace().strings);
+    }
+    auto kernels = std::make_shared<Kernels>(Kernels{.run = rank.run, .rows = all});
+    PermuteRows(kernels->rows, rows);
+    rank.kernels = std::move(kernels);
+  }
+  return ViewOf("kernels", rank.kernels->rows, rank.kernels, &rank.trace().strings);
 }
 
 py::dtype TypeOf(const Column& column) {
@@ -240,7 +264,7 @@ py::dict InfoOf(const Rank& rank) {
 std::vector<Rank> RanksOf(const RunPointer& run) {
   std::vector<Rank> ranks;
   for (const std::uint32_t place : trace::PlacesInRankOrder(run->run->set)) {
-    ranks.push_back({run, place});
+    ranks.push_back({.run = run, .place = place});
   }
   return ranks;
 }
@@ -270,10 +294,16 @@ void DefineRuns(py::module_& module) {
              const Column* const column = table.Find(name);
              return column != nullptr && column->codes != Codes::kNone;
            })
+      .def("is_link",
+           [](const TableView& table, const std::string& name) {
+             const Column* const column = table.Find(name);
+             return column != nullptr && column->is_link;
+           })
       .def("arrow_stream", &ArrowStream);
   py::class_<Rank>(module, "Rank")
       .def_property_readonly("tables", &TableNames)
       .def("table", &TableOf)
+      .def_property_readonly("kernels", &KernelsOf)
       .def_property_readonly("rank_index", [](const Rank& rank) { return rank.place; })
       .def_property_readonly("info", &InfoOf)
       .def_property_readonly("problems",

@@ -27,6 +27,7 @@ struct Column {
   std::size_t item_bytes = 0;
   bool is_signed = false;
   bool is_float = false;
+  bool is_link = false;  // rows of another table, kNoRow where there is none
   Codes codes = Codes::kNone;
   std::vector<std::string> names = {};  // of enumerations, by number
 };
@@ -80,6 +81,7 @@ template <typename T>
   } else {
     column.is_float = std::is_floating_point_v<T>;
     column.is_signed = std::is_signed_v<T>;
+    column.is_link = std::is_same_v<T, RowId>;
   }
   return column;
 }

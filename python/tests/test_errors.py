@@ -1,4 +1,5 @@
 """Bad input: one sentence as `orrery.Error`, wrong types name the argument, the interpreter lives on."""
+import json
 import os
 import resource
 import signal
@@ -98,6 +99,74 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=root, timeout=300)
     assert done.stdout.split() == ["interrupted", "True"], done.stdout + done.stderr
+
+
+JOB = {"model": "llama3-8b", "training": {"sequence": 2048, "micro_batch": 1, "global_batch": 64}, "plan": {"tp": 2, "pp": 2},
+       "cluster": "DGX H100", "gpus": 16}
+
+FORKS = """
+import json, os, signal, sys, threading
+import orrery
+path, job = sys.argv[1], json.loads(sys.argv[2])
+
+def work():
+    orrery.simulate(job)
+    orrery.read(path).analyze()
+
+work()
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+for _ in range(4):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # a child that waits for threads of its parent is ended
+        run = orrery.read(path)
+        orrery.simulate(job, step_only=True)
+        orrery.simulate(job)
+        run.analyze()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+print("children have ended")
+"""
+
+FORKS_IN_A_CALL = """
+import json, os, signal, sys
+import orrery
+statuses = []
+
+def fork(done, total, what):
+    if statuses:
+        return
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        try:
+            orrery.simulate(json.loads(sys.argv[2]))
+        except orrery.Error as error:
+            os._exit(7 if "forked" in str(error) else 8)
+        os._exit(9)
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+orrery._native.read([sys.argv[1]], 0, "", 0.0, "auto", fork)
+print(statuses)
+"""
+
+
+def forked(script, data):
+    path = data / "h200" / "fake-tp8.kineto.json.gz"
+    done = subprocess.run([sys.executable, "-c", script, str(path), json.dumps(JOB)], capture_output=True, text=True, timeout=300)
+    return done.stdout + done.stderr
+
+
+def test_a_forked_child_goes_on_after_threads(data):
+    assert forked(FORKS, data) == "children have ended\n"
+
+
+def test_a_child_that_is_forked_during_a_call_is_told(data):
+    assert forked(FORKS_IN_A_CALL, data) == "[7]\n"
 
 
 def test_two_reads_at_once(data):

@@ -17,6 +17,34 @@ def test_columns_are_views_of_the_same_memory(recording):
     assert len(first) == len(kernels)
 
 
+def test_kernels_are_kernels_only(recording):
+    rank = recording.ranks[0]
+    is_kernel = numpy.array(rank.activities.text("kind")) == "kernel"
+    assert 0 < is_kernel.sum() < len(rank.activities)
+    assert len(rank.kernels) == is_kernel.sum()
+    assert rank.kernels.columns == rank.activities.columns
+    for column in rank.kernels:
+        assert (rank.kernels[column] == rank.activities[column][is_kernel]).all()
+    assert f"{len(rank.activities)} kernels, memcpys and memsets" in repr(rank)
+
+
+def test_links_that_lead_nowhere_are_missing(recording):
+    pandas = pytest.importorskip("pandas")
+    operators = recording.ranks[0].host_ops
+    parents = operators["parent"]
+    is_top = parents == 4294967295
+    assert operators.is_link("parent") and not operators.is_link("begin_ns")
+    assert 0 < is_top.sum() < len(operators)
+    frame = operators.to_pandas()
+    assert (frame["parent"].isna().to_numpy() == is_top).all()
+    assert (frame["parent"].dropna().to_numpy() == parents[~is_top]).all()
+    assert operators.to_pandas_head()["parent"][0] is pandas.NA
+    column = operators.to_dict()["parent"]
+    assert column.tolist()[0] is None
+    assert column.data.__array_interface__["data"][0] == parents.__array_interface__["data"][0]  # not a copy
+    assert "4294967295" not in operators._repr_html_()
+
+
 def test_columns_cannot_be_written(recording):
     with pytest.raises(ValueError):
         recording.ranks[0].kernels["begin_ns"][0] = 1
@@ -39,7 +67,7 @@ def test_texts_are_codes(recording):
     codes = kernels["name"]
     assert codes.dtype == numpy.uint32
     assert kernels.text("name")[0] == names[codes[0]]
-    assert set(kernels.text("kind")) <= {"kernel", "memcpy", "memset", "other"}
+    assert set(recording.ranks[0].activities.text("kind")) <= {"kernel", "memcpy", "memset", "other"}
 
 
 def test_all_tables_have_columns_of_one_length(recording):
@@ -94,6 +122,8 @@ def test_names_that_are_not_there(recording):
         recording.ranks[0].table("kernel")
     with pytest.raises(AttributeError, match="host_ops"):
         recording.ranks[0].host_operators
+    with pytest.raises(TypeError, match="not slice"):
+        recording.ranks[0].kernels[0:5]
     with pytest.raises(KeyError, match="numbers"):
         recording.ranks[0].kernels.text("begin_ns")
 
@@ -145,14 +175,21 @@ def numbers(array, schema):
     return numpy.frombuffer((ctypes.c_char * size).from_address(array.buffers[1]), kind) if size else numpy.empty(0, kind)
 
 
+def is_null(array, row):
+    if not array.buffers[0]:
+        return False
+    return not ctypes.cast(array.buffers[0], ctypes.POINTER(ctypes.c_uint8))[row // 8] >> row % 8 & 1
+
+
 def texts(array):
     offsets = (ctypes.c_int64 * (array.length + 1)).from_address(array.buffers[1])
     characters = ctypes.string_at(array.buffers[2], offsets[array.length]) if offsets[array.length] else b""
     return [characters[offsets[i]:offsets[i + 1]].decode(errors="replace") for i in range(array.length)]
 
 
-def test_arrow_stream_field_by_field(recording):
-    table = recording.ranks[0].kernels
+@pytest.mark.parametrize("name", ["kernels", "activities", "host_ops"])
+def test_arrow_stream_field_by_field(recording, name):
+    table = getattr(recording.ranks[0], name)
     capsule, stream = stream_of(table)
     schema, array, end = ArrowSchema(), ArrowArray(), ArrowArray()
     assert stream.contents.get_schema(stream, schema) == 0
@@ -164,6 +201,10 @@ def test_arrow_stream_field_by_field(recording):
         assert (numbers(values, field) == table[column]).all()
         if len(table):
             assert values.buffers[1] == table[column].__array_interface__["data"][0]  # not a copy
+        is_missing = (table[column] == 4294967295) & table.is_link(column)
+        assert values.null_count == is_missing.sum()
+        assert [is_null(values, row) for row in range(len(table))] == list(is_missing)
+        assert field.flags == (2 if table.is_link(column) else 0)
         if table.categories(column):
             assert field.dictionary.contents.format == b"U"
             assert texts(values.dictionary.contents) == table.categories(column)

@@ -37,9 +37,12 @@ def test_one_metric(recording, program, trace):
 
 
 def test_a_metric_that_does_not_apply_says_why(recording):
-    detail = recording.metric_detail("nvlink_throughput") if False else recording.metric_detail("straggler")
-    assert detail["status"] in ("ok", "n/a")
-    assert detail["value"] is not None or detail["reason"]
+    reason = recording.metric_detail("mfu")["reason"]
+    assert "workload card" in reason
+    with pytest.warns(orrery.NotApplicable, match="^mfu does not apply: ") as told:
+        assert recording.metric("mfu") is None
+    assert reason in str(told[0].message)
+    assert told[0].filename == __file__
 
 
 def test_critical_path_and_what_if(recording, program, trace):

@@ -219,8 +219,6 @@ def xplane_row_kind(is_device, line, event, kind, stat_names):
         is_copy = name.startswith(("Memcpy", "__amd_rocclr_copyBuffer"))
         is_set = name.startswith(("Memset", "__amd_rocclr_fillBuffer"))
         return "copies" if is_copy else "sets" if is_set else "kernels"
-    if line in ("XLA Modules", "XLA TraceMe"):
-        return "other_device_work"
     if line not in ("XLA Ops", "Async XLA Ops"):
         return "device_annotations"
     categories = [protobuf_first(stat, 5).decode() for stat in protobuf_all(kind, 5)
@@ -249,7 +247,7 @@ def count_xplane_plane(plane):
                 " all-reduce(" in name_of_kind or ("Stream" in name and is_communication_kernel(name_of_kind)))
     # A copy has two halves on the core; where the profiler did not join them, the reader does.
     counts["copies"] += 0 if has_async_line else counts["copy-start"]
-    counts["other_device_work"] += counts["copy-start"] + counts["copy-done"]
+    counts["device_annotations"] += counts["copy-start"] + counts["copy-done"]
     return counts
 
 

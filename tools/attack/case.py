@@ -56,6 +56,11 @@ class Case:
     def find(self, reason):
         self.findings.append(reason.replace("\n", " "))
 
+    def forget(self, name):
+        """An input that the case removes itself."""
+        (self.folder / "in" / name).unlink()
+        self._before.pop(name, None)
+
     def run(self, words, faults=None, environment=None, prefix=(), folder=None):
         """Runs the program in the case's folder and judges the run."""
         faults = faults or oracle.Faults()
@@ -69,7 +74,7 @@ class Case:
                             (environment or ENVIRONMENT) | folders, faults, self.limits)
         for reason in oracle.judge(words, result, faults, self.limits):
             self.find(f"{self.verb_of(words)}: {reason}")
-        self.is_answered = result.status in (0, 1, 3)
+        self.is_answered = result.status in (0, 1, 3, 4)
         self.may_leave_parts = self.may_leave_parts or bool(faults.signal_after and faults.signal_after[0] == 9) or result.is_late
         return result
 

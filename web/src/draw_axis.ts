@@ -51,13 +51,14 @@ export function drawAxis(scene: DrawnScene, hover: number | undefined, labels: A
 
 function drawSteps(scene: DrawnScene): void {
   const { pen, palette, plot, model } = scene;
-  const steps = model.runInfo(0).steps;
+  const { steps, steps_rank: rank, num_ranks: ranks } = model.runInfo(0);
   steps.forEach((step, i) => {
     const from = Math.max(plot.left, xOf(scene, step.begin_ns));
     const to = Math.min(plot.right, xOf(scene, step.end_ns));
     if (to - from < 2) return;
     pen.fill(from, 3, to - from - 1, kStepsHeight - 4, palette.accent, i % 2 ? 0.1 : 0.17);
-    const length = duration(step.end_ns - step.begin_ns);
+    // The marker of one rank: the step time is the mean over ranks.
+    const length = duration(step.end_ns - step.begin_ns) + (ranks > 1 && typeof rank === 'number' ? ` on rank ${rank}` : '');
     // The most that fits whole: half a name says little.
     const text = [`${step.name} · ${length}`, step.name, step.name.replace(/^.*#/, '#')].find((one) => pen.textWidth(one, 11) <= to - from - 10);
     if (text) pen.text(from + 5, 3 + (kStepsHeight - 4) / 2, text, { colour: palette.ink, size: 11 });

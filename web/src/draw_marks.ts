@@ -76,10 +76,14 @@ export function drawChosenSlice(scene: DrawnScene, slice: SliceRef, details: Sli
 export function drawHits(scene: DrawnScene, run: number, hits: Hit[], chosen: number): void {
   const { palette, pen, plot, layout, model } = scene;
   const shift = model.shift(run);
+  const drawn = new Set<number>();  // columns of lines that have a mark
   hits.forEach((hit, i) => {
     const from = xOf(scene, hit.begin_ns + shift);
     const to = Math.max(from + 1, xOf(scene, hit.begin_ns + hit.duration_ns + shift));
     if (to < plot.left || from > plot.right) return;
+    const place = Math.round(from) + hit.rank * 2 ** 20;
+    if (drawn.has(place) && i !== chosen && to - from <= 1) return;
+    drawn.add(place);
     const y = yOfRank(scene, run, hit.rank);
     const height = Math.max(3, Math.min(layout.lineHeight, 10));
     const colour = i === chosen ? palette.roof : palette.ink;

@@ -4,8 +4,9 @@ import type { Model } from './model';
 import type { Found, Hit } from './protocol';
 import { parseSearch } from './search_text';
 
-const kPage = 200;
-const kMostKept = 4000;
+const kFirstPage = 200;
+const kPage = 1000;
+const kMostKept = 10000;
 
 function isSame(a: Hit, b: Hit): boolean {
   return a.begin_ns === b.begin_ns && a.rank === b.rank && a.track === b.track && a.row === b.row;
@@ -19,6 +20,8 @@ export class Finder {
   at = -1;
   /** A sentence when the search failed. */
   problem = '';
+  /** Nobody answered: nothing is known of hits. */
+  isUnanswered = false;
   isBusy = false;
   run = 0;
   private text = '';
@@ -28,15 +31,21 @@ export class Finder {
 
   get isActive(): boolean { return this.text !== ''; }
 
+  /** Whether there are more hits than are marked and listed. */
+  get isCut(): boolean { return this.hits.length < this.total && this.hits.length >= kMostKept; }
+
   /** Starts a search; the same again does nothing. */
   async search(input: string, run: number): Promise<void> {
     const parsed = parseSearch(input);
     const text = parsed.kind === 'text' || parsed.kind === 'pattern' ? parsed.text : '';
-    this.problem = parsed.kind === 'wrong' ? parsed.reason : '';
+    const wrong = parsed.kind === 'wrong' ? parsed.reason : '';
     if (text === this.text && run === this.run) {
+      if (!this.isUnanswered || wrong) this.problem = wrong;
       this.changed();
       return;
     }
+    this.problem = wrong;
+    this.isUnanswered = false;
     this.text = text;
     this.run = run;
     this.hits = [];
@@ -44,25 +53,40 @@ export class Finder {
     this.total = 0;
     this.at = -1;
     this.controller?.abort();
-    if (text) await this.page(0);
+    if (text) await this.page(0, kFirstPage);
     this.changed();
+    void this.rest();
   }
 
-  private async page(from: number): Promise<void> {
+  /** The hits behind the first page, so that all of them are marked. */
+  private async rest(): Promise<void> {
+    const { text, run } = this;
+    for (let known = -1; known < this.hits.length && this.hits.length < Math.min(this.total, kMostKept);) {
+      known = this.hits.length;
+      await this.page(this.hits[known - 1].begin_ns, kPage);
+      if (text !== this.text || run !== this.run) return;
+      this.changed();
+    }
+  }
+
+  private async page(from: number, most: number): Promise<void> {
     const controller = this.controller = new AbortController();
     this.isBusy = true;
     this.changed();
     try {
-      const found = await getJson<Found>(query('api/find', { run: this.run, text: this.text, from: Math.floor(from), rank: -1, most: kPage }), controller.signal);
+      const found = await getJson<Found>(query('api/find', { run: this.run, text: this.text, from: Math.floor(from), rank: -1, most }), controller.signal);
       if (from === 0) {
         this.total = found.total;
         this.names = found.names;
       }
-      const fresh = found.hits.filter((hit) => !this.hits.slice(-kPage).some((known) => isSame(known, hit)));
+      // A page begins at the time of the last hit: those of the same time come again.
+      const again = this.hits.filter((known) => known.begin_ns >= from);
+      const fresh = found.hits.filter((hit) => !again.some((known) => isSame(known, hit)));
       if (this.hits.length < kMostKept) this.hits.push(...fresh);
     } catch (error) {
       if (isAborted(error)) return;
       this.problem = (error as Error).message;
+      this.isUnanswered = true;
       this.model.fail(error);
     } finally {
       if (this.controller === controller) this.isBusy = false;
@@ -76,7 +100,6 @@ export class Finder {
       const after = this.hits.findIndex((hit) => hit.begin_ns >= time);
       this.at = after < 0 ? 0 : after;
     } else if (forward) {
-      if (this.at + 1 >= this.hits.length && this.hits.length < this.total) await this.page(this.hits[this.hits.length - 1].begin_ns);
       this.at = (this.at + 1) % this.hits.length;
     } else {
       this.at = (this.at - 1 + this.hits.length) % this.hits.length;

@@ -67,6 +67,8 @@ export function differencesPanel(model: Model, navigator: Navigator): HTMLElemen
   const { common_collectives: common } = differences;
   box.append(element('p', { class: 'soft' }, `A is ${model.runInfo(0).name}, B is ${model.runInfo(1).name}. ${common > 0 ? `${count(common)} collectives are in both.`
     : differences.notice || 'They have no collectives to compare.'} Times are a step and device.`));
+  const [before, after] = [0, 1].map((run) => model.runInfo(run).step_ns);
+  if (before && after) box.append(element('p', { class: 'step-times' }, `Step time: ${duration(before)} → ${duration(after)} (${change(before, after)}).`));
   const largest = Math.max(1, ...differences.changes.map((one) => Math.abs(one.after_ns - one.before_ns)));
   box.append(element('ul', { class: 'changes' }, ...differences.changes.slice(0, 200).map((one) => changeRow(model, navigator, one, largest))));
   if (differences.collectives.length) box.append(element('h3', {}, 'Collectives that are in both, the largest change first'),

@@ -9,6 +9,7 @@ export * from './format';
 export * from './layout';
 export * from './lru';
 export * from './moments';
+export { Finder } from './finder';
 export * from './order';
 export { hashOf, kNumClasses, lookOf, mixed, parseColour, textColourOn, tinted } from './palette';
 export { escapeXml, SvgPen } from './pen';

@@ -3,7 +3,7 @@
 export interface Step { name: string; begin_ns: number; end_ns: number }
 export interface RunInfo {
   name: string; kind: 'recorded' | 'simulated'; begin_ns: string; length_ns: number; num_ranks: number; num_traces: number;
-  num_events: number; problems: string[]; steps: Step[]; step_ns: number | null; can_predict: boolean;
+  num_events: number; problems: string[]; steps: Step[]; steps_rank: number | null; step_ns: number | null; step_definition: string | null; can_predict: boolean;
   can_what_if: 'replay' | 'simulate' | ''; has_memory: boolean;
 }
 export interface ActivityClass { key: string; name: string }

@@ -54,8 +54,8 @@ export class SearchBox {
     if (document.activeElement !== this.input && this.input.value !== model.state.search) this.input.value = model.state.search;
     const has = finder.hits.length > 0;
     this.status.hidden = !finder.isActive && !finder.problem;
-    this.status.textContent = finder.problem ? 'not a pattern' : finder.isBusy && !has ? '…' : finder.at >= 0 ? `${count(finder.at + 1)} of ${count(finder.total)}` : count(finder.total);
-    this.status.title = finder.problem || 'List the hits';
+    this.status.textContent = finder.problem ? (finder.isUnanswered ? 'no answer' : 'not a pattern') : finder.isBusy && !has ? '…' : finder.at >= 0 ? `${count(finder.at + 1)} of ${count(finder.total)}` : count(finder.total);
+    this.status.title = finder.problem || (finder.isCut ? `List the hits; the first ${count(finder.hits.length)} are marked` : 'List the hits');
     this.previous.hidden = this.next.hidden = !has;
   }
 }

@@ -43,7 +43,9 @@ export class SidePanel {
     const isSameKind = made.key.split(' ')[0] === this.shown.split(' ')[0];
     const scroll = isSameKind && made.key.startsWith('search') ? this.content.scrollTop : 0;
     this.shown = made.key;
-    replace(this.content, made.make());
+    const panel = made.make();
+    // Put in again, the panel would lose the focus of its sliders.
+    if (this.content.firstChild !== panel) replace(this.content, panel);
     this.content.scrollTop = scroll;
   }
 

@@ -147,7 +147,7 @@ export class WhatIfPanel {
     this.controller?.abort();
     if (changes.length === 0) {
       const now = this.model.runInfo(run).step_ns;
-      replace(this.answer, element('p', { class: 'soft' }, now ? `A step takes ${duration(now)}. Move a slider.` : 'Move a slider.'));
+      replace(this.answer, element('p', { class: 'soft' }, now ? `The step time is ${duration(now)}. Move a slider.` : 'Move a slider.'));
       return;
     }
     const controller = this.controller = new AbortController();

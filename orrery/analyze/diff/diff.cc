@@ -325,9 +325,11 @@ StepParts MeasureStepParts(const RunView& run) {
   for (const RankSteps& rank : time.ranks) {
     parts.num_steps = std::max(parts.num_steps, rank.seconds.size());
   }
-  if (time.seconds && !time.is_estimated) {
-    parts.marker_ns = *time.seconds * 1e9;
+  if (time.seconds) {
+    parts.step_ns = *time.seconds * 1e9;
   }
+  bool is_device_time = false;
+  parts.span_ns = static_cast<double>(RecordedTime(run, is_device_time).length_ns());
   return parts;
 }
 

@@ -101,8 +101,9 @@ struct MetricChange {
 /// Where the time of a step goes on one device: means over devices and selected steps. The four
 /// parts sum to `window_ns`.
 struct StepParts {
-  std::optional<double> marker_ns = {};  // the step as its marker on the host says
-  double window_ns = 0;                  // the step on the device
+  std::optional<double> step_ns = {};  // the step time; nothing without steps
+  double span_ns = 0;                  // the recorded span
+  double window_ns = 0;                // of a step on a device: see Window
   double compute_ns = 0;
   double exposed_communication_ns = 0;
   double exposed_memory_ns = 0;

@@ -87,7 +87,7 @@ TEST(DiffTest, KernelsAndTheOperatorsThatLaunchedThem) {
   EXPECT_EQ(Named(diff.operators, "aten::mm").before.host_ns, 10'000.0);
   EXPECT_EQ(Named(diff.operators, "aten::linear").before.host_ns, 10'000.0);
   EXPECT_EQ(Named(diff.operators, "aten::linear").change, Change::kUnchanged);
-  EXPECT_EQ(diff.step_before.marker_ns, 100'000.0);
+  EXPECT_EQ(diff.step_before.step_ns, 100'000.0);
   EXPECT_EQ(diff.step_after.compute_ns - diff.step_before.compute_ns, 20'000.0);
 }
 

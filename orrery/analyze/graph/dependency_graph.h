@@ -148,7 +148,9 @@ struct DependencyGraph {
     return std::views::iota(first_edge[node], first_edge[node + 1]);
   }
 
-  [[nodiscard]] std::int64_t step_ns() const {
+  /// From the first event of the step on a host to its last on a device: the length of the critical
+  /// path. Steps overlap, so that it is not the step time (step_time.h).
+  [[nodiscard]] std::int64_t path_ns() const {
     return empty() ? 0 : time_ns.back() - time_ns.front();
   }
 

@@ -114,7 +114,7 @@ TEST(DependencyGraphTest, ThreadsThatOnlyLookOnAreLeftOut) {
   const Example example = OneRank(rank);
   const DependencyGraph graph = BuildGraph(example.view);
   EXPECT_EQ(graph.counts.idle_threads, 1);
-  EXPECT_EQ(graph.step_ns(), 40'000);
+  EXPECT_EQ(graph.path_ns(), 40'000);
 }
 
 // The kernel on stream 7 was launched at 8, after a wait call, and begins 2 after the end of the
@@ -165,9 +165,9 @@ TEST(DependencyGraphTest, ALaunchIntoAFullQueueWaitsForTheDevice) {
   rank.Operator("after", {host, host + 100'000});
   const Example example = OneRank(rank);
   const DependencyGraph graph = BuildGraph(example.view);
-  EXPECT_EQ(graph.step_ns(), 110'006'000);
+  EXPECT_EQ(graph.path_ns(), 110'006'000);
   EXPECT_EQ(WhatIf(example.view, graph).Times(), graph.time_ns);
-  EXPECT_EQ(WhatIf(example.view, graph).ScaleActivities({.kernel = "k"}, 0.5).StepNs(),
+  EXPECT_EQ(WhatIf(example.view, graph).ScaleActivities({.kernel = "k"}, 0.5).PathNs(),
             105'006'000);
 }
 
@@ -213,7 +213,7 @@ TEST(DependencyGraphTest, ThreadsTakeTurns) {
   const Example example(std::move(set));
   const DependencyGraph graph = BuildGraph(example.view);
   EXPECT_EQ(CountEdges(graph, EdgeKind::kHandOver), 2);
-  EXPECT_EQ(WhatIf(example.view, graph).ScaleHost(0.5).StepNs(), 225'000);
+  EXPECT_EQ(WhatIf(example.view, graph).ScaleHost(0.5).PathNs(), 225'000);
 }
 
 // The send is over before the receive begins: both keep their own time, and nobody waits.

@@ -196,8 +196,8 @@ RC_GTEST_PROP(GraphPropertyTest, HopsAreContiguousAndSumToTheStep, ()) {
     at = hop.to;
   }
   RC_ASSERT(at == graph.sink());
-  RC_ASSERT(sum_ns == graph.step_ns());
-  RC_ASSERT(path.length_ns() == graph.step_ns());
+  RC_ASSERT(sum_ns == graph.path_ns());
+  RC_ASSERT(path.length_ns() == graph.path_ns());
 }
 
 // Property 8.
@@ -223,7 +223,7 @@ RC_GTEST_PROP(GraphPropertyTest, SmallerWeightsNeverGiveALongerStep, ()) {
 RC_GTEST_PROP(GraphPropertyTest, TheStepIsAtLeastTheWorkOfEveryLane, ()) {
   const Example example = GeneratedRun();
   const DependencyGraph graph = BuildGraph(example.view);
-  const std::int64_t step_ns = graph.step_ns();
+  const std::int64_t step_ns = graph.path_ns();
   std::map<std::pair<std::uint32_t, RowId>, std::int64_t> work_ns;
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
     if (graph.node_kind[node] != NodeKind::kActivityEnd) {

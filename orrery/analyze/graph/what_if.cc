@@ -17,7 +17,9 @@
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/analyze/node_placement.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/analyze/step_time.h"
 #include "orrery/analyze/stragglers.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
@@ -300,24 +302,6 @@ class ActivityMatcher {
   std::vector<NameFilter> operators_;
 };
 
-bool IsInsideNode(const RunView& run, std::size_t instance, std::int64_t ranks_per_node) {
-  std::vector<std::int32_t> ranks =
-      run.matched.groups.empty()
-          ? std::vector<std::int32_t>{}
-          : run.matched.groups[run.matched.instances.group[instance]].members;
-  const CollectiveKind kind = run.matched.instances.kind[instance];
-  const bool is_message = kind == CollectiveKind::kSend || kind == CollectiveKind::kSendRecv;
-  if (ranks.empty() || is_message) {
-    ranks.clear();
-    for (const std::uint32_t member : run.matched.MembersOf(instance)) {
-      ranks.push_back(trace::RankOf(*run.set, run.matched.members.rank_index[member]));
-    }
-  }
-  return std::ranges::all_of(ranks, [&](std::int32_t rank) {
-    return rank / ranks_per_node == ranks.front() / ranks_per_node;
-  });
-}
-
 // Calls `visit(edge, node it leads to)` for the edges that `chooses(edge)`.
 template <typename Choose, typename Visit>
 void ForEachEdge(const DependencyGraph& graph, Choose&& chooses, Visit&& visit) {
@@ -354,7 +338,7 @@ WhatIf& WhatIf::SpeedUpNetwork(const NetworkChange& change) {
   for (EdgeId edge = 0; edge < graph_.num_edges(); ++edge) {
     if (graph_.edge_class[edge] == TimeClass::kTransfer &&
         (change.ranks_per_node == 0 ||
-         IsInsideNode(run_, graph_.edge_label[edge], change.ranks_per_node))) {
+         AreOnOneNode(RanksOfInstance(run_, graph_.edge_label[edge]), change.ranks_per_node))) {
       const std::int64_t fixed_ns = std::min(change.latency_ns, weight_ns_[edge]);
       weight_ns_[edge] = fixed_ns + ScaleNs(weight_ns_[edge] - fixed_ns, 1.0 / change.speedup);
     }
@@ -468,12 +452,19 @@ WhatIf& WhatIf::OverlapPerfectly() {
   return *this;
 }
 
-std::int64_t WhatIf::StepNs() const {
+std::int64_t WhatIf::PathNs() const {
   if (graph_.empty()) {
     return 0;
   }
   const std::vector<std::int64_t> times_ns = Times();
   return times_ns.back() - times_ns.front();
+}
+
+double ReplayedSeconds(const RunView& run, const DependencyGraph& graph, std::int64_t path_ns) {
+  const std::optional<RunTime> recorded = MeasureRunTime(run);
+  return !recorded || graph.path_ns() <= 0 ? 0
+                                           : recorded->seconds * static_cast<double>(path_ns) /
+                                                 static_cast<double>(graph.path_ns());
 }
 
 std::vector<SavedTime> SavedWithoutLateness(const RunView& run,
@@ -487,8 +478,11 @@ std::vector<SavedTime> SavedWithoutLateness(const RunView& run,
       break;
     }
     WhatIf alone(run, graph);
-    saved.push_back({graph.step_ns() - alone.RemoveLateness(rank.rank).StepNs(),
-                     graph.step_ns() - together.RemoveLateness(rank.rank).StepNs()});
+    const auto saved_ns = [&](WhatIf& changed) {
+      const std::int64_t path_ns = changed.RemoveLateness(rank.rank).PathNs();
+      return std::llround(1e9 * ReplayedSeconds(run, graph, graph.path_ns() - path_ns));
+    };
+    saved.push_back({saved_ns(alone), saved_ns(together)});
   }
   return saved;
 }

@@ -72,7 +72,8 @@ class WhatIf {
     return Replay(graph_, weight_ns_, rendezvous_at_median_);
   }
 
-  [[nodiscard]] std::int64_t StepNs() const;
+  /// Returns the length of the critical path with the changes.
+  [[nodiscard]] std::int64_t PathNs() const;
 
   [[nodiscard]] const std::vector<std::int64_t>& weight_ns() const { return weight_ns_; }
 
@@ -83,8 +84,13 @@ class WhatIf {
   bool rendezvous_at_median_ = false;
 };
 
-/// What a replay of the graph's step saves without the lateness of a rank: alone, and with all
-/// ranks before it.
+/// Returns the step time (or recorded span) of a run whose critical path takes `path_ns` in a
+/// replay: it changes as the path does.
+[[nodiscard]] double ReplayedSeconds(const RunView& run, const DependencyGraph& graph,
+                                     std::int64_t path_ns);
+
+/// What of the step time a replay of the graph's step saves without the lateness of a rank: alone,
+/// and with all ranks before it.
 struct SavedTime {
   std::int64_t alone_ns = 0;
   std::int64_t together_ns = 0;

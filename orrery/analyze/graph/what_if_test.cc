@@ -49,7 +49,7 @@ ReplayOfF Read(const Example& example, const DependencyGraph& graph, const WhatI
                    .ar_start_1 = time(1, "nccl", NodeKind::kActivityStart),
                    .ar_end = time(0, "nccl", NodeKind::kActivityEnd),
                    .k2_start = time(0, "K2", NodeKind::kActivityStart),
-                   .step = question.StepNs()};
+                   .step = question.PathNs()};
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
     if (graph.node_kind[node] == NodeKind::kRendezvous) {
       result.arrive = times_ns[node];
@@ -76,7 +76,7 @@ TEST(WhatIfTest, ExampleG) {
   const Example example = example_runs::MakeG();
   const DependencyGraph graph = BuildGraph(example.view);
 
-  EXPECT_EQ(WhatIf(example.view, graph).ScaleActivities({.kernel = "K1"}, 0.5).StepNs(), 81'000);
+  EXPECT_EQ(WhatIf(example.view, graph).ScaleActivities({.kernel = "K1"}, 0.5).PathNs(), 81'000);
 }
 
 TEST(WhatIfTest, ExampleH) {
@@ -97,8 +97,8 @@ TEST(WhatIfTest, ALateRankBecomesLikeTheOthers) {
   WhatIf question(example.view, graph);
   question.RemoveLateness(2);
 
-  EXPECT_EQ(graph.step_ns(), 177'000);
-  EXPECT_EQ(question.StepNs(), 153'000);
+  EXPECT_EQ(graph.path_ns(), 177'000);
+  EXPECT_EQ(question.PathNs(), 153'000);
 }
 
 TEST(WhatIfTest, RanksThatAreNotLateLoseNothing) {
@@ -107,7 +107,7 @@ TEST(WhatIfTest, RanksThatAreNotLateLoseNothing) {
   WhatIf question(example.view, graph);
   question.RemoveLateness(0).RemoveLateness(1);
 
-  EXPECT_EQ(question.StepNs(), 177'000);
+  EXPECT_EQ(question.PathNs(), 177'000);
 }
 
 // Arrivals 142, 143, 167: all meet at 143 and end 10 later; rank 2 counts as if it had come then.
@@ -115,7 +115,7 @@ TEST(WhatIfTest, WithoutStragglersTheMedianArrivalCounts) {
   const Example example = example_runs::MakeC();
   const DependencyGraph graph = BuildGraph(example.view);
 
-  EXPECT_EQ(WhatIf(example.view, graph).RemoveStragglers().StepNs(), 153'000);
+  EXPECT_EQ(WhatIf(example.view, graph).RemoveStragglers().PathNs(), 153'000);
 }
 
 // The latency of 7 stays: 7 + 50/2 = 32 instead of 57.
@@ -124,7 +124,7 @@ TEST(WhatIfTest, LatencyIsNotBandwidth) {
   const DependencyGraph graph = BuildGraph(example.view);
 
   EXPECT_EQ(
-      WhatIf(example.view, graph).SpeedUpNetwork({.speedup = 2, .latency_ns = 7'000}).StepNs(),
+      WhatIf(example.view, graph).SpeedUpNetwork({.speedup = 2, .latency_ns = 7'000}).PathNs(),
       182'000 - 25'000);
 }
 
@@ -134,7 +134,7 @@ TEST(WhatIfTest, OnlyTransfersInsideANodeCanBeSpedUp) {
   const auto step = [&](std::int64_t ranks_per_node) {
     return WhatIf(example.view, graph)
         .SpeedUpNetwork({.speedup = 2, .ranks_per_node = ranks_per_node})
-        .StepNs();
+        .PathNs();
   };
 
   EXPECT_EQ(step(2), 153'500);
@@ -146,7 +146,7 @@ TEST(WhatIfTest, LaunchLatencyCanBeTakenAway) {
   const Example example = example_runs::MakeF();
   const DependencyGraph graph = BuildGraph(example.view);
 
-  EXPECT_EQ(WhatIf(example.view, graph).SetLaunchLatency(0).StepNs(), 174'000);
+  EXPECT_EQ(WhatIf(example.view, graph).SetLaunchLatency(0).PathNs(), 174'000);
 }
 
 // Nothing is computed during the transfer 93–150, so it ends at 93; then the launch of rank 1's K2
@@ -155,7 +155,7 @@ TEST(WhatIfTest, PerfectOverlapHidesExposedTransfers) {
   const Example example = example_runs::MakeF();
   const DependencyGraph graph = BuildGraph(example.view);
 
-  EXPECT_EQ(WhatIf(example.view, graph).OverlapPerfectly().StepNs(), 130'000);
+  EXPECT_EQ(WhatIf(example.view, graph).OverlapPerfectly().PathNs(), 130'000);
 }
 
 }  // namespace

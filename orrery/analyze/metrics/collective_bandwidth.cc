@@ -12,6 +12,7 @@
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/link_counters.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/node_placement.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/statistics.h"
@@ -22,30 +23,6 @@
 
 namespace orrery::analyze::collective_bandwidth {
 namespace {
-
-// Whether all members sit on one node: by the card, else by their host names.
-std::optional<bool> IsInsideNode(const RunView& run, const CollectiveRecord& record) {
-  if (!record.is_matched) {
-    const auto per_node = CardInteger(*run.set, "count_per_node");
-    return per_node && record.num_ranks > 0 ? std::optional(record.num_ranks <= *per_node)
-                                            : std::nullopt;
-  }
-  const auto per_node = CardInteger(*run.set, "count_per_node");
-  std::optional<std::int64_t> node;
-  std::string host;
-  bool same_node = true;
-  bool hosts_known = true;
-  for (const std::uint32_t member : run.matched.MembersOf(record.instance)) {
-    const std::uint32_t rank_index = run.matched.members.rank_index[member];
-    const std::string& member_host = run.set->ranks[rank_index].info.host_name;
-    const std::int64_t member_node = per_node ? trace::RankOf(*run.set, rank_index) / *per_node : 0;
-    hosts_known &= !member_host.empty();
-    same_node &= !node || (per_node ? *node == member_node : host == member_host);
-    node = member_node;
-    host = member_host;
-  }
-  return per_node || hosts_known ? std::optional(same_node) : std::nullopt;
-}
 
 struct SizeClass {
   std::int64_t bytes = 0;

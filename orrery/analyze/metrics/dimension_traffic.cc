@@ -236,10 +236,11 @@ Value ScheduleBound(const RunView& run) {
 }
 
 // The columns of `per_stage`, and the shares of a rank in each step by column.
-constexpr std::array<std::pair<std::string_view, std::int64_t (*)(const StageTime&)>, 5> kColumns{{
+constexpr std::array<std::pair<std::string_view, std::int64_t (*)(const StageTime&)>, 6> kColumns{{
     {"bubble_percent", [](const StageTime& stage) { return stage.bubble_ns(); }},
     {"edge_percent", [](const StageTime& stage) { return stage.edge_ns; }},
     {"p2p_wait_percent", [](const StageTime& stage) { return stage.p2p_wait_ns; }},
+    {"drain_percent", [](const StageTime& stage) { return stage.drain_ns; }},
     {"host_percent", [](const StageTime& stage) { return stage.host_ns; }},
     {"other_percent", [](const StageTime& stage) { return stage.other_ns; }},
 }};

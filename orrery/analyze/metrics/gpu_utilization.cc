@@ -4,10 +4,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
@@ -139,12 +141,31 @@ MetricResult MeanSmCoverage(const RunView& run) {
   return result;
 }
 
+// On which kernels ran; what runs on them one after the other fits into as many times the
+// recording.
+std::size_t NumStreams(const RunView& run, const DeviceView& device) {
+  const trace::Activities& activities = run.TraceOf(device).activities;
+  std::set<RowId> tracks;
+  for (const RowId row : device.activities) {
+    if (run.ClassOf(device, row) != trace::KernelClass::kMemory) {
+      tracks.insert(activities.track[row]);
+    }
+  }
+  return tracks.size();
+}
+
 MetricResult TotalKernelTime(const RunView& run) {
   MetricResult result = MeanSecondsPerStep(run, &Breakdown::kernel_sum_ns);
   std::int64_t sum_ns = 0;
+  Value rows = Value::List();
   for (const DeviceView& device : run.devices) {
+    const double seconds = Seconds(device.total.kernel_sum_ns);
     sum_ns += device.total.kernel_sum_ns;
+    rows.Add(DeviceRow(device)
+                 .Set("value", seconds / static_cast<double>(NumSteps(device)))
+                 .Set("streams", NumStreams(run, device)));
   }
+  result.detail.Set("per_rank", std::move(rows));
   result.detail.Set("sum_over_ranks_s", Seconds(sum_ns));
   return result;
 }

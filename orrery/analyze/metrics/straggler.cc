@@ -115,9 +115,9 @@ MetricResult StragglerSlowdownMetric(const RunView& run) {
   result.detail.Set("ranks_used", slowdown.workers.size());
   result.detail.Set("steps_used", slowdown.steps.front().number < 0 ? Value("none")
                                                                     : Value(slowdown.steps.size()));
-  result.detail.Set("step_s", seconds(slowdown.measured_ns));
-  result.detail.Set("no_delay_step_s", seconds(slowdown.nodelay_ns));
-  result.detail.Set("ideal_step_s", seconds(slowdown.ideal_ns));
+  result.detail.Set("measured_s", seconds(slowdown.measured_ns));
+  result.detail.Set("nodelay_s", seconds(slowdown.nodelay_ns));
+  result.detail.Set("ideal_s", seconds(slowdown.ideal_ns));
   result.detail.Set("launch_slowdown", slowdown.launch_slowdown);
   result.detail.Set("worker_share", slowdown.worst_workers.removed);
   result.detail.Set("last_stage_share",

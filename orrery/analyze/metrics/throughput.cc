@@ -32,7 +32,7 @@ MetricResult IterationWallClockTime(const RunView& run) {
   MetricResult result{.value = step_time.seconds};
   if (step_time.is_estimated) {
     result.detail.Set("estimated", true);
-    result.detail.Set("source", "length of the recording / the card's iteration");
+    result.detail.Set("source", "recorded span / the card's iteration");
     return result;
   }
   std::vector<double> all;
@@ -384,10 +384,13 @@ MetricResult Compute(const RunView& run) {
 
 std::vector<Metric> Describe() {
   return {
-      {"iteration_wall_clock_time", "Time of one step", "s", &IterationWallClockTime,
-       Better::kLower, "", Alias("avg_step_time")},
-      {"total_trace_time", "Length of the recording", "s", &TotalTraceTime, Better::kNeither,
-       "events", Alias("wall_time_s", "ccl-bench mixes host and device events")},
+      {"iteration_wall_clock_time",
+       "The step time: mean duration of the step markers, then mean over ranks", "s",
+       &IterationWallClockTime, Better::kLower, "", Alias("avg_step_time")},
+      {"total_trace_time",
+       "The recorded span: first begin to last end of GPU work (of host events without any)", "s",
+       &TotalTraceTime, Better::kNeither, "events",
+       Alias("wall_time_s", "ccl-bench mixes host and device events")},
       {"throughput_tokens_sec",
        "Tokens per second",
        "tokens/s",

@@ -29,7 +29,8 @@ Value StepData(const StepParts& parts) {
   Value data = Value::Object();
   data.Set("ranks", parts.num_ranks)
       .Set("steps", parts.num_steps)
-      .Set("marker_ns", parts.marker_ns);
+      .Set("step_time_ns", parts.step_ns)
+      .Set("recorded_span_ns", parts.span_ns);
   for (const StepPart& part : kStepParts) {
     data.Set(part.key, parts.*part.member);
   }
@@ -139,7 +140,7 @@ Table DiffTable(const DiffPage& page) {
                {"change", kText}});
   const StepParts& before = page.diff.step_before;
   const StepParts& after = page.diff.step_after;
-  AddLine(table, {"step", "marker", "ns"}, before.marker_ns, after.marker_ns);
+  AddLine(table, {"step", "step time", "ns"}, before.step_ns, after.step_ns);
   for (const StepPart& part : kStepParts) {
     AddLine(table, {"step", part.title, "ns"}, before.*part.member, after.*part.member,
             ChangeName(analyze::diff::ChangeOf(before.*part.member, after.*part.member)));

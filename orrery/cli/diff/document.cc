@@ -43,10 +43,11 @@ std::string SignedTimeText(double ns) {
   return std::llround(ns) > 0 ? "+" + text : text;
 }
 
-/// The time of a step in both runs, measured alike.
+/// What both runs are known by, measured alike: their step times, else their recorded spans.
 struct StepTimes {
   double before_ns = 0;
   double after_ns = 0;
+  std::string_view name;
   std::string_view per;
 
   [[nodiscard]] double DifferenceNs() const { return after_ns - before_ns; }
@@ -55,11 +56,10 @@ struct StepTimes {
 StepTimes TimesOf(const RunDiff& diff) {
   const StepParts& before = diff.step_before;
   const StepParts& after = diff.step_after;
-  if (before.marker_ns && after.marker_ns) {
-    return {*before.marker_ns, *after.marker_ns, "per step"};
+  if (before.step_ns && after.step_ns) {
+    return {*before.step_ns, *after.step_ns, "Step time", "per step"};
   }
-  return {before.window_ns, after.window_ns,
-          before.num_steps > 0 && after.num_steps > 0 ? "per step" : "in all"};
+  return {before.span_ns, after.span_ns, "Recorded span", "in all"};
 }
 
 // The change in the given direction: positive when it is part of the cause.
@@ -117,7 +117,7 @@ std::string DeviceText(const RunDiff& diff, const StepTimes& times) {
   const double otherwise_ns = after_ns - before_ns - times.DifferenceNs();
   return std::abs(otherwise_ns) <= kMarkersDiffer * times.before_ns
              ? ""
-             : fmt::format("On the GPU a step spans {} → {}.", DurationText(before_ns),
+             : fmt::format("The work of a step on a GPU spans {} → {}.", DurationText(before_ns),
                            DurationText(after_ns));
 }
 
@@ -172,8 +172,10 @@ Document::Table StepTable(const StepParts& before, const StepParts& after) {
   for (const StepPart& part : kStepParts) {
     add(part.label, before.*part.member, after.*part.member);
   }
-  if (before.marker_ns && after.marker_ns) {
-    add("step, by its markers", *before.marker_ns, *after.marker_ns);
+  if (before.step_ns && after.step_ns) {
+    add("step time", *before.step_ns, *after.step_ns);
+  } else {
+    add("recorded span", before.span_ns, after.span_ns);
   }
   return table;
 }
@@ -349,8 +351,10 @@ void AddTiles(const RunDiff& diff, Document& document) {
   const StepTimes times = TimesOf(diff);
   Document::Section& tiles = document.AddSection();
   tiles.shown = report::Shown::kInHtml;
-  tiles.Show("Step in A", DurationText(times.before_ns), RunText(diff.step_before));
-  tiles.Show("Step in B", DurationText(times.after_ns), RunText(diff.step_after));
+  tiles.Show(fmt::format("{} of A", times.name), DurationText(times.before_ns),
+             RunText(diff.step_before));
+  tiles.Show(fmt::format("{} of B", times.name), DurationText(times.after_ns),
+             RunText(diff.step_after));
   tiles.Show("Difference", SignedTimeText(times.DifferenceNs()),
              PercentText(times.before_ns, times.after_ns));
 }

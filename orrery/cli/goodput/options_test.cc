@@ -39,7 +39,7 @@ TEST(GoodputOptionsTest, DefaultsAreSaid) {
   EXPECT_EQ(setting->request.job.nodes, 2);
   EXPECT_EQ(setting->request.job.replicas, 16);
   EXPECT_EQ(setting->request.options.restart_ps, 480 * kSecond);
-  EXPECT_EQ(setting->assumed.size(), 5U);
+  EXPECT_EQ(setting->assumed.size(), 6U);  // planned interruptions among them
 }
 
 TEST(GoodputOptionsTest, WhatCannotBeIsOneSentence) {

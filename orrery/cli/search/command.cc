@@ -260,6 +260,8 @@ void AddSearchCommand(Verb& program) {
   verb.AddFlag("--resume", arguments->resumes, "go on with the search that is in the store");
   verb.AddFlag("--anyway", arguments->computes_anyway,
                "remove plans of another program, of other models or of another job from the store");
+  verb.AddFlag("--repair", arguments->repairs,
+               "go on with a damaged store: its sound records are kept, the others dropped");
   verb.AddOption("--price DOLLARS", arguments->price, "of a GPU hour: H100=2.5,A100-80GB=1.1");
   verb.AddChoice("--emit", arguments->emitted,
                  {{"megatron", std::optional(workload::LaunchFormat::kMegatron)},

@@ -30,6 +30,7 @@ struct SearchArguments {
   std::string store;
   bool resumes = false;
   bool computes_anyway = false;
+  bool repairs = false;
   std::optional<workload::LaunchFormat> emitted;
   int chosen = 1;  // of the kept plans: which to emit
   bool skips_reasons = false;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -16,6 +17,8 @@
 #include "orrery/overlap/learned_model.h"
 #include "orrery/search/plan_store.h"
 #include "orrery/search/space.h"
+#include "orrery/search/store_repair.h"
+#include "orrery/search/store_schema.h"
 
 namespace orrery::cli {
 namespace {
@@ -48,22 +51,43 @@ Result<search::StoreIdentity> IdentityOf(const SearchArguments& arguments,
       .job_yaml = space.bases().front().yaml};
 }
 
+std::string RepairNotice(const std::string& path, const search::RepairedStore& repaired) {
+  if (repaired.dropped == 0 && !repaired.has_lost_more) {
+    return fmt::format("{}: no record is damaged", path);
+  }
+  return fmt::format("{}: {} damaged records were dropped{}, {} were kept", path, repaired.dropped,
+                     repaired.has_lost_more ? ", and those that could not be read" : "",
+                     repaired.kept);
+}
+
 }  // namespace
 
 Result<std::optional<search::PlanStore>> OpenStore(const SearchArguments& arguments,
                                                    const search::Space& space) {
   using Mode = search::PlanStore::Mode;
   if (arguments.store.empty()) {
-    if (arguments.resumes || arguments.computes_anyway) {
-      return InvalidInput("{} needs --store FILE", arguments.resumes ? "--resume" : "--anyway");
+    for (const auto& [is_given, option] :
+         {std::pair(arguments.resumes, "--resume"), std::pair(arguments.computes_anyway, "--anyway"),
+          std::pair(arguments.repairs, "--repair")}) {
+      if (is_given) {
+        return InvalidInput("{} needs --store FILE", option);
+      }
     }
     return std::nullopt;
   }
+  if (arguments.repairs && arguments.computes_anyway) {
+    return InvalidInput("--repair keeps plans that --anyway removes: name one of them");
+  }
   ORRERY_TRY(const search::StoreIdentity identity, IdentityOf(arguments, space));
-  const Mode mode = arguments.computes_anyway ? Mode::kAnyway
-                    : arguments.resumes       ? Mode::kResume
-                                              : Mode::kNew;
-  return search::PlanStore::Open(arguments.store, identity, mode);
+  const Mode mode = arguments.repairs           ? Mode::kRepair
+                    : arguments.computes_anyway ? Mode::kAnyway
+                    : arguments.resumes         ? Mode::kResume
+                                                : Mode::kNew;
+  ORRERY_TRY(search::PlanStore store, search::PlanStore::Open(arguments.store, identity, mode));
+  if (arguments.repairs) {
+    PrintNotice(RepairNotice(arguments.store, store.repaired()));
+  }
+  return store;
 }
 
 }  // namespace orrery::cli

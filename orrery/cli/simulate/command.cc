@@ -37,6 +37,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/simulate/validation.h"
+#include "orrery/simulate/workload_card.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/framework.h"
@@ -143,31 +144,7 @@ simulate::Advice AdviceForProgram(const workload::Job& machine,
   return advice;
 }
 
-/// The same without shared links, where transfers lost time to each other.
-template <typename SimulateWith>
-Status AddContention(const simulate::Simulation& simulation, simulate::SimulationOptions options,
-                     const SimulateWith& simulate_with, SimulationAnswer& answer) {
-  answer.network = simulation.network;
-  answer.classes_alone = static_cast<std::uint32_t>(simulation.rank_classes.classes.size());
-  const bool is_contended =
-      std::ranges::any_of(simulation.timeline.delayed,
-                          [](const simulate::DelayedTask& task) { return task.contended_ps > 0; });
-  if (answer.is_step_only || simulation.network == simulate::NetworkModel::kAlone ||
-      !is_contended) {
-    return {};
-  }
-  options.network.model = simulate::NetworkModel::kAlone;
-  if (simulation.network == simulate::NetworkModel::kFlows) {
-    options.faults = {};  // links have them, groups do not
-  }
-  ORRERY_TRY(const simulate::Simulation alone, simulate_with(options));
-  answer.contended_ps = simulation.step_ps() - alone.step_ps();
-  answer.classes_alone = static_cast<std::uint32_t>(alone.rank_classes.classes.size());
-  return {};
-}
-
 /// The same without the checkpoint.
-template <typename SimulateWith>
 Status AddCheckpoint(const simulate::Simulation& simulation, simulate::SimulationOptions options,
                      const SimulateWith& simulate_with, SimulationAnswer& answer) {
   if (answer.is_step_only || !simulation.checkpoint) {
@@ -259,6 +236,7 @@ class SimulateRun {
     ORRERY_TRY_STATUS(AddContention(simulation, options_, simulate_with, answer));
     ORRERY_TRY_STATUS(AddCheckpoint(simulation, options_, simulate_with, answer));
     ORRERY_TRY_STATUS(AddLinks(file.job, simulation.generated->ensemble, simulation, answer));
+    card_ = simulate::CardOf(file.job);
     if (TriesChanges(answer)) {
       answer.advice = simulate::TryChanges(
           file.job, options_, answer.summary, simulate::JobScope::kWhole,
@@ -363,6 +341,7 @@ class SimulateRun {
       answer.advice = AdviceForProgram(machine, options_, answer.summary, imported.ensemble);
     }
     gpu_ = machine.gpu.name;
+    card_ = simulate::MachineCardOf(machine);
     progress.Clear();
     return Finish(step, std::move(answer));
   }
@@ -373,8 +352,8 @@ class SimulateRun {
     if (!answer.is_step_only) {
       answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
     }
-    if (arguments_.output.as_json && !answer.is_step_only) {
-      answer.exposed_ps = simulate::MeanExposedPs(*simulated.rank_classes, *simulated.timeline);
+    if (!answer.is_step_only) {
+      answer.means = simulate::MeansOf(*simulated.rank_classes, *simulated.timeline);
     }
     ORRERY_TRY_STATUS(Deliver(
         SimulationDocument(answer, arguments_.output.html_file.empty() ? nullptr : &simulated),
@@ -390,7 +369,8 @@ class SimulateRun {
     trace::TraceSet set =
         simulate::EnsembleTrace(*simulated.rank_classes, *simulated.timeline,
                                 {.gpu = simulated.job != nullptr ? simulated.job->gpu.name : gpu_,
-                                 .gpu_of_program = GpuOfProgram(simulated)});
+                                 .gpu_of_program = GpuOfProgram(simulated),
+                                 .card = card_});
     return WriteTraceFile(set, arguments_.trace).map([](const TraceOutput&) {});
   }
 
@@ -399,6 +379,7 @@ class SimulateRun {
   NetworkInput network_;
   std::shared_ptr<const overlap::Model> overlap_model_;
   std::string gpu_;
+  trace::WorkloadCard card_ = {};
 };
 
 // A folder of Echo's tracer stands for the files in it.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/analyze/step_time.h"
 #include "orrery/analyze/time_parts.h"
 #include "orrery/base/value.h"
 #include "orrery/cli/simulate/simulate.h"
@@ -70,19 +71,27 @@ void AddThroughput(const StepSummary& summary, Document::Section& section) {
 }
 
 // What ranks lose to each other: to the pipeline where there is one.
-void AddLoss(const StepSummary& summary, Document::Section& section) {
-  if (!summary.has_pipeline && summary.dimensions.empty()) {
-    return;
-  }
+void AddLoss(const SimulationAnswer& answer, Document::Section& section) {
+  const StepSummary& summary = answer.summary;
   const simulate::Breakdown& breakdown = summary.breakdown;
-  const std::int64_t lost_ps = summary.has_pipeline ? breakdown.TotalPs(TimeKind::kBubble)
-                                                    : breakdown.TotalPs(TimeKind::kTransfer) +
-                                                          breakdown.TotalPs(TimeKind::kWait);
-  section.Add(
-      Document::Fact{.label = summary.has_pipeline ? "pipeline bubble" : "exposed communication",
-                     .value = KnownShare(lost_ps, summary.step_ps),
-                     .format = Unit::kShare,
-                     .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)});
+  const std::string on_slowest = fmt::format("on rank {}, the slowest", summary.slowest_rank);
+  if (summary.has_pipeline) {
+    const double share = summary.step_ps == 0
+                             ? 0
+                             : static_cast<double>(breakdown.TotalPs(TimeKind::kBubble)) /
+                                   static_cast<double>(summary.step_ps);
+    section.Add(Document::Fact{
+        .label = "pipeline bubble",
+        .value = KnownShare(answer.means.bubble_ps, summary.step_ps),
+        .format = Unit::kShare,
+        .note = fmt::format("mean over ranks; {:.1f} % {}", 100 * share, on_slowest)});
+  }
+  if (summary.has_pipeline || !summary.dimensions.empty()) {
+    section.Add(Document::Fact{.label = "exposed communication",
+                               .value = KnownShare(answer.means.exposed_ps, summary.step_ps),
+                               .format = Unit::kShare,
+                               .note = std::string(analyze::kExposedCommunication)});
+  }
 }
 
 // What sharing the network costs.
@@ -91,8 +100,9 @@ void AddNetwork(const SimulationAnswer& answer, Document::Section& section) {
     return;
   }
   section.Show("network", std::string(simulate::Name(answer.network)),
-               answer.contended_ps == 0
-                   ? "no transfer slows another one down"
+               !answer.is_contended ? "no transfer slows another one down"
+               : answer.contended_ps == 0
+                   ? "transfers that share links slow each other down, but not the step"
                    : fmt::format("transfers that share links add {} ({:.2g} %)",
                                  draw::FormatDuration({answer.contended_ps / 1000}),
                                  100.0 * static_cast<double>(answer.contended_ps) /
@@ -167,7 +177,7 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   if (answer.is_step_only) {
     return;
   }
-  AddLoss(summary, section);
+  AddLoss(answer, section);
   AddNetwork(answer, section);
   AddCheckpoint(answer, section);
   section.Say(fmt::format("bottleneck: {}", answer.bottleneck), Document::Text::Style::kVerdict);
@@ -207,7 +217,7 @@ void AddDimensions(const StepSummary& summary, Document& document) {
       .columns = {AsText("dimension"), AsCount("calls"), AsDecimalBytes("bytes"),
                   AsTime("transfer"), AsTime("waiting"), AsTime("exposed"), AsShare("of the step")},
       .caption = fmt::format(
-          "Exposed is what no kernel hides{}.{}",
+          "Exposed is what no kernel hides on this rank{}.{}",
           summary.has_pipeline ? "; waiting for another stage of the pipeline counts as bubble"
                                : "",
           has_global && summary.figures ? " Global synchronisation is the grad-norm all-reduce."
@@ -361,9 +371,15 @@ void SetDetails(const SimulationAnswer& answer, Value& data) {
   }
   data.Set("breakdown_s", std::move(breakdown))
       .Set("breakdown_rank", summary.slowest_rank)
-      .Set("exposed_communication_s", Seconds(answer.exposed_ps))
+      .Set("exposed_communication_s", Seconds(answer.means.exposed_ps))
       .Set("network", std::string(simulate::Name(answer.network)))
       .Set("contended_ps", answer.contended_ps);
+  if (summary.has_pipeline) {
+    data.Set("bubble",
+             Value::Object()
+                 .Set("mean_s", Seconds(answer.means.bubble_ps))
+                 .Set("slowest_rank_s", Seconds(summary.breakdown.TotalPs(TimeKind::kBubble))));
+  }
   if (answer.checkpoint) {
     data.Set("checkpoint", CheckpointData(answer));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "orrery/network/congestion.h"
 #include "orrery/network/topology.h"
 #include "orrery/simulate/advice.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/energy.h"
 #include "orrery/simulate/flow_usage.h"
 #include "orrery/simulate/interval.h"
@@ -210,8 +212,9 @@ struct SimulationAnswer {
   std::optional<learn::TimeInterval> interval = {};
   std::optional<DrawnSteps> steps = {};
   std::optional<simulate::StepEnergy> energy = {};
-  std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
+  simulate::RankMeans means = {};
   simulate::NetworkModel network = simulate::NetworkModel::kAlone;
+  bool is_contended = false;        // transfers have lost time to each other
   std::int64_t contended_ps = 0;    // that the step would be shorter if no links were shared
   std::uint32_t classes_alone = 0;  // rank classes then
   std::optional<CheckpointAnswer> checkpoint = {};
@@ -224,6 +227,16 @@ struct SimulationAnswer {
   std::vector<std::string> left_out = {};  // of the job as it is written
   std::vector<std::string> not_modelled = {};
 };
+
+/// Simulates the same again with other options.
+using SimulateWith =
+    std::function<Result<simulate::Simulation>(const simulate::SimulationOptions&)>;
+
+/// Sets what sharing the network costs, against the same without shared links; that is simulated
+/// where transfers lost time to each other.
+[[nodiscard]] Status AddContention(const simulate::Simulation& simulation,
+                                   simulate::SimulationOptions options,
+                                   const SimulateWith& simulate_with, SimulationAnswer& answer);
 
 /// JSON: docs/formats/simulate-json.md. Pictures are drawn where `simulated` is given.
 [[nodiscard]] Document SimulationDocument(const SimulationAnswer& answer,

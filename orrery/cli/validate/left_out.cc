@@ -16,6 +16,7 @@
 #include "orrery/simulate/interval_calibration.h"
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/run_table.h"
@@ -35,7 +36,11 @@ Result<std::optional<OtherFits>> ReadOtherFits(const std::string& path) {
   if (!intervals) {
     return FailWithin(path, intervals);
   }
-  return OtherFits{*std::move(frameworks), *std::move(intervals)};
+  Result<workload::FittedRuns> runs = workload::ReadFittedRuns(text);
+  if (!runs) {
+    return FailWithin(path, runs);
+  }
+  return OtherFits{*std::move(frameworks), *std::move(intervals), *std::move(runs)};
 }
 
 // Only the rows that are asked for need a fit without them.

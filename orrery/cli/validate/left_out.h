@@ -11,6 +11,7 @@
 #include "orrery/simulate/framework_fit.h"
 #include "orrery/simulate/interval_calibration.h"
 #include "orrery/simulate/validation.h"
+#include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/run_table.h"
@@ -21,6 +22,7 @@ namespace orrery::cli {
 struct OtherFits {
   std::vector<workload::Framework> frameworks;
   simulate::StepIntervals intervals;
+  workload::FittedRuns runs;
 };
 
 /// Nothing for an empty path.

@@ -30,6 +30,7 @@
 #include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/simulate/advice.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/energy.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensemble_trace.h"
@@ -102,8 +103,8 @@ class ScaledCosts : public kernel::CostModel {
 };
 
 // What `orrery simulate` says of it, without changes that are tried.
-void Summarize(const workload::JobFile& file, const simulate::SimulationOptions& options,
-               serve::SimulatedJob& simulated) {
+Status Summarize(const workload::JobFile& file, const simulate::SimulationOptions& options,
+                 serve::SimulatedJob& simulated) {
   const workload::Job& job = *simulated.job;
   const simulate::Simulation& simulation = simulated.simulation;
   const simulate::SimulatedStep step{&simulation.rank_classes, &simulation.timeline, &job};
@@ -118,11 +119,17 @@ void Summarize(const workload::JobFile& file, const simulate::SimulationOptions&
   answer.interval =
       simulate::IntervalOf(answer.summary.breakdown, job, simulation.generated->coverage);
   answer.energy = simulate::EnergyOf(job, *simulation.generated, answer.summary.step_ps);
-  answer.network = simulation.network;
-  answer.classes_alone = static_cast<std::uint32_t>(simulation.rank_classes.classes.size());
+  answer.means = simulate::MeansOf(simulation.rank_classes, simulation.timeline);
+  ORRERY_TRY_STATUS(AddContention(
+      simulation, options,
+      [&](const simulate::SimulationOptions& changed) {
+        return simulate::SimulateEnsemble(job, simulation.generated->ensemble, changed);
+      },
+      answer));
   answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
   simulated.summary = SimulationDocument(answer, &step);
   simulated.not_modelled = answer.not_modelled;
+  return {};
 }
 
 std::vector<std::string> WordsOf(const std::string& text) {
@@ -153,7 +160,7 @@ class Simulator {
     options.slow_ranks = changes.slow_ranks;
     const ScaledCosts costs(*models_, changes);
     ORRERY_TRY(simulated.simulation, simulate::Simulate(job, costs, options));
-    Summarize(file, options, simulated);
+    ORRERY_TRY_STATUS(Summarize(file, options, simulated));
     return serve::ViewedRun::Simulated(std::move(name), std::move(simulated),
                                        {.threads = arguments_.run.threads});
   }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the analyzer loses a moved unique_ptr

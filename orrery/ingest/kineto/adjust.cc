@@ -121,7 +121,7 @@ RowId FindOperator(const trace::HostOps& ops, RowId track, std::int64_t begin_ns
   return found;
 }
 
-enum class XlaPlace { kNone, kDeviceOps, kAsyncOps, kDeviceOther, kSteps, kHost };
+enum class XlaPlace { kNone, kDeviceOps, kAsyncOps, kDeviceRange, kHost };
 
 XlaPlace PlaceOf(const Trace& trace, RowId track) {
   const std::string_view process = trace.Text(trace.tracks.process_name[track]);
@@ -130,17 +130,16 @@ XlaPlace PlaceOf(const Trace& trace, RowId track) {
     return Contains(process, "/host:") ? XlaPlace::kHost : XlaPlace::kNone;
   }
   const bool runs_operators = Contains(thread, "XLA Ops") || Contains(thread, "Stream");
-  return thread == "Steps"           ? XlaPlace::kSteps
-         : thread == "Async XLA Ops" ? XlaPlace::kAsyncOps
-         : runs_operators            ? XlaPlace::kDeviceOps
-                                     : XlaPlace::kDeviceOther;
+  return thread == "Async XLA Ops" ? XlaPlace::kAsyncOps
+         : runs_operators          ? XlaPlace::kDeviceOps
+                                   : XlaPlace::kDeviceRange;
 }
 
-// By the operation's category, which the export has as a string.
-ActivityKind XlaActivityKind(std::string_view extra, XlaPlace place) {
+// By the operation's category, which the export has as a string; nothing for what is no work.
+std::optional<ActivityKind> XlaActivityKind(std::string_view extra, XlaPlace place) {
   constexpr std::string_view kKey = R"json("hlo_category": ")json";
-  if (place == XlaPlace::kDeviceOther) {
-    return ActivityKind::kOther;
+  if (place == XlaPlace::kDeviceRange) {
+    return std::nullopt;
   }
   const std::size_t at = extra.find(kKey);
   if (at == std::string_view::npos) {
@@ -154,20 +153,27 @@ ActivityKind XlaActivityKind(std::string_view extra, XlaPlace place) {
 void PlaceXlaSlice(Trace& trace, const trace::OtherSlices::Row& slice, XlaPlace place) {
   if (place == XlaPlace::kNone) {
     trace.other_slices.Append(slice);
-  } else if (place == XlaPlace::kSteps || place == XlaPlace::kHost) {
+    return;
+  }
+  const auto work =
+      place == XlaPlace::kHost ? std::nullopt : XlaActivityKind(trace.Text(slice.extra), place);
+  if (!work) {
     trace.annotations.Append({.begin_ns = slice.begin_ns,
                               .duration_ns = slice.duration_ns,
                               .name = slice.name,
                               .track = slice.track,
-                              .kind = place == XlaPlace::kSteps ? trace::AnnotationKind::kDevice
-                                                                : trace::AnnotationKind::kHost,
+                              .kind = place == XlaPlace::kHost ? trace::AnnotationKind::kHost
+                                                               : trace::AnnotationKind::kDevice,
                               .extra = slice.extra});
   } else {
     trace.activities.Append({.begin_ns = slice.begin_ns,
                              .duration_ns = slice.duration_ns,
                              .name = slice.name,
                              .track = slice.track,
-                             .kind = XlaActivityKind(trace.Text(slice.extra), place),
+                             .kind = *work,
+                             .copy_kind = *work == ActivityKind::kMemcpy
+                                              ? HloCopyKind(trace.Text(slice.extra))
+                                              : CopyKind::kNone,
                              .extra = slice.extra});
   }
 }
@@ -210,7 +216,9 @@ void ClassifyCopies(Trace& trace) {
       activities.kind[row] = *info.kind;
       ++reclassified;
     }
-    if (activities.kind[row] == ActivityKind::kMemcpy) {
+    const bool is_known = activities.copy_kind[row] != CopyKind::kNone &&
+                          activities.copy_kind[row] != CopyKind::kUnknown;
+    if (activities.kind[row] == ActivityKind::kMemcpy && !is_known) {
       activities.copy_kind[row] = info.copy;
     }
   }

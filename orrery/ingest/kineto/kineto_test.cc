@@ -268,8 +268,8 @@ TEST(KinetoTest, XlaExportsHaveCopiesStepsAndTheDevicesOfTheirNames) {
          {"ph":"X","pid":3,"tid":3,"name":"17","ts":5,"dur":10})json"));
 
   EXPECT_THAT(trace.activities.kind,
-              ElementsAre(trace::ActivityKind::kOther, trace::ActivityKind::kMemcpy,
-                          trace::ActivityKind::kKernel));
+              ElementsAre(trace::ActivityKind::kMemcpy, trace::ActivityKind::kKernel));
+  EXPECT_EQ(trace.annotations.size(), 2U) << "the copy's start, and the step";
   EXPECT_EQ(trace.tracks.device[trace.activities.track[0]], 1);
   ASSERT_EQ(trace.steps.size(), 1U);
   EXPECT_EQ(trace.steps.number[0], 17);

@@ -39,18 +39,15 @@ constexpr std::string_view kAsyncLine = "Async XLA Ops";
 enum class LinePlace {
   kHost,
   kStream,       // of a GPU
-  kCore,         // operations of a TPU core, one after the other, loops around them
+  kCore,         // operations of a TPU core, one after the other, loops and waits around them
   kAsync,        // asynchronous operations, over each other
-  kDeviceOther,  // programs and waits
-  kDeviceRange,  // what the profiler derives from the others
+  kDeviceRange,  // whole programs, waits, what the profiler derives from the others
 };
 
 LinePlace PlaceOf(bool is_device, std::string_view line) {
-  const bool is_other = line == "XLA Modules" || line == "XLA TraceMe";
   return !is_device                 ? LinePlace::kHost
          : Contains(line, "Stream") ? LinePlace::kStream
          : line == kAsyncLine       ? LinePlace::kAsync
-         : is_other                 ? LinePlace::kDeviceOther
          : line == "XLA Ops"        ? LinePlace::kCore
                                     : LinePlace::kDeviceRange;
 }
@@ -142,9 +139,7 @@ class PlaneRows {
       case LinePlace::kCore:
         return AddCoreRow(kind);
       case LinePlace::kAsync:
-        return AddActivity(kind, WorkOf(kind, /*on_async_line=*/true));
-      case LinePlace::kDeviceOther:
-        return AddActivity(kind, {.kind = ActivityKind::kOther});
+        return AddWork(kind, /*on_async_line=*/true);
       case LinePlace::kDeviceRange:
         return AddAnnotation(kind, trace::AnnotationKind::kDevice);
     }
@@ -257,15 +252,28 @@ class PlaneRows {
     if (kind.hlo.phase != HloCategory::Phase::kWhole) {
       KeepHalf(kind);
     }
-    AddActivity(kind, WorkOf(kind, /*on_async_line=*/false));
+    AddWork(kind, /*on_async_line=*/false);
   }
 
-  // What an operation does from its begin to its end.
-  trace::Activities::Row WorkOf(const EventKindInfo& kind, bool on_async_line) {
-    trace::Activities::Row row{.kind = ActivityKindOf(kind.hlo, on_async_line)};
+  // What an operation does from its begin to its end; a range where it is no work of its own.
+  void AddWork(const EventKindInfo& kind, bool on_async_line) {
+    if (const auto work = WorkOf(kind, on_async_line)) {
+      AddActivity(kind, *work);
+    } else {
+      AddAnnotation(kind, trace::AnnotationKind::kDevice);
+    }
+  }
+
+  std::optional<trace::Activities::Row> WorkOf(const EventKindInfo& kind, bool on_async_line) {
+    const auto activity = ActivityKindOf(kind.hlo, on_async_line);
+    if (!activity) {
+      return std::nullopt;
+    }
+    trace::Activities::Row row{.kind = *activity};
     if (row.kind == ActivityKind::kMemcpy) {
       row.bytes = kind.bytes;
-    } else if (row.kind == ActivityKind::kKernel && kind.hlo.collective) {
+      row.copy_kind = HloCopyKind(kind.long_name.empty() ? kind.short_name : kind.long_name);
+    } else if (kind.hlo.collective) {
       row.collective = AddCollective(CollectiveOf(kind));
     }
     return row;
@@ -311,9 +319,11 @@ class PlaneRows {
         AddTrack(kAsyncLine, UnusedThread(), recording_.has_epoch_times[core_track_]);
     for (const AsyncWork& work : pairs.works) {
       const EventKindInfo& kind = kinds_.At(work.start_kind);
-      AddActivity(kind, WorkOf(kind, /*on_async_line=*/true),
-                  {.begin_ns = work.begin_ns, .duration_ns = work.end_ns - work.begin_ns}, track,
-                  kind.extra);
+      if (const auto row = WorkOf(kind, /*on_async_line=*/true)) {
+        AddActivity(kind, *row,
+                    {.begin_ns = work.begin_ns, .duration_ns = work.end_ns - work.begin_ns}, track,
+                    kind.extra);
+      }
     }
   }
 

@@ -31,11 +31,11 @@ struct Recording {
 
 /// Adds the rows of a plane to the recording.
 ///
-/// Streams of GPUs and the operations of TPU cores are activities; whole programs, waits, loops
-/// around operations and the two halves of asynchronous operations are activities of kind other.
-/// Asynchronous work itself comes from the profiler's line of it, or, where that is empty, from its
-/// halves. Other lines of a device are annotations on it. On the host, what has a correlation is a
-/// runtime call, all else an annotation.
+/// Streams of GPUs and the operations of TPU cores are activities. Asynchronous work comes from the
+/// profiler's line of it, or, where that is empty, from its halves. What is no work of its own is
+/// an annotation on the device: whole programs, waits, loops around operations, the two halves of
+/// asynchronous operations (a done is the core's waiting for it), and other lines. On the host,
+/// what has a correlation is a runtime call, all else an annotation.
 ///
 /// A TPU's reading of its own clock (device_offset_ps, device_duration_ps) is not kept in `extra`:
 /// it repeats the times of the row, and would give each row a text of its own.

@@ -70,15 +70,17 @@ TEST_F(XplaneSamples, CopiesFromHalvesAreThoseOfTheProfiler) {
   Times recorded;
   std::vector<AsyncHalf> halves;
   for (RowId row = 0; row < trace.activities.size(); ++row) {
-    if (trace.tracks.device[trace.activities.track[row]] != 0) {
-      continue;
+    if (trace.tracks.device[trace.activities.track[row]] == 0 &&
+        trace.activities.kind[row] == ActivityKind::kMemcpy) {
+      recorded.emplace(trace.activities.begin_ns[row],
+                       trace.activities.begin_ns[row] + trace.activities.duration_ns[row]);
     }
-    const std::string name(trace.Text(trace.activities.name[row]));
-    const std::int64_t begin_ns = trace.activities.begin_ns[row];
-    const std::int64_t end_ns = begin_ns + trace.activities.duration_ns[row];
-    if (trace.activities.kind[row] == ActivityKind::kMemcpy) {
-      recorded.emplace(begin_ns, end_ns);
-    } else if (name.starts_with("copy-")) {
+  }
+  for (RowId row = 0; row < trace.annotations.size(); ++row) {
+    const std::string name(trace.Text(trace.annotations.name[row]));
+    const std::int64_t begin_ns = trace.annotations.begin_ns[row];
+    const std::int64_t end_ns = begin_ns + trace.annotations.duration_ns[row];
+    if (trace.tracks.device[trace.annotations.track[row]] == 0 && name.starts_with("copy-")) {
       const bool is_start = name.starts_with("copy-start");
       halves.push_back({.is_start = is_start,
                         .start_name = is_start ? name : StartOfDone(name, ""),

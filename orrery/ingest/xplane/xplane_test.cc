@@ -24,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using trace::ActivityKind;
+using trace::AnnotationKind;
 using trace::Trace;
 
 TEST(XplaneTest, OperationsOfACoreAreKernelsWithTheStatsOfTheirKind) {
@@ -59,7 +60,7 @@ TEST(XplaneTest, ACollectiveOfTheCoreIsARowWithItsSize) {
   EXPECT_THAT(trace.activities.collective, ElementsAre(kNoRow, 0));
 }
 
-TEST(XplaneTest, LoopsProgramsAndWaitsAreOtherWork) {
+TEST(XplaneTest, LoopsProgramsAndWaitsAreRangesOnTheDevice) {
   TestPlane plane{.name = "/device:TPU:0",
                   .lines = {{.id = 1, .name = "XLA Modules", .events = {{.kind = 1}}},
                             {.id = 2, .name = "XLA TraceMe", .events = {{.kind = 2}}},
@@ -68,8 +69,9 @@ TEST(XplaneTest, LoopsProgramsAndWaitsAreOtherWork) {
 
   const Trace trace = ReadBytes(SpaceOf({plane}));
 
-  EXPECT_THAT(trace.activities.kind,
-              ElementsAre(ActivityKind::kOther, ActivityKind::kOther, ActivityKind::kOther));
+  EXPECT_TRUE(trace.activities.empty());
+  EXPECT_THAT(trace.annotations.kind, ElementsAre(AnnotationKind::kDevice, AnnotationKind::kDevice,
+                                                  AnnotationKind::kDevice));
 }
 
 // The copy lasts from the begin of its start (10 ns) to the end of its done (45 + 5 ns).
@@ -81,7 +83,7 @@ TestPlane TpuWithCopy() {
                                 {.kind = 2, .offset_ps = 45'000, .duration_ps = 5'000}}},
                     {.id = 4, .name = "Async XLA Ops", .events = {}}},
           .kinds = {{.id = 1,
-                     .name = "%copy-start.2 = (f32[8]) copy-start(f32[8] %p)",
+                     .name = "%copy-start.2 = (f32[8]{0}) copy-start(f32[8]{0:S(5)} %p)",
                      .display_name = "copy-start.2",
                      .stats = {TextStat(1, "copy-start"), IntegerStat(2, 32)}},
                     {.id = 2,
@@ -98,8 +100,9 @@ TestPlane TpuWithCopy() {
 TEST(XplaneTest, AnAsynchronousCopyIsPutTogetherFromItsHalves) {
   const Trace trace = ReadBytes(SpaceOf({TpuWithCopy()}));
 
-  EXPECT_THAT(trace.activities.kind,
-              ElementsAre(ActivityKind::kMemcpy, ActivityKind::kOther, ActivityKind::kOther));
+  EXPECT_THAT(trace.activities.kind, ElementsAre(ActivityKind::kMemcpy));
+  EXPECT_THAT(trace.activities.copy_kind, ElementsAre(trace::CopyKind::kHostToDevice));
+  EXPECT_THAT(trace.annotations.begin_ns, ElementsAre(10, 45)) << "issued, and waited for";
   EXPECT_EQ(trace.activities.begin_ns[0], 10);
   EXPECT_EQ(trace.activities.duration_ns[0], 40);
   EXPECT_EQ(trace.activities.bytes[0], 32);
@@ -115,7 +118,7 @@ TEST(XplaneTest, TheProfilersLineOfAsynchronousWorkWinsOverTheHalves) {
 
   const Trace trace = ReadBytes(SpaceOf({plane}));
 
-  ASSERT_EQ(trace.activities.size(), 3U);
+  ASSERT_EQ(trace.activities.size(), 1U);
   ASSERT_EQ(RowsNamed(trace, "async-copy").size(), 1U);
   const RowId copy = RowsNamed(trace, "async-copy")[0];
   EXPECT_EQ(trace.activities.kind[copy], ActivityKind::kMemcpy);

@@ -19,6 +19,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/json_value.h"
+#include "orrery/base/mapped_file.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/serve/http/request.h"
@@ -89,7 +90,9 @@ Result<Response> Answers::AnswerApi(const Request& request) {
     if (!request.is_post) {
       return Invalid("{} wants POST", request.path);
     }
-    return (this->*action->answer)(request);
+    Result<Response> response = (this->*action->answer)(request);
+    ReturnFreedMemoryNow();  // the simulated job and its traces are gone, or another one is
+    return response;
   }
   if (request.path == "api/session") {
     return JsonResponse(SessionOf(Runs(), options_));

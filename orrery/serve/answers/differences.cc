@@ -229,8 +229,8 @@ Result<Response> AnswerDifferences(const ViewedRun& before, const ViewedRun& aft
                                              : std::string())
                           .Set("pairs", std::move(pairs))
                           .Set("collectives", CollectiveChanges(before, after, paired))
-                          .Set("step_before_ns", diff.step_before.window_ns)
-                          .Set("step_after_ns", diff.step_after.window_ns)
+                          .Set("step_before_ns", StepTimeOf(before))
+                          .Set("step_after_ns", StepTimeOf(after))
                           .Set("steps", std::move(steps))
                           .Set("changes", std::move(changes)));
 }

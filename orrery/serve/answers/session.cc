@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::serve {
 namespace {
@@ -18,23 +21,47 @@ namespace {
 constexpr std::size_t kMostSteps = 10'000;
 constexpr double kNanosecondsPerSecond = 1e9;
 
-// Of the first trace that has any.
+// The place of the first trace that has steps; of the last one where none has.
+std::size_t TraceWithSteps(const ViewedRun& run) {
+  std::size_t place = 0;
+  while (place + 1 < run.set().ranks.size() && run.set().ranks[place].steps.empty()) {
+    ++place;
+  }
+  return place;
+}
+
 Value StepsOf(const ViewedRun& run) {
   Value steps = Value::List();
-  for (const trace::Trace& trace : run.set().ranks) {
-    const std::size_t count = std::min(trace.steps.size(), kMostSteps);
-    for (std::size_t i = 0; i < count; ++i) {
-      steps.Add(Value::Object()
-                    .Set("name", trace.Text(trace.steps.name[i]))
-                    .Set("begin_ns", trace.steps.begin_ns[i] - run.begin_ns())
-                    .Set("end_ns",
-                         trace.steps.begin_ns[i] + trace.steps.duration_ns[i] - run.begin_ns()));
-    }
-    if (count > 0) {
-      break;
-    }
+  if (run.set().ranks.empty()) {
+    return steps;
+  }
+  const trace::Trace& trace = run.set().ranks[TraceWithSteps(run)];
+  const std::size_t count = std::min(trace.steps.size(), kMostSteps);
+  for (std::size_t i = 0; i < count; ++i) {
+    steps.Add(
+        Value::Object()
+            .Set("name", trace.Text(trace.steps.name[i]))
+            .Set("begin_ns", trace.steps.begin_ns[i] - run.begin_ns())
+            .Set("end_ns", trace.steps.begin_ns[i] + trace.steps.duration_ns[i] - run.begin_ns()));
   }
   return steps;
+}
+
+// Whose markers the steps are.
+Value RankOfSteps(const ViewedRun& run) {
+  return run.set().ranks.empty()
+             ? Value()
+             : Value(std::int64_t{
+                   trace::RankOf(run.set(), static_cast<std::uint32_t>(TraceWithSteps(run)))});
+}
+
+// How the run's time is called and what it is.
+Value StepDefinitionOf(const ViewedRun& run) {
+  if (run.simulated() != nullptr) {
+    return "step time: the simulated step";
+  }
+  const std::optional<analyze::RunTime> time = analyze::MeasureRunTime(run.view());
+  return time ? Value(fmt::format("{}: {}", time->name, time->definition)) : Value();
 }
 
 bool HasMemory(const ViewedRun& run) {
@@ -55,7 +82,9 @@ Value RunValue(const ViewedRun& run, const ViewOptions& options) {
       .Set("num_events", run.num_events())
       .Set("problems", Value::ListOf(run.Problems()))
       .Set("steps", StepsOf(run))
+      .Set("steps_rank", RankOfSteps(run))
       .Set("step_ns", StepTimeOf(run))
+      .Set("step_definition", StepDefinitionOf(run))
       .Set("can_predict", !is_simulated && options.actions.predict != nullptr)
       .Set("can_what_if",
            is_simulated && options.actions.simulate != nullptr ? "simulate" : "replay")

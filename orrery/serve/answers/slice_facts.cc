@@ -196,7 +196,8 @@ class SliceFacts {
     if (shapes.shared_memory_bytes[shape] >= 0) {
       facts_.Add("shared memory", draw::FormatBinaryBytes({shapes.shared_memory_bytes[shape]}));
     }
-    if (shapes.occupancy_percent[shape] >= 0) {
+    // Profilers that do not know it say 0, which no kernel that runs has.
+    if (shapes.occupancy_percent[shape] > 0) {
       facts_.Add("occupancy (estimate)", fmt::format("{} %", shapes.occupancy_percent[shape]));
     }
   }

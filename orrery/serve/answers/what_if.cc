@@ -35,6 +35,7 @@ namespace {
 
 constexpr double kMostSpeedup = 1000;
 constexpr std::size_t kMostChanges = 16;
+constexpr double kNanosecondsPerSecond = 1e9;
 
 struct Change {
   std::string subject;
@@ -147,7 +148,7 @@ Value StepValue(std::int64_t before_ns, std::int64_t after_ns, std::vector<std::
   const double change = before_ns == 0 ? 0
                                        : static_cast<double>(after_ns - before_ns) * 100 /
                                              static_cast<double>(before_ns);
-  sentences.insert(sentences.begin(), fmt::format("The step takes {} instead of {} ({:+.1f} %).",
+  sentences.insert(sentences.begin(), fmt::format("The step time is {} instead of {} ({:+.1f} %).",
                                                   draw::FormatDuration({after_ns}),
                                                   draw::FormatDuration({before_ns}), change));
   return Value::Object()
@@ -167,7 +168,11 @@ Result<Value> Replayed(const ViewedRun& run, const Question& question) {
   for (const Change& change : question.changes) {
     ORRERY_TRY_STATUS(Apply(change, run, latency_ns, what_if));
   }
-  return StepValue(graph.step_ns(), what_if.StepNs(),
+  const auto step_ns = [&](std::int64_t path_ns) {
+    return std::llround(kNanosecondsPerSecond *
+                        analyze::ReplayedSeconds(run.view(), graph, path_ns));
+  };
+  return StepValue(step_ns(graph.path_ns()), step_ns(what_if.PathNs()),
                    {"By a replay of the recorded step: the order on every stream stays, kernels do "
                     "not slow each other down more or less."},
                    {});

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <string>
 
 #include <netinet/in.h>  // NOLINT(misc-include-cleaner): IPPROTO_TCP
 #include <netinet/tcp.h>
@@ -18,8 +19,9 @@ namespace orrery::serve {
 namespace {
 
 constexpr std::size_t kMostDiscardedBytes = 1'048'576;
-constexpr std::chrono::milliseconds kLingerTime{500};
+constexpr std::size_t kPiece = 16'384;
 
+// Of a call that would have waited, or has to be made again.
 bool IsInterrupted() {
   return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
 }
@@ -27,29 +29,74 @@ bool IsInterrupted() {
 }  // namespace
 
 Connection::Connection(int socket, int stop_event, const ConnectionLimits& limits)
-    : socket_(socket), stop_event_(stop_event), limits_(limits) {
+    : socket_(socket),
+      stop_event_(stop_event),
+      limits_(limits),
+      deadline_(Clock::now() + limits.idle_time) {
   // Without it an answer waits for the acknowledgement of the one before, 40 ms.
   const int on = 1;
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
 Connection::~Connection() {
-  LetPeerRead();
   close(socket_);
 }
 
-// Closing with unread bytes resets the connection, and the peer loses the refusal it has not read.
-void Connection::LetPeerRead() {
-  shutdown(socket_, SHUT_WR);
-  const auto deadline = Clock::now() + kLingerTime;
-  ssize_t num_read = 1;
-  for (std::size_t total = 0; num_read > 0 && total < kMostDiscardedBytes;) {
-    if (WaitFor(POLLIN, deadline) != End::kNone) {
-      return;
-    }
-    num_read = recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-    total += num_read > 0 ? static_cast<std::size_t>(num_read) : 0;
+Connection::Head Connection::Receive() {
+  if (end_ != End::kNone) {
+    return Head::kNone;
   }
+  std::array<char, kPiece> piece;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by recv
+  while (received_.find("\r\n\r\n", begin_) == std::string::npos && !has_ended_) {
+    if (size_received() >= limits_.request_bytes) {
+      end_ = End::kTooLong;
+      return Head::kNone;
+    }
+    const ssize_t num_read = recv(socket_, piece.data(), piece.size(), MSG_DONTWAIT);
+    if (num_read < 0 && IsInterrupted()) {
+      return Head::kPart;
+    }
+    if (num_read > 0 && size_received() == 0) {
+      deadline_ = Clock::now() + limits_.request_time;
+    }
+    received_.append(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(num_read, 0)));
+    has_ended_ = num_read <= 0;
+  }
+  if (size_received() == 0) {
+    end_ = End::kClosed;
+    return Head::kNone;
+  }
+  return Head::kWhole;
+}
+
+void Connection::GiveUp() {
+  end_ = size_received() == 0 ? End::kClosed : End::kTooSlow;
+}
+
+void Connection::BeginRequest() {
+  deadline_ = Clock::now() + limits_.request_time;
+  bytes_left_ = limits_.request_bytes;
+}
+
+void Connection::EndRequest() {
+  received_.erase(0, begin_);
+  begin_ = 0;
+  deadline_ = Clock::now() + (received_.empty() ? limits_.idle_time : limits_.request_time);
+}
+
+void Connection::BeginToLeave() {
+  shutdown(socket_, SHUT_WR);
+  deadline_ = Clock::now() + limits_.leave_time;
+}
+
+bool Connection::IsLeaving() {
+  std::array<char, kPiece> piece;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by recv
+  ssize_t num_read = 1;
+  while (num_read > 0 && discarded_bytes_ < kMostDiscardedBytes) {
+    num_read = recv(socket_, piece.data(), piece.size(), MSG_DONTWAIT);
+    discarded_bytes_ += static_cast<std::size_t>(std::max<ssize_t>(num_read, 0));
+  }
+  return num_read < 0 && IsInterrupted();
 }
 
 Connection::End Connection::WaitFor(short events, Clock::time_point deadline) const {
@@ -70,32 +117,18 @@ Connection::End Connection::WaitFor(short events, Clock::time_point deadline) co
   }
 }
 
-bool Connection::WaitForRequest() {
-  if (end_ != End::kNone) {
-    return false;
-  }
-  if (buffer_begin_ == buffer_end_) {
-    const End waited = WaitFor(POLLIN, Clock::now() + limits_.idle_time);
-    if (waited != End::kNone) {
-      end_ = waited == End::kTooSlow ? End::kClosed : waited;  // nothing was asked
-      return false;
-    }
-  }
-  deadline_ = Clock::now() + limits_.request_time;
-  bytes_left_ = limits_.request_bytes;
-  return buffer_begin_ < buffer_end_ || Fill(deadline_);
-}
-
-bool Connection::Fill(Clock::time_point deadline) {
+bool Connection::Fill() {
+  received_.clear();
+  begin_ = 0;
   while (end_ == End::kNone) {
-    end_ = WaitFor(POLLIN, deadline);
+    end_ = WaitFor(POLLIN, deadline_);
     if (end_ != End::kNone) {
       return false;
     }
-    const ssize_t num_read = recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    received_.resize(kPiece);
+    const ssize_t num_read = recv(socket_, received_.data(), received_.size(), MSG_DONTWAIT);
+    received_.resize(static_cast<std::size_t>(std::max<ssize_t>(num_read, 0)));
     if (num_read > 0) {
-      buffer_begin_ = 0;
-      buffer_end_ = static_cast<std::size_t>(num_read);
       return true;
     }
     if (num_read == 0 || !IsInterrupted()) {
@@ -110,12 +143,12 @@ ssize_t Connection::Read(char* data, std::size_t size) {
     end_ = end_ == End::kNone ? End::kTooLong : end_;
     return -1;
   }
-  if (buffer_begin_ == buffer_end_ && !Fill(deadline_)) {
+  if (size_received() == 0 && !Fill()) {
     return end_ == End::kClosed ? 0 : -1;
   }
-  const std::size_t num_bytes = std::min({size, buffer_end_ - buffer_begin_, bytes_left_});
-  std::memcpy(data, buffer_.data() + buffer_begin_, num_bytes);
-  buffer_begin_ += num_bytes;
+  const std::size_t num_bytes = std::min({size, size_received(), bytes_left_});
+  std::memcpy(data, received_.data() + begin_, num_bytes);
+  begin_ += num_bytes;
   bytes_left_ -= num_bytes;
   return static_cast<ssize_t>(num_bytes);
 }

@@ -18,6 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using End = Connection::End;
+using Head = Connection::Head;
 
 /// Limits that no test reaches unless it sets them.
 ConnectionLimits Patient() {
@@ -33,6 +34,7 @@ class ConnectionTest : public testing::Test {
   }
 
   void Open(const ConnectionLimits& limits) {
+    HangUp();
     std::array<int, 2> ends{};
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
     peer_ = ends[0];
@@ -73,61 +75,114 @@ class ConnectionTest : public testing::Test {
 TEST_F(ConnectionTest, BytesAreReadUntilThePeerHangsUp) {
   Open(Patient());
   Send("abc");
-  ASSERT_TRUE(connection_->WaitForRequest());
   HangUp();
+  ASSERT_EQ(connection_->Receive(), Head::kWhole);  // as much as will come
+  connection_->BeginRequest();
   EXPECT_EQ(Read(10), "abc");
   EXPECT_EQ(connection_->end(), End::kClosed);
-  EXPECT_FALSE(connection_->WaitForRequest());
+  EXPECT_EQ(connection_->Receive(), Head::kNone);
 }
 
 TEST_F(ConnectionTest, APeerThatSaysNothingIsNoRequest) {
   Open(Patient());
+  EXPECT_EQ(connection_->Receive(), Head::kPart);
   HangUp();
-  EXPECT_FALSE(connection_->WaitForRequest());
+  EXPECT_EQ(connection_->Receive(), Head::kNone);
   EXPECT_EQ(connection_->end(), End::kClosed);
 }
 
-// Each request has 4 bytes; the second is in the buffer already.
+TEST_F(ConnectionTest, AHeadIsWholeWithItsEmptyLine) {
+  Open(Patient());
+  for (const char* const piece : {"GET / HTTP/1.1\r\n", "A: b\r", "\n", "\r"}) {
+    Send(piece);
+    EXPECT_EQ(connection_->Receive(), Head::kPart);
+  }
+  Send("\nbody");
+  EXPECT_EQ(connection_->Receive(), Head::kWhole);
+}
+
+// Each request has 6 bytes; the second is received already.
 TEST_F(ConnectionTest, EveryRequestHasItsOwnLimit) {
+  ConnectionLimits limits = Patient();
+  limits.request_bytes = 6;
+  Open(limits);
+  Send("aa\r\n\r\nbb\r\n\r\nb");
+  ASSERT_EQ(connection_->Receive(), Head::kWhole);
+  connection_->BeginRequest();
+  EXPECT_EQ(Read(6), "aa\r\n\r\n");
+  connection_->EndRequest();
+  ASSERT_EQ(connection_->Receive(), Head::kWhole);
+  connection_->BeginRequest();
+  EXPECT_EQ(Read(7), "bb\r\n\r\n");
+  EXPECT_EQ(connection_->end(), End::kTooLong);
+  EXPECT_EQ(Read(1), "");
+  EXPECT_EQ(connection_->Receive(), Head::kNone);
+}
+
+TEST_F(ConnectionTest, AHeadWithoutEndIsTooLong) {
   ConnectionLimits limits = Patient();
   limits.request_bytes = 4;
   Open(limits);
-  Send("aaaabbbbb");
-  ASSERT_TRUE(connection_->WaitForRequest());
-  EXPECT_EQ(Read(4), "aaaa");
-  ASSERT_TRUE(connection_->WaitForRequest());
-  EXPECT_EQ(Read(5), "bbbb");
+  Send("aaaa");
+  EXPECT_EQ(connection_->Receive(), Head::kNone);
   EXPECT_EQ(connection_->end(), End::kTooLong);
-  EXPECT_EQ(Read(1), "");
-  EXPECT_FALSE(connection_->WaitForRequest());
 }
 
-TEST_F(ConnectionTest, HalfARequestIsNotWaitedForLonger) {
+TEST_F(ConnectionTest, HalfABodyIsNotWaitedForLonger) {
   ConnectionLimits limits = Patient();
   limits.request_time = milliseconds(1);
   Open(limits);
-  Send("ab");
-  ASSERT_TRUE(connection_->WaitForRequest());
-  EXPECT_EQ(Read(3), "ab");
+  Send("\r\n\r\nab");
+  ASSERT_EQ(connection_->Receive(), Head::kWhole);
+  connection_->BeginRequest();
+  EXPECT_EQ(Read(7), "\r\n\r\nab");
   EXPECT_EQ(connection_->end(), End::kTooSlow);
 }
 
-TEST_F(ConnectionTest, AnIdleConnectionEndsWithoutComplaint) {
-  ConnectionLimits limits = Patient();
-  limits.idle_time = milliseconds(1);
-  Open(limits);
-  EXPECT_FALSE(connection_->WaitForRequest());
+TEST_F(ConnectionTest, WhoAskedNothingEndsWithoutComplaint) {
+  Open(Patient());
+  connection_->GiveUp();
   EXPECT_EQ(connection_->end(), End::kClosed);
+  Open(Patient());
+  Send("G");
+  EXPECT_EQ(connection_->Receive(), Head::kPart);
+  connection_->GiveUp();
+  EXPECT_EQ(connection_->end(), End::kTooSlow);
+}
+
+// The deadline of a head begins with its first byte.
+TEST_F(ConnectionTest, DeadlinesAreOfHeadsAndOfSilence) {
+  ConnectionLimits limits = Patient();
+  limits.request_time = milliseconds(30'000);
+  Open(limits);
+  const auto silent = connection_->deadline();
+  Send("G");
+  EXPECT_EQ(connection_->Receive(), Head::kPart);
+  const auto asking = connection_->deadline();
+  EXPECT_LT(asking, silent);
+  Send("E");
+  EXPECT_EQ(connection_->Receive(), Head::kPart);
+  EXPECT_EQ(connection_->deadline(), asking);
+}
+
+TEST_F(ConnectionTest, WhoLeavesMayReadFirst) {
+  Open(Patient());
+  connection_->BeginToLeave();
+  Send("rest");
+  EXPECT_TRUE(connection_->IsLeaving());
+  HangUp();
+  EXPECT_FALSE(connection_->IsLeaving());
 }
 
 TEST_F(ConnectionTest, AStopEndsAllWaits) {
   Open(Patient());
-  Send("ab");
-  ASSERT_TRUE(connection_->WaitForRequest());
+  Send("\r\n\r\nab");
+  ASSERT_EQ(connection_->Receive(), Head::kWhole);
+  connection_->BeginRequest();
   Stop();
-  EXPECT_EQ(Read(3), "ab");
+  EXPECT_EQ(Read(7), "\r\n\r\nab");
   EXPECT_EQ(connection_->end(), End::kStopped);
-  EXPECT_FALSE(connection_->WaitForRequest());
+  EXPECT_EQ(connection_->Receive(), Head::kNone);
 }
 
 TEST_F(ConnectionTest, APeerThatDoesNotReadIsNotWaitedForLonger) {

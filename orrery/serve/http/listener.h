@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -17,16 +16,17 @@
 #include <unistd.h>
 
 #include "orrery/serve/http/connection.h"
+#include "orrery/serve/http/waiting_room.h"
 #include "orrery/serve/http/gate.h"
 
 // For server.cc alone: httplib.h takes seconds to compile.
 //
 // What cpp-httplib 0.11 does: accept connections, parse heads, read bodies, write answers. What it
 // does not do, and is done here:
-// - A thread of its pool belongs to a connection as long as that is open, even idle; a browser has
-//   several. So the pool has a thread for each of kMostConnections, and a semaphore bounds the
-//   answers that are made at once. Further connections wait in the queue of the pool, which has no
-//   bound but that of open files; they are not refused.
+// - A thread of its pool belongs to a connection as long as that is open, even idle: thirty slow
+//   clients without the token would keep all others waiting. So the pool gets a connection when the
+//   head of a request is whole, and the WaitingRoom has it before and after; a semaphore bounds the
+//   answers that are made at once.
 // - Nothing bounds the length of a line, the number of fields and the time that a head takes:
 //   Connection does.
 // - Bodies in chunks, without a length, compressed or of forms are read without bound or unpacked:
@@ -41,7 +41,7 @@
 
 namespace orrery::serve {
 
-inline constexpr int kMostConnections = 32;
+inline constexpr int kMostAtOnce = 32;  // requests that are read or answered
 inline constexpr int kMostWaiting = 128;
 
 /// The form in which cpp-httplib wants a connection.
@@ -92,12 +92,44 @@ class ConnectionStream : public httplib::Stream {
   Connection& connection_;
 };
 
+/// What the library gives new connections to.
+class Workers : public httplib::TaskQueue {
+ public:
+  using Serve = std::function<void(const WaitingRoom::Guest&)>;
+
+  Workers(WaitingRoom& room, const Serve& serve) : room_(room), pool_(kMostAtOnce) {
+    room_.Open([this, serve](const WaitingRoom::Guest& guest) {
+      pool_.enqueue([guest, serve] { serve(guest); });
+    });
+  }
+
+  // Taking a connection into the room is done at once. Newer versions of the library want to know
+  // whether it was.
+  using Enqueued =
+      decltype(std::declval<httplib::TaskQueue&>().enqueue(std::declval<std::function<void()>>()));
+
+  Enqueued enqueue(std::function<void()> take) override {
+    take();
+    return static_cast<Enqueued>(true);
+  }
+
+  void shutdown() override {
+    room_.Close();
+    pool_.shutdown();
+  }
+
+ private:
+  WaitingRoom& room_;
+  httplib::ThreadPool pool_;
+};
+
 /// cpp-httplib's server with connections of ours.
 class Listener : public httplib::Server {
  public:
-  /// `on_end` is told how connections ended.
-  Listener(int stop_event, std::function<void(Connection::End)> on_end)
-      : stop_event_(stop_event), on_end_(std::move(on_end)) {
+  /// `on_end` is told how connections ended, `is_known` says whether a request has the token.
+  Listener(int stop_event, std::function<void(Connection::End)> on_end,
+           std::function<bool(const httplib::Request&)> is_known)
+      : on_end_(std::move(on_end)), is_known_(std::move(is_known)), room_(stop_event, on_end_) {
     set_socket_options([](socket_t socket) {
       const int on = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -109,7 +141,9 @@ class Listener : public httplib::Server {
         std::chrono::duration_cast<std::chrono::seconds>(ConnectionLimits().idle_time).count());
     set_payload_max_length(kMostBodyBytes);
     // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the library deletes it
-    new_task_queue = [] { return new httplib::ThreadPool(kMostConnections); };
+    new_task_queue = [this] {
+      return new Workers(room_, [this](const WaitingRoom::Guest& guest) { Serve(guest); });
+    };
   }
 
   ~Listener() override {
@@ -123,29 +157,39 @@ class Listener : public httplib::Server {
   /// last one again after a second.
   void LetManyWait() { ::listen(svr_sock_, kMostWaiting); }
 
-  [[nodiscard]] int num_connections() const { return num_connections_; }
+  [[nodiscard]] int num_connections() const { return room_.num_connections(); }
 
  private:
   bool process_and_close_socket(socket_t socket) override {
-    ++num_connections_;
-    {
-      Connection connection(socket, stop_event_, {});
-      ConnectionStream stream(connection);
-      while (connection.WaitForRequest() && ServeRequest(stream)) {
-      }
-      on_end_(connection.end());
-    }
-    --num_connections_;
+    room_.Add(socket);
     return true;
   }
 
+  /// Answers all requests whose heads are there.
+  void Serve(const WaitingRoom::Guest& guest) {
+    bool stays = true;
+    do {
+      guest->BeginRequest();
+      stays = ServeRequest(*guest);
+      guest->EndRequest();
+    } while (stays && guest->Receive() == Connection::Head::kWhole);
+    if (!stays || guest->end() != Connection::End::kNone) {
+      on_end_(guest->end());
+    }
+    room_.Return(guest, stays && guest->end() == Connection::End::kNone);
+  }
+
   /// Returns whether another request may follow.
-  bool ServeRequest(ConnectionStream& stream) {
+  bool ServeRequest(Connection& connection) {
+    ConnectionStream stream(connection);
     bool is_parsed = false;
     bool has_body = false;
     bool is_last = false;
     const auto prepare = [&](httplib::Request& request) {
       is_parsed = true;
+      if (is_known_(request)) {
+        connection.SetKnown();
+      }
       has_body = request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
       request.ranges.clear();
       request.headers.erase("Accept-Encoding");
@@ -179,9 +223,9 @@ class Listener : public httplib::Server {
     }
   }
 
-  int stop_event_;
   std::function<void(Connection::End)> on_end_;
-  std::atomic<int> num_connections_ = 0;
+  std::function<bool(const httplib::Request&)> is_known_;
+  WaitingRoom room_;
 };
 
 }  // namespace orrery::serve

@@ -84,7 +84,11 @@ class HttplibServer : public Server {
         handler_(handler),
         stop_event_(stop_event),
         answers_(std::max(1, options.threads)),
-        listener_(stop_event, [this](Connection::End end) { LogEnd(end); }) {}
+        listener_(
+            stop_event, [this](Connection::End end) { LogEnd(end); },
+            [this](const httplib::Request& request) {
+              return gate_->Admit(RawHead(request).view()).has_value();
+            }) {}
 
   ~HttplibServer() override { close(stop_event_); }
 
@@ -241,6 +245,8 @@ class HttplibServer : public Server {
       Log("refused a request that is too long");
     } else if (end == Connection::End::kTooSlow) {
       Log("refused a request that takes too long");
+    } else if (end == Connection::End::kCrowded) {
+      Log("closed the connection that has waited longest: too many wait");
     }
   }
 

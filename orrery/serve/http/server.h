@@ -40,7 +40,7 @@ class Server {
   /// thread; safe in a signal handler it is not.
   virtual void Stop() = 0;
 
-  /// Number of connections that are being served: at most 32.
+  /// Number of connections that wait or are being served.
   [[nodiscard]] virtual int num_connections() const = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <httplib.h>
 
 #include "orrery/serve/http/clients_test.h"
+#include "orrery/serve/http/waiting_room.h"
 
 namespace orrery::serve {
 namespace {
@@ -207,6 +208,27 @@ TEST_F(ServerTest, MoreConnectionsThanAnswersAtOnceAreServed) {
   }
   ASSERT_TRUE(Eventually([&] { return server_->num_connections() == 20; }));
   EXPECT_TRUE(IsAlive());
+}
+
+// Nobody without the token takes a thread from who has it, nor the place to wait.
+TEST_F(ServerTest, SlowStrangersDelayNobody) {
+  auto kept = NewClient();
+  kept.set_keep_alive(true);
+  ASSERT_EQ(kept.Get("/secret/x")->status, 200);
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (std::size_t i = 0; i < 2 * WaitingRoom::kMostStrangers; ++i) {
+    strangers.push_back(std::make_unique<RawClient>(server_->port()));
+    strangers.back()->Send(i % 3 == 0   ? ""
+                           : i % 3 == 1 ? Get("x").substr(0, 30)
+                                        : "POST /wrong/ HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
+    ASSERT_TRUE(i % 50 != 0 || IsAlive()) << i;
+  }
+  ASSERT_EQ(kept.Get("/secret/x")->status, 200);
+  EXPECT_TRUE(IsAlive());
+  // All that wait, those that leave and the kept one.
+  EXPECT_LE(server_->num_connections(),
+            static_cast<int>(WaitingRoom::kMostStrangers + WaitingRoom::kMostLeaving + 2));
+  EXPECT_THAT(lines(), testing::Contains(HasSubstr("too many wait")));
 }
 
 TEST_F(ServerTest, RequestsInOnePieceAreAnsweredInTurn) {

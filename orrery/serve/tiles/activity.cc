@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
@@ -48,16 +49,22 @@ int PriorityOf(Activity activity) {
   }
 }
 
-bool IsMessage(CollectiveKind kind) {
-  return kind == CollectiveKind::kSend || kind == CollectiveKind::kRecv ||
-         kind == CollectiveKind::kSendRecv;
+// Messages whose dimension nothing tells are taken for those of a pipeline.
+bool IsOfPipeline(CollectiveKind kind, analyze::Dimension dimension) {
+  const bool is_message = kind == CollectiveKind::kSend || kind == CollectiveKind::kRecv ||
+                          kind == CollectiveKind::kSendRecv;
+  return dimension == analyze::Dimension::kPipeline ||
+         (is_message && dimension == analyze::Dimension::kUnknown);
 }
 
 /// The pieces of a rank in order of begin.
 class PieceList {
  public:
   PieceList(const analyze::RunView& run, std::uint32_t rank_index)
-      : run_(run), rank_index_(rank_index), trace_(run.set->ranks[rank_index]) {
+      : run_(run),
+        rank_index_(rank_index),
+        trace_(run.set->ranks[rank_index]),
+        dimensions_(analyze::CollectiveDimensions(run, rank_index)) {
     pieces_.reserve(trace_.activities.size());
     for (RowId row = 0; row < trace_.activities.size(); ++row) {
       Add(row);
@@ -70,7 +77,7 @@ class PieceList {
 
   [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
 
-  [[nodiscard]] bool has_messages() const { return has_messages_; }
+  [[nodiscard]] bool is_in_pipeline() const { return is_in_pipeline_; }
 
  private:
   void Add(RowId row) {
@@ -82,12 +89,16 @@ class PieceList {
                 .launched_ns = launch == kNoRow ? 0 : trace_.runtime_calls.begin_ns[launch]};
     const RowId collective = activities.collective[row];
     if (piece.what == Activity::kCommunication && collective != kNoRow) {
-      const bool is_message = IsMessage(trace_.collectives.kind[collective]);
-      has_messages_ = has_messages_ || is_message;
+      const bool is_pipeline =
+          IsOfPipeline(trace_.collectives.kind[collective], dimensions_[collective].dimension);
+      is_in_pipeline_ = is_in_pipeline_ || is_pipeline;
       const std::int64_t wait_ns = run_.waits.WaitOfRow(run_.matched, rank_index_, collective);
+      const std::int64_t bubble_ns =
+          is_pipeline ? wait_ns : run_.waits.DrainOfRow(rank_index_, collective);
       const std::int64_t transfer_ns = std::min(piece.begin_ns + wait_ns, piece.end_ns);
-      Push({piece.begin_ns, transfer_ns, is_message ? Activity::kBubble : Activity::kWait,
-            piece.launched_ns});
+      const std::int64_t drained_ns = std::min(piece.begin_ns + bubble_ns, transfer_ns);
+      Push({piece.begin_ns, drained_ns, Activity::kBubble, piece.launched_ns});
+      Push({drained_ns, transfer_ns, Activity::kWait, piece.launched_ns});
       piece.begin_ns = transfer_ns;
     }
     Push(piece);
@@ -102,15 +113,16 @@ class PieceList {
   const analyze::RunView& run_;
   std::uint32_t rank_index_;
   const trace::Trace& trace_;
+  std::vector<analyze::DimensionOf> dimensions_;
   std::vector<Piece> pieces_;
-  bool has_messages_ = false;
+  bool is_in_pipeline_ = false;
 };
 
 /// Follows the pieces along time with those that run at an instant, which are few.
 class Sweep {
  public:
   explicit Sweep(const PieceList& list)
-      : pieces_(list.pieces()), pause_(list.has_messages() ? Activity::kBubble : Activity::kIdle) {}
+      : pieces_(list.pieces()), pause_(list.is_in_pipeline() ? Activity::kBubble : Activity::kIdle) {}
 
   ActivityLine Run() && {
     std::size_t next = 0;

@@ -80,7 +80,7 @@ void AddTimes(const ActivityLine& line, std::int64_t begin_ns, std::int64_t end_
 
 /// What all devices of a recorded rank do. Of several activities at an instant kernels that compute
 /// count first, then transfers, waits, copies. A pause is the host's until the activity that ends
-/// it is launched; the rest is bubble on ranks that send to and receive from others, else idle.
+/// it is launched; the rest is bubble on ranks of a pipeline, else idle.
 /// O(n log streams).
 [[nodiscard]] ActivityLine RecordedActivity(const analyze::RunView& run, std::uint32_t rank_index);
 

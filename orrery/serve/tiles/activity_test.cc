@@ -11,6 +11,7 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
+#include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/serve/tiles/activity_mipmap.h"
 #include "orrery/simulate/breakdown.h"
@@ -56,6 +57,35 @@ TEST(RecordedActivityTest, WaitingForALatePeerIsNotTransfer) {
   EXPECT_EQ(early.what, (std::vector<Activity>{kWait, kCommunication}));
   EXPECT_EQ(early.begin_ns[1] - early.begin_ns[0], 20'000);
   EXPECT_EQ(RecordedActivity(view, 1).what, (std::vector<Activity>{kCommunication}));
+}
+
+// Stage 0 sends to stage 1 at 10, gets its gradient at 40 and computes until 60; stage 1 ends its
+// last pass at 40. Both sum over all ranks; stage 1 waits there from 40 to 60 for the drain.
+TEST(RecordedActivityTest, TheDrainOfAPipelineIsBubble) {
+  trace::TraceSet set;
+  for (const std::int32_t stage : {0, 1}) {
+    analyze::test_run::Rank rank(stage);
+    const bool is_first = stage == 0;
+    const RowId pipeline = rank.Group("pp", "[0, 1]", 2, "PIPELINE_MODEL_PARALLEL_GROUP");
+    const RowId all = rank.Group("all", "[0, 1]", 2, "default_pg");
+    const std::int64_t call = rank.Call({-2, -1});
+    rank.Kernel("gemm", is_first ? analyze::test_run::Span{0, 10} : analyze::test_run::Span{12, 40},
+                7, call);
+    rank.Collective({.kind = is_first ? CollectiveKind::kSend : CollectiveKind::kRecv,
+                     .span = {is_first ? 10 : 0, 12},
+                     .group = pipeline,
+                     .peer = 1 - stage});
+    if (is_first) {
+      rank.Kernel("gemm", {42, 60}, 7, call);
+    }
+    rank.Collective({.span = {is_first ? 60 : 40, 65}, .group = all, .sequence = 1, .stream = 21});
+    set.ranks.push_back(rank.Finish());
+  }
+  const analyze::RunView view = analyze::ViewRun(set, {}, {.align = trace::AlignClocks::kNever});
+  EXPECT_EQ(RecordedActivity(view, 1).what,
+            (std::vector<Activity>{kBubble, kCommunication, kGemm, kBubble, kCommunication}));
+  EXPECT_EQ(RecordedActivity(view, 0).what,
+            (std::vector<Activity>{kGemm, kCommunication, kBubble, kGemm, kCommunication}));
 }
 
 // Recorded kernels of experts and convolutions are GEMMs, so simulated ones are.

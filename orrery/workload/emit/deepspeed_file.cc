@@ -16,6 +16,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::workload {
 namespace {
@@ -28,6 +29,10 @@ int StageOf(const Job& job, SettingList& list) {
     list.Miss(
         "plan.sharding shard_grad_op: DeepSpeed releases parameters behind the forward pass "
         "or does not shard them; stage 2 is written");
+  }
+  if (plan.sharding == Sharding::kParameters && !ReshardsAfterForward(plan)) {
+    list.Miss("plan.reshard {}: DeepSpeed releases parameters behind the forward pass",
+              ReshardName(plan.reshard));
   }
   if (plan.sharding != Sharding::kReplicated && plan.shard_ranks > 0 &&
       plan.shard_ranks < plan.dp * plan.cp) {

@@ -23,6 +23,7 @@
 #include "orrery/workload/model/transformer_shape.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::workload {
 namespace {
@@ -144,6 +145,10 @@ void AddSharding(const Job& job, SettingList& list) {
              plan.sharding == Sharding::kGradients ? "optim_grads" : "optim_grads_params");
     list.Add("ckpt-format", "fsdp_dtensor");
     list.Switch("init-model-with-meta-device");
+  }
+  if (plan.sharding == Sharding::kParameters && !ReshardsAfterForward(plan)) {
+    list.Miss("plan.reshard {}: Megatron-FSDP releases parameters behind the forward pass",
+              ReshardName(plan.reshard));
   }
   const int ranks = plan.dp * plan.cp;
   if (plan.shard_ranks > 0 && plan.shard_ranks < ranks) {

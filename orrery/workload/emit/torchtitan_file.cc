@@ -98,7 +98,7 @@ void AddDataParallelism(const Plan& plan, TomlText& toml) {
   toml.Line("data_parallel_replicate_degree", plan.dp / shard_degree);
   toml.Line("data_parallel_shard_degree", shard_degree);
   toml.Words("fsdp_reshard_after_forward",
-             plan.sharding == Sharding::kParameters ? "always" : "never");
+             plan.sharding == Sharding::kParameters ? ReshardName(plan.reshard) : "never");
   if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients) {
     toml.list.Miss(
         "plan.sharding {}: torchtitan has DDP and FSDP; FSDP that keeps parameters "

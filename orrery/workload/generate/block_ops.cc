@@ -20,6 +20,7 @@
 #include "orrery/workload/model/operators.h"
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::workload {
 namespace {
@@ -297,14 +298,33 @@ void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
   }
 }
 
+// Keys and values of all ranks are gathered before the core. Only a rank's own are kept, so they
+// are gathered again before its backward pass; behind that, their gradients are summed and
+// scattered (Transformer Engine's and PyTorch's).
+void WriteGatheredKeys(const Core& core, bool is_before, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  const std::int64_t elements = KeyValueElements(core) * shape.plan().cp;
+  const auto over = [&](std::string_view name, CollectiveKind kind) {
+    return CommunicationOp(name, shape.Over(GroupRole::kContext, kind, elements));
+  };
+  const LayerOp gather = over("gather keys", CollectiveKind::kAllGather);
+  if (is_before) {
+    writer.Forward(gather);
+    writer.Backward({over("scatter keys", CollectiveKind::kReduceScatter)});
+  } else {
+    writer.Backward({gather});  // before that of the core
+  }
+}
+
 // Before and after the core: context parallelism without a ring.
 void WriteContextCommunication(const Core& core, bool is_before, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const Plan& plan = shape.plan();
+  if (plan.cp > 1 && plan.context == ContextKind::kAllGather) {
+    WriteGatheredKeys(core, is_before, writer);
+  }
   const int dealing = ContextRanksOf(plan).ulysses;
-  const bool is_ulysses = dealing > 1;
-  const bool gathers = plan.cp > 1 && plan.context == ContextKind::kAllGather && is_before;
-  if (!is_ulysses && !gathers) {
+  if (dealing == 1) {
     return;
   }
   // Per rank: its tokens of all heads; Ulysses re-shards from tokens to heads.
@@ -312,15 +332,11 @@ void WriteContextCommunication(const Core& core, bool is_before, LayerWriter& wr
   const std::int64_t widths =
       is_before ? core.heads * core.head_size + core.kv_heads * (core.head_size + core.value_size)
                 : core.heads * core.value_size;
-  const std::int64_t elements =
-      is_ulysses ? own_tokens * widths * dealing : KeyValueElements(core) * plan.cp;
-  const auto over = [&](std::string_view gather, CollectiveKind kind) {
-    return CommunicationOp(
-        is_ulysses ? "deal heads" : gather,
-        shape.Over(GroupRole::kContext, is_ulysses ? CollectiveKind::kAllToAll : kind, elements));
-  };
-  writer.Forward(over("gather keys", CollectiveKind::kAllGather));
-  writer.Backward({over("scatter keys", CollectiveKind::kReduceScatter)});
+  const LayerOp deal = CommunicationOp(
+      "deal heads",
+      shape.Over(GroupRole::kContext, CollectiveKind::kAllToAll, own_tokens * widths * dealing));
+  writer.Forward(deal);
+  writer.Backward({deal});
 }
 
 void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer) {
@@ -485,8 +501,7 @@ std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters)
   if (plan.sharding == Sharding::kReplicated) {
     return parameters.dense + parameters.experts;
   }
-  return parameters.dense / ShardRanks(plan, DenseReplicas(plan)) +
-         parameters.experts / ShardRanks(plan, ExpertReplicas(plan));
+  return parameters.dense / DenseShards(plan) + parameters.experts / ExpertShards(plan);
 }
 
 std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& stage) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ranges>
 #include <set>
 #include <span>
@@ -13,7 +14,10 @@
 #include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/generate/program_writer.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/gradient_buckets.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::workload {
 
@@ -30,17 +34,23 @@ struct StageBucket {
 template <typename Writer>
 class DataParallelCommunication {
  public:
-  DataParallelCommunication(const Job& job, const StageTensors& tensors, Writer& writer)
-      : job_(job), tensors_(tensors), writer_(writer) {
+  DataParallelCommunication(const Job& job, const StageTensors& tensors, const PipelineShape& shape,
+                            int stage, Writer& writer)
+      : job_(job),
+        tensors_(tensors),
+        writer_(writer),
+        chunks_(ChunksInOrder(shape, stage)),
+        ends_(tensors.units->size()) {
     std::size_t count = 0;
-    for (const std::vector<StageUnit>& chunk : *tensors.units) {
+    for (std::size_t chunk = 0; chunk < tensors_.units->size(); ++chunk) {
       first_of_chunk_.push_back(count);
-      count += chunk.size();
+      count += (*tensors_.units)[chunk].size();
+      ends_[chunk] = !ChunkAfter(shape, {stage, static_cast<int>(chunk)});
     }
-    passes_done_.assign(count, 0);
-    gather_of_unit_.assign(count, kNone);
+    is_complete_.assign(count, false);
+    gathers_of_unit_.resize(count);
     early_gathers_.resize(count);
-    if (!shards_parameters()) {
+    if (!ShardsParameters(job_.plan)) {
       AddBuckets(false);
       AddBuckets(true);
     }
@@ -57,6 +67,9 @@ class DataParallelCommunication {
       return;
     }
     for (const StageBucket& bucket : std::views::reverse(buckets_)) {
+      if (ShardsOf(bucket.is_of_experts) == 1) {
+        continue;
+      }
       const TaskId gather = Gather(bucket.elements, bucket.is_of_experts, kNone);
       for (const std::size_t unit : bucket.units) {
         early_gathers_[unit].push_back(gather);
@@ -65,7 +78,7 @@ class DataParallelCommunication {
   }
 
   void BeforeForward(const Place& place, bool is_first_pass) {
-    if (shards_parameters()) {
+    if (ShardsParameters(job_.plan)) {
       GatherAhead(place, true);
     } else if (is_first_pass) {
       for (const TaskId gather : early_gathers_[NumberOf(place)]) {
@@ -75,30 +88,35 @@ class DataParallelCommunication {
   }
 
   void AfterForward(const Place& place) {
-    // The last unit is needed again immediately.
+    // The last unit of the model is needed again immediately.
     const bool is_last = place.unit + 1 == (*tensors_.units)[place.chunk].size();
-    if (shards_parameters() && job_.plan.sharding == Sharding::kParameters && !is_last) {
+    if (ReshardsAfterForward(job_.plan) && !(is_last && ends_[place.chunk])) {
       DropUnit(place);
     }
   }
 
   void BeforeBackward(const Place& place) {
-    if (shards_parameters()) {
+    if (ShardsParameters(job_.plan)) {
       GatherAhead(place, false);
     }
   }
 
-  /// `is_last_pass`: no further micro-batch of this step runs through the unit.
-  void AfterBackward(const Place& place, bool is_last_pass) {
-    if (shards_parameters()) {
+  /// After the gradients of activations: those of weights need no parameters.
+  void AfterBackward(const Place& place) {
+    if (ShardsParameters(job_.plan) && !StaysGathered(job_.plan)) {
       DropUnit(place);
+    }
+  }
+
+  /// After the gradients of weights. `is_last_pass`: no further micro-batch of this step runs
+  /// through the unit.
+  void AfterWeights(const Place& place, bool is_last_pass) {
+    if (ReducesEachPass(job_.plan) || (is_last_pass && StaysGathered(job_.plan))) {
       ReduceUnit(place);
-    } else if (is_last_pass || shards_gradients()) {
-      ++passes_done_[NumberOf(place)];
+    } else if (is_last_pass) {
+      is_complete_[NumberOf(place)] = true;
       if (job_.framework.data_overlap == DataOverlap::kBuckets) {
         ReduceReadyBuckets();
-      } else if (shards_gradients() && place.unit == 0) {
-        FinishGradients();
       }
     }
   }
@@ -106,10 +124,7 @@ class DataParallelCommunication {
   /// After the last pass: the next computation waits for all gradients.
   void FinishGradients() {
     ReduceReadyBuckets();
-    for (const TaskId reduction : reductions_) {
-      writer_.WaitFor(reduction);
-    }
-    reductions_.clear();
+    AwaitReductions();
   }
 
   /// After the optimizer: sharded parameters are gathered, unless the next step does it.
@@ -119,7 +134,9 @@ class DataParallelCommunication {
     }
     const TaskId after = writer_.last_compute();
     for (const StageBucket& bucket : buckets_) {
-      writer_.WaitFor(Gather(bucket.elements, bucket.is_of_experts, after));
+      if (ShardsOf(bucket.is_of_experts) > 1) {
+        writer_.WaitFor(Gather(bucket.elements, bucket.is_of_experts, after));
+      }
     }
   }
 
@@ -132,9 +149,9 @@ class DataParallelCommunication {
   void AddBuckets(bool of_experts) {
     std::vector<Gradient> gradients;
     std::vector<std::size_t> unit_of_gradient;
-    std::size_t number = 0;
-    for (const std::vector<StageUnit>& chunk : *tensors_.units) {
-      for (const StageUnit& unit : chunk) {
+    for (const std::size_t chunk : chunks_) {
+      std::size_t number = first_of_chunk_[chunk];
+      for (const StageUnit& unit : (*tensors_.units)[chunk]) {
         const UnitTensors& own = (*tensors_.of_kind)[unit.kind];
         for (const std::int64_t elements : of_experts ? own.experts : own.dense) {
           gradients.push_back(
@@ -158,15 +175,6 @@ class DataParallelCommunication {
     }
   }
 
-  [[nodiscard]] bool shards_parameters() const {
-    return DenseReplicas(job_.plan) > 1 && (job_.plan.sharding == Sharding::kParameters ||
-                                            job_.plan.sharding == Sharding::kKeepGathered);
-  }
-
-  /// ZeRO-2: no rank can accumulate unsharded gradients over micro-batches, so each micro-batch is
-  /// reduced.
-  [[nodiscard]] bool shards_gradients() const { return job_.plan.sharding == Sharding::kGradients; }
-
   [[nodiscard]] std::size_t NumberOf(const Place& place) const {
     return first_of_chunk_[place.chunk] + place.unit;
   }
@@ -178,30 +186,43 @@ class DataParallelCommunication {
                                       -1);
   }
 
-  // Sums gradients over ranks; a sharded result stays where it belongs.
+  // Sums gradients over ranks; a sharded result stays where it belongs, and is summed over the
+  // ranks that have the same shard.
   TaskId Reduce(std::int64_t elements, bool of_experts) {
     const Plan& plan = job_.plan;
     const int element_bytes = job_.training.precision.gradient_bytes;
     const bool scatters = plan.sharding != Sharding::kReplicated;
+    const int replicas = of_experts ? ExpertReplicas(plan) : DenseReplicas(plan);
+    const int shards = ShardsOf(of_experts);
     Communication sum = {
         .role = of_experts ? GroupRole::kExpertData : GroupRole::kData,
         .kind = scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
         .bytes = elements * element_bytes,
         .element = element_bytes == 4 ? DataType::kFp32 : DataType::kBf16};
-    TaskId last = Write("reduce gradients", sum, Phase::kReduce, writer_.last_compute());
-    if (job_.framework.data_overlap == DataOverlap::kAfterBackward) {
-      writer_.WaitAsComputation(last);  // for the last message of the pipeline, if it is awaited
+    TaskId last = writer_.last_compute();
+    if (shards > 1) {
+      last = WriteReduction("reduce gradients", sum, last);
     }
-    const int replicas = DenseReplicas(plan);
-    const int shards = ShardRanks(plan, replicas);
-    if (scatters && !of_experts && shards < replicas) {
-      sum.role = GroupRole::kReplicas;
+    if (shards < replicas) {
+      sum.role = of_experts ? GroupRole::kExpertReplicas : GroupRole::kReplicas;
       sum.kind = CollectiveKind::kAllReduce;
       sum.bytes /= shards;
-      last = Write("reduce shards", sum, Phase::kReduce, last);
+      last = WriteReduction("reduce shards", sum, last);
     }
     reductions_.push_back(last);
     return last;
+  }
+
+  TaskId WriteReduction(std::string_view name, const Communication& sum, TaskId after) {
+    const TaskId task = Write(name, sum, Phase::kReduce, after);
+    if (job_.framework.data_overlap == DataOverlap::kAfterBackward) {
+      writer_.WaitAsComputation(task);  // for the last message of the pipeline, if it is awaited
+    }
+    return task;
+  }
+
+  [[nodiscard]] int ShardsOf(bool of_experts) const {
+    return of_experts ? ExpertShards(job_.plan) : DenseShards(job_.plan);
   }
 
   TaskId Gather(std::int64_t elements, bool of_experts, TaskId after) {
@@ -212,108 +233,121 @@ class DataParallelCommunication {
                  Phase::kGather, after);
   }
 
-  TaskId GatherUnit(const Place& place) {
-    const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
+  // Dense parameters and experts are gathered by streams of their own.
+  void GatherUnit(const Place& place) {
     const TaskId after = writer_.last_compute();
-    TaskId last = after;
-    if (own.dense > 0) {
-      last = Gather(own.dense, false, after);
+    std::vector<TaskId>& gathers = gathers_of_unit_[NumberOf(place)].emplace();
+    for (const UnitShare& share : SharesOf(place)) {
+      if (share.shards > 1) {
+        gathers.push_back(Gather(share.elements, share.is_of_experts, after));
+        writer_.Allocate(gathers.back(), kGathered, GatheredBytesOf(share));
+      }
     }
-    if (own.experts > 0 && ExpertReplicas(job_.plan) > 1) {
-      last = Gather(own.experts, true, after);
-    }
-    if (last != after) {
-      writer_.Allocate(last, kGathered, GatheredBytesOf(place));
-    }
-    return last;
   }
 
   // The gathered parameters of a unit are freed after its last computation.
   void DropUnit(const Place& place) {
-    TaskId& gather = gather_of_unit_[NumberOf(place)];
-    if (gather != kNone) {
-      writer_.Free(writer_.last_compute(), kGathered, GatheredBytesOf(place));
+    std::optional<std::vector<TaskId>>& gathers = gathers_of_unit_[NumberOf(place)];
+    for (const UnitShare& share : SharesOf(place)) {
+      if (gathers && share.shards > 1) {
+        writer_.Free(writer_.last_compute(), kGathered, GatheredBytesOf(share));
+      }
     }
-    gather = kNone;
+    gathers.reset();
   }
 
-  // Unsharded gradients of a unit exist until they are reduced.
+  // Whole gradients of a unit exist until they are reduced. Before those of the next unit are sent,
+  // the GPU waits for these: no more than two units have whole ones (FSDP2, Megatron-FSDP). Those
+  // that accumulated through the step count as states.
   void ReduceUnit(const Place& place) {
+    AwaitReductions();
+    for (const UnitShare& share : SharesOf(place)) {
+      if (share.replicas > 1) {
+        const TaskId reduction = Reduce(share.elements, share.is_of_experts);
+        const std::int64_t bytes =
+            StaysGathered(job_.plan) ? 0 : share.elements * job_.training.precision.gradient_bytes;
+        writer_.Allocate(writer_.last_compute(), kWholeGradients, bytes);
+        writer_.Free(reduction, kWholeGradients, bytes);
+      }
+    }
+    if (job_.framework.data_overlap == DataOverlap::kAfterBackward) {
+      AwaitReductions();
+    }
+  }
+
+  void AwaitReductions() {
+    for (const TaskId reduction : reductions_) {
+      writer_.WaitFor(reduction);
+    }
+    reductions_.clear();
+  }
+
+  // The dense parameters of a unit, or its experts, and the ranks that have the same.
+  struct UnitShare {
+    std::int64_t elements = 0;
+    bool is_of_experts = false;
+    int replicas = 1;
+    int shards = 1;
+  };
+
+  [[nodiscard]] std::vector<UnitShare> SharesOf(const Place& place) const {
     const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
-    const std::int64_t bytes = GatheredBytesOf(place);
-    TaskId last = kNone;
+    std::vector<UnitShare> shares;
     if (own.dense > 0) {
-      last = Reduce(own.dense, false);
+      shares.push_back({own.dense, false, DenseReplicas(job_.plan), ShardsOf(false)});
     }
-    if (own.experts > 0 && ExpertReplicas(job_.plan) > 1) {
-      last = Reduce(own.experts, true);
+    if (own.experts > 0) {
+      shares.push_back({own.experts, true, ExpertReplicas(job_.plan), ShardsOf(true)});
     }
-    if (last != kNone) {
-      writer_.Allocate(writer_.last_compute(), kWholeGradients, bytes);
-      writer_.Free(last, kWholeGradients, bytes);
-    }
+    return shares;
   }
 
   // Parameters that stay gathered count as states.
-  [[nodiscard]] std::int64_t GatheredBytesOf(const Place& place) const {
-    const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
-    const bool has_experts = ExpertReplicas(job_.plan) > 1;
-    return job_.plan.sharding == Sharding::kParameters
-               ? GatheredBytes(own.dense + (has_experts ? own.experts : 0), job_.training)
-               : 0;
+  [[nodiscard]] std::int64_t GatheredBytesOf(const UnitShare& share) const {
+    return ReshardsAfterForward(job_.plan) ? GatheredBytes(share.elements, job_.training) : 0;
   }
 
   // One unit ahead: the parameters of the next unit are gathered while a unit computes.
   void GatherAhead(const Place& place, bool is_forward) {
-    TaskId& own = gather_of_unit_[NumberOf(place)];
-    if (own == kNone) {
-      own = GatherUnit(place);
+    const std::optional<std::vector<TaskId>>& own = gathers_of_unit_[NumberOf(place)];
+    if (!own) {
+      GatherUnit(place);
     }
     const bool has_next =
         is_forward ? place.unit + 1 < (*tensors_.units)[place.chunk].size() : place.unit > 0;
     if (has_next) {
       const Place next = {place.chunk, is_forward ? place.unit + 1 : place.unit - 1};
-      TaskId& ahead = gather_of_unit_[NumberOf(next)];
-      if (ahead == kNone) {
-        ahead = GatherUnit(next);
+      if (!gathers_of_unit_[NumberOf(next)]) {
+        GatherUnit(next);
       }
     }
-    if (own != kNone) {
-      writer_.WaitFor(own);
+    for (const TaskId gather : *own) {
+      writer_.WaitFor(gather);
     }
   }
 
   // Buckets are sent in order, each when all its gradients are complete.
   void ReduceReadyBuckets() {
-    while (!buckets_.empty() &&
+    while (next_bucket_ < buckets_.size() &&
            std::ranges::all_of(buckets_[next_bucket_].units,
-                               [this](std::size_t unit) { return passes_done_[unit] > rounds_; })) {
-      ReduceBucket(buckets_[next_bucket_]);
-      next_bucket_ = (next_bucket_ + 1) % buckets_.size();
-      rounds_ += next_bucket_ == 0 ? 1 : 0;
-    }
-  }
-
-  // A gradient that is sharded afterwards is held unsharded until then.
-  void ReduceBucket(const StageBucket& bucket) {
-    const TaskId reduction = Reduce(bucket.elements, bucket.is_of_experts);
-    if (shards_gradients()) {
-      const std::int64_t bytes = GatheredBytes(bucket.elements, job_.training);
-      writer_.Allocate(writer_.last_compute(), kWholeGradients, bytes);
-      writer_.Free(reduction, kWholeGradients, bytes);
+                               [this](std::size_t unit) { return is_complete_[unit]; })) {
+      Reduce(buckets_[next_bucket_].elements, buckets_[next_bucket_].is_of_experts);
+      ++next_bucket_;
     }
   }
 
   const Job& job_;
   StageTensors tensors_;
   Writer& writer_;
+  std::vector<std::size_t> chunks_;          // in the order of the model
+  std::vector<bool> ends_;                   // by chunk: with the last layer of the model
   std::vector<std::size_t> first_of_chunk_;  // number of its first unit
   std::vector<StageBucket> buckets_;
-  std::vector<int> passes_done_;                    // by unit: how often gradients were complete
-  int rounds_ = 0;                                  // how often all buckets were sent
-  std::size_t next_bucket_ = 0;                     // the first one that is not sent yet
-  std::vector<TaskId> reductions_;                  // not waited for yet
-  std::vector<TaskId> gather_of_unit_;              // the last one that was issued
+  std::vector<bool> is_complete_;   // by unit: its gradients of the step
+  std::size_t next_bucket_ = 0;     // the first one that is not sent yet
+  std::vector<TaskId> reductions_;  // not waited for yet
+  // By unit, while it has parameters; nothing to gather where it has none.
+  std::vector<std::optional<std::vector<TaskId>>> gathers_of_unit_;
   std::vector<std::vector<TaskId>> early_gathers_;  // by unit, for the first pass
 };
 

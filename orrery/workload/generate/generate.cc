@@ -39,6 +39,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::workload {
@@ -52,7 +53,7 @@ class GroupWriter {
   void AddAll() {
     using enum GroupRole;
     for (const GroupRole role : {kTensor, kContext, kContextRing, kData, kReplicas, kExpertTensor,
-                                 kExperts, kExpertData, kAll}) {
+                                 kExperts, kExpertData, kExpertReplicas, kAll}) {
       AddGroups(role);
     }
     for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
@@ -148,9 +149,7 @@ std::int64_t NumTasks(const std::vector<LayerOp>& ops) {
 
 // Of one micro-batch, with the gathers of parameters and the reduction of gradients.
 std::int64_t NumTasks(const UnitOps& unit, const Job& job, bool recomputes) {
-  const bool reduces_each = job.plan.dp * job.plan.cp > 1 &&
-                            job.plan.sharding != Sharding::kReplicated &&
-                            job.plan.sharding != Sharding::kOptimizer;
+  const bool reduces_each = ReducesEachPass(job.plan);
   constexpr std::int64_t kGathersAndReduction = 6;  // two gathers and a reduction with launches
   return NumTasks(unit.forward) + NumTasks(recomputes ? unit.forward : unit.recompute) +
          NumTasks(unit.backward) + (reduces_each ? kGathersAndReduction : 0);

@@ -274,14 +274,16 @@ TEST(GenerateTest, DataParallelismSumsAllGradientsOnce) {
 }
 
 // ZeRO-1 and -2: reduce-scatter of 4·N, all-gather of 2·N. ZeRO-2 has no room for whole gradients
-// between micro-batches: four of them are reduced one by one. Megatron pads buckets for the shards;
-// one bucket here: to a multiple of lcm(8, 128) at most, and each tensor to 64.
+// between micro-batches: those of four are reduced one by one, layer by layer. Megatron pads
+// buckets for the shards; one bucket here: to a multiple of lcm(8, 128) at most, and each tensor
+// to 64.
 TEST(GenerateTest, ShardedOptimizersScatterGradientsAndGatherParameters) {
   Plan plan;
   plan.dp = 8;
   for (const auto sharding : {Sharding::kOptimizer, Sharding::kGradients}) {
     plan.sharding = sharding;
-    const int times = sharding == Sharding::kGradients ? 4 : 1;
+    const bool is_zero2 = sharding == Sharding::kGradients;
+    const int times = is_zero2 ? 4 : 1;
     for (const bool gathers_in_forward : {false, true}) {
       Job job = SmallJob(plan, 4);
       job.framework.bucket_bytes = 0;
@@ -289,32 +291,13 @@ TEST(GenerateTest, ShardedOptimizersScatterGradientsAndGatherParameters) {
       const Program program = FirstProgram(job);
       const CommunicationCount reduced = Count(program, {GroupRole::kData, kReduceScatter});
       const CommunicationCount gathered = Count(program, {GroupRole::kData, kAllGather});
-      EXPECT_EQ(reduced.messages, times);
+      EXPECT_EQ(reduced.messages, is_zero2 ? times * (kLayers + 2) : 1);
       EXPECT_GE(reduced.bytes, std::int64_t{4} * times * kParameters);
       EXPECT_LT(reduced.bytes, std::int64_t{4} * times * (kParameters + 128 + 64 * 64));
-      EXPECT_EQ(gathered.bytes, reduced.bytes / 2 / times);
+      EXPECT_GE(gathered.bytes, reduced.bytes / 2 / times);
+      EXPECT_LT(gathered.bytes, std::int64_t{2} * (kParameters + 128 + 64 * 64));
     }
   }
-}
-
-// In buckets, as in one; chunks of an interleaved pipeline finish their micro-batches out of step.
-TEST(GenerateTest, BucketsOfZero2GoOutEveryMicrobatch) {
-  Plan plan;
-  plan.dp = 8;
-  plan.pp = 2;
-  plan.chunks = 2;
-  plan.schedule = PipelineSchedule::kInterleaved;
-  Transformer model = SmallGpt();
-  model.blocks[0].count = 4;
-  const auto reduced = [&](Sharding sharding) {
-    plan.sharding = sharding;
-    Job job = JobOf({.model = {"small", model}, .plan = plan, .microbatches = 6});
-    job.framework.data_overlap = DataOverlap::kBuckets;
-    return Count(FirstProgram(job), {GroupRole::kData, kReduceScatter});
-  };
-  const CommunicationCount once = reduced(Sharding::kOptimizer);
-  EXPECT_GT(once.messages, 1);
-  EXPECT_EQ(reduced(Sharding::kGradients), (CommunicationCount{6 * once.messages, 6 * once.bytes}));
 }
 
 // FSDP: a micro-batch gathers every unit forward and again backward, but for the last one, which
@@ -397,14 +380,15 @@ TEST(GenerateTest, ASendOfTheRingIsAsInTheExample) {
   EXPECT_EQ(Count(program, {GroupRole::kContext, kSendRecv}).bytes, (7 + 2 * 7 + 1) * 67'108'864LL);
 }
 
-// All-gather of K and V with 2·b·s·kv·d_h·2 on the whole side, and a reduce-scatter of their
-// gradients. Ulysses: all-to-all of Q, K, V together (3h a token) and of the output (h).
+// All-gather of K and V with 2·b·s·kv·d_h·2 on the whole side, forward and again backward, and a
+// reduce-scatter of their gradients. Ulysses: all-to-all of Q, K, V together (3h a token) and of
+// the output (h).
 TEST(GenerateTest, OtherKindsOfContextParallelismGatherOrDealHeads) {
   Plan plan;
   plan.cp = 4;
   plan.context = ContextKind::kAllGather;
   const Program gathers = FirstProgram(SmallJob(plan));
-  EXPECT_EQ(Count(gathers, {GroupRole::kContext, kAllGather}), Times(kLayers, 2 * kX));
+  EXPECT_EQ(Count(gathers, {GroupRole::kContext, kAllGather}), Times(2 * kLayers, 2 * kX));
   EXPECT_EQ(Count(gathers, {GroupRole::kContext, kReduceScatter}), Times(kLayers, 2 * kX));
   plan.context = ContextKind::kUlysses;
   const Program deals = FirstProgram(SmallJob(plan));

@@ -327,7 +327,9 @@ double Expected(const Job& job) {
   return ExecutedFlops(model,
                        {.sequence = side > 0 ? side * side + 1 : job.training.sequence,
                         .samples = job.training.global_batch},
-                       {.recompute = job.plan.recompute, .parts = job.plan.recompute_parts});
+                       {.recompute = job.plan.recompute,
+                        .parts = job.plan.recompute_parts,
+                        .adapter_rank = job.training.adapter_rank});
 }
 
 std::vector<Plan> PlansOf(const Transformer& model) {
@@ -388,6 +390,22 @@ TEST(GeneratedWorkTest, ProgramsExecuteTheOperationsOfTheModel) {
     }
   }
   EXPECT_GT(compared, 40);
+}
+
+// LoRA: no gradients of frozen weights, and two narrow products beside the projections.
+TEST(GeneratedWorkTest, FrozenModelsExecuteTwoThirdsOfTheirProducts) {
+  for (const std::string_view name : {"llama3-8b", "gpt3-13b", "mixtral-8x7b"}) {
+    for (const Recompute recompute : {Recompute::kNothing, Recompute::kFull}) {
+      Plan plan;
+      plan.recompute = recompute;
+      Job job = JobOf({.model = ModelOf(*FindPreset(name).value(), DataType::kBf16).value(),
+                       .plan = plan,
+                       .sequence = 2048,
+                       .microbatches = 2});
+      job.training.adapter_rank = 64;
+      EXPECT_NEAR(ExecutedOf(job) / Expected(job), 1, 0.01) << name;
+    }
+  }
 }
 
 }  // namespace

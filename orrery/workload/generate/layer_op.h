@@ -41,9 +41,9 @@ enum class GroupRole : std::uint32_t {
   kContext,
   kExperts,
   kExpertTensor,
-  kData,
+  kData,        // ranks with the same parameters, of which they share one copy
   kReplicas,    // ranks with the same shard (HSDP)
-  kExpertData,  // ranks with the same experts
+  kExpertData,  // ranks with the same experts, of which they share one copy
   kTied,        // first and last stage, which share the embedding
   kAll,         // all ranks: the norm of all gradients
   kTables,      // all ranks: vectors of sharded embedding tables
@@ -55,11 +55,12 @@ enum class GroupRole : std::uint32_t {
   kPreviousForwardIn,
   kPreviousBackwardOut,
   kPreviousBackwardIn,
-  kContextRing,  // across the Ulysses groups on kContext
+  kContextRing,     // across the Ulysses groups on kContext
+  kExpertReplicas,  // ranks with the same shard of the same experts (HSDP)
 };
 
 inline constexpr std::uint32_t kNumGroupRoles =
-    static_cast<std::uint32_t>(GroupRole::kContextRing) + 1;
+    static_cast<std::uint32_t>(GroupRole::kExpertReplicas) + 1;
 
 /// A process group by name, its dimension of parallelism and which way its messages go.
 struct RoleName {
@@ -88,6 +89,7 @@ inline constexpr std::array<RoleName, kNumGroupRoles> kRoleNames{{
     {"pp previous backward out", "pp", Direction::kSends},
     {"pp previous backward in", "pp", Direction::kReceives},
     {"cp ring", "cp"},
+    {"dp of expert shards", "dp"},
 }};
 
 [[nodiscard]] constexpr std::string_view Name(GroupRole role) {

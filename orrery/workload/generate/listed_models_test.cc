@@ -125,6 +125,24 @@ TEST(ListedModelsTest, RanksWithOtherTablesRunOtherPrograms) {
   EXPECT_EQ(DlrmOn(4, TableSharding::kColumn).ensemble.programs.size(), 1U);
 }
 
+// A table of three rows has no rows on the fourth rank, whose partial sums of it are zeros: all give
+// the vectors of 4 · 128 samples and 8 tables, 16 wide, 2 bytes, as a reduce-scatter demands.
+TEST(ListedModelsTest, RanksWithoutRowsOfATableSumAsManyVectors) {
+  Dlrm model = SmallDlrm();
+  model.tables[0].rows = 3;
+  Plan plan;
+  plan.dp = 4;
+  plan.tables = TableSharding::kRow;
+  const GeneratedJob job =
+      Generate(JobOf({.model = {"dlrm", model}, .plan = plan, .micro_batch = 128}), EqualCosts())
+          .value();
+  for (const ProgramId id : job.ensemble.program_of_rank) {
+    const Program& program = job.ensemble.programs[id];
+    EXPECT_EQ(Count(program, {GroupRole::kTables, kReduceScatter}).bytes, (4 * 128) * 8 * 16 * 2);
+    EXPECT_EQ(Count(program, {GroupRole::kTables, kAllGather}).bytes, (4 * 128) * 8 * 16 * 2);
+  }
+}
+
 // Columns: every rank has 4 of 16 columns of all tables. Rows: partial sums of all tables, summed
 // and scattered; gradients gathered.
 TEST(ListedModelsTest, RowsAndColumnsExchangeVectorsOfAllTables) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 #include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
@@ -81,7 +83,7 @@ class UnitsBuilder {
     units_.memory.push_back(memory);
     units_.tensors.push_back(microbatch_.is_frozen() ? FrozenTensors(tensors, adapters, job_.plan)
                                                      : LocalTensors(tensors, job_.plan));
-    if (job_.framework.copies_shards && job_.plan.sharding == Sharding::kParameters) {
+    if (job_.framework.copies_shards && ReshardsAfterForward(job_.plan)) {
       AddCopiesOfShards(units_.tensors.back().parameters().dense, microbatch_, ops);
     }
     units_.kinds.push_back(std::move(ops));
@@ -364,16 +366,18 @@ class DlrmBuilder {
         .Set(Key::kPass, "fwd");
   }
 
-  // What a rank sends: pooled vectors of its shards for all samples.
+  // By table and column, what a rank sends: pooled vectors of its shards for all samples. By row,
+  // partial sums of all tables, which are zeros where it has none of the rows.
   [[nodiscard]] Communication VectorCommunication(const Shards& shards, bool is_forward) const {
-    std::int64_t width = 0;
-    for (const TableShard& shard : shards) {
-      width += shard.dim;
-    }
+    const bool is_by_row = job_.plan.tables == TableSharding::kRow;
+    const auto width_of = [](std::int64_t width, const auto& part) { return width + part.dim; };
+    const std::int64_t width =
+        is_by_row ? std::accumulate(model_.tables.begin(), model_.tables.end(), std::int64_t{0},
+                                    width_of)
+                  : std::accumulate(shards.begin(), shards.end(), std::int64_t{0}, width_of);
     const CollectiveKind by_row =
         is_forward ? CollectiveKind::kReduceScatter : CollectiveKind::kAllGather;
-    return shape_.Over(GroupRole::kTables,
-                       job_.plan.tables == TableSharding::kRow ? by_row : CollectiveKind::kAllToAll,
+    return shape_.Over(GroupRole::kTables, is_by_row ? by_row : CollectiveKind::kAllToAll,
                        samples() * width);
   }
 

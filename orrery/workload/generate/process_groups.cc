@@ -6,40 +6,58 @@
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::workload {
 namespace {
 
-// Ranks that hold the same dense parameters count context-parallel ones first.
+// The devices of a pipeline that hold the same layers: in DualPipe the one of the first half, then
+// the one of the second half.
+struct Copies {
+  const Plan& plan;
+
+  [[nodiscard]] int IndexOf(int pp) const {
+    return LayerCopies(plan) == 2 && pp >= plan.pp / 2 ? 1 : 0;
+  }
+
+  [[nodiscard]] int At(int index, int pp) const {
+    return IndexOf(pp) == index ? pp : plan.pp - 1 - pp;
+  }
+};
+
+// Ranks that hold the same dense parameters count context-parallel ones first, copies of the layers
+// last.
 struct Replicas {
   const Plan& plan;
 
-  [[nodiscard]] int count() const { return plan.dp * plan.cp; }
+  [[nodiscard]] int count() const { return DenseReplicas(plan); }
 
-  [[nodiscard]] int shard() const { return plan.shard_ranks > 0 ? plan.shard_ranks : count(); }
+  [[nodiscard]] int shard() const { return DenseShards(plan); }
 
-  [[nodiscard]] int IndexOf(const RankPlace& place) const { return place.cp + plan.cp * place.dp; }
+  [[nodiscard]] int IndexOf(const RankPlace& place) const {
+    return place.cp + plan.cp * (place.dp + plan.dp * Copies{plan}.IndexOf(place.pp));
+  }
 
   [[nodiscard]] Rank At(int index, RankPlace place) const {
     place.cp = index % plan.cp;
-    place.dp = index / plan.cp;
+    place.dp = index / plan.cp % plan.dp;
+    place.pp = Copies{plan}.At(index / plan.cp / plan.dp, place.pp);
     return RankAt(plan, place);
   }
 };
 
-// Inside a stage, ranks count tp, cp, dp; expert groups divide them independently.
+// Ranks that hold the same layers count tp, cp, dp, copies; expert groups divide them
+// independently.
 struct StageRanks {
   const Plan& plan;
 
   [[nodiscard]] int IndexOf(const RankPlace& place) const {
-    return place.tp + plan.tp * (place.cp + plan.cp * place.dp);
+    return place.tp + plan.tp * Replicas{plan}.IndexOf(place);
   }
 
   [[nodiscard]] Rank At(int index, RankPlace place) const {
     place.tp = index % plan.tp;
-    place.cp = index / plan.tp % plan.cp;
-    place.dp = index / plan.tp / plan.cp;
-    return RankAt(plan, place);
+    return Replicas{plan}.At(index / plan.tp, place);
   }
 };
 
@@ -65,7 +83,9 @@ int SizeOf(const Plan& plan, GroupRole role) {
     case GroupRole::kExperts:
       return plan.ep;
     case GroupRole::kExpertData:
-      return plan.tp * plan.cp * plan.dp / (plan.expert_tp * plan.ep);
+      return ExpertShards(plan);
+    case GroupRole::kExpertReplicas:
+      return ExpertReplicas(plan) / ExpertShards(plan);
     case GroupRole::kTied:
       return 2;
     default:
@@ -106,7 +126,15 @@ Rank MemberOf(const Plan& plan, GroupRole role, RankPlace place, int i) {
       return stage.At(index / (etp * plan.ep) * etp * plan.ep + i * etp + index % etp, place);
     }
     case GroupRole::kExpertData:
-      return stage.At(stage.IndexOf(place) % (etp * plan.ep) + i * etp * plan.ep, place);
+    case GroupRole::kExpertReplicas: {
+      const int index = stage.IndexOf(place);
+      const int same = etp * plan.ep;  // between ranks with the same experts
+      const int shards = ExpertShards(plan);
+      const int replica = index / same;
+      const int member = role == GroupRole::kExpertData ? replica / shards * shards + i
+                                                        : replica % shards + i * shards;
+      return stage.At(index % same + member * same, place);
+    }
     case GroupRole::kTied:
       place.pp = i == 0 ? 0 : plan.pp - 1;
       return RankAt(plan, place);
@@ -145,7 +173,9 @@ bool HasGroups(const Plan& plan, GroupRole role) {
     case GroupRole::kContextRing:
       return plan.context == ContextKind::kUlyssesRing;
     case GroupRole::kReplicas:
-      return Replicas{plan}.shard() < Replicas{plan}.count();
+      return DenseShards(plan) < DenseReplicas(plan);
+    case GroupRole::kExpertReplicas:
+      return ExpertShards(plan) < ExpertReplicas(plan);
     case GroupRole::kTied:
       return plan.pp > 1;
     default:

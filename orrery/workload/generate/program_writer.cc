@@ -118,7 +118,7 @@ class StageWriter {
         parameters_(StageTensors{&units_, &source.model.tensors}.Parameters()),
         writer_(job_),
         load_(UnevenLoadOf(job_)),
-        data_(job_, {&units_, &source.model.tensors}, writer_) {
+        data_(job_, {&units_, &source.model.tensors}, source.shape, source.stage, writer_) {
     const StateBytes states = StatesOf(parameters_.trained, job_.plan, job_.training);
     writer_.Hold("parameters",
                  states.parameters + parameters_.frozen * ParameterBytes(job_.training));
@@ -284,8 +284,9 @@ class StageWriter {
     writer_.Free(tasks.last, kLogits, memory.logits + memory.logits_copy);
     // What deferred weight gradients need exists already, or replaces what is freed.
     writer_.Free(tasks.last, memory.category, kept - (is_whole ? 0 : memory.weight_inputs));
+    data_.AfterBackward({chunk, unit});
     if (is_whole) {
-      data_.AfterBackward({chunk, unit}, passes_left_[chunk] == 0);
+      data_.AfterWeights({chunk, unit}, passes_left_[chunk] == 0);
     }
   }
 
@@ -418,7 +419,7 @@ class StageWriter {
           writer_.Write(prepared_[chunk][i].weights, step.microbatch, ProgramWriter::Part::kAll,
                         LoadOf(step.chunk, i, step.microbatch));
       writer_.Free(tasks.last, MemoryOf(chunk, i).category, MemoryOf(chunk, i).weight_inputs);
-      data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
+      data_.AfterWeights({chunk, i}, passes_left_[chunk] == 0);
     }
   }
 

@@ -223,12 +223,14 @@ class ProgramWriter {
   /// Process groups used so far; all pipeline messages count as one.
   [[nodiscard]] int NumCommunicators() const {
     constexpr auto kFirstMessage = static_cast<std::size_t>(GroupRole::kNextForwardOut);
+    constexpr auto kLastMessage = static_cast<std::size_t>(GroupRole::kPreviousBackwardIn);
     int count = 0;
     bool has_messages = false;
     for (std::size_t role = 0; role < lane_of_role_.size(); ++role) {
       const bool is_used = lane_of_role_[role] != kNone;
-      count += is_used && role < kFirstMessage ? 1 : 0;
-      has_messages = has_messages || (is_used && role >= kFirstMessage);
+      const bool is_message = role >= kFirstMessage && role <= kLastMessage;
+      count += is_used && !is_message ? 1 : 0;
+      has_messages = has_messages || (is_used && is_message);
     }
     return count + (has_messages ? 1 : 0);
   }

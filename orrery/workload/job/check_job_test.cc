@@ -94,7 +94,9 @@ TEST(CheckJob, TheScheduleCanRun) {
             "interleaved needs: change plan.chunks or give plan.layers_per_stage");
   EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.chunks = 2; }),
             "plan.chunks must be 1 for plan.schedule 1f1b, not 2; several chunks need interleaved");
-  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.layers_per_stage = {10, 10}; }),
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan.layers_per_stage = {10, 10};
+            }),
             "plan.layers_per_stage adds up to 20 layers and the model has 32: change one number");
 }
 
@@ -162,6 +164,25 @@ TEST(CheckJob, ShardsDivide) {
             "plan.shard_ranks 3 does not divide the 4 ranks of plan.dp · plan.cp: take a divisor");
 }
 
+// Three ranks of a copy and two that share experts.
+TEST(CheckJob, ExpertsAreShardedInsideOfOneCopy) {
+  const auto error_of = [](int shard_ranks) {
+    return ErrorAfter([shard_ranks](Job& job) {
+      job.model.body = Mixtral();
+      job.plan = {.dp = 12, .ep = 2, .sharding = Sharding::kParameters};
+      job.plan.shard_ranks = shard_ranks;
+      job.gpus = 12;
+      job.training.global_batch = 12;
+    });
+  };
+  EXPECT_EQ(error_of(3),
+            "plan.shard_ranks · plan.tp = 3 and plan.ep · plan.expert_tp = 2 do not divide each "
+            "other, so experts cannot be sharded like the rest: take another plan.shard_ranks");
+  for (const int shard_ranks : {1, 2, 4, 6}) {
+    EXPECT_EQ(error_of(shard_ranks), "");
+  }
+}
+
 TEST(CheckJob, OtherModelsAreOnlyCopied) {
   EXPECT_EQ(ErrorAfter([](Job& job) { job.model.body = LayerList{}; }),
             "plan.tp 2 needs a transformer: set it to 1");
@@ -214,7 +235,7 @@ TEST(CheckJob, AdaptersNeedParametersThatAreWhole) {
               job.plan.sharding = Sharding::kParameters;
             }),
             "training.adapter_rank is for transformers whose parameters are not sharded: set "
-            "plan.sharding to replicated or optimizer");
+            "plan.sharding to none, zero1 or zero2");
   EXPECT_EQ(ErrorAfter([](Job& job) { job.training.adapter_rank = -1; }),
             "training.adapter_rank is -1: give 0 for none, or the rank");
 }

@@ -24,6 +24,7 @@
 #include "orrery/workload/embedded_frameworks.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework_fits_text.h"
+#include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
@@ -80,6 +81,7 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"launches_each_expert", &Framework::launches_each_expert},
     {"reads_routing", &Framework::reads_routing},
     {"sends_narrow_tokens", &Framework::sends_narrow_tokens},
+    {"scales_fp8_blocks", &Framework::scales_fp8_blocks},
     {"gathers_in_forward", &Framework::gathers_in_forward},
     {"overlaps_pipeline_sends", &Framework::overlaps_pipeline_sends},
     {"cuts_experts", &Framework::cuts_experts},
@@ -102,10 +104,19 @@ constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> 
     {"least_bucket_elements", &Framework::least_bucket_elements},
 }};
 
-constexpr std::array<std::string_view, 9> kOtherKeys{
-    "attention",   "tensor_overlap", "data_overlap",
-    "dispatch",    "expert_nodes",   "vocabulary_multiple",
-    "most_chunks", "graphs",         "sharded_weight_calls"};
+constexpr std::array<std::string_view, 13> kOtherKeys{"attention",
+                                                      "tensor_overlap",
+                                                      "data_overlap",
+                                                      "reshard",
+                                                      "dispatch",
+                                                      "expert_nodes",
+                                                      "vocabulary_multiple",
+                                                      "most_chunks",
+                                                      "graphs",
+                                                      "sharded_weight_calls",
+                                                      "recompute_parts",
+                                                      "moment_bytes",
+                                                      "activation_input_bytes"};
 
 template <typename Value, std::size_t kCount>
 void ReadChoice(YamlFields& fields, std::string_view key,
@@ -259,12 +270,17 @@ void ReadDeclared(YamlFields& fields, Framework& framework) {
   ReadChoice(fields, "tensor_overlap_on", kTensorOverlaps, framework.tensor_overlap_on);
   ReadChoice(fields, "tensor_overlap_off", kTensorOverlaps, framework.tensor_overlap_off);
   ReadChoice(fields, "data_overlap", kDataOverlaps, framework.data_overlap);
+  ReadChoice(fields, "reshard", kReshardNames, framework.reshard);
   ReadChoice(fields, "graphs", kCudaGraphs, framework.graphs);
   if (fields.Flag("uses_graphs", false)) {  // an earlier name
     framework.graphs = CudaGraphs::kStep;
   }
   ReadChoice(fields, "dispatch", kDispatches, framework.dispatch);
   framework.expert_nodes = fields.Count("expert_nodes", 0, framework.expert_nodes);
+  ReadRecomputedParts(fields, framework.recompute_parts);
+  framework.moment_bytes = fields.Count("moment_bytes", 1, framework.moment_bytes);
+  framework.activation_input_bytes =
+      fields.Count("activation_input_bytes", 0, framework.activation_input_bytes);
   for (const auto& [key, member] : kFlags) {
     framework.*member = fields.Flag(key, framework.*member);
   }
@@ -313,7 +329,7 @@ Result<ScalarPopulation> ReadFrameworkFits(const std::string& yaml,
         fields.Wrong("framework", "must be one of the catalogue of frameworks", name);
         break;
       }
-      fields.Expect({"rows", "teams", "error_before", "error_after"});  // for people
+      fields.Expect({"rows", "stacks", "teams", "error_before", "error_after"});  // for people
       ReadFitted(fields, *found);
       found->is_fitted = true;
       fields.RefuseOthers();

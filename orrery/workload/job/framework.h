@@ -83,12 +83,18 @@ struct Framework {
   TensorOverlap tensor_overlap_on = TensorOverlap::kPipelined;
   TensorOverlap tensor_overlap_off = TensorOverlap::kNever;
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
-  bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass
+  bool gathers_in_forward = false;     // sharded parameters come back during the next forward pass
+  Reshard reshard = Reshard::kAlways;  // of jobs that do not say (Plan::reshard)
   bool overlaps_pipeline_sends = true;
   bool cuts_experts = false;  // tensor parallelism cuts experts unless told otherwise
   // How a published run sends tokens to experts unless it says so, and to how many nodes at most.
   TokenDispatch dispatch = TokenDispatch::kAllToAll;
   int expert_nodes = 0;
+  // What it recomputes and how it stores, of a published run that does not say so.
+  RecomputedParts recompute_parts = {};
+  int moment_bytes = 4;            // of each moment of the optimizer
+  int activation_input_bytes = 0;  // of what activation functions keep; 0: as it is computed
+  bool scales_fp8_blocks = false;  // fp8 has a scale for each block
   bool overlaps_experts = false;             // dispatch of one micro-batch beside work of another
   bool waits_each_pipeline_message = false;  // the host waits for it
   bool waits_each_batch = false;         // the host waits for all work before a micro-batch begins
@@ -121,7 +127,7 @@ struct Framework {
 /// A fitted scalar, its key and what is plausible for it.
 struct FittedScalar {
   std::string_view key;
-  double Framework::* member;
+  double Framework::*member;
   double least;
   double most;
 };

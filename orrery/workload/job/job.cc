@@ -20,6 +20,7 @@
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 #include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
@@ -129,7 +130,7 @@ Status CheckAdapters(const Job& job) {
   if (rank > 0 && (shards || job.model.transformer() == nullptr)) {
     return Refuse(
         "training.adapter_rank is for transformers whose parameters are not sharded: set "
-        "plan.sharding to replicated or optimizer");
+        "plan.sharding to none, zero1 or zero2");
   }
   return {};
 }
@@ -334,11 +335,20 @@ Status CheckOtherModel(const Job& job) {
 }
 
 Status CheckSharding(const Plan& plan) {
-  const int ranks = plan.dp * plan.cp;
+  const int ranks = DenseReplicas(plan);
   if (plan.shard_ranks < 0 || (plan.shard_ranks > 0 && ranks % plan.shard_ranks != 0)) {
     return Refuse(
-        "plan.shard_ranks {} does not divide the {} ranks of plan.dp · plan.cp: take a divisor",
-        plan.shard_ranks, ranks);
+        "plan.shard_ranks {} does not divide the {} ranks of {}plan.dp · plan.cp: take a "
+        "divisor",
+        plan.shard_ranks, ranks, LayerCopies(plan) > 1 ? "2 · " : "");
+  }
+  const int of_experts = plan.ep * plan.expert_tp;
+  const int of_copy = DenseShards(plan) * plan.tp;
+  if (plan.shard_ranks > 0 && of_experts % of_copy != 0 && of_copy % of_experts != 0) {
+    return Refuse(
+        "plan.shard_ranks · plan.tp = {} and plan.ep · plan.expert_tp = {} do not divide each "
+        "other, so experts cannot be sharded like the rest: take another plan.shard_ranks",
+        of_copy, of_experts);
   }
   return {};
 }

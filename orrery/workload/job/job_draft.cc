@@ -105,7 +105,10 @@ Result<JobDraft> DraftOfConfiguration(std::string_view json, const DraftRequest&
   draft.Line(fmt::format("model: {{hugging_face: {}}}", QuoteJson(path.string())));
   draft.Line("training:");
   if (model->shape.patch == 0) {
-    const std::int64_t longest = model->max_positions > 0 ? model->max_positions : kUsualSequence;
+    // A type whose configuration may leave positions out has a default for them.
+    const std::int64_t stated =
+        model->max_positions > 0 ? model->max_positions : model->shape.positions;
+    const std::int64_t longest = stated > 0 ? stated : kUsualSequence;
     draft.Assume(fmt::format("  sequence: {}", std::min(kUsualSequence, longest)),
                  fmt::format("tokens of a sample; the model is made for up to {}", longest));
   }
@@ -256,7 +259,11 @@ std::string YamlOf(const Arguments& arguments) {
 }
 
 Result<JobDraft> DraftOfScript(std::string_view script, const DraftRequest& request) {
-  LaunchCommand command = ReadLaunchScript(script, request.variables);
+  Result<LaunchCommand> read = ReadLaunchScript(script, request.variables);
+  if (!read) {
+    return FailWithin(request.path, read);
+  }
+  LaunchCommand& command = *read;
   const Arguments arguments = ArgumentsOf(command.words);
   const std::string text = fmt::format("{}", fmt::join(arguments.kept, " "));
   const std::string_view framework = arguments.is_nemo ? "nemo" : "megatron-lm";

@@ -29,6 +29,7 @@
 #include "orrery/workload/model/presets.h"
 #include "orrery/workload/model/transformer_shape.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::workload {
 namespace {
@@ -220,9 +221,11 @@ class JobReader {
     ORRERY_TRY_STATUS(FirstError());
     ReadTraining(training, file_.job.training);
     file_.job.plan.dp = 0;
+    bool has_reshard = false;
     if (top_.Has("plan")) {
       YamlFields plan = top_.Map("plan");
       ORRERY_TRY_STATUS(FirstError());
+      has_reshard = plan.Has("reshard");
       ReadPlan(plan, file_.job.plan);
     }
     const YAML::Node model = top_.Node("model");
@@ -236,6 +239,9 @@ class JobReader {
     }
     ORRERY_TRY_STATUS(ReadFramework(UsualFramework(file_.job)));
     OverrideFramework();
+    if (!has_reshard) {
+      file_.job.plan.reshard = file_.job.framework.reshard;
+    }
     return {};
   }
 
@@ -276,6 +282,7 @@ class JobReader {
     job.framework = read.framework;
     job.gpus = job.gpus == 0 ? read.gpus.value_or(0) : job.gpus;
     OverrideFramework();
+    job.plan.reshard = job.framework.reshard;
     const std::int64_t model = std::int64_t{job.plan.tp} * job.plan.pp * job.plan.cp;
     const int replicas = static_cast<int>(job.gpus / model);
     if (!read.has_global_batch) {
@@ -306,7 +313,7 @@ class JobReader {
 
 Status ShardWithinNode(Job& job) {
   const int of_node = job.cluster.gpus_per_node / job.plan.tp;
-  const std::int64_t ranks = std::int64_t{job.plan.dp} * job.plan.cp;
+  const std::int64_t ranks = DenseReplicas(job.plan);
   if (of_node < 2 && ranks > 1) {
     return Refuse(
         "plan.sharding hsdp shards among the data-parallel ranks of a node, and with plan.tp {} no "

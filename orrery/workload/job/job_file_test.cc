@@ -62,7 +62,7 @@ training: {sequence: 8192, micro_batch: 2, global_batch: 128, precision: fp8, op
            gradient_bytes: 2, moment_bytes: 2, activation_input_bytes: 1}
 plan: {tp: 2, pp: 4, cp: 2, dp: 4, ep: 8, expert_tp: 2, sequence_parallel: true, chunks: 2,
        context: ulysses_ring, ulysses_ranks: 2, context_is_balanced: false, sharding: shard_grad_op, shard_ranks: 4,
-       offload_optimizer: true, recompute: full, recompute_layers: 3, recompute_share: 0.5,
+       reshard: never, offload_optimizer: true, recompute: full, recompute_layers: 3, recompute_share: 0.5,
        recompute_parts: [norms, experts],
        dispatch: flex, capacity_factor: 1.25, token_imbalance: 1.1, pipeline_is_innermost: true}
 cluster: DGX H100
@@ -83,6 +83,7 @@ gpus: 64
                             .context_is_balanced = false,
                             .sharding = Sharding::kKeepGathered,
                             .shard_ranks = 4,
+                            .reshard = Reshard::kNever,
                             .offload_optimizer = true,
                             .recompute = Recompute::kFull,
                             .recompute_layers = 3,
@@ -161,6 +162,26 @@ TEST(JobFile, GpusFollowFromThePlan) {
 TEST(JobFile, HybridShardsFillANode) {
   EXPECT_EQ(Read(kLlama, {"plan={tp: 1, sharding: hsdp}"}).plan.shard_ranks, 8);
   EXPECT_EQ(Read(kLlama, {"plan={tp: 2, sharding: hsdp, shard_ranks: 2}"}).plan.shard_ranks, 2);
+}
+
+// DualPipe has two copies of every layer, so that a single pipeline has two replicas.
+TEST(JobFile, HybridShardsMayBeThoseOfMirroredStages) {
+  EXPECT_EQ(
+      Read(kLlama, {"plan={tp: 1, pp: 16, schedule: dualpipe, sharding: hsdp}"}).plan.shard_ranks,
+      2);
+}
+
+// As the framework does, unless the job says otherwise.
+TEST(JobFile, ParametersAreReshardedAsTheFrameworkDoes) {
+  const auto reshard = [](const std::string& plan, const std::string& framework) {
+    return Read(kLlama, {"plan={" + plan + "}", "framework=" + framework}).plan.reshard;
+  };
+  EXPECT_EQ(reshard("sharding: fsdp", "torch-fsdp"), Reshard::kDefault);
+  EXPECT_EQ(reshard("sharding: fsdp", "nemo"), Reshard::kAlways);
+  EXPECT_EQ(reshard("sharding: fsdp", "{name: nemo, reshard: never}"), Reshard::kNever);
+  EXPECT_EQ(reshard("sharding: fsdp, reshard: always", "torch-fsdp"), Reshard::kAlways);
+  EXPECT_EQ(ErrorOf(kLlama, {"plan.reshard=sometimes"}),
+            "llama.yaml: plan: reshard must be one of always, never, default, not 'sometimes'");
 }
 
 // A node of eight GPUs has 8 / tp ranks of a data-parallel group. With one or none there is nothing

@@ -19,6 +19,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/error.h"
 #include "orrery/base/text.h"
 #include "orrery/workload/job/shell_branches.h"
 
@@ -26,6 +27,10 @@ namespace orrery::workload {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // of a script, and of all expansions
+constexpr std::size_t kWordBytes = 32;                    // that an empty word takes
+constexpr int kMostNested = 100;
+constexpr int kMostOpen = 100;  // brackets that are never closed, each sought up to the end
 
 // Words that may stand before a command or an assignment.
 const std::set<std::string_view> kPrefixes{"then",    "else",  "do",       "export", "eval",
@@ -55,13 +60,56 @@ std::optional<std::string> BatchOption(std::string_view line, std::string_view n
   return ParseInteger(value) ? std::optional(std::string(value)) : std::nullopt;
 }
 
+/// What is left to a script and to the texts inside of it, which have readers of their own.
+class Limits {
+ public:
+  void Expand(std::size_t num_bytes) {
+    bytes_left_ -= std::min(bytes_left_, num_bytes);
+    if (bytes_left_ == 0) {
+      Refuse(fmt::format("its variables expand to more than {} bytes", kMostBytes));
+    }
+  }
+
+  void Enter() {
+    if (++nested_ > kMostNested) {
+      Refuse(fmt::format("more than {} expansions ${{NAME:-...}} are inside of each other",
+                         kMostNested));
+    }
+  }
+
+  void Leave() { --nested_; }
+
+  void LeaveOpen() {
+    if (++open_ > kMostOpen) {
+      Refuse(fmt::format("more than {} brackets are never closed", kMostOpen));
+    }
+  }
+
+  [[nodiscard]] bool is_over() const { return !problem_.empty(); }
+
+  /// A part of a sentence.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  void Refuse(std::string problem) {
+    if (problem_.empty()) {
+      problem_ = std::move(problem);
+    }
+  }
+
+  std::size_t bytes_left_ = kMostBytes;
+  int nested_ = 0;
+  int open_ = 0;
+  std::string problem_;
+};
+
 class ScriptReader {
  public:
-  ScriptReader(std::string_view script, const ShellVariables& given)
-      : text_(script), given_(given) {}
+  ScriptReader(std::string_view script, const ShellVariables& given, Limits& limits)
+      : text_(script), given_(given), limits_(limits) {}
 
   LaunchCommand Read() && {
-    while (at_ < text_.size()) {
+    while (at_ < text_.size() && !limits_.is_over()) {
       const char c = text_[at_];
       if (c == '#' && !in_word_) {
         TakeComment();
@@ -85,8 +133,8 @@ class ScriptReader {
   }
 
   // The words of one statement, with nothing done.
-  std::vector<std::string> Words() && {
-    while (at_ < text_.size()) {
+  std::vector<std::string> Words() {
+    while (at_ < text_.size() && !limits_.is_over()) {
       TakeLetter();
     }
     EndWord();
@@ -142,7 +190,7 @@ class ScriptReader {
 
   void TakeQuoted() {
     in_word_ = true;
-    while (at_ < text_.size() && text_[at_] != '"') {
+    while (at_ < text_.size() && text_[at_] != '"' && !limits_.is_over()) {
       const char c = text_[at_++];
       if (c == '\\') {
         TakeEscaped();
@@ -187,6 +235,7 @@ class ScriptReader {
         return inside;
       }
     }
+    limits_.LeaveOpen();
     return std::nullopt;
   }
 
@@ -211,7 +260,8 @@ class ScriptReader {
       const std::size_t length = std::max<std::size_t>(NameLength(text_.substr(at_)), 1);  // "$@"
       const std::string_view name = text_.substr(at_, length);
       at_ = std::min(at_ + length, text_.size());
-      AddValue(ValueOf(name), start, is_quoted);
+      const std::vector<std::string>* const value = ValueOf(name);
+      AddValue(value == nullptr ? std::nullopt : std::optional(*value), start, is_quoted);
     }
   }
 
@@ -222,16 +272,15 @@ class ScriptReader {
     return text.starts_with('$') ? text : "$" + text;
   }
 
-  std::optional<std::vector<std::string>> ValueOf(std::string_view name) {
+  // Null where it is not known.
+  const std::vector<std::string>* ValueOf(std::string_view name) {
     if (conditional_.contains(name)) {
       used_conditional_.emplace(name);
     }
     const auto given = given_.find(name);
     const auto found = given != given_.end() ? given : variables_.find(name);
-    if (given == given_.end() && found == variables_.end()) {
-      return std::nullopt;
-    }
-    return found->second;
+    const bool is_known = given != given_.end() || found != variables_.end();
+    return is_known ? &found->second : nullptr;
   }
 
   // What "${...}" holds.
@@ -239,25 +288,34 @@ class ScriptReader {
     const std::size_t end = NameLength(inside);
     const std::string name(inside.substr(0, end));
     const std::string_view rest = inside.substr(end);
-    auto value = ValueOf(name);
+    const std::vector<std::string>* const value = ValueOf(name);
     if (rest.empty() || rest == "[@]" || rest == "[*]") {
-      return value;
+      return value == nullptr ? std::nullopt : std::optional(*value);
     }
     const std::size_t skipped = rest.starts_with(':') ? 2 : 1;
     const char kind = rest.size() >= skipped ? rest[skipped - 1] : ' ';
     if (kind != '-' && kind != '=') {
       return std::nullopt;
     }
-    if (value && !(value->size() == 1 && value->front().empty())) {
-      return value;
+    if (value != nullptr && !(value->size() == 1 && value->front().empty())) {
+      return *value;
     }
-    ScriptReader fallback(rest.substr(skipped), given_);
-    fallback.variables_ = variables_;
-    const std::string text = fmt::format("{}", fmt::join(std::move(fallback).Words(), " "));
+    const std::string text = Fallback(rest.substr(skipped));
     if (kind == '=') {
       variables_[name] = {text};
     }
     return std::vector<std::string>{text};
+  }
+
+  // What stands behind "${NAME:-", which may set variables itself.
+  std::string Fallback(std::string_view text) {
+    limits_.Enter();
+    ScriptReader fallback(text, given_, limits_);
+    fallback.variables_ = std::move(variables_);
+    const std::vector<std::string> words = fallback.Words();
+    variables_ = std::move(fallback.variables_);
+    limits_.Leave();
+    return fmt::format("{}", fmt::join(words, " "));
   }
 
   // "2 * $NODES": numbers and variables, multiplied and divided from left to right.
@@ -268,9 +326,10 @@ class ScriptReader {
     for (std::size_t i = 0, end = 0; i <= text.size(); i = end + 1) {
       end = i + NameLength(std::string_view(text).substr(i));
       const std::string_view word = std::string_view(text).substr(i, end - i);
-      const auto value = ParseInteger(word) ? std::vector<std::string>{std::string(word)}
-                                            : ValueOf(word).value_or(std::vector<std::string>{});
-      const auto number = value.size() == 1 ? ParseInteger(value.front()) : std::nullopt;
+      const auto own = ParseInteger(word);
+      const std::vector<std::string>* const value = own ? nullptr : ValueOf(word);
+      const auto number =
+          value != nullptr && value->size() == 1 ? ParseInteger(value->front()) : own;
       if (!number ||
           (sign == '/' ? *number <= 0
                        : sign != '*' || __builtin_mul_overflow(result, *number, &result))) {
@@ -295,11 +354,15 @@ class ScriptReader {
       return;
     }
     for (std::size_t i = 0; i < value->size(); ++i) {
+      limits_.Expand((*value)[i].size() + kWordBytes);
+      if (limits_.is_over()) {
+        return;
+      }
       if (i > 0) {
         EndWord();
       }
       for (const char c : (*value)[i]) {
-        if (!is_quoted && !IsAssignment() && IsBlank(c)) {
+        if (!is_quoted && IsBlank(c) && !IsAssignment()) {
           EndWord();
         } else {
           Add({&c, 1});
@@ -404,7 +467,7 @@ class ScriptReader {
         single.push_back(word);
         continue;
       }
-      std::ranges::copy(ScriptReader(word, given_).Words(), std::back_inserter(single));
+      std::ranges::move(ScriptReader(word, given_, limits_).Words(), std::back_inserter(single));
     }
     const auto num_options = [](const std::vector<std::string>& command) {
       return std::ranges::count_if(command, [](const std::string& word) {
@@ -424,6 +487,7 @@ class ScriptReader {
 
   std::string_view text_;
   const ShellVariables& given_;
+  Limits& limits_;
   std::size_t at_ = 0;
   std::string word_;
   bool in_word_ = false;
@@ -439,8 +503,18 @@ class ScriptReader {
 
 }  // namespace
 
-LaunchCommand ReadLaunchScript(std::string_view script, const ShellVariables& given) {
-  return ScriptReader(script, given).Read();
+Result<LaunchCommand> ReadLaunchScript(std::string_view script, const ShellVariables& given) {
+  if (script.size() > kMostBytes) {
+    return Invalid("a launch script has at most {} bytes, this file has {}: give the script that "
+                   "starts the training",
+                   kMostBytes, script.size());
+  }
+  Limits limits;
+  LaunchCommand command = ScriptReader(script, given, limits).Read();
+  if (limits.is_over()) {
+    return Invalid("this is no launch script that can be read: {}", limits.problem());
+  }
+  return command;
 }
 
 }  // namespace orrery::workload

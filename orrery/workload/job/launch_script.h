@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/error.h"
+
 namespace orrery::workload {
 
 /// Values of shell variables: one element, or those of an array.
@@ -22,6 +24,11 @@ struct LaunchCommand {
 /// and GPUs per node set SLURM's variables. Conditions such as `[ $TP -gt 1 ]` are evaluated; where
 /// a value is not known, all branches count, in order, which `assumed` says. Of several commands
 /// the one with most options is taken. `given` variables win over those of the script.
-[[nodiscard]] LaunchCommand ReadLaunchScript(std::string_view script, const ShellVariables& given);
+///
+/// Fails with a sentence for a script that is no launch script but an attack on its reader: more
+/// than a mebibyte, of text or of what expansions make of it, or expansions inside of each other
+/// without end.
+[[nodiscard]] Result<LaunchCommand> ReadLaunchScript(std::string_view script,
+                                                     const ShellVariables& given);
 
 }  // namespace orrery::workload

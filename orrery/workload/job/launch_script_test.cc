@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -15,7 +17,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::vector<std::string> WordsOf(std::string_view script, const ShellVariables& given = {}) {
-  return ReadLaunchScript(script, given).words;
+  return ReadLaunchScript(script, given).value().words;
+}
+
+LaunchCommand CommandOf(std::string_view script, const ShellVariables& given) {
+  return ReadLaunchScript(script, given).value();
 }
 
 // The form of Megatron-LM's own examples: arrays that are put together at the end.
@@ -54,7 +60,7 @@ TEST(LaunchScript, GivenVariablesWin) {
 }
 
 TEST(LaunchScript, BatchLinesSetTheVariablesOfSlurm) {
-  const LaunchCommand command = ReadLaunchScript(
+  const LaunchCommand command = CommandOf(
       "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --gres=gpu:h100:8\n"
       "srun torchrun --nnodes $SLURM_NNODES --nproc-per-node $SLURM_GPUS_ON_NODE x.py\n",
       {});
@@ -64,7 +70,7 @@ TEST(LaunchScript, BatchLinesSetTheVariablesOfSlurm) {
 }
 
 TEST(LaunchScript, BranchesCountInOrderAndAreNamed) {
-  const LaunchCommand command = ReadLaunchScript(
+  const LaunchCommand command = CommandOf(
       "if [ $SIZE = 8b ]; then TP=1; else TP=8; fi\nPP=2\nrun --tp $TP --pp $PP\n", {});
   EXPECT_THAT(command.words, ElementsAre("run", "--tp", "8", "--pp", "2"));
   ASSERT_EQ(command.assumed.size(), 1U);
@@ -72,7 +78,7 @@ TEST(LaunchScript, BranchesCountInOrderAndAreNamed) {
 }
 
 TEST(LaunchScript, KnownConditionsChooseTheBranch) {
-  const LaunchCommand command = ReadLaunchScript(
+  const LaunchCommand command = CommandOf(
       "TP=4\nCKPT=false\nARGS=(--a)\n"
       "if [ \"$CKPT\" = true ]; then\n  ARGS+=(--full)\n"
       "elif [[ $TP -gt 1 ]]; then\n  ARGS+=(--sp)\nelse ARGS+=(--none)\nfi\n"
@@ -106,6 +112,49 @@ TEST(LaunchScript, UnfinishedScriptsEnd) {
   for (const char* script : {"", "'", "\"$", "${", "$((", "A=(", "x <<", "x <<EOF\n", "`", "\\"}) {
     EXPECT_THAT(WordsOf(script), IsEmpty()) << script;
   }
+}
+
+std::string Repeated(std::string_view text, int times) {
+  std::string repeated;
+  for (int i = 0; i < times; ++i) {
+    repeated += text;
+  }
+  return repeated;
+}
+
+std::string RefusalOf(const std::string& script) {
+  const Result<LaunchCommand> command = ReadLaunchScript(script, {});
+  return command ? "" : command.error().message();
+}
+
+TEST(LaunchScript, NestedDefaultsAreReadUpToADepth) {
+  const auto nested = [](int depth) {
+    return "X=" + Repeated("${A:-", depth) + "1" + Repeated("}", depth) + "\nrun --a $X\n";
+  };
+  EXPECT_THAT(WordsOf(nested(100)), ElementsAre("run", "--a", "1"));
+  for (const int depth : {101, 50'000}) {
+    EXPECT_THAT(RefusalOf(nested(depth)), HasSubstr("more than 100 expansions"));
+  }
+}
+
+// Twenty-nine variables, each ten times the one before: 10^29 letters.
+TEST(LaunchScript, ExpansionsHaveALimitOfSize) {
+  std::string bomb = "A0=x\n";
+  std::string array = "B0=(a '' b)\n";
+  for (int i = 1; i < 30; ++i) {
+    bomb += "A" + std::to_string(i) + "=\"" + Repeated("$A" + std::to_string(i - 1), 10) + "\"\n";
+    array += "B" + std::to_string(i) + "=(" +
+             Repeated("\"${B" + std::to_string(i - 1) + "[@]}\" ", 10) + ")\n";
+  }
+  EXPECT_THAT(RefusalOf(bomb + "run --a 1\n"), HasSubstr("expand to more than 1048576 bytes"));
+  EXPECT_THAT(RefusalOf(array + "run --a 1\n"), HasSubstr("expand to more than 1048576 bytes"));
+  EXPECT_THAT(RefusalOf("A=x\n" + Repeated("A=$A$A; ", 40)), HasSubstr("expand to more than"));
+}
+
+TEST(LaunchScript, ScriptsHaveALimitOfSize) {
+  EXPECT_THAT(RefusalOf(std::string((1 << 20) + 1, '#')), HasSubstr("at most 1048576 bytes"));
+  EXPECT_THAT(RefusalOf(Repeated("${", 500'000)), HasSubstr("brackets are never closed"));
+  EXPECT_EQ(RefusalOf(std::string(1 << 20, 'a')), "");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 #include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
@@ -161,20 +162,8 @@ void ReadSharding(YamlFields& fields, Plan& plan) {
   const bool is_hybrid = fields.Has("sharding") && fields.Text("sharding") == "hsdp";
   ReadWord(fields, "sharding", kShardings, plan.sharding);
   plan.shard_ranks = fields.Count("shard_ranks", 0, is_hybrid ? -1 : plan.shard_ranks);
+  ReadWord(fields, "reshard", kReshardNames, plan.reshard);
   plan.offload_optimizer = fields.Flag("offload_optimizer", plan.offload_optimizer);
-}
-
-void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts) {
-  for (const std::string& word : fields.Texts("recompute_parts", std::vector<std::string>{})) {
-    const auto* const known =
-        std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::name);
-    if (known == kRecomputedPartNames.end()) {
-      fields.Wrong("recompute_parts", "must be some of norms, latent_up, activations, experts, mlp",
-                   word);
-      return;
-    }
-    parts.*known->member = true;
-  }
 }
 
 // A number, "zipf:1.1" or a file of recorded loads.
@@ -210,17 +199,6 @@ void ReadRecompute(YamlFields& fields, Plan& plan) {
     fields.Wrong("recompute_share", "must be at most 1", fmt::format("{}", plan.recompute_share));
   }
   ReadRecomputedParts(fields, plan.recompute_parts);
-}
-
-// "norms, experts".
-std::string PartsText(const RecomputedParts& parts) {
-  std::string text;
-  for (const RecomputedPartName& part : kRecomputedPartNames) {
-    if (parts.*part.member) {
-      text += (text.empty() ? "" : ", ") + std::string(part.name);
-    }
-  }
-  return text;
 }
 
 struct FactList {
@@ -280,6 +258,9 @@ void AddPlan(const Job& job, FactList& facts) {
   }
   facts.Add("sharding", NameOf(kShardings, plan.sharding));
   facts.AddDegree("shard_ranks", plan.shard_ranks);
+  if (plan.sharding == Sharding::kParameters && !ReshardsAfterForward(plan)) {
+    facts.Add("reshard", ReshardName(plan.reshard));
+  }
   facts.Add("recompute", NameOf(kRecomputes, plan.recompute));
   facts.AddDegree("recompute_layers", plan.recompute_layers);
   if (plan.recompute == Recompute::kFull && plan.recompute_share < 1) {
@@ -322,8 +303,10 @@ std::string ShardingText(const Plan& plan) {
   if (plan.sharding == Sharding::kReplicated) {
     return "no sharding";
   }
-  return fmt::format("sharding {}{}", NameOf(kShardings, plan.sharding),
-                     plan.shard_ranks > 1 ? fmt::format(" over {} ranks", plan.shard_ranks) : "");
+  const bool is_kept = plan.sharding == Sharding::kParameters && !ReshardsAfterForward(plan);
+  return fmt::format("sharding {}{}{}", NameOf(kShardings, plan.sharding),
+                     plan.shard_ranks > 1 ? fmt::format(" over {} ranks", plan.shard_ranks) : "",
+                     is_kept ? " not resharded after forward" : "");
 }
 
 std::string RecomputeText(const Plan& plan) {
@@ -362,6 +345,29 @@ std::string MicrobatchesText(const Job& job) {
 }
 
 }  // namespace
+
+void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts) {
+  for (const std::string& word : fields.Texts("recompute_parts", std::vector<std::string>{})) {
+    const auto* const known =
+        std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::name);
+    if (known == kRecomputedPartNames.end()) {
+      fields.Wrong("recompute_parts", "must be some of norms, latent_up, activations, experts, mlp",
+                   word);
+      return;
+    }
+    parts.*known->member = true;
+  }
+}
+
+std::string PartsText(const RecomputedParts& parts) {
+  std::string text;
+  for (const RecomputedPartName& part : kRecomputedPartNames) {
+    if (parts.*part.member) {
+      text += (text.empty() ? "" : ", ") + std::string(part.name);
+    }
+  }
+  return text;
+}
 
 void ReadTraining(YamlFields& fields, Training& training) {
   training.sequence = fields.Size("sequence", 1, training.sequence);

@@ -6,6 +6,7 @@
 
 #include "orrery/base/yaml_fields.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 
@@ -15,6 +16,12 @@ void ReadTraining(YamlFields& fields, Training& training);
 /// Reads the section `plan` over what is in `plan`. Without `dp` it stays 0, to follow from the
 /// GPUs; HSDP without `shard_ranks` has −1 there, to follow from the nodes.
 void ReadPlan(YamlFields& fields, Plan& plan);
+
+/// Reads the key `recompute_parts` over what is in `parts`.
+void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts);
+
+/// "norms, experts"; empty for none.
+[[nodiscard]] std::string PartsText(const RecomputedParts& parts);
 
 /// A setting of a job in words: "plan", "tp", "8".
 struct JobFact {

@@ -19,6 +19,7 @@
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/job/run_row.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
@@ -173,7 +174,7 @@ void ReadSelectiveBlocks(RunRow& row, Plan& plan) {
 // there are none.
 bool ReadParts(std::string_view text, Plan& plan) {
   struct PartWords {
-    bool RecomputedParts::* member;
+    bool RecomputedParts::*member;
     std::array<std::string_view, 3> words;
   };
 
@@ -199,9 +200,7 @@ bool ReadParts(std::string_view text, Plan& plan) {
 
 void ReadSharding(RunRow& row, Plan& plan) {
   const std::string text = row.Text("zero_fsdp");
-  // Along a pipeline parameters stay whole from one micro-batch to the next.
-  const Sharding like_zero2 = plan.pp > 1 ? Sharding::kOptimizer : Sharding::kKeepGathered;
-  for (const auto& [words, sharding] : {std::pair("ZeRO-2 like", like_zero2),
+  for (const auto& [words, sharding] : {std::pair("ZeRO-2 like", Sharding::kKeepGathered),
                                         {"SHARD_GRAD_OP", Sharding::kKeepGathered},
                                         {"FSDP", Sharding::kParameters},
                                         {"HSDP", Sharding::kParameters},
@@ -244,9 +243,15 @@ Status ReadPlan(RunRow& row, Job& job) {
   return ReadExperts(row, job);
 }
 
-Result<bool> ReadRecompute(RunRow& row, Plan& plan) {
+Result<bool> ReadRecompute(RunRow& row, const Framework& framework, Plan& plan) {
   ORRERY_TRY(const auto word, ReadWord(row, "recompute_kind", kRecomputeWords));
   const std::string text = row.Text("recompute");
+  if (!word && framework.recompute_parts != RecomputedParts{}) {
+    plan.recompute_parts = framework.recompute_parts;
+    row.Assume(fmt::format("recomputed: {}, as {} does", PartsText(plan.recompute_parts),
+                           framework.name));
+    return true;
+  }
   if (!word) {
     row.Assume("no recomputation");
     return false;

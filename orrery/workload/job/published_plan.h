@@ -1,6 +1,7 @@
 #pragma once
 
 #include "orrery/base/error.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/run_row.h"
 #include "orrery/workload/plan/plan.h"
@@ -15,7 +16,8 @@ void ReadSharding(RunRow& row, Plan& plan);
 /// its framework and the degrees of its plan.
 [[nodiscard]] Status ReadPlan(RunRow& row, Job& job);
 
-/// What a row recomputes. False where it does not say, and nothing is assumed to be.
-[[nodiscard]] Result<bool> ReadRecompute(RunRow& row, Plan& plan);
+/// What a row recomputes; where it does not say, what its framework is known to. False where
+/// neither does, and nothing is assumed to be.
+[[nodiscard]] Result<bool> ReadRecompute(RunRow& row, const Framework& framework, Plan& plan);
 
 }  // namespace orrery::workload

@@ -110,6 +110,20 @@ Status ReadExecution(RunRow& row, Framework& framework) {
   return {};
 }
 
+// What a framework is known to store where a row is silent.
+void StoreAsFramework(RunRow& row, const Framework& framework, Precision& precision) {
+  if (framework.moment_bytes != precision.moment_bytes) {
+    precision.moment_bytes = framework.moment_bytes;
+    row.Assume(
+        fmt::format("moments of {} bytes, as {} has them", precision.moment_bytes, framework.name));
+  }
+  if (framework.activation_input_bytes != precision.activation_input_bytes) {
+    precision.activation_input_bytes = framework.activation_input_bytes;
+    row.Assume(fmt::format("inputs of activations kept in {} bytes, as {} does",
+                           precision.activation_input_bytes, framework.name));
+  }
+}
+
 Status ReadPrecision(RunRow& row, const Framework& framework, Precision& precision) {
   ORRERY_TRY(const auto types, ReadWord(row, "number_format", kNumberFormats));
   if (!types) {
@@ -117,9 +131,13 @@ Status ReadPrecision(RunRow& row, const Framework& framework, Precision& precisi
   }
   std::tie(precision.compute, precision.gemm_type) = types.value_or(kNumberFormats.front().second);
   ORRERY_TRY(const auto has_blocks, ReadWord(row, "fp8_recipe", kBlockScales));
-  if (has_blocks.value_or(false) && precision.gemm_type == DataType::kFp8) {
+  if (has_blocks.value_or(framework.scales_fp8_blocks) && precision.gemm_type == DataType::kFp8) {
     precision.gemm_type = DataType::kFp8Block;
+    if (!has_blocks) {
+      row.Assume(fmt::format("a scale for each block of fp8, as {} has", framework.name));
+    }
   }
+  StoreAsFramework(row, framework, precision);
   const bool is_half = precision.compute != DataType::kFp32;
   precision.has_master = is_half;
   precision.gathered_bytes = is_half ? 2 : 4;
@@ -209,6 +227,9 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   if (!HasMeasurement(row)) {
     return Unsupported("the row has no step time and no throughput to derive one from");
   }
+  if (row.Integer("layers") == 1) {
+    return Unsupported("a model of one layer: the row times a layer, not a step");
+  }
   run.mfu_percent = row.Number("mfu_pct");
   Job& job = run.job;
   job.name = run.id;
@@ -221,9 +242,10 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
   ReadSharding(row, plan);
   ReadFramework(row, job);
+  plan.reshard = job.framework.reshard;
   ORRERY_TRY_STATUS(ReadExecution(row, job.framework));
   ORRERY_TRY_STATUS(ReadPlan(row, job));
-  ORRERY_TRY(const bool says_recompute, ReadRecompute(row, job.plan));
+  ORRERY_TRY(const bool says_recompute, ReadRecompute(row, job.framework, job.plan));
   run.recompute_is_open = !says_recompute;
   ORRERY_TRY_STATUS(ReadPrecision(row, job.framework, job.training.precision));
   ORRERY_TRY_STATUS(ReadBatch(row, job));

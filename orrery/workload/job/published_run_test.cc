@@ -494,6 +494,7 @@ TEST(PublishedRunTest, WhatCannotBeDescribedIsRefusedWithTheReason) {
               HasSubstr("its model is unknown"));
   EXPECT_THAT(Refusal({{"model", "Nemotron-H 56b"}}), HasSubstr("state-space"));
   EXPECT_THAT(Refusal({{"gbs", ""}}), HasSubstr("global batch"));
+  EXPECT_THAT(Refusal({{"layers", "1"}}), HasSubstr("one layer"));
   EXPECT_NE(Refusal({{"tp", "3"}}), "not refused");  // 64 GPUs do not divide by 3 · 2
 }
 

@@ -20,10 +20,12 @@
 #include <re2/stringpiece.h>
 #include <simdjson.h>
 
+#include "orrery/base/check.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
+#include "orrery/workload/embedded_published_runs.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
@@ -340,6 +342,14 @@ Result<std::unique_ptr<RunTable>> OpenRunTable(const std::string& path) {
     runs.has_grades = true;
   }
   return std::make_unique<RunTable>(std::move(runs));
+}
+
+std::unique_ptr<RunTable> ShippedRunTable() {
+  auto table = ParseCsv(kEmbeddedPublishedRuns);
+  ORRERY_CHECK(table.has_value(), table ? "" : table.error().message());
+  ORRERY_CHECK(CheckPublishedColumns(*table).has_value(), "the shipped table has all columns");
+  return std::make_unique<RunTable>(
+      RunTable{.table = *std::move(table), .read = ReadPublishedRun, .has_grades = true});
 }
 
 bool IsSingleGpuTable(const Table& table) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -38,6 +39,9 @@ struct RunTable {
 /// Opens a table, plain or packed; its columns tell which of the layouts of
 /// docs/formats/published-runs.md it has. Fails for a file that has none of them.
 [[nodiscard]] Result<std::unique_ptr<RunTable>> OpenRunTable(const std::string& path);
+
+/// The table that is part of the program (data/published/training.csv).
+[[nodiscard]] std::unique_ptr<RunTable> ShippedRunTable();
 
 /// Whether the table is one of throughputs of models on single machines: model, gpu, batch_per_gpu,
 /// throughput, unit, columns_json.

@@ -54,14 +54,11 @@ double MatrixElements(const FeedForward& mlp, std::int64_t hidden) {
   return Real((mlp.is_gated ? 3 : 2) * hidden * mlp.width);
 }
 
-// The share of the square of scores that masks and windows leave: a triangle, or a band of it.
-double UnmaskedShare(const Attention& attention, std::int64_t sequence) {
-  if (!attention.is_causal || sequence == 0) {
-    return 1;
-  }
-  const double seen =
-      attention.window > 0 ? Real(std::min(attention.window, sequence)) / Real(sequence) : 1;
-  return seen - seen * seen / 2;
+// Keys of a query over all of them, where a window leaves out some.
+double WindowShare(const Attention& attention, std::int64_t sequence) {
+  return attention.window > 0 && sequence > 0
+             ? Real(std::min(attention.window, sequence)) / Real(sequence)
+             : 1;
 }
 
 ForwardFlops OfAttention(const Attention& attention, std::int64_t hidden, const TokenBatch& batch) {
@@ -69,7 +66,10 @@ ForwardFlops OfAttention(const Attention& attention, std::int64_t hidden, const 
   flops.products = 2 * batch.tokens() * MatrixElements(attention, hidden);
   flops.scores = 2 * batch.tokens() * Real(batch.sequence) * Real(attention.heads) *
                  Real(QueryKeySize(attention) + attention.value_head_size);
-  flops.causal_scores = flops.scores * UnmaskedShare(attention, batch.sequence);
+  // A triangle of the square; of a band, all but the first triangle.
+  const double seen = WindowShare(attention, batch.sequence);
+  flops.scores *= seen;
+  flops.causal_scores = flops.scores * (attention.is_causal ? 1 - seen / 2 : 1);
   return flops;
 }
 
@@ -121,6 +121,24 @@ ForwardFlops OfExtraPrediction(const Transformer& model, const TokenBatch& batch
 // A step without recomputation: the backward pass makes two products of each.
 double ThreePasses(const ForwardFlops& forward, double scores) {
   return 3 * (forward.products + scores + forward.head);
+}
+
+// Forward, of the two narrow products beside each projection of attention.
+double AdapterFlops(const Transformer& model, const TokenBatch& batch, std::int64_t rank) {
+  double elements = 0;
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    for (const BlockRun& run : *stack) {
+      for (const ParameterTensor& tensor : AdapterTensors(run.block, model.hidden, rank)) {
+        elements += Real(run.count) * Real(tensor.elements);
+      }
+    }
+  }
+  return rank > 0 ? 2 * batch.tokens() * elements : 0;
+}
+
+// Frozen products have gradients of their inputs alone.
+double PassesOfProducts(std::int64_t adapter_rank) {
+  return adapter_rank > 0 ? 2 : 3;
 }
 
 // Products that come again before the backward pass of a block that keeps the rest.
@@ -193,9 +211,10 @@ double RecomputedFlops(const Transformer& model, const TokenBatch& batch) {
   return 4 * (forward.products + forward.scores) + 3 * forward.head;
 }
 
-double ModelFlops(const Transformer& model, const TokenBatch& batch) {
+double ModelFlops(const Transformer& model, const TokenBatch& batch, std::int64_t adapter_rank) {
   const ForwardFlops forward = ForwardFlopsOf(model, batch);
-  return ThreePasses(forward, forward.scores);
+  return PassesOfProducts(adapter_rank) * (forward.products + forward.head) +
+         3 * (forward.scores + AdapterFlops(model, batch, adapter_rank));
 }
 
 double SelectiveFlops(const Transformer& model, const TokenBatch& batch) {
@@ -222,9 +241,11 @@ double ExecutedFlops(const Transformer& model, const TokenBatch& batch,
                      const Execution& execution) {
   const ForwardFlops forward = ForwardFlopsOf(model, batch);
   const double scores = execution.skips_masked ? forward.causal_scores : forward.scores;
-  const double layers = forward.products + forward.router + scores;
-  double flops = 3 * (forward.products + forward.router + forward.head);
-  flops += (execution.rebuilds_scores ? 3.5 : 3) * scores;
+  const double adapters = AdapterFlops(model, batch, execution.adapter_rank);
+  const double layers = forward.products + forward.router + scores + adapters;
+  double flops =
+      PassesOfProducts(execution.adapter_rank) * (forward.products + forward.router + forward.head);
+  flops += (execution.rebuilds_scores ? 3.5 : 3) * scores + 3 * adapters;
   if (execution.recompute == Recompute::kSelective) {
     flops += scores;
   }
@@ -253,9 +274,9 @@ double ModelFlops(const Dlrm& model, std::int64_t samples) {
   return 6 * elements * Real(samples);
 }
 
-double ModelFlops(const Model& model, const TokenBatch& batch) {
+double ModelFlops(const Model& model, const TokenBatch& batch, std::int64_t adapter_rank) {
   if (const Transformer* const transformer = model.transformer()) {
-    return ModelFlops(*transformer, batch);
+    return ModelFlops(*transformer, batch, adapter_rank);
   }
   if (const LayerList* const list = model.layer_list()) {
     return ModelFlops(*list, batch.samples);

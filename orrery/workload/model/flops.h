@@ -22,8 +22,9 @@ struct TokenBatch {
 struct ForwardFlops {
   double products = 0;  // projections, feed-forward networks, the experts that tokens go to
   double router = 0;
-  double scores = 0;         // queries times keys and weights times values, the whole square
-  double causal_scores = 0;  // the part of it that masks and windows leave
+  // Queries times keys and weights times values: the whole square, or a band as wide as the window.
+  double scores = 0;
+  double causal_scores = 0;  // the part of it that causal masks leave
   double head = 0;           // logits, and what stands before them
 };
 
@@ -40,7 +41,10 @@ struct ForwardFlops {
 
 /// Korthikanti et al., equation 7, and nanotron: the model's, not causal.
 /// 72·B·L·s·h²(1 + s/(6h) + V/(12hL)).
-[[nodiscard]] double ModelFlops(const Transformer& model, const TokenBatch& batch);
+///
+/// With `adapter_rank` (LoRA) weights are frozen, whose gradients nobody computes, beside adapters.
+[[nodiscard]] double ModelFlops(const Transformer& model, const TokenBatch& batch,
+                                std::int64_t adapter_rank = 0);
 
 /// Hardware FLOPs with selective recomputation: equation 7 and 4·B·L·s²·h. (Equation 8 of
 /// Korthikanti et al. as printed counts what is recomputed three times.)
@@ -59,10 +63,11 @@ struct ForwardFlops {
 /// How a step is executed, as far as it changes the count.
 struct Execution {
   Recompute recompute = Recompute::kNothing;
-  double recomputed_share = 1;  // of the layers, Recompute::kFull
-  RecomputedParts parts = {};   // of the other layers
-  bool skips_masked = true;     // a kernel that leaves masked scores out
-  bool rebuilds_scores = true;  // flash: the backward pass computes scores again, 2.5 passes
+  double recomputed_share = 1;    // of the layers, Recompute::kFull
+  RecomputedParts parts = {};     // of the other layers
+  bool skips_masked = true;       // a kernel that leaves masked scores out
+  bool rebuilds_scores = true;    // flash: the backward pass computes scores again, 2.5 passes
+  std::int64_t adapter_rank = 0;  // LoRA: all else is frozen; 0: everything is trained
 };
 
 /// What the hardware executes in a step: all products of both passes, routers too, and what is
@@ -78,6 +83,7 @@ struct Execution {
 [[nodiscard]] double ModelFlops(const Dlrm& model, std::int64_t samples);
 
 /// By the conventions above that are the model's own and not causal.
-[[nodiscard]] double ModelFlops(const Model& model, const TokenBatch& batch);
+[[nodiscard]] double ModelFlops(const Model& model, const TokenBatch& batch,
+                                std::int64_t adapter_rank = 0);
 
 }  // namespace orrery::workload

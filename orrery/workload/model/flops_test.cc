@@ -91,12 +91,31 @@ TEST(Flops, LatentAttentionHasTwoSizesOfHeads) {
   EXPECT_EQ(flops.scores / 4096, 61 * 2.0 * 4096 * 128 * (192 + 128));
 }
 
-// A window of a quarter leaves 1/4 − 1/32 of the square.
+// A window of a quarter leaves 1/4 of the square, and of its causal half 1/4 − 1/32. One that is as
+// long as the sequence leaves all.
 TEST(Flops, AWindowLeavesABand) {
   Transformer model = Llama3();
+  const double square = ForwardFlopsOf(model, kOneToken).scores;
   model.blocks[0].block.self.window = 2048;
   const ForwardFlops flops = ForwardFlopsOf(model, kOneToken);
-  EXPECT_EQ(flops.causal_scores / flops.scores, 0.25 - 1.0 / 32);
+  EXPECT_EQ(flops.scores / square, 0.25);
+  EXPECT_EQ(flops.causal_scores / square, 0.25 - 1.0 / 32);
+  EXPECT_EQ(ModelFlops(Llama3(), kOneToken) - ModelFlops(model, kOneToken), 3 * 0.75 * square);
+  model.blocks[0].block.self.window = 8192;
+  EXPECT_EQ(ForwardFlopsOf(model, kOneToken).scores, square);
+}
+
+// LoRA: frozen products run forward and backward to their inputs, scores and adapters as ever.
+// Adapters of rank 16 stand beside the 4096 × 6144 of queries, keys and values and the 4096 × 4096
+// of the output, in 32 layers.
+TEST(Flops, FrozenWeightsHaveNoGradients) {
+  const ForwardFlops forward = ForwardFlopsOf(Llama3(), kOneToken);
+  const double adapters = kOneToken.tokens() * 2 * 32 * 16 * (4096 + 6144 + 4096 + 4096);
+  EXPECT_DOUBLE_EQ(ModelFlops(Llama3(), kOneToken, 16),
+                   2 * (forward.products + forward.head) + 3 * (forward.scores + adapters));
+  EXPECT_DOUBLE_EQ(
+      ExecutedFlops(Llama3(), kOneToken, {.rebuilds_scores = false, .adapter_rank = 16}),
+      2 * (forward.products + forward.head) + 3 * (forward.causal_scores + adapters));
 }
 
 TEST(Flops, WhatIsExecutedHoldsWhatIsRecomputed) {

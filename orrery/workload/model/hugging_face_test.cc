@@ -228,8 +228,8 @@ TEST(HuggingFace, ReadsTheLanguageModelOfALargerOne) {
 }
 
 TEST(HuggingFace, EveryModelHasAName) {
-  const auto name = [](std::string_view name, const char* file) {
-    return NameOfConfiguration({.name = std::string(name), .model_type = "llama"}, file);
+  const auto name = [](std::string_view stated, const char* file) {
+    return NameOfConfiguration({.name = std::string(stated), .model_type = "llama"}, file);
   };
   EXPECT_EQ(name("meta-llama/Llama-3.1-8B", "config.json"), "Llama-3.1-8B");
   EXPECT_EQ(name("models/llama/", "config.json"), "llama");

@@ -21,6 +21,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::workload {
 namespace {
@@ -360,18 +361,6 @@ ExpertTokens TokensOfExpertRank(const Experts& experts, const Plan& plan, std::i
   return {.mean = assignments, .busiest = assignments * std::max(1.0, plan.token_imbalance)};
 }
 
-int DenseReplicas(const Plan& plan) {
-  return plan.dp * plan.cp;
-}
-
-int ExpertReplicas(const Plan& plan) {
-  return std::max(1, plan.dp * plan.cp * plan.tp / (plan.ep * plan.expert_tp));
-}
-
-int ShardRanks(const Plan& plan, int replicas) {
-  return plan.shard_ranks > 0 ? std::min(plan.shard_ranks, replicas) : replicas;
-}
-
 int ParameterBytes(const Training& training) {
   return static_cast<int>(ElementBytes(training.precision.compute));
 }
@@ -397,11 +386,13 @@ StateBytes StatesOf(std::int64_t parameters, Sharding sharding, int shards,
 }
 
 StateBytes StatesOf(const RankParameters& parameters, const Plan& plan, const Training& training) {
-  const auto states = [&](std::int64_t count, int replicas) {
-    return StatesOf(count, plan.sharding, ShardRanks(plan, replicas), training);
-  };
-  StateBytes sum = Sum(states(parameters.dense, DenseReplicas(plan)),
-                       states(parameters.experts, ExpertReplicas(plan)));
+  // What stays gathered through a step is whole beside whole gradients, as with ZeRO-1.
+  const Sharding held = StaysGathered(plan) ? Sharding::kOptimizer
+                        : ShardsParameters(plan) && !ReshardsAfterForward(plan)
+                            ? Sharding::kKeepGathered
+                            : plan.sharding;
+  StateBytes sum = Sum(StatesOf(parameters.dense, held, DenseShards(plan), training),
+                       StatesOf(parameters.experts, held, ExpertShards(plan), training));
   if (plan.offload_optimizer) {
     std::swap(sum.optimizer, sum.offloaded);
   }

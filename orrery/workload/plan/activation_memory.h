@@ -120,15 +120,6 @@ struct RankParameters {
   bool operator==(const RankParameters&) const = default;
 };
 
-/// Ranks that hold the same dense parameters: dp · cp.
-[[nodiscard]] int DenseReplicas(const Plan& plan);
-
-/// Ranks that hold the same experts: dp · cp · tp / (ep · expert_tp).
-[[nodiscard]] int ExpertReplicas(const Plan& plan);
-
-/// Ranks that share one copy of what is sharded: all replicas, or `shard_ranks` of them (HSDP).
-[[nodiscard]] int ShardRanks(const Plan& plan, int replicas);
-
 /// Memory that a rank keeps between steps.
 struct StateBytes {
   std::int64_t parameters = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -471,6 +472,15 @@ int NumParts(const PipelineShape& shape) {
 
 int PartOf(const PipelineShape& shape, ChunkPlace place) {
   return PositionOf(shape, place.stage, place.chunk) % NumParts(shape);
+}
+
+std::vector<std::size_t> ChunksInOrder(const PipelineShape& shape, int stage) {
+  std::vector<std::size_t> chunks(static_cast<std::size_t>(shape.chunks));
+  std::iota(chunks.begin(), chunks.end(), 0);
+  std::ranges::sort(chunks, {}, [&](std::size_t chunk) {
+    return PartOf(shape, {stage, static_cast<int>(chunk)});
+  });
+  return chunks;
 }
 
 std::optional<ChunkPlace> ChunkBefore(const PipelineShape& shape, ChunkPlace place) {

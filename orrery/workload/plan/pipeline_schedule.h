@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -85,6 +86,10 @@ struct ChunkPlace {
 
 /// The part of the layers that a chunk holds, 0 … NumParts − 1 from the embedding to the head.
 [[nodiscard]] int PartOf(const PipelineShape& shape, ChunkPlace place);
+
+/// The chunks of a device by the layers that they hold. Devices that hold the same ones (DualPipe)
+/// have the same order of layers.
+[[nodiscard]] std::vector<std::size_t> ChunksInOrder(const PipelineShape& shape, int stage);
 
 /// The chunk whose output is this one's input; nothing where a micro-batch enters.
 [[nodiscard]] std::optional<ChunkPlace> ChunkBefore(const PipelineShape& shape, ChunkPlace place);

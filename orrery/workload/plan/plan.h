@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace orrery::workload {
@@ -25,7 +26,7 @@ struct RecomputedParts {
 struct RecomputedPartName {
   std::string_view name;
   std::string_view megatron;
-  bool RecomputedParts::* member;
+  bool RecomputedParts::*member;
 };
 
 inline constexpr std::array<RecomputedPartName, 5> kRecomputedPartNames{{
@@ -52,8 +53,27 @@ enum class Sharding : std::uint8_t {
   kOptimizer,     // ZeRO-1, Megatron's distributed optimizer
   kGradients,     // ZeRO-2
   kParameters,    // ZeRO-3, FSDP full shard
-  kKeepGathered,  // FSDP shard_grad_op: parameters stay whole after the forward pass
+  kKeepGathered,  // FSDP shard_grad_op: kParameters that are never resharded after the forward pass
 };
+
+/// What becomes of gathered parameters behind the forward pass, where parameters are sharded
+/// (torchtitan's fsdp_reshard_after_forward).
+enum class Reshard : std::uint8_t {
+  kAlways,   // they are dropped and gathered again for the backward pass
+  kNever,    // they stay until the backward pass
+  kDefault,  // kAlways without a pipeline, kNever with one
+};
+
+/// As job files and frameworks.yaml spell them.
+inline constexpr std::array<std::pair<std::string_view, Reshard>, 3> kReshardNames{{
+    {"always", Reshard::kAlways},
+    {"never", Reshard::kNever},
+    {"default", Reshard::kDefault},
+}};
+
+[[nodiscard]] constexpr std::string_view ReshardName(Reshard reshard) {
+  return kReshardNames[static_cast<std::size_t>(reshard)].first;
+}
 
 enum class ContextKind : std::uint8_t {
   kRing,
@@ -106,7 +126,8 @@ struct Plan {
   bool context_is_balanced = true;  // causal work is dealt evenly
 
   Sharding sharding = Sharding::kReplicated;
-  int shard_ranks = 0;  // data-parallel ranks that share one copy (HSDP); 0: all
+  int shard_ranks = 0;                 // data-parallel ranks that share one copy (HSDP); 0: all
+  Reshard reshard = Reshard::kAlways;  // kParameters
   bool offload_optimizer = false;
 
   Recompute recompute = Recompute::kNothing;

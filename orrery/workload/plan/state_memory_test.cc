@@ -9,6 +9,7 @@
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan/sharding.h"
 
 namespace orrery::workload {
 namespace {
@@ -109,6 +110,57 @@ TEST(StateMemoryTest, ExpertsAreShardedAmongTheirOwnReplicas) {
             (StateBytes{.parameters = 2 * (704 + 640),
                         .gradients = 4 * (704 + 640),
                         .optimizer = 12 * (704 / 32 + 640 / 8)}));
+}
+
+// 512 ranks hold dense parameters and 512·2/16 = 64 an expert; 32 share a copy, 32·2/16 = 4 of
+// experts. Where the ranks of a copy are just those of an expert group, experts have no shards.
+TEST(StateMemoryTest, ExpertsAreShardedInsideOfOneCopy) {
+  Plan plan = Replicated(512, Sharding::kParameters);
+  plan.tp = 2;
+  plan.ep = 16;
+  EXPECT_EQ(ExpertShards(plan), 64);
+  plan.shard_ranks = 32;
+  EXPECT_EQ(DenseShards(plan), 32);
+  EXPECT_EQ(ExpertShards(plan), 4);
+  EXPECT_EQ(StatesOf({.dense = 3200, .experts = 400}, plan, Training{}).optimizer,
+            12 * (3200 / 32 + 400 / 4));
+  plan.shard_ranks = 8;
+  EXPECT_EQ(ExpertShards(plan), 1);
+  EXPECT_EQ(ExpertReplicas(plan), 64);
+}
+
+// Copies that are not sharded have no shards to share.
+TEST(StateMemoryTest, ReplicatedParametersHaveNoShardRanks) {
+  Plan plan = Replicated(8, Sharding::kReplicated);
+  plan.shard_ranks = 2;
+  EXPECT_EQ(DenseShards(plan), 8);
+}
+
+// DualPipe has every layer on two devices.
+TEST(StateMemoryTest, CopiesOfLayersAreReplicasToo) {
+  Plan plan = Replicated(4, Sharding::kOptimizer);
+  plan.pp = 8;
+  plan.ep = 2;
+  plan.schedule = PipelineSchedule::kDualPipe;
+  EXPECT_EQ(DenseReplicas(plan), 8);
+  EXPECT_EQ(ExpertReplicas(plan), 4);
+  EXPECT_EQ(StatesOf({.dense = 80, .experts = 40}, plan, Training{}).optimizer,
+            12 * (80 / 8 + 40 / 4));
+}
+
+// Resharded: a shard of everything. Kept behind the forward pass: whole parameters; along a
+// pipeline whole gradients, too, as with ZeRO-1.
+TEST(StateMemoryTest, ParametersThatStayGatheredAreWhole) {
+  Plan plan = Replicated(4, Sharding::kParameters);
+  const auto states = [&] { return StatesOf({.dense = 40}, plan, Training{}); };
+  EXPECT_EQ(states(), (StateBytes{.parameters = 20, .gradients = 40, .optimizer = 120}));
+  plan.reshard = Reshard::kDefault;
+  EXPECT_EQ(states(), (StateBytes{.parameters = 20, .gradients = 40, .optimizer = 120}));
+  plan.pp = 2;
+  EXPECT_EQ(states(), (StateBytes{.parameters = 80, .gradients = 160, .optimizer = 120}));
+  plan.pp = 1;
+  plan.reshard = Reshard::kNever;
+  EXPECT_EQ(states(), (StateBytes{.parameters = 80, .gradients = 40, .optimizer = 120}));
 }
 
 // A unit of Llama 3 8B.

@@ -1,0 +1,359 @@
+#include "orrery/cli/validate/document.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
+#include "orrery/cli/evaluate/output.h"
+#include "orrery/cli/output.h"
+#include "orrery/cli/validate/pictures.h"
+#include "orrery/draw/format.h"
+#include "orrery/simulate/baselines.h"
+#include "orrery/simulate/interval_calibration.h"
+#include "orrery/simulate/validation.h"
+#include "orrery/workload/job/fitted_runs.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/job/run_table.h"
+
+namespace orrery::cli {
+namespace {
+
+using simulate::ErrorFigures;
+using simulate::ErrorGroup;
+using simulate::EvaluatedRun;
+using simulate::GroupKey;
+using simulate::Validation;
+
+constexpr std::size_t kWorstRuns = 10;
+constexpr std::size_t kShownReasons = 20;
+
+struct KeyName {
+  GroupKey key;
+  const char* name;  // a column's header
+  const char* list;  // a list in JSON
+};
+
+constexpr std::array<KeyName, 8> kKeys{{{GroupKey::kSource, "source", "sources"},
+                                        {GroupKey::kStack, "stack", "stacks"},
+                                        {GroupKey::kTeam, "team", "teams"},
+                                        {GroupKey::kRelease, "team and release", "releases"},
+                                        {GroupKey::kGrade, "grade", "grades"},
+                                        {GroupKey::kGpu, "GPU", "gpus"},
+                                        {GroupKey::kScale, "scale", "scales"},
+                                        {GroupKey::kDimension, "parallelism", "dimensions"}}};
+
+bool IsHeadline(const std::string& grade) {
+  return grade == "A" || grade == "A-";
+}
+
+// Rows of grade A and A-, on which simulators are compared.
+Validation HeadlineOf(const Validation& validation) {
+  Validation headline;
+  std::ranges::copy_if(
+      validation.evaluated, std::back_inserter(headline.evaluated),
+      [](const EvaluatedRun& evaluated) { return IsHeadline(evaluated.run.grade); });
+  std::ranges::copy_if(validation.refused, std::back_inserter(headline.refused),
+                       [](const auto& refused) { return IsHeadline(refused.label.grade); });
+  headline.rows = headline.evaluated.size() + headline.refused.size();
+  return headline;
+}
+
+std::string FiguresText(const ErrorFigures& figures) {
+  if (figures.simulated == 0) {
+    return fmt::format("{} rows, none simulated", figures.rows);
+  }
+  return fmt::format(
+      "{} rows, {} simulated; mean |error| {:.2f} %, median {:.2f} %, largest {:.1f} %, bias "
+      "{:+.1f} %",
+      figures.rows, figures.simulated, figures.mape, figures.median, figures.max, figures.bias);
+}
+
+Document::Table GroupTable(const Validation& validation, const KeyName& key) {
+  Document::Table table{.columns = {{"", key.name, Unit::kText, 0},
+                                    AsNumber("rows"),
+                                    AsNumber("simulated"),
+                                    Formatted("MAPE", NumberFormat("{:.2f}")),
+                                    Formatted("median", NumberFormat("{:.2f}")),
+                                    Formatted("max", NumberFormat("{:.1f}")),
+                                    Formatted("bias", NumberFormat("{:+.1f}")),
+                                    Formatted("in 80 %", NumberFormat("{:.0f}"))},
+                        .max_shown = SIZE_MAX};
+  for (const ErrorGroup& group : GroupsOf(validation, key.key)) {
+    const ErrorFigures& figures = group.figures;
+    std::vector<Value> cells{group.name, figures.rows, figures.simulated};
+    if (figures.simulated > 0) {
+      cells.insert(cells.end(),
+                   {figures.mape, figures.median, figures.max, figures.bias, figures.coverage});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+std::string PlanText(const workload::Job& job) {
+  std::string text = fmt::format("{} x {}", job.gpus, job.gpu.name);
+  for (const auto& [name, degree] : {std::pair("tp", job.plan.tp),
+                                     {"pp", job.plan.pp},
+                                     {"cp", job.plan.cp},
+                                     {"dp", job.plan.dp},
+                                     {"ep", job.plan.ep}}) {
+    text += degree > 1 ? fmt::format(" {}{}", name, degree) : "";
+  }
+  return text;
+}
+
+Document::Table WorstTable(const Validation& validation) {
+  Document::Table table{.columns = {AsText("", "worst rows", 0), AsText("", "model", 24),
+                                    AsText("", "plan", 0),
+                                    Formatted("measured s", NumberFormat("{:.4g}")),
+                                    Formatted("predicted s", NumberFormat("{:.4g}")),
+                                    Formatted("error %", NumberFormat("{:+.1f}", 100))}};
+  for (const EvaluatedRun* evaluated : WorstRuns(validation, kWorstRuns)) {
+    table.rows.push_back({evaluated->run.id, evaluated->run.job.model.name,
+                          PlanText(evaluated->run.job), evaluated->run.measured_s,
+                          evaluated->predicted_s, evaluated->Error()});
+  }
+  return table;
+}
+
+Document::Table RefusedTable(const Validation& validation) {
+  Document::Table table{.columns = {AsNumber("refused"), AsText("", "reason", 100), AsText("e.g.")},
+                        .max_shown = kShownReasons};
+  for (const simulate::RefusalGroup& group : RefusalsOf(validation)) {
+    table.rows.push_back({group.rows, group.reason, group.first_id});
+  }
+  return table;
+}
+
+Value WithErrors(Value object, const ErrorFigures& figures) {
+  return object.Set("rows", figures.rows)
+      .Set("simulated", figures.simulated)
+      .Set("mape", figures.mape)
+      .Set("median", figures.median);
+}
+
+Value GroupsValue(const Validation& validation, const KeyName& key, const char* name) {
+  return Value::ListOf(GroupsOf(validation, key.key), [&](const ErrorGroup& group) {
+    return WithErrors(Value::Object().Set(name, group.name), group.figures)
+        .Set("max", group.figures.max)
+        .Set("bias", group.figures.bias)
+        .Set("coverage_80", group.figures.coverage);
+  });
+}
+
+Value RefusedData(const simulate::RefusedRun& refused) {
+  return Value::Object().Set("id", refused.label.id).Set("reason", refused.reason);
+}
+
+Value PredictionData(const EvaluatedRun& evaluated) {
+  Value entry = Value::Object();
+  entry.Set("id", evaluated.run.id)
+      .Set("measured_s", evaluated.run.measured_s)
+      .Set("predicted_s", evaluated.predicted_s)
+      .Set("low_s", evaluated.interval.low_s)
+      .Set("high_s", evaluated.interval.high_s);
+  if (!evaluated.run.derived_from.empty()) {
+    entry.Set("derived_from", evaluated.run.derived_from);
+  }
+  return entry.Set("assumed", Value::ListOf(evaluated.run.assumptions));
+}
+
+// The runs took place, so that each of these is a mistake of the model of memory.
+std::string MemoryText(const Validation& validation) {
+  const auto count = std::ranges::count(validation.evaluated, false, &EvaluatedRun::fits);
+  return fmt::format("Memory    {} of {} simulated rows would not fit", count,
+                     validation.evaluated.size());
+}
+
+Value UnfittingValue(const Validation& validation) {
+  Value list = Value::List();
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    if (!evaluated.fits) {
+      list.Add(evaluated.run.id);
+    }
+  }
+  return list;
+}
+
+Table ValidationTable(const Validation& validation) {
+  constexpr Table::Type kText = Table::Type::kText;
+  constexpr Table::Type kInteger = Table::Type::kInteger;
+  constexpr Table::Type kNumber = Table::Type::kNumber;
+  Table table({{"id", kText},
+               {"source", kText},
+               {"team", kText},
+               {"stack", kText},
+               {"release", kText},
+               {"grade", kText},
+               {"gpu", kText},
+               {"gpus", kInteger},
+               {"measured_s", kNumber},
+               {"predicted_s", kNumber},
+               {"low_s", kNumber},
+               {"high_s", kNumber},
+               {"error_percent", kNumber},
+               {"fits", kInteger},
+               {"model_flops", kNumber},
+               {"peak_flops", kNumber},
+               {"roofline_s", kNumber},
+               {"analytic_s", kNumber},
+               {"gemms", kNumber},
+               {"attention", kNumber},
+               {"memory", kNumber},
+               {"communication", kNumber},
+               {"host", kNumber},
+               {"unmeasured", kNumber},
+               {"bubble", kNumber},
+               {"utilisation", kNumber},
+               {"experts", kInteger},
+               {"fitted", kInteger},
+               {"derived_from", kText},
+               {"assumed", kText},
+               {"refused", kText}});
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    const auto& run = evaluated.run;
+    const simulate::Baselines baselines = simulate::BaselinesOf(run.job);
+    table.AddRow({run.id,
+                  run.source,
+                  run.team,
+                  run.stack,
+                  run.release,
+                  run.grade,
+                  run.job.gpu.name,
+                  std::int64_t{run.job.gpus},
+                  run.measured_s,
+                  evaluated.predicted_s,
+                  evaluated.interval.low_s,
+                  evaluated.interval.high_s,
+                  evaluated.Error() * 100,
+                  std::int64_t{evaluated.fits},
+                  baselines.model_flops,
+                  baselines.peak_flops,
+                  baselines.roofline_s,
+                  baselines.analytic_s,
+                  evaluated.traits.shares[simulate::kGemms],
+                  evaluated.traits.shares[simulate::kAttention],
+                  evaluated.traits.shares[simulate::kMemory],
+                  evaluated.traits.shares[simulate::kCommunication],
+                  evaluated.traits.shares[simulate::kHost],
+                  evaluated.traits.unmeasured,
+                  evaluated.traits.bubble,
+                  evaluated.traits.utilisation,
+                  std::int64_t{evaluated.traits.has_experts},
+                  std::int64_t{evaluated.traits.is_fitted},
+                  run.derived_from.empty() ? Table::Cell() : Table::Cell(run.derived_from),
+                  fmt::format("{}", fmt::join(run.assumptions, "; ")),
+                  Table::Cell()});
+  }
+  for (const simulate::RefusedRun& refused : validation.refused) {
+    const workload::RunLabel& label = refused.label;
+    std::vector<Table::Cell> cells{label.id,    label.source,  label.team,
+                                   label.stack, label.release, label.grade};
+    cells.resize(table.num_columns());
+    cells.back() = refused.reason;
+    table.AddRow(std::move(cells));
+  }
+  return table;
+}
+
+Value DataOf(const Validation& validation, const ErrorFigures& figures) {
+  Value data = WithErrors(Value::Object(), figures);
+  data.Set("sources", GroupsValue(validation, kKeys[0], "source"))
+      .Set("refused", Value::ListOf(validation.refused, RefusedData))
+      .Set("predictions", Value::ListOf(validation.evaluated, PredictionData))
+      .Set("max", figures.max)
+      .Set("bias", figures.bias)
+      .Set("coverage_80", figures.coverage)
+      .Set("headline", WithErrors(Value::Object(), FiguresOf(HeadlineOf(validation))));
+  for (const KeyName& key : std::span(kKeys).subspan(1)) {
+    data.Set(key.list, GroupsValue(validation, key, key.key == GroupKey::kTeam ? "team" : "name"));
+  }
+  return data.Set("out_of_memory", UnfittingValue(validation));
+}
+
+/// The rows of stacks and teams that a fit has seen, or all others.
+Validation PartOf(const Validation& validation, const workload::FittedRuns& runs, bool is_seen) {
+  Validation part;
+  std::ranges::copy_if(validation.evaluated, std::back_inserter(part.evaluated),
+                       [&](const EvaluatedRun& one) {
+                         return runs.HaveSeen(one.run.stack, one.run.team) == is_seen;
+                       });
+  std::ranges::copy_if(validation.refused, std::back_inserter(part.refused),
+                       [&](const simulate::RefusedRun& one) {
+                         return runs.HaveSeen(one.label.stack, one.label.team) == is_seen;
+                       });
+  part.rows = part.evaluated.size() + part.refused.size();
+  return part;
+}
+
+void SayWhatWasSeen(const Validation& validation, const workload::FittedRuns& runs,
+                    Document::Section& section, Value& data) {
+  const ErrorFigures seen = FiguresOf(PartOf(validation, runs, true));
+  const ErrorFigures others = FiguresOf(PartOf(validation, runs, false));
+  section.Say("In sample " + FiguresText(seen));
+  section.Say("Held out  " + FiguresText(others));
+  data.Set("in_sample", WithErrors(Value::Object(), seen))
+      .Set("held_out", WithErrors(Value::Object(), others));
+}
+
+}  // namespace
+
+FitNote LeftOutNote() {
+  return {"left out",
+          "left out: each row is judged by frameworks and intervals fitted without its stack and "
+          "its team, and by collectives that neither measured"};
+}
+
+FitNote InSampleNote(const workload::FittedRuns& runs) {
+  return {"in sample",
+          "in sample: the scalars of frameworks were fitted to published runs; rows whose stack or "
+          "team is among those are \"in sample\", the others \"held out\"; --leave-team-out judges "
+          "each row by a fit that has not seen it",
+          &runs};
+}
+
+Document ValidationDocument(const Validation& validation, const FitNote& fit) {
+  const ErrorFigures figures = FiguresOf(validation);
+  Document document{.kind = fmt::format("Orrery validation, {}", fit.word)};
+  Document::Section& section = document.AddSection();
+  Value data = DataOf(validation, figures);
+  data.Set("fit", fit.word);
+  section.Say(fmt::format("Fit       {}", fit.sentence));
+  section.Say("All       " + FiguresText(figures));
+  const Validation headline = HeadlineOf(validation);
+  if (headline.rows > 0 && headline.rows < validation.rows) {
+    section.Say("A and A-  " + FiguresText(FiguresOf(headline)));
+  }
+  if (fit.runs != nullptr) {
+    SayWhatWasSeen(validation, *fit.runs, section, data);
+  }
+  section.Say(MemoryText(validation));
+  if (figures.simulated > 0) {
+    section.Say(fmt::format("Interval  {:.0f} % of the measured steps are in the 80 % interval",
+                            figures.coverage));
+  }
+  std::ranges::move(ValidationPictures(validation), std::back_inserter(section.blocks));
+  for (const KeyName& key : kKeys) {
+    section.Add(GroupTable(validation, key));
+  }
+  section.Add(WorstTable(validation));
+  if (!validation.refused.empty()) {
+    section.Add(RefusedTable(validation));
+  }
+  document.data = std::move(data);
+  document.sheets.emplace_back("rows", ValidationTable(validation));
+  return document;
+}
+
+}  // namespace orrery::cli
