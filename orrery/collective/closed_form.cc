@@ -154,7 +154,8 @@ double TimeAt(double bytes, double bytes_per_second) {
 }
 
 /// NCCL's own correction for the lower efficiency of trees at medium sizes, a step at each power of
-/// two; between them we interpolate, since with the step the time would fall where a size passes it.
+/// two; between them we interpolate, since with the step the time would fall where a size passes
+/// it.
 double TreeCorrection(const Request& request, Protocol protocol, const TunerTables& tables) {
   const std::vector<double>& table = tables.tree_correction[static_cast<std::size_t>(protocol)];
   const auto at = [&](int place) {
@@ -384,8 +385,8 @@ Result<double> UnevenAllToAllSeconds(const Fabric& fabric, const SendMatrix& mat
   const double latency =
       (costs.start + shape.intra_steps * costs.hop + shape.inter_steps * costs.network_hop) *
       kMicrosecond;
-  const double own_bytes = constants[Constant::kOwnShare] * CommonShape().direct_own *
-                           loads.own_bytes * fabric.nodes;
+  const double own_bytes =
+      constants[Constant::kOwnShare] * CommonShape().direct_own * loads.own_bytes * fabric.nodes;
   const double crossing = loads.intra_bytes + CrossingShare(fabric) * loads.inter_bytes;
   const double link = crossing / LinkRate(fabric, costs.link_share, constants) +
                       own_bytes / LinkRate(fabric, constants[Constant::kLinkShare], constants);

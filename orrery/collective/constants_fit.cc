@@ -196,7 +196,8 @@ learn::LeastSquaresFit BestFit(std::span<const TunedRow> rows, const TunerTables
 MachineConstants PriorOf(const hardware::Cluster& cluster) {
   constexpr double kOfInfiniband = 1;  // µs, the network that the defaults are of
   MachineConstants prior = DefaultConstants();
-  const double more = std::max(0.0, static_cast<double>(cluster.nics.latency.nanoseconds) / 1000 - kOfInfiniband);
+  const double more =
+      std::max(0.0, static_cast<double>(cluster.nics.latency.nanoseconds) / 1000 - kOfInfiniband);
   prior.Set(kLlNetworkHop, prior[kLlNetworkHop] + more);
   prior.Set(kSimpleNetworkHop, prior[kSimpleNetworkHop] + 2 * more);
   return prior;

@@ -199,8 +199,8 @@ struct KernelShape {
   Bytes step{};         // payload between two checks of flags
 };
 
-/// The calibrated closed form: less than a microsecond per call, no other traffic. Serves one thread,
-/// as FlowLevelCost does. Rank i is on GPU gpu_of_rank[i]; GPUs are numbered node by node.
+/// The calibrated closed form: less than a microsecond per call, no other traffic. Serves one
+/// thread, as FlowLevelCost does. Rank i is on GPU gpu_of_rank[i]; GPUs are numbered node by node.
 class ClosedFormCost {
  public:
   explicit ClosedFormCost(const CostSettings& settings)

@@ -93,13 +93,12 @@ void SetNetwork(const Cluster& cluster, Fabric& fabric) {
 }
 
 void SetGraphs(Fabric& fabric) {
-  const SearchSpace space{
-      .generation = fabric.generation,
-      .nodes = fabric.nodes,
-      .ranks_per_node = fabric.ranks_per_node,
-      .gpu_link = fabric.gpu_link.bytes_per_second / kGiga,
-      .nic = std::min(fabric.nic.bytes_per_second / kGiga, fabric.pcie_gbps),
-      .nics = fabric.nics};
+  const SearchSpace space{.generation = fabric.generation,
+                          .nodes = fabric.nodes,
+                          .ranks_per_node = fabric.ranks_per_node,
+                          .gpu_link = fabric.gpu_link.bytes_per_second / kGiga,
+                          .nic = std::min(fabric.nic.bytes_per_second / kGiga, fabric.pcie_gbps),
+                          .nics = fabric.nics};
   fabric.rings = SearchRings(space);
   if (fabric.has_nvls) {
     fabric.nvls = SearchNvls(space);

@@ -42,9 +42,8 @@ TEST(CollectiveFloor, NoPredictionOfAnyMachineIsBelowIt) {
       if (!fabric || gpus < 2) {
         continue;
       }
-      MonotoneTimes times(MachineModels::Shipped()
-                              .Find({.cluster = &cluster, .gpus = gpus, .nodes = nodes})
-                              .forms);
+      MonotoneTimes times(
+          MachineModels::Shipped().Find({.cluster = &cluster, .gpus = gpus, .nodes = nodes}).forms);
       for (const CollectiveKind kind :
            {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
             CollectiveKind::kAllToAll, CollectiveKind::kBroadcast, CollectiveKind::kReduce,

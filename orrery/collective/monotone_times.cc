@@ -91,8 +91,9 @@ Result<MonotoneTimes::Logs> MonotoneTimes::NewRow(int nodes, const Fabric& fabri
                                                   const Request& request,
                                                   const LinkLimits& limits) const {
   ORRERY_TRY(Logs row, ChosenTimes(OnNodes(fabric, nodes), request, limits));
-  // Hosts of one island are nodes, too, though no network is between them. From one to two, NCCL may
-  // change to reduction in the switch, which is measured to be faster (GB300: 5 %); from two on not.
+  // Hosts of one island are nodes, too, though no network is between them. From one to two, NCCL
+  // may change to reduction in the switch, which is measured to be faster (GB300: 5 %); from two on
+  // not.
   const int host = fabric.ranks_of_host;
   for (int ranks = 2 * host; nodes == 1 && host > 0 && ranks < fabric.ranks_per_node;
        ranks += host) {
@@ -157,8 +158,7 @@ Result<double> MonotoneTimes::Seconds(const Fabric& fabric, const Request& reque
 }
 
 Result<Prediction> Predict(const Fabric& fabric, const Request& request,
-                           const FormsOfMachine& forms,
-                           const std::optional<NcclSettings>& forced) {
+                           const FormsOfMachine& forms, const std::optional<NcclSettings>& forced) {
   FormsOfMachine asked = forms;
   if (forced) {
     asked.of_node.nccl = *forced;

@@ -33,9 +33,9 @@ struct FormsOfMachine {
 
 /// Times of the closed form that never fall with more bytes or more nodes of as many ranks each.
 ///
-/// NCCL's constants choose algorithm and protocol, ours give the time. Where its choice changes with
-/// the size, ours may disagree that the new one is not slower, and the time would jump down. On a
-/// grid of sizes (half octaves) and nodes (powers of two), a time is therefore
+/// NCCL's constants choose algorithm and protocol, ours give the time. Where its choice changes
+/// with the size, ours may disagree that the new one is not slower, and the time would jump down.
+/// On a grid of sizes (half octaves) and nodes (powers of two), a time is therefore
 ///
 /// - at most that of any larger size: a choice that takes longer is one too many, and measured
 ///   times before a change of protocol are lower than ours, too;

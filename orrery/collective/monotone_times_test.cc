@@ -89,8 +89,8 @@ std::vector<Machine> ShippedMachines() {
     machines.push_back({cluster.name, &cluster, nullptr});
   }
   for (const MachineModel& model : MachineModels::Shipped().all()) {
-    machines.push_back({model.machine + " by " + model.source,
-                        hardware::FindCluster(model.machine), &model});
+    machines.push_back(
+        {model.machine + " by " + model.source, hardware::FindCluster(model.machine), &model});
   }
   return machines;
 }
@@ -130,9 +130,9 @@ void CompareAll(const Machine& machine, int ranks_per_node, CollectiveKind kind,
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const Request request{kind, sizes[i], DataType::kBf16};
       const double seconds = (nodes > 1 ? on_nodes : on_node).Seconds(*fabric, request).value();
-      const std::string place = fmt::format("{}: {} of {} bytes on {} GPUs, {} a node",
-                                            machine.name, CollectiveKindName(kind),
-                                            sizes[i].count, gpus, ranks_per_node);
+      const std::string place =
+          fmt::format("{}: {} of {} bytes on {} GPUs, {} a node", machine.name,
+                      CollectiveKindName(kind), sizes[i].count, gpus, ranks_per_node);
       falls.Compare(smaller, seconds, place + ", fewer bytes");
       falls.Compare(most[i], seconds, place + ", fewer nodes");
       smaller = std::max(smaller, seconds);
@@ -154,8 +154,8 @@ TEST(MonotoneTimes, NeverFallWithMoreBytesOrMoreNodesOnAnyShippedMachine) {
   EXPECT_EQ(falls.count, 0) << falls.worst << " times at " << falls.where;
 }
 
-// An NVL72 has 18 hosts of four GPUs in one island: reduction in the switch moves (n + 1) / n of the
-// buffer, less with more of them, but 64 GPUs are measured to be slower than eight.
+// An NVL72 has 18 hosts of four GPUs in one island: reduction in the switch moves (n + 1) / n of
+// the buffer, less with more of them, but 64 GPUs are measured to be slower than eight.
 TEST(MonotoneTimes, NeverFallWithMoreHostsOfAnIsland) {
   Falls falls;
   for (const hardware::Cluster& cluster : hardware::ClusterCatalogue()) {
@@ -163,8 +163,7 @@ TEST(MonotoneTimes, NeverFallWithMoreHostsOfAnIsland) {
     const int host = cluster.gpus_per_node;
     const int island = cluster.island.gpus;
     for (int gpus = 2 * host; host < island && gpus <= island; gpus += host) {
-      MonotoneTimes times(
-          MachineModels::Shipped().Find({.cluster = &cluster, .gpus = gpus}).forms);
+      MonotoneTimes times(MachineModels::Shipped().Find({.cluster = &cluster, .gpus = gpus}).forms);
       const Fabric fabric = FabricOf(cluster, {.gpus = gpus, .gpus_per_node = gpus}).value();
       for (std::size_t i = 0; i < most.size(); ++i) {
         const Request request{CollectiveKind::kAllReduce, Sizes(2)[i]};
@@ -199,8 +198,8 @@ RC_GTEST_PROP(MonotoneTimes, NeverFallWhateverTheConstants, ()) {
   MonotoneTimes times({of_node, over_nodes});
   std::vector<double> most(Sizes(3).size(), 0);
   for (const int nodes : {1, 2, 3, 6, 8, 13, 64}) {
-    const Result<Fabric> fabric = FabricOf(
-        cluster, {.gpus = nodes * ranks_per_node, .gpus_per_node = ranks_per_node});
+    const Result<Fabric> fabric =
+        FabricOf(cluster, {.gpus = nodes * ranks_per_node, .gpus_per_node = ranks_per_node});
     if (!fabric || fabric->ranks < 2) {
       continue;
     }
@@ -215,34 +214,36 @@ RC_GTEST_PROP(MonotoneTimes, NeverFallWhateverTheConstants, ()) {
   }
 }
 
-const std::vector<const char*> kForced = {
-    "NCCL_ALGO=Ring NCCL_PROTO=LL",     "NCCL_ALGO=Ring NCCL_PROTO=LL128",
-    "NCCL_ALGO=Ring NCCL_PROTO=Simple", "NCCL_ALGO=Tree NCCL_PROTO=LL",
-    "NCCL_ALGO=Tree NCCL_PROTO=LL128",  "NCCL_ALGO=Tree NCCL_PROTO=Simple",
-    "NCCL_ALGO=NVLS",                   "NCCL_ALGO=NVLSTree",
-    "NCCL_PROTO=^LL128",                "NCCL_NVLS_ENABLE=0"};
+const std::vector<const char*> kForced = {"NCCL_ALGO=Ring NCCL_PROTO=LL",
+                                          "NCCL_ALGO=Ring NCCL_PROTO=LL128",
+                                          "NCCL_ALGO=Ring NCCL_PROTO=Simple",
+                                          "NCCL_ALGO=Tree NCCL_PROTO=LL",
+                                          "NCCL_ALGO=Tree NCCL_PROTO=LL128",
+                                          "NCCL_ALGO=Tree NCCL_PROTO=Simple",
+                                          "NCCL_ALGO=NVLS",
+                                          "NCCL_ALGO=NVLSTree",
+                                          "NCCL_PROTO=^LL128",
+                                          "NCCL_NVLS_ENABLE=0"};
 
 TEST(MonotoneTimes, AForcedChoiceIsNeverMuchFaster) {
   std::size_t compared = 0;
   for (const hardware::Cluster& cluster : hardware::ClusterCatalogue()) {
     for (const int nodes : {1, 4, 100}) {
       const int ranks_per_node = cluster.island.gpus;
-      const Result<Fabric> fabric = FabricOf(
-          cluster, {.gpus = nodes * ranks_per_node, .gpus_per_node = ranks_per_node});
+      const Result<Fabric> fabric =
+          FabricOf(cluster, {.gpus = nodes * ranks_per_node, .gpus_per_node = ranks_per_node});
       if (!fabric || fabric->ranks < 2 || fabric->ranks > kMostGpus) {
         continue;
       }
-      const FormsOfMachine forms = MachineModels::Shipped()
-                                       .Find({.cluster = &cluster,
-                                              .gpus = fabric->ranks,
-                                              .nodes = nodes})
-                                       .forms;
+      const FormsOfMachine forms =
+          MachineModels::Shipped()
+              .Find({.cluster = &cluster, .gpus = fabric->ranks, .nodes = nodes})
+              .forms;
       for (const std::int64_t bytes : {1 << 10, 1 << 16, 3 << 20, 25 << 20, 1 << 28}) {
         const Request request{CollectiveKind::kAllReduce, {bytes}, DataType::kBf16};
         const double usual = Predict(*fabric, request, forms)->seconds;
         for (const char* const settings : kForced) {
-          const auto forced =
-              Predict(*fabric, request, forms, ParseNcclSettings(settings).value());
+          const auto forced = Predict(*fabric, request, forms, ParseNcclSettings(settings).value());
           if (forced) {
             ++compared;
             EXPECT_GE(forced->seconds * 1.1, usual)
@@ -307,9 +308,8 @@ TEST(MonotoneTimes, SettingsThatLeaveNothingAreRefused) {
   MonotoneTimes times({rules, rules});
   EXPECT_FALSE(times.Seconds(fabric, {CollectiveKind::kAllReduce, {1 << 20}}).has_value());
   // On two nodes there is one, though fewer nodes have none.
-  EXPECT_TRUE(
-      times.Seconds(FabricOfGpus("dgx h100", 16), {CollectiveKind::kAllReduce, {1 << 20}})
-          .has_value());
+  EXPECT_TRUE(times.Seconds(FabricOfGpus("dgx h100", 16), {CollectiveKind::kAllReduce, {1 << 20}})
+                  .has_value());
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ std::int64_t AnySize(learn::Random& random, std::size_t fields) {
 Operator AnyOperator(OperatorKind kind, DataType type, learn::Random& random) {
   Operator op(kind, type);
   const std::span<const Field> fields = SchemaOf(kind).fields;
-  const auto sizes = static_cast<std::size_t>(
-      std::ranges::count(fields, FieldType::kSize, &Field::type));
+  const auto sizes =
+      static_cast<std::size_t>(std::ranges::count(fields, FieldType::kSize, &Field::type));
   for (const Field& field : fields) {
     if (field.type == FieldType::kSize) {
       op.Set(field.key, AnySize(random, sizes));
@@ -76,8 +76,8 @@ TEST(Floor, NoPredictionIsBelowIt) {
   std::vector<Operator> operators;
   constexpr int kRounds = 5;
   for (std::size_t kind = 0; kind < kNumOperatorKinds; ++kind) {
-    for (const DataType type : {DataType::kBf16, DataType::kFp16, DataType::kFp32, DataType::kFp8,
-                                DataType::kTf32}) {
+    for (const DataType type :
+         {DataType::kBf16, DataType::kFp16, DataType::kFp32, DataType::kFp8, DataType::kTf32}) {
       for (int round = 0; round < kRounds; ++round) {
         operators.push_back(AnyOperator(static_cast<OperatorKind>(kind), type, random));
       }

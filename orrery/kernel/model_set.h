@@ -70,6 +70,8 @@ struct ModelChoice {
 ///    level from few measurements of this GPU, if any;
 /// 3. else the roofline with a default efficiency.
 ///
+/// No time is below the operator's floor (floor.h).
+///
 /// A model trained on aligned GEMMs only treats unaligned ones as aligned. If another model of its
 /// generation distinguishes them, the prediction for the aligned GEMM is multiplied by the ratio of
 /// the two according to that model; the estimate names its GPU.

@@ -29,7 +29,7 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 
 collective::CostSettings SettingsOf(const workload::Job& job, int gpus,
-                                            const collective::MachineModels& models) {
+                                    const collective::MachineModels& models) {
   collective::CostSettings settings;
   settings.cluster = &job.cluster;
   const auto found = models.Find({.cluster = &job.cluster, .gpus = gpus});

@@ -218,8 +218,8 @@ Result<int> PredictCollective(const PredictCollectiveArguments& arguments) {
              collective::FabricOf(*predicted.cluster, {.gpus = arguments.gpus,
                                                        .gpus_per_node = arguments.gpus_per_node}));
   ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
-  predicted.model = models.Find(
-      {.cluster = predicted.cluster, .gpus = arguments.gpus, .nodes = fabric.nodes});
+  predicted.model =
+      models.Find({.cluster = predicted.cluster, .gpus = arguments.gpus, .nodes = fabric.nodes});
   collective::FormsOfMachine forms = predicted.model.forms;
   if (!arguments.nccl_version.empty()) {
     ORRERY_TRY(forms.of_node.tables, collective::FindTunerTables(arguments.nccl_version));
@@ -229,8 +229,7 @@ Result<int> PredictCollective(const PredictCollectiveArguments& arguments) {
   if (!arguments.environment.empty()) {
     ORRERY_TRY(forced, collective::ParseNcclSettings(arguments.environment));
   }
-  ORRERY_TRY(predicted.prediction,
-             collective::Predict(fabric, predicted.request, forms, forced));
+  ORRERY_TRY(predicted.prediction, collective::Predict(fabric, predicted.request, forms, forced));
   predicted.floor_seconds = collective::FloorSeconds(fabric, predicted.request);
   predicted.bottleneck = Name(predicted.prediction.bottleneck);
   if (arguments.by_flows) {
@@ -278,8 +277,7 @@ Result<int> PredictUneven(const PredictCollectiveArguments& arguments) {
   const collective::FormsOfMachine& forms = model.forms;
   ORRERY_TRY(const double seconds,
              collective::UnevenAllToAllSeconds(
-                 fabric, matrix,
-                 (fabric.nodes > 1 ? forms.over_nodes : forms.of_node).constants));
+                 fabric, matrix, (fabric.nodes > 1 ? forms.over_nodes : forms.of_node).constants));
   const collective::UnevenLoads loads = collective::LoadsOf(matrix, fabric.ranks_per_node);
   Document document{
       .title = fmt::format("all_to_all_v on {} GPUs of {}", matrix.ranks, cluster->name),

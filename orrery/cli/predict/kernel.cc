@@ -26,7 +26,6 @@
 namespace orrery::cli {
 namespace {
 
-
 struct PredictKernelArguments {
   std::vector<std::string> operators;
   std::string gpu;
@@ -116,8 +115,8 @@ Result<std::vector<PredictedKernel>> PredictAll(const PredictKernelArguments& ar
       return FailWithin("'" + text + "'", op);
     }
     const kernel::Work work = kernel::WorkOf(*op);
-    kernels.push_back({*op, work, kernel::BoundOf(*op, work, gpu), {},
-                       kernel::FloorSeconds(*op, gpu)});
+    kernels.push_back(
+        {*op, work, kernel::BoundOf(*op, work, gpu), {}, kernel::FloorSeconds(*op, gpu)});
   }
   ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
              LoadKernelModels(arguments.models));
@@ -162,6 +161,7 @@ struct Predicted {
   overlap::Slowdown learned;
   overlap::AnalyticParts analytic;
   double communication_waits_us = 0;
+  double floor_us = 0;  // of the kernel alone
 };
 
 Result<double> AloneMicroseconds(const PredictOverlapArguments& arguments,
@@ -213,7 +213,8 @@ Document OverlapDocument(const PredictOverlapArguments& arguments, const hardwar
   section.Set("operator", arguments.op).Set("gpu", gpu.name);
   section.Add(Document::Fact{"alone_us", "alone", alone_us, NumberFormat("{:.2f} us")});
   const double together_us = alone_us * learned.compute;
-  const learn::TimeInterval interval = learn::IntervalAround(together_us, kPairDeviation);
+  learn::TimeInterval interval = learn::IntervalAround(together_us, kPairDeviation);
+  interval.low_s = std::max(interval.low_s, std::min(alone_us, predicted.floor_us));
   section.Set("together_us", together_us)
       .Set("low_us", interval.low_s)
       .Set("high_us", interval.high_s)
@@ -235,6 +236,8 @@ Document OverlapDocument(const PredictOverlapArguments& arguments, const hardwar
 Result<int> PredictOverlap(const PredictOverlapArguments& arguments) {
   ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(arguments.gpu));
   Predicted predicted;
+  ORRERY_TRY(const kernel::Operator op, kernel::ParseOperator(arguments.op));
+  predicted.floor_us = kernel::FloorSeconds(op, *gpu) * 1e6;
   ORRERY_TRY(predicted.pair, PairOf(arguments, *gpu));
   const overlap::Machine machine = overlap::MachineOf(*gpu);
   std::shared_ptr<const overlap::LearnedModel> model;
