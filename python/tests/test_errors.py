@@ -135,6 +135,7 @@ print("children have ended")
 FORKS_IN_A_CALL = """
 import json, os, signal, sys
 import orrery
+from orrery import _native
 statuses = []
 
 def fork(done, total, what):
@@ -150,7 +151,7 @@ def fork(done, total, what):
         os._exit(9)
     statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
-orrery._native.read([sys.argv[1]], 0, "", 0.0, "auto", fork)
+_native.read([sys.argv[1]], 0, "", 0.0, "auto", fork)
 print(statuses)
 """
 
