@@ -26,6 +26,7 @@ SIMULATED = ["examples/gpt-345m-pp.yaml", "examples/gpt-345m-tp.yaml"]
 EXPOSED = "communication runs, waiting for other ranks included, and no compute kernel does"
 UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 ROUNDED = 0.006  # three digits
+MADE_UP = {"memory_coarse.orrs", "memory_small.orrs"}  # written by hand for their accesses: kernels of a stream overlap
 
 
 class Checker:
@@ -206,10 +207,10 @@ def check_view(check, ways, run, document, exposed):
             check.equal(f"{run} view {metric}", shown.get(metric), row["value"])
         if document["metrics"]["what_if"]["value"] is not None:
             answer = view.ask("api/what-if", {"run": 0, "changes": [{"subject": "host", "name": "", "speedup": 2}]})
-            check.equal(f"{run} view what-if", answer["before_ns"] * 1e-9, time, 1e-6)
+            check.equal(f"{run} view what-if", answer["before_ns"] * 1e-9, time, 0.6e-9 / time)
             rows = document["metrics"]["what_if"]["detail"]["questions"]
             after = next(row["step_s"] for row in rows if row["question"] == "host twice as fast")
-            check.equal(f"{run} view what-if host", answer["after_ns"] * 1e-9, after, 1e-6)
+            check.equal(f"{run} view what-if host", answer["after_ns"] * 1e-9, after, 0.6e-9 / after)  # whole nanoseconds
 
 
 def check_kernel_time(check, place, document):
@@ -238,7 +239,8 @@ def check_all_recordings(check, ways, folders):
         if document is None or document["metrics"]["temporal_breakdown"]["value"] is None:
             continue
         read += 1
-        check_kernel_time(check, str(path), document)
+        if path.name not in MADE_UP:
+            check_kernel_time(check, str(path), document)
         for row in document["metrics"]["temporal_breakdown"]["detail"]["per_rank"]:
             busy = row["compute_ns"] + row["exposed_communication_ns"] + row["exposed_memory_ns"]
             check.holds(f"{path} rank {row['rank']}: busy {busy} of {row['window_ns']} ns", 0 <= busy <= row["window_ns"])
