@@ -44,10 +44,13 @@ def ask(address, number):
     if rng.random() < 0.3:
         page = "api/what-if"
         body = json.dumps({"run": 0, "keep": rng.random() < 0.5, "changes": [rng.choice(CHANGES)]}).encode()
+    request = urllib.request.Request(address + page, data=body, headers={"Content-Type": "application/json"})
     try:
-        urllib.request.urlopen(address + page, data=body, timeout=60).read()
+        urllib.request.urlopen(request, timeout=60).read()
     except urllib.error.HTTPError as refusal:
         refusal.close()
+        if body and refusal.code not in (400, 404):
+            raise
 
 
 def resident_mb(process):

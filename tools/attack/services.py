@@ -59,7 +59,8 @@ class Served:
     def get(self, path, body=None):
         """Status of an answer; 0: there is none."""
         try:
-            with urllib.request.urlopen(self.address + path, data=body, timeout=PATIENCE_S) as answer:
+            request = urllib.request.Request(self.address + path, data=body, headers={"Content-Type": "application/json"})
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
                 answer.read()
                 return answer.status
         except urllib.error.HTTPError as error:
