@@ -15,6 +15,9 @@ program's answers do) may be repeated. `check` is one of
   inputs    for what takes more than a minute: inputs, sentinels and the text of the generated blocks must have the digest that was noted when
             it was written
   measured  speeds of a machine: not checked, but `machine` and `version` say of what
+
+`behind: VERSION` is of a document with check: inputs whose commands have not been run since a change of its figures: the check names it and
+goes on, as long as the document itself tells its readers so (BEHIND, with that version). Running the commands takes it away.
 """
 
 import dataclasses
@@ -28,8 +31,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- generated\n", "-->\n"
 CHECKS = ("output", "inputs", "measured")
 LISTS = ("command", "input", "sentinel", "except")
-SINGLE = ("check", "digest", "minutes", "machine", "version")
+SINGLE = ("check", "digest", "minutes", "machine", "version", "behind")
 REQUIRED = {"output": ("command",), "inputs": ("command", "input", "digest"), "measured": ("command", "machine", "version")}
+BEHIND = "**Made at {}; predictions have changed since, and these figures have not been made again.**"
 BLOCK = re.compile(r"<!-- ([^>\n]+), made by [^>\n]+ -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -74,6 +78,10 @@ def parse(text):
 
 def with_field(header, key, value):
     return Header({**header.fields, key: [value]})
+
+
+def without_field(header, key):
+    return Header({other: values for other, values in header.fields.items() if other != key})
 
 
 def needs_shared(words):

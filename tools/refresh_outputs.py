@@ -110,6 +110,8 @@ def problem_of(page, text, program, run):
     header, body = generated_header.parse(text)
     if header is None or header.one("check") == "measured":
         return None
+    if header.one("behind"):
+        return problem_of_known(page, header, body)
     if header.one("check") == "inputs":
         now = generated_header.digest(header, body, run)
         return None if now == header.one("digest") else f"is stale (digest {now}, noted {header.one('digest')})"
@@ -117,6 +119,15 @@ def problem_of(page, text, program, run):
     same = without_times(without_blocks(body, header.all("except"))) == without_times(
         without_blocks(again, header.all("except")))
     return None if same else "differs from what its command writes"
+
+
+def problem_of_known(page, header, body):
+    """A document that is known to be behind must say so itself."""
+    version = header.one("behind")
+    if generated_header.BEHIND.format(version) not in body:
+        return f"is behind and does not say so: it must have the sentence {generated_header.BEHIND.format(version)}"
+    print(f"behind: {page.relative_to(ROOT)} was made at {version}")
+    return None
 
 
 def make(page, program, run):
@@ -132,6 +143,9 @@ def make(page, program, run):
 def note(page, header, run):
     """Writes the header with the present digest."""
     _, body = generated_header.parse(page.read_text(encoding="utf-8"))
+    if header.one("behind"):
+        body = body.replace(generated_header.BEHIND.format(header.one("behind")) + "\n\n", "")
+        header = generated_header.without_field(header, "behind")
     if header.one("check") == "inputs":
         header = generated_header.with_field(header, "digest", generated_header.digest(header, body, run))
     page.write_text(header.text() + body, encoding="utf-8")
@@ -161,7 +175,8 @@ def refresh(page, options, run):
         note(page, header, run)
         return None
     problem = problem_of(page, text, options.program, run)
-    if options.update and (problem or options.pages):
+    is_behind = generated_header.parse(text)[0] is not None and generated_header.parse(text)[0].one("behind")
+    if options.update and (problem or options.pages or is_behind):
         make(page, options.program, run)
         text = page.read_text(encoding="utf-8")
         problem = None

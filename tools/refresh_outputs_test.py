@@ -70,6 +70,22 @@ class Headers(unittest.TestCase):
         self.answers["orrery validate"] = ["mean 9 %"]
         self.assertNotEqual(self.digest(), before)
 
+    def test_a_document_that_is_behind_must_say_so(self):
+        page = generated_header.ROOT / "docs/page.md"
+        behind = generated_header.with_field(self.header, "behind", "1.2")
+        problem = lambda body: refresh_outputs.problem_of(page, behind.text() + body, None, self.answers.__getitem__)
+        self.assertIn("does not say so", problem(BODY))
+        self.assertIsNone(problem(generated_header.BEHIND.format("1.2") + "\n\n" + BODY))
+
+    def test_a_document_is_no_longer_behind_when_it_was_made(self):
+        page = self.root / "page.md"
+        behind = generated_header.with_field(self.header, "behind", "1.2")
+        page.write_text(behind.text() + generated_header.BEHIND.format("1.2") + "\n\n" + BODY)
+        shown = generated_header.with_field(behind, "check", "output")
+        refresh_outputs.note(page, shown, None)
+        header, body = generated_header.parse(page.read_text())
+        self.assertEqual((header.one("behind"), body), ("", BODY))
+
     def test_a_sentinel_without_an_answer_is_an_error(self):
         self.answers["orrery validate"] = []
         with self.assertRaisesRegex(HeaderError, "prints nothing"):
