@@ -374,11 +374,12 @@ TEST(MegatronCommand, LayersOfSeveralShapesAreRefused) {
 }
 
 TEST(MegatronCommand, OtherModelsAreRefused) {
-  for (const std::string_view name : {"bert-large", "t5-11b", "vit-l16"}) {
+  // An image has as many tokens as it has.
+  for (const auto& [name, sequence] : {std::pair("bert-large", "sequence: 128, "),
+                                       std::pair("t5-11b", "sequence: 128, "),
+                                       std::pair("vit-l16", "")}) {
     const Job job =
-        JobOf(fmt::format("model: {}\ntraining: {{sequence: 128, global_batch: 8}}\n"
-                          "gpus: 8",
-                          name));
+        JobOf(fmt::format("model: {}\ntraining: {{{}global_batch: 8}}\ngpus: 8", name, sequence));
     const auto emitted = MegatronCommand(job);
     ASSERT_FALSE(emitted.has_value()) << name;
     EXPECT_THAT(emitted.error().message(), HasSubstr("is no language model with a decoder alone"));
