@@ -28,7 +28,7 @@ def predict(program, words):
     """The prediction; a refusal or an error is its sentence."""
     command = [str(word) for word in (program, "predict", *words, "--gpu", "h200", "--json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return json.loads(done.stdout) if done.returncode in (0, 3) else done.stderr.strip()
+    return json.loads(done.stdout) if done.returncode in (0, 3, 4) else done.stderr.strip()
 
 
 def files_of(folder, name):

@@ -17,7 +17,7 @@ def run(program, *arguments, environment=None):
     """Standard output of the program; ends the tool where it fails. Status 3 means a partial result, whose reasons are shown."""
     command = [str(word) for word in (program, *arguments)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 3):
+    if done.returncode not in (0, 3, 4):  # 4: the job does not fit into memory, which is an answer
         sys.exit(f"{pathlib.Path(sys.argv[0]).stem}: {' '.join(command)}: {done.stderr.strip()}")
     if done.returncode == 3:
         print(done.stderr, file=sys.stderr, end="")
