@@ -59,8 +59,8 @@ TEST(RunTimeTest, ARunWithoutTimesHasNone) {
   EXPECT_FALSE(MeasureRunTime(ViewRun(set, {}, {})));
 }
 
-// The path is 148 µs, from the launch to the kernel's end, the step time 100, since steps overlap: a
-// path of half the length is half the step time, and an unchanged one the step time itself.
+// The path is 148 µs, from the launch to the kernel's end, the step time 100, since steps overlap:
+// a path of half the length is half the step time, and an unchanged one the step time itself.
 TEST(RunTimeTest, AReplayOfALongerPathScalesTheStepTime) {
   trace::TraceSet set = SetOf(WithStep(0, 100));
   const RunView run = ViewRun(set, {}, {});

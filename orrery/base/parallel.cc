@@ -42,7 +42,8 @@ int NumPossibleThreads() {
   return static_cast<int>(threads.size()) + 1;
 }
 
-// Threads do not survive a fork. TBB does not know that: a child would wait for those of its parent.
+// Threads do not survive a fork. TBB does not know that: a child would wait for those of its
+// parent.
 std::atomic<bool> has_had_threads = false;
 std::atomic<bool> has_lost_threads = false;
 

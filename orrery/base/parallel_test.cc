@@ -126,9 +126,10 @@ TEST(ParallelTest, AForkedChildOfAProcessWithThreadsGoesOn) {
                       return left-- > 0 ? std::make_shared<int>(left) : nullptr;
                     },
                     .work = [](void* piece) { *static_cast<int*>(piece) *= 2; },
-                    .collect = [&](void* piece) {
-                      total += static_cast<std::size_t>(*static_cast<int*>(piece));
-                    }});
+                    .collect =
+                        [&](void* piece) {
+                          total += static_cast<std::size_t>(*static_cast<int*>(piece));
+                        }});
     return total.load();
   };
   const std::size_t expected = 999 * 1000 / 2 + 2 * 99 * 100 / 2;

@@ -21,10 +21,11 @@ void OccupyStandardStreams() {
   }
 }
 
-// Behind the limit of `ulimit -f` a write fails, and says so, instead of ending the program. A handler
-// that does nothing, and not SIG_IGN, which the programs that `capture` starts would inherit.
+// Behind the limit of `ulimit -f` a write fails, and says so, instead of ending the program. A
+// handler that does nothing, and not SIG_IGN, which the programs that `capture` starts would
+// inherit.
 void OutliveLimitOfFileSizes() {
-  struct sigaction action {};
+  struct sigaction action{};
   if (sigaction(SIGXFSZ, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
     action.sa_handler = [](int /*signal*/) {};
     action.sa_flags = SA_RESTART;

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,7 +103,7 @@ struct KindTime {
   std::int64_t transfer_ns = 0;
   std::int64_t count = 0;
   std::vector<double> rates;
-  std::vector<double> shares;     // of the link that each uses, where that is known
+  std::vector<double> shares;   // of the link that each uses, where that is known
   std::set<const Roof*> roofs;  // that they are shares of
 };
 

@@ -45,11 +45,11 @@ struct StepTimeline {
 struct CollectivePoint {
   std::string kind;  // "all-reduce"
   std::int64_t bytes = -1;
-  double bus_bytes_per_second = 0;  // 0: not known
-  std::int64_t transfer_ns = 0;     // of the fastest member
-  std::int64_t waiting_ns = 0;      // summed over the members
-  std::int64_t duration_ns = 0;     // summed over the members
-  bool is_matched = true;           // else seen on one rank: the transfer may hold waiting
+  double bus_bytes_per_second = 0;          // 0: not known
+  std::int64_t transfer_ns = 0;             // of the fastest member
+  std::int64_t waiting_ns = 0;              // summed over the members
+  std::int64_t duration_ns = 0;             // summed over the members
+  bool is_matched = true;                   // else seen on one rank: the transfer may hold waiting
   std::optional<bool> is_inside_node = {};  // not known of ranks without host or card
 };
 
@@ -203,7 +203,8 @@ void SetReportFields(const RunReport& report, Value& data);
 /// Returns "compute" or "memory": which roof limits a kernel.
 [[nodiscard]] std::string_view BoundName(const KernelRow& row);
 
-/// Returns link bandwidths: those of the card, inside a node first, else of the device's data sheet.
+/// Returns link bandwidths: those of the card, inside a node first, else of the device's data
+/// sheet.
 [[nodiscard]] std::vector<Roof> Roofs(const analyze::RunView& run);
 
 /// The link that a collective is held against, of those of Roofs: the one across nodes where it

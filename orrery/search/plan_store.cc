@@ -142,14 +142,13 @@ Status PlanStore::Keep(PlanId first, PlanId last, const Screening& screening) {
 
 Status PlanStore::Keep(const Space& space, const ScreenedPlan& screened, const PlayedPlan& played) {
   const std::string settings = fmt::format("{}", fmt::join(space.SettingsOf(screened.id), " "));
-  return database_.Insert(kPlanTable,
-                          {static_cast<std::int64_t>(screened.id), settings,
-                           HashOfJob(space, screened, settings),
-                           static_cast<double>(screened.bound_ps) / kPicoseconds,
-                           static_cast<double>(played.step_ps) / kPicoseconds, played.memory_bytes,
-                           played.usable_bytes, played.mfu, played.tokens_per_s, played.joules,
-                           played.refusal, Blob{Encode(played)}},
-                          seed_);
+  return database_.Insert(
+      kPlanTable,
+      {static_cast<std::int64_t>(screened.id), settings, HashOfJob(space, screened, settings),
+       static_cast<double>(screened.bound_ps) / kPicoseconds,
+       static_cast<double>(played.step_ps) / kPicoseconds, played.memory_bytes, played.usable_bytes,
+       played.mfu, played.tokens_per_s, played.joules, played.refusal, Blob{Encode(played)}},
+      seed_);
 }
 
 Result<StoredPlans> ReadStore(const std::string& path) {
@@ -165,8 +164,8 @@ Result<StoredPlans> ReadStore(const std::string& path) {
                         .job_yaml = identity.job_yaml,
                         .plans = {}};
   ORRERY_TRY_STATUS(database.CheckAll(kPlanTable, SeedOf(identity)));
-  ORRERY_TRY_STATUS(database.ForEach(
-      kPlanTable, SeedOf(identity), false, [&](const StoreDatabase::Read& read) {
+  ORRERY_TRY_STATUS(
+      database.ForEach(kPlanTable, SeedOf(identity), false, [&](const StoreDatabase::Read& read) {
         const Record& plan = read.record;
         if (read.is_sound && Real(plan[4]) > 0 && Integer(plan[5]) <= Integer(plan[6])) {
           stored.plans.push_back({.settings = Text(plan[1]),

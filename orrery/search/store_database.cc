@@ -144,8 +144,8 @@ Result<StoreDatabase> StoreDatabase::Open(const std::string& path, Access access
   StoreDatabase database;
   database.path_ = path;
   sqlite3* connection = nullptr;
-  const int flags = access == Access::kRead ? SQLITE_OPEN_READONLY
-                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int flags =
+      access == Access::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const int status =
       sqlite3_open_v2(path.c_str(), &connection, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
   database.connection_.reset(connection);

@@ -32,8 +32,8 @@ struct StoreTable {
   std::string_view columns;  // "id, settings": with the key, without the checksum
 };
 
-/// The SQLite database of a store. SQLite finds damage of its own structure; that of values is found
-/// by checksums, which also say which search a record belongs to: they begin with its seed.
+/// The SQLite database of a store. SQLite finds damage of its own structure; that of values is
+/// found by checksums, which also say which search a record belongs to: they begin with its seed.
 class StoreDatabase {
  public:
   enum class Access : std::uint8_t { kRead, kWrite };
@@ -53,8 +53,8 @@ class StoreDatabase {
                                                    std::uint64_t seed);
 
   struct Read {
-    Record record;          // without its checksum
-    bool is_sound = false;  // of this seed
+    Record record;             // without its checksum
+    bool is_sound = false;     // of this seed
     std::uint64_t number = 0;  // from 1 on, in the order that was asked for
   };
 

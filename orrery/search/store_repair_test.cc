@@ -36,7 +36,8 @@ constexpr PlanId kPlans = 24;
 constexpr PlanId kOfRange = 6;
 
 Screening ScreeningOf(PlanId first) {
-  Screening screening = {.considered = kOfRange, .refused = 1, .first_refusal = "no", .too_large = 2};
+  Screening screening = {
+      .considered = kOfRange, .refused = 1, .first_refusal = "no", .too_large = 2};
   for (PlanId id = first; id < first + kOfRange; ++id) {
     screening.plans.push_back({.id = id,
                                .bound_ps = static_cast<std::int64_t>(100 + id),
@@ -140,10 +141,12 @@ TEST_F(DamagedStoreTest, DamageOfAnyColumnIsFoundAndOneRecordDropped) {
       {"screenings", "considered = considered + 1"},
       {"screenings", "refused = 7"},
       {"screenings", "too_large = NULL"},
-      {"screenings", "figures = CAST(substr(figures, 1, 60) || zeroblob(40) || "
-                     "substr(figures, 101) AS BLOB)"},
-      {"screenings", "figures = CAST(substr(figures, 1, 60) || x'ffffffffffffffff' || "
-                     "substr(figures, 69) AS BLOB)"},
+      {"screenings",
+       "figures = CAST(substr(figures, 1, 60) || zeroblob(40) || "
+       "substr(figures, 101) AS BLOB)"},
+      {"screenings",
+       "figures = CAST(substr(figures, 1, 60) || x'ffffffffffffffff' || "
+       "substr(figures, 69) AS BLOB)"},
       {"screenings", "figures = substr(figures, 1, length(figures) - 1)"},
       {"screenings", "checksum = checksum + 1"},
       {"plans", "settings = 'plan.tp=8'"},
@@ -161,8 +164,8 @@ TEST_F(DamagedStoreTest, DamageOfAnyColumnIsFoundAndOneRecordDropped) {
   for (const auto& [table, change] : changes) {
     SCOPED_TRACE(table + ": " + change);
     Write(whole_);
-    Execute(fmt::format("UPDATE {} SET {} WHERE rowid = {}", table, change,
-                        table == "plans" ? 3 : 6));
+    Execute(
+        fmt::format("UPDATE {} SET {} WHERE rowid = {}", table, change, table == "plans" ? 3 : 6));
     const Result<PlanStore> refused = Open(Mode::kResume);
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message(),

@@ -45,8 +45,7 @@ std::uint64_t SeedOf(const StoreIdentity& identity) {
 }
 
 Result<StoreState> StateOf(StoreDatabase& database) {
-  ORRERY_TRY(const std::int64_t tables,
-             database.ReadNumber("SELECT count(*) FROM sqlite_schema"));
+  ORRERY_TRY(const std::int64_t tables, database.ReadNumber("SELECT count(*) FROM sqlite_schema"));
   ORRERY_TRY(const std::int64_t application, database.ReadNumber("PRAGMA application_id"));
   ORRERY_TRY(const std::int64_t pages, database.ReadNumber("PRAGMA page_count"));
   if (tables == 0 && application == 0 && pages <= 1) {
@@ -72,8 +71,8 @@ Status CreateStore(StoreDatabase& database, const StoreIdentity& identity) {
            {"space", space},
            {"job", identity.job_place},
            {"job_yaml", identity.job_yaml}}) {
-    ORRERY_TRY_STATUS(database.Insert(
-        kIdentityTable, {std::string(key), std::string(value)}, kIdentitySeed));
+    ORRERY_TRY_STATUS(
+        database.Insert(kIdentityTable, {std::string(key), std::string(value)}, kIdentitySeed));
   }
   return database.Execute("COMMIT");
 }

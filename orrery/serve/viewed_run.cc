@@ -86,10 +86,9 @@ std::shared_ptr<ViewedRun> ViewedRun::Recorded(std::string name, ingest::Run run
 std::shared_ptr<ViewedRun> ViewedRun::Simulated(std::string name, SimulatedJob job,
                                                 RunOptions options) {
   ingest::Run run;
-  run.set = simulate::EnsembleTrace(job.simulation.rank_classes, job.simulation.timeline,
-                                    {.gpu = job.job->gpu.name,
-                                     .most_ranks = kMostTraces,
-                                     .card = simulate::CardOf(*job.job)});
+  run.set = simulate::EnsembleTrace(
+      job.simulation.rank_classes, job.simulation.timeline,
+      {.gpu = job.job->gpu.name, .most_ranks = kMostTraces, .card = simulate::CardOf(*job.job)});
   return std::shared_ptr<ViewedRun>(
       new ViewedRun(std::move(name), std::move(run), std::move(job), std::move(options)));
 }

@@ -121,10 +121,10 @@ class SegmentList {
     is_in_pipeline_ = is_in_pipeline_ || is_pipeline;
     const std::int64_t wait_ps = transfer_ps - begin_ps;
     const std::int64_t bubble_ps =
-        is_pipeline              ? wait_ps
-        : communication == kNone ? 0
-                                 : drain_.BubblePs(program_.communications.role[communication],
-                                                   transfer_ps, wait_ps);
+        is_pipeline ? wait_ps
+        : communication == kNone
+            ? 0
+            : drain_.BubblePs(program_.communications.role[communication], transfer_ps, wait_ps);
     Add(task, begin_ps, begin_ps + bubble_ps, TimeKind::kBubble, "");
     Add(task, begin_ps + bubble_ps, transfer_ps, TimeKind::kWait, dimension);
     Add(task, transfer_ps, timeline_.end_ps[first_ + task], TimeKind::kTransfer, dimension);

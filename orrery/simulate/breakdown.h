@@ -108,9 +108,9 @@ struct DimensionTotal {
 
 /// Means over all ranks.
 struct RankMeans {
-  /// Communication runs and no kernel does: what `orrery analyze` calls exposed on the traces of the
-  /// same simulation. Waiting for a stage of the pipeline counts when a message or a collective is
-  /// awaited for it.
+  /// Communication runs and no kernel does: what `orrery analyze` calls exposed on the traces of
+  /// the same simulation. Waiting for a stage of the pipeline counts when a message or a collective
+  /// is awaited for it.
   std::int64_t exposed_ps = 0;
   std::int64_t bubble_ps = 0;
 

@@ -19,8 +19,8 @@ std::atomic<bool> is_copy_of_calls = false;
 
 // A child that is forked while another thread is in a call has copies of locks that nobody opens.
 void RefuseCopiesOfCalls() {
-  [[maybe_unused]] static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { is_copy_of_calls = is_copy_of_calls || num_calls > 0; });
+  [[maybe_unused]] static const int registered = pthread_atfork(
+      nullptr, nullptr, [] { is_copy_of_calls = is_copy_of_calls || num_calls > 0; });
   if (is_copy_of_calls) {
     throw OrreryError(
         "this process was forked while another thread was in a call of orrery, whose locks it has "

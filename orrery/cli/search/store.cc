@@ -67,9 +67,9 @@ Result<std::optional<search::PlanStore>> OpenStore(const SearchArguments& argume
                                                    const search::Space& space) {
   using Mode = search::PlanStore::Mode;
   if (arguments.store.empty()) {
-    for (const auto& [is_given, option] :
-         {std::pair(arguments.resumes, "--resume"), std::pair(arguments.computes_anyway, "--anyway"),
-          std::pair(arguments.repairs, "--repair")}) {
+    for (const auto& [is_given, option] : {std::pair(arguments.resumes, "--resume"),
+                                           std::pair(arguments.computes_anyway, "--anyway"),
+                                           std::pair(arguments.repairs, "--repair")}) {
       if (is_given) {
         return InvalidInput("{} needs --store FILE", option);
       }

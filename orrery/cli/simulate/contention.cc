@@ -25,7 +25,8 @@ Status AddContention(const simulate::Simulation& simulation, simulate::Simulatio
     options.faults = {};  // links have them, groups do not
   }
   ORRERY_TRY(const simulate::Simulation alone, simulate_with(options));
-  // Transfers that end later meet other kernels, and may cost these less: that is no gain of sharing.
+  // Transfers that end later meet other kernels, and may cost these less: that is no gain of
+  // sharing.
   answer.contended_ps = std::max<std::int64_t>(simulation.step_ps() - alone.step_ps(), 0);
   answer.classes_alone = static_cast<std::uint32_t>(alone.rank_classes.classes.size());
   return {};

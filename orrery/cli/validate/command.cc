@@ -176,11 +176,10 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   if (validation.evaluated.empty()) {
     output.svg_file.clear();  // there is nothing to draw
   }
-  const workload::FittedRuns& runs =
-      other_fits ? other_fits->runs : workload::ShippedFittedRuns();
-  return Deliver(
-      ValidationDocument(validation, arguments.leaves_team_out ? LeftOutNote() : InSampleNote(runs)),
-      output);
+  const workload::FittedRuns& runs = other_fits ? other_fits->runs : workload::ShippedFittedRuns();
+  return Deliver(ValidationDocument(validation,
+                                    arguments.leaves_team_out ? LeftOutNote() : InSampleNote(runs)),
+                 output);
 }
 
 }  // namespace
@@ -188,10 +187,11 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
 void AddValidateCommand(Verb& app) {
   auto arguments = std::make_shared<ValidateArguments>();
   Verb verb = app.AddVerb("validate", "Simulated against measured steps of published runs");
-  verb.AddOption("TRUTH", arguments->path,
-                 "a table of measured runs (.csv, .csv.gz), docs/formats/published-runs.md; without "
-                 "one the table of ten publications that the program has "
-                 "(data/published/training.csv)");
+  verb.AddOption(
+      "TRUTH", arguments->path,
+      "a table of measured runs (.csv, .csv.gz), docs/formats/published-runs.md; without "
+      "one the table of ten publications that the program has "
+      "(data/published/training.csv)");
   verb.AddOption("--source TEXT", arguments->source, "only rows whose source contains this");
   verb.AddOption("--team LIST", arguments->teams,
                  "only rows that these teams measured: NVIDIA,KAIST")

@@ -83,6 +83,7 @@ class Connection {
  private:
   [[nodiscard]] End WaitFor(short events, Clock::time_point deadline) const;
   [[nodiscard]] bool Fill();
+
   [[nodiscard]] std::size_t size_received() const { return received_.size() - begin_; }
 
   int socket_;
@@ -92,7 +93,7 @@ class Connection {
   bool is_known_ = false;
   bool has_ended_ = false;  // the peer sends nothing more
   Clock::time_point deadline_;
-  std::size_t bytes_left_ = 0;       // of the request that is read
+  std::size_t bytes_left_ = 0;  // of the request that is read
   std::size_t discarded_bytes_ = 0;
   std::string received_;
   std::size_t begin_ = 0;  // of what has not been read of it

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "orrery/serve/http/connection.h"
-#include "orrery/serve/http/waiting_room.h"
 #include "orrery/serve/http/gate.h"
+#include "orrery/serve/http/waiting_room.h"
 
 // For server.cc alone: httplib.h takes seconds to compile.
 //

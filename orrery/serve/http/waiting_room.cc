@@ -92,8 +92,8 @@ bool WaitingRoom::Wait() {
     next = std::min(next, seat.guest->deadline());
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Connection::Clock::now());
-  const int num_ready = poll(waits.data(), waits.size(),
-                             static_cast<int>(std::max<long long>(left.count(), 0)));
+  const int num_ready =
+      poll(waits.data(), waits.size(), static_cast<int>(std::max<long long>(left.count(), 0)));
   if (num_ready < 0 && errno != EINTR) {
     return false;
   }
@@ -142,10 +142,8 @@ void WaitingRoom::MakeRoom() {
   std::size_t known = 0;
   std::size_t leaving = 0;
   for (auto seat = seats_.rbegin(); seat != seats_.rend(); ++seat) {
-    std::size_t& count = seat->is_leaving           ? leaving
-                         : seat->guest->is_known() ? known
-                                                   : strangers;
-    const std::size_t most = seat->is_leaving           ? kMostLeaving
+    std::size_t& count = seat->is_leaving ? leaving : seat->guest->is_known() ? known : strangers;
+    const std::size_t most = seat->is_leaving          ? kMostLeaving
                              : seat->guest->is_known() ? kMostKnown
                                                        : kMostStrangers;
     if (++count > most) {

@@ -375,9 +375,9 @@ TEST(MegatronCommand, LayersOfSeveralShapesAreRefused) {
 
 TEST(MegatronCommand, OtherModelsAreRefused) {
   // An image has as many tokens as it has.
-  for (const auto& [name, sequence] : {std::pair("bert-large", "sequence: 128, "),
-                                       std::pair("t5-11b", "sequence: 128, "),
-                                       std::pair("vit-l16", "")}) {
+  for (const auto& [name, sequence] :
+       {std::pair("bert-large", "sequence: 128, "), std::pair("t5-11b", "sequence: 128, "),
+        std::pair("vit-l16", "")}) {
     const Job job =
         JobOf(fmt::format("model: {}\ntraining: {{{}global_batch: 8}}\ngpus: 8", name, sequence));
     const auto emitted = MegatronCommand(job);

@@ -329,8 +329,9 @@ class DataParallelCommunication {
   // Buckets are sent in order, each when all its gradients are complete.
   void ReduceReadyBuckets() {
     while (next_bucket_ < buckets_.size() &&
-           std::ranges::all_of(buckets_[next_bucket_].units,
-                               [this](std::size_t unit) { return is_complete_[unit]; })) {
+           std::ranges::all_of(
+               buckets_[next_bucket_].units,
+               [this](std::size_t unit) { return is_complete_[unit]; })) {
       Reduce(buckets_[next_bucket_].elements, buckets_[next_bucket_].is_of_experts);
       ++next_bucket_;
     }

@@ -125,8 +125,8 @@ TEST(ListedModelsTest, RanksWithOtherTablesRunOtherPrograms) {
   EXPECT_EQ(DlrmOn(4, TableSharding::kColumn).ensemble.programs.size(), 1U);
 }
 
-// A table of three rows has no rows on the fourth rank, whose partial sums of it are zeros: all give
-// the vectors of 4 · 128 samples and 8 tables, 16 wide, 2 bytes, as a reduce-scatter demands.
+// A table of three rows has no rows on the fourth rank, whose partial sums of it are zeros: all
+// give the vectors of 4 · 128 samples and 8 tables, 16 wide, 2 bytes, as a reduce-scatter demands.
 TEST(ListedModelsTest, RanksWithoutRowsOfATableSumAsManyVectors) {
   Dlrm model = SmallDlrm();
   model.tables[0].rows = 3;

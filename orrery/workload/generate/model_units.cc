@@ -372,9 +372,9 @@ class DlrmBuilder {
     const bool is_by_row = job_.plan.tables == TableSharding::kRow;
     const auto width_of = [](std::int64_t width, const auto& part) { return width + part.dim; };
     const std::int64_t width =
-        is_by_row ? std::accumulate(model_.tables.begin(), model_.tables.end(), std::int64_t{0},
-                                    width_of)
-                  : std::accumulate(shards.begin(), shards.end(), std::int64_t{0}, width_of);
+        is_by_row
+            ? std::accumulate(model_.tables.begin(), model_.tables.end(), std::int64_t{0}, width_of)
+            : std::accumulate(shards.begin(), shards.end(), std::int64_t{0}, width_of);
     const CollectiveKind by_row =
         is_forward ? CollectiveKind::kReduceScatter : CollectiveKind::kAllGather;
     return shape_.Over(GroupRole::kTables, is_by_row ? by_row : CollectiveKind::kAllToAll,

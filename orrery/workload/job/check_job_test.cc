@@ -94,9 +94,7 @@ TEST(CheckJob, TheScheduleCanRun) {
             "interleaved needs: change plan.chunks or give plan.layers_per_stage");
   EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.chunks = 2; }),
             "plan.chunks must be 1 for plan.schedule 1f1b, not 2; several chunks need interleaved");
-  EXPECT_EQ(ErrorAfter([](Job& job) {
-              job.plan.layers_per_stage = {10, 10};
-            }),
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.layers_per_stage = {10, 10}; }),
             "plan.layers_per_stage adds up to 20 layers and the model has 32: change one number");
 }
 

@@ -95,7 +95,7 @@ struct Framework {
   int moment_bytes = 4;            // of each moment of the optimizer
   int activation_input_bytes = 0;  // of what activation functions keep; 0: as it is computed
   bool scales_fp8_blocks = false;  // fp8 has a scale for each block
-  bool overlaps_experts = false;             // dispatch of one micro-batch beside work of another
+  bool overlaps_experts = false;   // dispatch of one micro-batch beside work of another
   bool waits_each_pipeline_message = false;  // the host waits for it
   bool waits_each_batch = false;         // the host waits for all work before a micro-batch begins
   std::int64_t bucket_bytes = 25 << 20;  // of gradients; 0: one bucket
@@ -127,7 +127,7 @@ struct Framework {
 /// A fitted scalar, its key and what is plausible for it.
 struct FittedScalar {
   std::string_view key;
-  double Framework::*member;
+  double Framework::* member;
   double least;
   double most;
 };

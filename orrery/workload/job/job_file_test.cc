@@ -301,9 +301,10 @@ TEST(JobFile, AnImageHasItsOwnSequence) {
   const std::string yaml = "model: vit-b16\ntraining: {global_batch: 64}\ngpu: H100\ngpus: 8\n";
   EXPECT_EQ(Read(yaml).training.sequence, 197);
   EXPECT_EQ(Read(yaml, {"training.sequence=197"}).training.sequence, 197);
-  EXPECT_EQ(ErrorOf(yaml, {"training.sequence=2048"}),
-            "llama.yaml: training.sequence 2048 is not the 197 tokens of an image of 224 in patches "
-            "of 16: leave it out");
+  EXPECT_EQ(
+      ErrorOf(yaml, {"training.sequence=2048"}),
+      "llama.yaml: training.sequence 2048 is not the 197 tokens of an image of 224 in patches "
+      "of 16: leave it out");
 }
 
 TEST(JobFile, AGpuWithoutAClusterAsksForOne) {

@@ -505,9 +505,10 @@ class ScriptReader {
 
 Result<LaunchCommand> ReadLaunchScript(std::string_view script, const ShellVariables& given) {
   if (script.size() > kMostBytes) {
-    return Invalid("a launch script has at most {} bytes, this file has {}: give the script that "
-                   "starts the training",
-                   kMostBytes, script.size());
+    return Invalid(
+        "a launch script has at most {} bytes, this file has {}: give the script that "
+        "starts the training",
+        kMostBytes, script.size());
   }
   Limits limits;
   LaunchCommand command = ScriptReader(script, given, limits).Read();

@@ -70,8 +70,8 @@ TEST(LaunchScript, BatchLinesSetTheVariablesOfSlurm) {
 }
 
 TEST(LaunchScript, BranchesCountInOrderAndAreNamed) {
-  const LaunchCommand command = CommandOf(
-      "if [ $SIZE = 8b ]; then TP=1; else TP=8; fi\nPP=2\nrun --tp $TP --pp $PP\n", {});
+  const LaunchCommand command =
+      CommandOf("if [ $SIZE = 8b ]; then TP=1; else TP=8; fi\nPP=2\nrun --tp $TP --pp $PP\n", {});
   EXPECT_THAT(command.words, ElementsAre("run", "--tp", "8", "--pp", "2"));
   ASSERT_EQ(command.assumed.size(), 1U);
   EXPECT_THAT(command.assumed[0], HasSubstr("sets TP under a condition"));

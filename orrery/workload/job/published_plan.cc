@@ -174,7 +174,7 @@ void ReadSelectiveBlocks(RunRow& row, Plan& plan) {
 // there are none.
 bool ReadParts(std::string_view text, Plan& plan) {
   struct PartWords {
-    bool RecomputedParts::*member;
+    bool RecomputedParts::* member;
     std::array<std::string_view, 3> words;
   };
 
@@ -248,8 +248,8 @@ Result<bool> ReadRecompute(RunRow& row, const Framework& framework, Plan& plan) 
   const std::string text = row.Text("recompute");
   if (!word && framework.recompute_parts != RecomputedParts{}) {
     plan.recompute_parts = framework.recompute_parts;
-    row.Assume(fmt::format("recomputed: {}, as {} does", PartsText(plan.recompute_parts),
-                           framework.name));
+    row.Assume(
+        fmt::format("recomputed: {}, as {} does", PartsText(plan.recompute_parts), framework.name));
     return true;
   }
   if (!word) {

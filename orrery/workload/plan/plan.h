@@ -26,7 +26,7 @@ struct RecomputedParts {
 struct RecomputedPartName {
   std::string_view name;
   std::string_view megatron;
-  bool RecomputedParts::*member;
+  bool RecomputedParts::* member;
 };
 
 inline constexpr std::array<RecomputedPartName, 5> kRecomputedPartNames{{
