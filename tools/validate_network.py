@@ -136,7 +136,8 @@ def effects(program, failures, folder):
     across = simulate(program, dense, "shared", "--set", "plan.tp=16", "--set", "plan.dp=2")
     add("tensor parallelism over two nodes against one (tp 16, tp 8)", "--set plan.tp=16",
         across["step_time_s"], inside["step_time_s"],
-        "Megatron-LM (arXiv 2104.04473, 5.4): tensor parallelism belongs inside a node", 1.5)
+        # A hop of 81 us, fitted to large messages over two nodes, made it 1.7. NICs of 400 GB/s a node beside NVLink of 450 leave less.
+        "Megatron-LM (arXiv 2104.04473, 5.4): tensor parallelism belongs inside a node", 1.3)
     cables = subprocess.run([sys.executable, PAUSED / "victim.py"], capture_output=True, text=True,
                             check=True).stdout
     pair = [str(PAUSED / "cause.yaml"), str(PAUSED / "victim.yaml"), "--placement", "0-1/2-3",
