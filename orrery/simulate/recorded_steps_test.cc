@@ -25,8 +25,9 @@ std::string RunOf(const std::string& run, int window) {
 }
 
 Result<RecordedStepTable> Read(const std::string& text) {
-  const std::string path =
-      (std::filesystem::path(testing::TempDir()) / "recorded_steps.csv").string();
+  // Of this test alone: others run at the same time.
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string path = (std::filesystem::path(testing::TempDir()) / (name + ".csv")).string();
   EXPECT_TRUE(WriteFile(path, text).has_value());
   return ReadRecordedSteps(path);
 }
