@@ -38,6 +38,7 @@ void WriteTraits(const StepTraits& traits, ByteWriter& writer) {
   for (const double share : traits.shares) {
     WriteReal(share, writer);
   }
+  WriteReal(traits.network, writer);
   WriteReal(traits.bubble, writer);
   WriteReal(traits.unmeasured, writer);
   WriteReal(traits.utilisation, writer);
@@ -51,6 +52,7 @@ StepTraits ReadTraits(ByteReader& reader) {
   for (double& share : traits.shares) {
     share = ReadReal(reader);
   }
+  traits.network = ReadReal(reader);
   traits.bubble = ReadReal(reader);
   traits.unmeasured = ReadReal(reader);
   traits.utilisation = ReadReal(reader);

@@ -16,6 +16,7 @@
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::simulate {
 namespace {
@@ -62,6 +63,34 @@ Sensitivity SensitivityOf(const Breakdown& breakdown) {
   return sensitivity;
 }
 
+/// The length of the stretch of neighbouring ranks that a group of a dimension lies in.
+int RanksSpanned(const workload::Job& job, std::string_view dimension) {
+  const workload::Plan& plan = job.plan;
+  const int innermost = plan.tp * plan.cp;
+  if (dimension == "tp" || dimension == "cp") {
+    return dimension == "tp" ? plan.tp : innermost;
+  }
+  if (dimension == "ep" || dimension == "etp") {
+    return dimension == "ep" ? plan.expert_tp * plan.ep : plan.expert_tp;
+  }
+  if (plan.pipeline_is_innermost) {
+    return dimension == kPipeline ? innermost * plan.pp : job.gpus;
+  }
+  return dimension == "dp" ? innermost * plan.dp : job.gpus;
+}
+
+/// Waiting for transfers of groups that do not fit into one island.
+double NetworkShare(const Breakdown& breakdown, const workload::Job& job) {
+  double network_ps = 0;
+  for (const TimeShare& share : breakdown.shares) {
+    const bool communicates = share.kind == TimeKind::kTransfer || share.kind == TimeKind::kWait;
+    if (communicates && RanksSpanned(job, share.what) > job.cluster.island.gpus) {
+      network_ps += static_cast<double>(share.ps);
+    }
+  }
+  return network_ps / static_cast<double>(breakdown.step_ps);
+}
+
 double UnmeasuredShare(std::span<const workload::PriceCoverage> coverage) {
   double unmeasured = 0;
   double all = 0;
@@ -87,7 +116,8 @@ double VarianceOf(const Sensitivity& sensitivity) {
 StepTraits TraitsOf(const Breakdown& breakdown, const workload::Job& job,
                     std::span<const workload::PriceCoverage> coverage) {
   const Sensitivity shares = SensitivityOf(breakdown);
-  StepTraits traits{.bubble = static_cast<double>(breakdown.TotalPs(TimeKind::kBubble)) /
+  StepTraits traits{.network = NetworkShare(breakdown, job),
+                    .bubble = static_cast<double>(breakdown.TotalPs(TimeKind::kBubble)) /
                               static_cast<double>(breakdown.step_ps),
                     .unmeasured = UnmeasuredShare(coverage),
                     .has_experts = workload::HasExperts(job.model),

@@ -18,7 +18,8 @@ enum StepPart : std::uint8_t { kGemms, kAttention, kMemory, kCommunication, kHos
 /// What a predicted step says about how sure it is.
 struct StepTraits {
   std::array<double, kNumStepParts> shares = {};  // of the step
-  double bubble = 0;                              // of the step; counted with the GEMMs, too
+  double network = 0;  // of the step: communication between islands, counted with all of it, too
+  double bubble = 0;   // of the step; counted with the GEMMs, too
   double unmeasured = 0;                          // of operators: not measured on this GPU
   double utilisation = 0;                         // model FLOPs over the FLOPs of the peak
   double roofline_s = 0;                          // no step is shorter

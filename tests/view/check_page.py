@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the tests of the page of `orrery view` by node's own runner.
 
-    check_page.py --web web [--program build/orrery] bundle|unit|mock|program
+    check_page.py --web web [--program build/orrery] bundle|types|unit|mock|program
 
-bundle: makes web/dist, which unit and mock need. unit: parts of the page. mock: the page in Chromium, beside a server that makes up a run. program: the page in Chromium, served by the
+bundle: makes web/dist, which unit and mock need. types: what the compiler of TypeScript says, since bundling does not look at types. unit: parts of the page. mock: the page in Chromium, beside a server that makes up a run. program: the page in Chromium, served by the
 program. Exits with 77 where node, its packages or Chromium are missing.
 """
 
@@ -27,7 +27,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--web", required=True, type=pathlib.Path)
     parser.add_argument("--program", type=pathlib.Path)
-    parser.add_argument("what", choices=["bundle", "unit", *TESTS])
+    parser.add_argument("what", choices=["bundle", "types", "unit", *TESTS])
     options = parser.parse_args()
     if not shutil.which("node"):
         skip("there is no node")
@@ -38,6 +38,8 @@ def main():
     web = options.web.resolve()
     if options.what == "bundle":
         sys.exit(subprocess.run(["node", web / "build.mjs", "--tests", web / "dist"], check=False).returncode)
+    if options.what == "types":
+        sys.exit(subprocess.run([web / "node_modules/.bin/tsc", "--noEmit"], cwd=web, check=False).returncode)
     environment = {**os.environ, "ORRERY_SOURCE": str(web.parent)}
     if options.program:
         environment["ORRERY_PROGRAM"] = str(options.program.resolve())

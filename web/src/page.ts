@@ -124,8 +124,8 @@ export class Page {
     const page = await getJson<TabPage>(query('api/tab', { run: model.state.run, name: tab }));
     if (this.shownTab !== key) return;
     const opensPlans = tab === 'search' && model.session.can_open_plans && !recorded;
-    const action = opensPlans ? { name: 'Open beside', act: (plan: number) => void this.actions.openPlan(plan) } : undefined;
-    showTab(this.content, page, { goTo, action });
+    const action = { name: 'Open beside', act: (plan: number) => void this.actions.openPlan(plan) };
+    showTab(this.content, page, opensPlans ? { goTo, action } : { goTo });
     if (model.numRuns > 1) this.content.prepend(this.runButtons());
     if (tab === 'overview') this.content.append(this.problems());
   }

@@ -91,6 +91,7 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
              ReadCollectives(arguments.paths, arguments.cluster));
   collective::MachineModels models;
   std::string skipped;
+  bool is_any_at_bound = false;  // that constant's fit failed: rows do not identify it
   ProgressLine progress(TerminalProgress(), "fitting");
   const std::vector<collective::MachineClass> classes = collective::ClassesOf(data.rows);
   for (const collective::MachineClass& machines : classes) {
@@ -105,6 +106,7 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
     }
     progress.Clear();
     for (const collective::Calibration& calibration : *calibrations) {
+      is_any_at_bound = is_any_at_bound || !calibration.at_bounds.empty();
       Print(VisibleText(CalibrationText(data, calibration)));
       models.Add(calibration.model);
     }
@@ -118,7 +120,7 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
     PrintNotice(fmt::format("not used:\n{}{}", skipped, RejectedText(data.files, data.rejected)));
     return kExitPartial;
   }
-  return kExitOk;
+  return is_any_at_bound ? kExitPartial : kExitOk;
 }
 
 }  // namespace
