@@ -125,7 +125,7 @@ sources, as for a user's job; kernels and power are not refitted. *In sample*: f
 about accuracy on other jobs. Baselines: **FLOPs at median MFU**, model FLOPs over the peak of the GPUs at the median MFU of the other stacks;
 **roofline**, what is executed at the peak, or weights and optimizer states at the full memory bandwidth; **analytic**, closed forms for compute,
 memory, tensor, pipeline and data parallelism and the bubble in the manner of Calculon, everything at 80 % of the datasheet
-(orrery/simulate/baselines.cc). Half of Hugging Face's runs reach less than 5 % MFU on a cluster with faults that no plan tells of."""
+(orrery/simulate/explain/baselines.cc). Half of Hugging Face's runs reach less than 5 % MFU on a cluster with faults that no plan tells of."""
 
 
 def shared_stacks(runs):

@@ -3,11 +3,13 @@
 #include <array>
 #include <climits>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
 #include <tsl/robin_map.h>
 
 #include "orrery/hardware/gpu.h"
@@ -88,6 +90,26 @@ std::size_t MemoizedCostModel::size() const {
     sum += shard.estimates.size();
   }
   return sum;
+}
+
+void GpuMemo::Predict(std::span<const Operator> operators, const hardware::Gpu& gpu,
+                      std::span<Estimate> estimates) const {
+  const Entry& entry = EntryOf(gpu);
+  // The memo answers for the very object that it was made for.
+  entry.memo->Predict(operators, entry.gpu, estimates);
+}
+
+const GpuMemo::Entry& GpuMemo::EntryOf(const hardware::Gpu& gpu) const {
+  const std::scoped_lock lock(mutex_);
+  // Jobs may give a GPU of the catalogue another power limit or memory.
+  std::unique_ptr<Entry>& entry = entry_of_gpu_[fmt::format(
+      "{}, {} W, {} B", gpu.name, gpu.power_watts, gpu.memory_size.count)];
+  if (entry == nullptr) {
+    entry = std::make_unique<Entry>();
+    entry->gpu = gpu;
+    entry->memo = std::make_unique<MemoizedCostModel>(costs_, entry->gpu);
+  }
+  return *entry;
 }
 
 }  // namespace orrery::kernel

@@ -3,8 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <tsl/robin_map.h>
@@ -82,6 +85,28 @@ class MemoizedCostModel : public CostModel {
   const CostModel& costs_;
   const hardware::Gpu& gpu_;
   mutable std::array<Shard, kNumShards> shards_;
+};
+
+/// Memoizes operator costs of every GPU, since many jobs contain the same operators. Thread-safe.
+class GpuMemo : public CostModel {
+ public:
+  explicit GpuMemo(const CostModel& costs) : costs_(costs) {}
+
+  using CostModel::Predict;
+  void Predict(std::span<const Operator> operators, const hardware::Gpu& gpu,
+               std::span<Estimate> estimates) const override;
+
+ private:
+  struct Entry {
+    hardware::Gpu gpu;
+    std::unique_ptr<MemoizedCostModel> memo;
+  };
+
+  [[nodiscard]] const Entry& EntryOf(const hardware::Gpu& gpu) const;
+
+  const CostModel& costs_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::unique_ptr<Entry>> entry_of_gpu_;
 };
 
 }  // namespace orrery::kernel

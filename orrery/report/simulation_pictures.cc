@@ -16,11 +16,11 @@
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
-#include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/link_utilisation.h"
-#include "orrery/simulate/memory_timeline.h"
-#include "orrery/simulate/stage_timeline.h"
-#include "orrery/simulate/summary.h"
+#include "orrery/simulate/explain/breakdown.h"
+#include "orrery/simulate/explain/memory_timeline.h"
+#include "orrery/simulate/explain/stage_timeline.h"
+#include "orrery/simulate/explain/summary.h"
+#include "orrery/simulate/network/link_utilisation.h"
 
 namespace orrery::report {
 namespace {

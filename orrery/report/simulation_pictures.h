@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "orrery/report/document.h"
-#include "orrery/simulate/link_utilisation.h"
-#include "orrery/simulate/summary.h"
+#include "orrery/simulate/explain/summary.h"
+#include "orrery/simulate/network/link_utilisation.h"
 
 namespace orrery::report {
 

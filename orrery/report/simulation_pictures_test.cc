@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "orrery/report/document.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/ensembles_test.h"
-#include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/summary.h"
+#include "orrery/simulate/engine/engine.h"
+#include "orrery/simulate/engine/ensembles_test.h"
+#include "orrery/simulate/engine/rank_classes.h"
+#include "orrery/simulate/explain/summary.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
 

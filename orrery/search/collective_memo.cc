@@ -10,7 +10,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/mix_bits.h"
-#include "orrery/simulate/group_times.h"
+#include "orrery/simulate/network/group_times.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/process_groups.h"

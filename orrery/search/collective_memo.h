@@ -12,8 +12,8 @@
 
 #include "orrery/base/error.h"
 #include "orrery/network/topology.h"
-#include "orrery/simulate/group_times.h"
-#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine/rank_classes.h"
+#include "orrery/simulate/network/group_times.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/job/job.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/plan/plan.h"

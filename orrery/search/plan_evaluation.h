@@ -17,7 +17,7 @@
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/space.h"
 #include "orrery/search/stage_costs.h"
-#include "orrery/simulate/overlap_rates.h"
+#include "orrery/simulate/engine/overlap_rates.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/job.h"
 

@@ -10,7 +10,7 @@
 #include "orrery/base/byte_cursor.h"
 #include "orrery/base/error.h"
 #include "orrery/search/space.h"
-#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/explain/breakdown.h"
 
 namespace orrery::search {
 namespace {

@@ -20,8 +20,8 @@
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
-#include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/interval.h"
+#include "orrery/simulate/explain/breakdown.h"
+#include "orrery/simulate/explain/interval.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::search {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine/engine.h"
+#include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::simulate {

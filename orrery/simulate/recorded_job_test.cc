@@ -12,8 +12,8 @@
 #include "orrery/ingest/run.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
-#include "orrery/simulate/group_times.h"
-#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine/rank_classes.h"
+#include "orrery/simulate/network/group_times.h"
 #include "orrery/workload/recorded/host_model.h"
 
 namespace orrery::simulate {

@@ -7,8 +7,8 @@
 
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {

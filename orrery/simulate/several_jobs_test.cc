@@ -11,7 +11,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/hardware/cluster.h"
-#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/generate/jobs_test.h"
 #include "orrery/workload/job/job.h"

@@ -10,8 +10,8 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/replay_calibration.h"
+#include "orrery/simulate/engine/engine.h"
+#include "orrery/simulate/replay.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/error.h"
-#include "orrery/simulate/engine.h"
+#include "orrery/simulate/engine/engine.h"
+#include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/ensemble_trace.h"
-#include "orrery/simulate/rank_classes.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/program.h"

@@ -14,17 +14,17 @@
 #include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
 #include "orrery/base/value.h"
+#include "orrery/calibrate/jitter_fit.h"
+#include "orrery/calibrate/recorded_steps.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/report/document.h"
-#include "orrery/simulate/jitter_fit.h"
-#include "orrery/simulate/recorded_steps.h"
 
 namespace orrery::cli {
 namespace {
 
-using simulate::JudgedSteps;
-using simulate::RecordedStepTable;
+using calibrate::JudgedSteps;
+using calibrate::RecordedStepTable;
 
 /// What PRISM publishes for the training times that it predicts (arXiv 2510.15596v1), to compare
 /// with.
@@ -100,7 +100,7 @@ Document::Table TableOf(const std::vector<JudgedSteps>& judged) {
           "without the submitter.",
       .max_shown = SIZE_MAX};
   for (const JudgedSteps& group : judged) {
-    const simulate::RecordedSteps& recorded = group.recorded;
+    const calibrate::RecordedSteps& recorded = group.recorded;
     table.rows.push_back({recorded.system, recorded.benchmark, recorded.gpu, recorded.gpus,
                           recorded.window_steps, recorded.num_records(), group.distance,
                           group.system_distance, group.step_sigma, group.measured_sigma,
@@ -206,8 +206,8 @@ Document DocumentOf(const RecordedStepTable& table, const std::vector<JudgedStep
 }
 
 Result<int> EvaluateJitter(const EvaluateJitterArguments& arguments) {
-  ORRERY_TRY(const RecordedStepTable table, simulate::ReadRecordedSteps(arguments.path));
-  const Result<std::vector<JudgedSteps>> judged = simulate::JudgeJitter(table.groups);
+  ORRERY_TRY(const RecordedStepTable table, calibrate::ReadRecordedSteps(arguments.path));
+  const Result<std::vector<JudgedSteps>> judged = calibrate::JudgeJitter(table.groups);
   if (!judged) {
     return FailWithin(arguments.path, judged);
   }

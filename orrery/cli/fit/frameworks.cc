@@ -8,13 +8,14 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
+#include "orrery/calibrate/framework_fit.h"
+#include "orrery/calibrate/interval_calibration.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
-#include "orrery/simulate/framework_fit.h"
-#include "orrery/simulate/interval_calibration.h"
+#include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/run_table.h"
@@ -30,7 +31,7 @@ struct FitFrameworksArguments {
   simulate::SimulationOptions engine;
 };
 
-std::string FitText(const simulate::FrameworkFit& fit) {
+std::string FitText(const calibrate::FrameworkFit& fit) {
   std::string text = fmt::format(
       "{}: {} rows, mean error {:.1f} % with the population's mean, {:.1f} % with the fit\n",
       fit.framework.name, fit.rows, 100 * fit.error_before, 100 * fit.error_after);
@@ -48,18 +49,18 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
     tables.push_back(opened.back().get());
   }
   ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
-  simulate::FrameworkFitOptions options;
+  calibrate::FrameworkFitOptions options;
   options.engine = arguments.engine;
   ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
              LoadOverlapModel(options.engine));
   ProgressLine progress(TerminalProgress(), "fitting");
   std::int64_t done = 0;
   options.progress = [&](const std::string& text) { progress.Update(++done, 0, text); };
-  simulate::FrameworkFitting fitting(tables, models, options);
-  const simulate::LeftOut left_out{arguments.without_stack, arguments.without_team};
-  const simulate::PopulationFit fit = fitting.FitWithout(left_out);
+  calibrate::FrameworkFitting fitting(tables, models, options);
+  const calibrate::LeftOut left_out{arguments.without_stack, arguments.without_team};
+  const calibrate::PopulationFit fit = fitting.FitWithout(left_out);
   const simulate::StepIntervals intervals =
-      simulate::CalibrateIntervals(fitting.Residuals(left_out));
+      calibrate::CalibrateIntervals(fitting.Residuals(left_out));
   progress.Clear();
   if (fit.frameworks.empty()) {
     return InvalidInput(
@@ -67,11 +68,11 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
         "the catalogue",
         arguments.paths.front());
   }
-  for (const simulate::FrameworkFit& one : fit.frameworks) {
+  for (const calibrate::FrameworkFit& one : fit.frameworks) {
     Print(FitText(one));
   }
   if (!arguments.output.empty()) {
-    ORRERY_TRY_STATUS(WriteFile(arguments.output, simulate::FitsText(fit, intervals)));
+    ORRERY_TRY_STATUS(WriteFile(arguments.output, calibrate::FitsText(fit, intervals)));
   }
   return kExitOk;
 }

@@ -15,11 +15,11 @@
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/table.h"
+#include "orrery/calibrate/replay_calibration.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/ingest/run.h"
-#include "orrery/simulate/replay_calibration.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_fit.h"
@@ -103,7 +103,7 @@ Result<std::vector<double>> ProfilerCostsNs(const FitHostArguments& arguments,
   std::vector<const trace::Trace*> traces;
   std::ranges::transform(recordings, std::back_inserter(traces),
                          [](const Recording& recording) { return &recording.trace; });
-  return simulate::ProfilerCosts(traces, steps_ms);
+  return calibrate::ProfilerCosts(traces, steps_ms);
 }
 
 Status AddLaunches(const std::vector<std::string>& paths, workload::HostModel& model) {

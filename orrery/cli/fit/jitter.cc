@@ -7,11 +7,11 @@
 
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/calibrate/jitter_fit.h"
+#include "orrery/calibrate/recorded_steps.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
-#include "orrery/simulate/jitter_fit.h"
-#include "orrery/simulate/recorded_steps.h"
-#include "orrery/simulate/step_jitter.h"
+#include "orrery/simulate/goodput/step_jitter.h"
 
 namespace orrery::cli {
 namespace {
@@ -33,7 +33,7 @@ std::string StallText(const simulate::JitterModel& model) {
       model.StallQuantile(0.99), model.longest_stall_s);
 }
 
-std::string FitText(const simulate::RecordedStepTable& table, const simulate::JitterModel& model) {
+std::string FitText(const calibrate::RecordedStepTable& table, const simulate::JitterModel& model) {
   return fmt::format(
       "{} records; not used: {} at the beginning of runs, {} at their end, {} of runs or windows "
       "with too few\n"
@@ -48,8 +48,9 @@ std::string FitText(const simulate::RecordedStepTable& table, const simulate::Ji
 }
 
 Result<int> FitJitter(const FitJitterArguments& arguments) {
-  ORRERY_TRY(const simulate::RecordedStepTable table, simulate::ReadRecordedSteps(arguments.path));
-  ORRERY_TRY(const simulate::JitterModel model, simulate::FitJitter(table.groups));
+  ORRERY_TRY(const calibrate::RecordedStepTable table,
+             calibrate::ReadRecordedSteps(arguments.path));
+  ORRERY_TRY(const simulate::JitterModel model, calibrate::FitJitter(table.groups));
   Print(FitText(table, model));
   if (!arguments.output.empty()) {
     ORRERY_TRY_STATUS(WriteFile(arguments.output, simulate::JitterText(model)));

@@ -15,10 +15,10 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
-#include "orrery/simulate/goodput_study.h"
-#include "orrery/simulate/interval.h"
+#include "orrery/simulate/explain/interval.h"
+#include "orrery/simulate/explain/summary.h"
+#include "orrery/simulate/goodput/goodput_study.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 

@@ -7,10 +7,10 @@
 
 #include "orrery/base/value.h"
 #include "orrery/cli/goodput/goodput.h"
-#include "orrery/simulate/checkpoint.h"
-#include "orrery/simulate/failure_rates.h"
-#include "orrery/simulate/goodput.h"
-#include "orrery/simulate/goodput_study.h"
+#include "orrery/simulate/goodput/checkpoint.h"
+#include "orrery/simulate/goodput/failure_rates.h"
+#include "orrery/simulate/goodput/goodput.h"
+#include "orrery/simulate/goodput/goodput_study.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/plan_yaml.h"
 

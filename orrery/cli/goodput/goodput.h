@@ -12,7 +12,7 @@
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/learn/interval.h"
-#include "orrery/simulate/goodput_study.h"
+#include "orrery/simulate/goodput/goodput_study.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::cli {

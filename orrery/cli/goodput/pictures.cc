@@ -15,8 +15,8 @@
 #include "orrery/cli/output.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
-#include "orrery/simulate/goodput.h"
-#include "orrery/simulate/goodput_study.h"
+#include "orrery/simulate/goodput/goodput.h"
+#include "orrery/simulate/goodput/goodput_study.h"
 
 namespace orrery::cli {
 namespace {

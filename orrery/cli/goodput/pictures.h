@@ -4,7 +4,7 @@
 
 #include "orrery/cli/goodput/goodput.h"
 #include "orrery/cli/output.h"
-#include "orrery/simulate/goodput.h"
+#include "orrery/simulate/goodput/goodput.h"
 
 namespace orrery::cli {
 

@@ -8,7 +8,7 @@
 #include "orrery/cli/output.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/simulate/replay_calibration.h"
+#include "orrery/simulate/replay.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_model.h"

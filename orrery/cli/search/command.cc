@@ -18,6 +18,7 @@
 #include "orrery/cli/search/search.h"
 #include "orrery/cli/verb.h"
 #include "orrery/distribute/deal.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/search/dimensions.h"
@@ -28,9 +29,8 @@
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
-#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/simulate/validation.h"
 #include "orrery/workload/emit/emit_job.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
@@ -177,7 +177,7 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
   }
   ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
              LoadKernelModels(arguments.job.kernel_models));
-  const simulate::GpuMemo costs(*models);
+  const kernel::GpuMemo costs(*models);
   simulate::SimulationOptions engine;
   engine.overlap = DefaultOverlap();
   ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap, LoadOverlapModel(engine));

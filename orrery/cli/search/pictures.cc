@@ -23,8 +23,8 @@
 #include "orrery/report/simulation_pictures.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
+#include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::cli {

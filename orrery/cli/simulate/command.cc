@@ -25,18 +25,17 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
-#include "orrery/simulate/advice.h"
-#include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/energy.h"
-#include "orrery/simulate/engine.h"
+#include "orrery/simulate/engine/engine.h"
+#include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/ensemble_trace.h"
-#include "orrery/simulate/interval.h"
-#include "orrery/simulate/link_utilisation.h"
-#include "orrery/simulate/memory_timeline.h"
-#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/explain/advice.h"
+#include "orrery/simulate/explain/breakdown.h"
+#include "orrery/simulate/explain/energy.h"
+#include "orrery/simulate/explain/interval.h"
+#include "orrery/simulate/explain/memory_timeline.h"
+#include "orrery/simulate/explain/summary.h"
+#include "orrery/simulate/network/link_utilisation.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/simulate/summary.h"
-#include "orrery/simulate/validation.h"
 #include "orrery/simulate/workload_card.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/ensemble.h"
@@ -160,7 +159,7 @@ Status AddCheckpoint(const simulate::Simulation& simulation, simulate::Simulatio
 
 // Jobs that one process simulates one after the other have operators in common.
 const kernel::CostModel& ShippedCosts(const kernel::ModelSet& shipped) {
-  static const simulate::GpuMemo costs(shipped);
+  static const kernel::GpuMemo costs(shipped);
   return costs;
 }
 
@@ -208,7 +207,7 @@ class SimulateRun {
     ORRERY_TRY(const workload::JobFile file, ReadJob(arguments_.inputs.front(), changes));
     ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
                LoadKernelModels(arguments_.job.kernel_models));
-    const simulate::GpuMemo own_costs(*models);
+    const kernel::GpuMemo own_costs(*models);
     const kernel::CostModel& costs =
         arguments_.job.kernel_models.empty() ? ShippedCosts(*models) : own_costs;
     ProgressLine progress(TerminalProgress(), "simulating");

@@ -3,7 +3,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/cli/simulate/simulate.h"
-#include "orrery/simulate/engine.h"
+#include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/simulation.h"
 
 namespace orrery::cli {

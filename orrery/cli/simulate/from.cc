@@ -14,6 +14,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
+#include "orrery/calibrate/replay_calibration.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/simulate/simulate.h"
 #include "orrery/cli/verb.h"
@@ -22,8 +23,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/ingest/run.h"
 #include "orrery/kernel/model_set.h"
-#include "orrery/simulate/memory_timeline.h"
-#include "orrery/simulate/replay_calibration.h"
+#include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/job.h"
@@ -165,8 +165,8 @@ class TracedImport {
                                       const hardware::Gpu& to) {
     const TracedRank& rank = job_.ranks[traced];
     ORRERY_TRY(trace::Trace recording, ReadRecording(rank));
-    ORRERY_TRY(const simulate::ReplayCalibration calibration,
-               simulate::CalibrateReplay(recording, rank.steps));
+    ORRERY_TRY(const calibrate::ReplayCalibration calibration,
+               calibrate::CalibrateReplay(recording, rank.steps));
     ORRERY_TRY(const trace::Trace adapted, Adapted(std::move(recording), from, to));
     ORRERY_TRY(workload::TracedProgram program,
                workload::ProgramOfTracedRank({.job = &job_,
@@ -205,7 +205,7 @@ class TracedImport {
 
   [[nodiscard]] bool HasFewerLayers() const { return job_.traced_layers < job_.layers; }
 
-  void AddMeasured(const TracedRank& rank, const simulate::ReplayCalibration& calibration) {
+  void AddMeasured(const TracedRank& rank, const calibrate::ReplayCalibration& calibration) {
     if (rank.steps.step_ms.empty()) {
       return;
     }
@@ -213,13 +213,14 @@ class TracedImport {
         {.rank = rank.rank,
          .step_ms = Mean(rank.steps.step_ms),
          .profiler_cost_us = calibration.profiler_cost_ns * 1e-3,
-         .cost_source = std::string(simulate::ProfilerCostSourceName(calibration.source))});
+         .cost_source = std::string(calibrate::ProfilerCostSourceName(calibration.source))});
     imported_.remarks.push_back(fmt::format(
         "Rank {} alone took {} per step without the profiler; {:.2f} us of CPU time for each "
         "recorded event are the profiler's (from {}).",
         rank.rank,
         draw::FormatDuration({static_cast<std::int64_t>((Mean(rank.steps.step_ms)) * 1e6)}),
-        calibration.profiler_cost_ns * 1e-3, simulate::ProfilerCostSourceName(calibration.source)));
+        calibration.profiler_cost_ns * 1e-3,
+        calibrate::ProfilerCostSourceName(calibration.source)));
   }
 
   // That of fewer layers says little.

@@ -13,9 +13,9 @@
 #include "orrery/compat/simai/program.h"
 #include "orrery/compat/simai/workload.h"
 #include "orrery/network/topology.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/ensembles_test.h"
-#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine/engine.h"
+#include "orrery/simulate/engine/ensembles_test.h"
+#include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
 

@@ -15,8 +15,8 @@
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/simulation_pictures.h"
-#include "orrery/simulate/memory_timeline.h"
-#include "orrery/simulate/summary.h"
+#include "orrery/simulate/explain/memory_timeline.h"
+#include "orrery/simulate/explain/summary.h"
 
 namespace orrery::cli {
 namespace {

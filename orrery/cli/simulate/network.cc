@@ -18,7 +18,7 @@
 #include "orrery/network/congestion.h"
 #include "orrery/network/topology.h"
 #include "orrery/network/topology_text.h"
-#include "orrery/simulate/flow_usage.h"
+#include "orrery/simulate/network/flow_usage.h"
 #include "orrery/simulate/simulation.h"
 
 namespace orrery::cli {

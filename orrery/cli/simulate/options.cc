@@ -13,7 +13,7 @@
 #include "orrery/cli/output.h"
 #include "orrery/cli/simulate/simulate.h"
 #include "orrery/cli/verb.h"
-#include "orrery/simulate/group_limits.h"
+#include "orrery/simulate/network/group_limits.h"
 #include "orrery/simulate/simulation.h"
 
 namespace orrery::cli {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/cli/simulate/simulate.h"
-#include "orrery/simulate/group_limits.h"
+#include "orrery/simulate/network/group_limits.h"
 
 namespace orrery::cli {
 namespace {

@@ -19,12 +19,12 @@
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/simulation_pictures.h"
-#include "orrery/simulate/advice.h"
-#include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/energy.h"
-#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/explain/advice.h"
+#include "orrery/simulate/explain/breakdown.h"
+#include "orrery/simulate/explain/energy.h"
+#include "orrery/simulate/explain/memory_timeline.h"
+#include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/simulate/summary.h"
 #include "orrery/workload/job/plan_yaml.h"
 
 namespace orrery::cli {

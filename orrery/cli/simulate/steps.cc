@@ -17,8 +17,8 @@
 #include "orrery/cli/verb.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
-#include "orrery/simulate/step_jitter.h"
-#include "orrery/simulate/summary.h"
+#include "orrery/simulate/explain/summary.h"
+#include "orrery/simulate/goodput/step_jitter.h"
 
 namespace orrery::cli {
 namespace {

@@ -18,9 +18,9 @@
 #include "orrery/cli/verb.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/report/document.h"
+#include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/several_jobs.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 

@@ -18,6 +18,8 @@
 #include "orrery/base/progress.h"
 #include "orrery/base/text.h"
 #include "orrery/base/work_dealer.h"
+#include "orrery/calibrate/framework_fit.h"
+#include "orrery/calibrate/validation.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/validate/document.h"
@@ -27,10 +29,8 @@
 #include "orrery/distribute/deal.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/overlap/concurrent_kernels.h"
-#include "orrery/simulate/framework_fit.h"
-#include "orrery/simulate/interval_calibration.h"
+#include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/simulate/validation.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/framework.h"
@@ -122,7 +122,7 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   ORRERY_TRY(const std::unique_ptr<workload::RunTable> table, OpenTable(arguments.path));
   ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
              LoadKernelModels(arguments.models));
-  simulate::ValidateOptions options;
+  calibrate::ValidateOptions options;
   const std::set<std::string> chosen = ChosenRows(*table, arguments);
   options.filter = [&](const workload::RunLabel& label) { return chosen.contains(label.id); };
   ORRERY_TRY(const workload::Mechanisms mechanisms, MechanismsWithout(arguments.without));
@@ -147,9 +147,9 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   options.change = [&](const workload::RunLabel& label, workload::Job& job) {
     job.mechanisms = mechanisms;
     if (arguments.leaves_team_out) {
-      simulate::CopyScalarsNamed(judges.For(label).models.frameworks, job.framework);
+      calibrate::CopyScalarsNamed(judges.For(label).models.frameworks, job.framework);
     } else if (other_fits) {
-      simulate::CopyScalarsNamed(other_fits->frameworks, job.framework);
+      calibrate::CopyScalarsNamed(other_fits->frameworks, job.framework);
     }
   };
   // Begins after the fit, which shows its own.
@@ -157,8 +157,8 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   options.progress = [&](std::size_t done, std::size_t total) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "rows");
   };
-  ORRERY_TRY(const simulate::Validation validation,
-             simulate::Validate(*table, *models, options, dealer));
+  ORRERY_TRY(const calibrate::Validation validation,
+             calibrate::Validate(*table, *models, options, dealer));
   progress.Clear();
   if (!dealer.is_root()) {
     return kExitOk;

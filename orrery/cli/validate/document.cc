@@ -15,13 +15,13 @@
 
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
+#include "orrery/calibrate/validation.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/validate/pictures.h"
 #include "orrery/draw/format.h"
-#include "orrery/simulate/baselines.h"
-#include "orrery/simulate/interval_calibration.h"
-#include "orrery/simulate/validation.h"
+#include "orrery/simulate/explain/baselines.h"
+#include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/run_table.h"
@@ -29,11 +29,11 @@
 namespace orrery::cli {
 namespace {
 
-using simulate::ErrorFigures;
-using simulate::ErrorGroup;
-using simulate::EvaluatedRun;
-using simulate::GroupKey;
-using simulate::Validation;
+using calibrate::ErrorFigures;
+using calibrate::ErrorGroup;
+using calibrate::EvaluatedRun;
+using calibrate::GroupKey;
+using calibrate::Validation;
 
 constexpr std::size_t kWorstRuns = 10;
 constexpr std::size_t kShownReasons = 20;
@@ -130,7 +130,7 @@ Document::Table WorstTable(const Validation& validation) {
 Document::Table RefusedTable(const Validation& validation) {
   Document::Table table{.columns = {AsNumber("refused"), AsText("", "reason", 100), AsText("e.g.")},
                         .max_shown = kShownReasons};
-  for (const simulate::RefusalGroup& group : RefusalsOf(validation)) {
+  for (const calibrate::RefusalGroup& group : RefusalsOf(validation)) {
     table.rows.push_back({group.rows, group.reason, group.first_id});
   }
   return table;
@@ -152,7 +152,7 @@ Value GroupsValue(const Validation& validation, const KeyName& key, const char* 
   });
 }
 
-Value RefusedData(const simulate::RefusedRun& refused) {
+Value RefusedData(const calibrate::RefusedRun& refused) {
   return Value::Object().Set("id", refused.label.id).Set("reason", refused.reason);
 }
 
@@ -258,7 +258,7 @@ Table ValidationTable(const Validation& validation) {
                   fmt::format("{}", fmt::join(run.assumptions, "; ")),
                   Table::Cell()});
   }
-  for (const simulate::RefusedRun& refused : validation.refused) {
+  for (const calibrate::RefusedRun& refused : validation.refused) {
     const workload::RunLabel& label = refused.label;
     std::vector<Table::Cell> cells{label.id, label.source, label.team, label.release, label.grade};
     cells.resize(table.num_columns());
@@ -292,7 +292,7 @@ Validation PartOf(const Validation& validation, const workload::FittedRuns& runs
                          return runs.HaveSeen(one.run.stack, one.run.team) == is_seen;
                        });
   std::ranges::copy_if(validation.refused, std::back_inserter(part.refused),
-                       [&](const simulate::RefusedRun& one) {
+                       [&](const calibrate::RefusedRun& one) {
                          return runs.HaveSeen(one.label.stack, one.label.team) == is_seen;
                        });
   part.rows = part.evaluated.size() + part.refused.size();

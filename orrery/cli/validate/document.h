@@ -1,7 +1,7 @@
 #pragma once
 
+#include "orrery/calibrate/validation.h"
 #include "orrery/cli/output.h"
-#include "orrery/simulate/validation.h"
 #include "orrery/workload/job/fitted_runs.h"
 
 namespace orrery::cli {
@@ -18,7 +18,7 @@ struct FitNote {
 
 /// Figures of all rows and of groups, the worst rows, and why others were refused. JSON and the
 /// sheet `rows`: docs/formats/validate-json.md.
-[[nodiscard]] Document ValidationDocument(const simulate::Validation& validation,
+[[nodiscard]] Document ValidationDocument(const calibrate::Validation& validation,
                                           const FitNote& fit);
 
 }  // namespace orrery::cli

@@ -10,11 +10,12 @@
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/work_dealer.h"
+#include "orrery/calibrate/framework_fit.h"
+#include "orrery/calibrate/interval_calibration.h"
+#include "orrery/calibrate/validation.h"
 #include "orrery/cli/output.h"
 #include "orrery/kernel/model_set.h"
-#include "orrery/simulate/framework_fit.h"
-#include "orrery/simulate/interval_calibration.h"
-#include "orrery/simulate/validation.h"
+#include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/framework.h"
@@ -45,12 +46,12 @@ Result<std::optional<OtherFits>> ReadOtherFits(const std::string& path) {
 
 // Only the rows that are asked for need a fit without them.
 LeftOutJudges JudgesWithout(const workload::RunTable& table, const kernel::ModelSet& models,
-                            const simulate::ValidateOptions& options,
+                            const calibrate::ValidateOptions& options,
                             const workload::Mechanisms& mechanisms, const WorkDealer& dealer) {
   const workload::RunTable* const only = &table;
   ProgressLine progress(TerminalProgress(dealer), "fitting");
   std::int64_t done = 0;
-  simulate::FrameworkFitting fitting(
+  calibrate::FrameworkFitting fitting(
       {&only, 1}, models,
       {.mechanisms = mechanisms,
        .engine = options.engine,
@@ -58,10 +59,10 @@ LeftOutJudges JudgesWithout(const workload::RunTable& table, const kernel::Model
   LeftOutJudges judges;
   for (std::size_t row = 0; row < table.num_rows(); ++row) {
     const workload::RunLabel label = table.Label(row);
-    const simulate::LeftOut left_out{label.stack, label.team};
+    const calibrate::LeftOut left_out{label.stack, label.team};
     if (options.filter(label) && !judges.judges.contains(left_out)) {
       judges.judges[left_out] = {fitting.ModelsWithout(left_out),
-                                 simulate::CalibrateIntervals(fitting.Residuals(left_out))};
+                                 calibrate::CalibrateIntervals(fitting.Residuals(left_out))};
     }
   }
   progress.Clear();

@@ -7,10 +7,10 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/work_dealer.h"
+#include "orrery/calibrate/framework_fit.h"
+#include "orrery/calibrate/validation.h"
 #include "orrery/kernel/model_set.h"
-#include "orrery/simulate/framework_fit.h"
-#include "orrery/simulate/interval_calibration.h"
-#include "orrery/simulate/validation.h"
+#include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
@@ -31,11 +31,11 @@ struct OtherFits {
 /// What rows are judged by where their stack and their team were left out of the fit.
 struct LeftOutJudges {
   struct Judge {
-    simulate::LeftOutModels models;
+    calibrate::LeftOutModels models;
     simulate::StepIntervals intervals;
   };
 
-  std::map<simulate::LeftOut, Judge> judges;
+  std::map<calibrate::LeftOut, Judge> judges;
 
   [[nodiscard]] const Judge& For(const workload::RunLabel& label) const {
     return judges.at({label.stack, label.team});
@@ -45,7 +45,7 @@ struct LeftOutJudges {
 /// Fits anew without each stack and team of the rows that the options ask for.
 [[nodiscard]] LeftOutJudges JudgesWithout(const workload::RunTable& table,
                                           const kernel::ModelSet& models,
-                                          const simulate::ValidateOptions& options,
+                                          const calibrate::ValidateOptions& options,
                                           const workload::Mechanisms& mechanisms,
                                           const WorkDealer& dealer);
 

@@ -13,19 +13,19 @@
 
 #include "orrery/base/statistics.h"
 #include "orrery/base/text.h"
+#include "orrery/calibrate/validation.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/output.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
-#include "orrery/simulate/validation.h"
 
 namespace orrery::cli {
 namespace {
 
-using simulate::ErrorGroup;
-using simulate::EvaluatedRun;
-using simulate::Validation;
+using calibrate::ErrorGroup;
+using calibrate::EvaluatedRun;
+using calibrate::Validation;
 
 constexpr std::string_view kOthers = "other sources";
 // A prediction off by more is drawn at the edge: the picture is about the many.
@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 7> kStyles = {"compute", "transfer",    "
 
 // Names of sources by rows, as many as have a colour of their own.
 std::vector<std::string> LargestSources(const Validation& validation) {
-  std::vector<ErrorGroup> groups = GroupsOf(validation, simulate::GroupKey::kSource);
+  std::vector<ErrorGroup> groups = GroupsOf(validation, calibrate::GroupKey::kSource);
   std::erase_if(groups, [](const ErrorGroup& group) { return group.figures.simulated == 0; });
   std::ranges::stable_sort(groups, std::greater<>(),
                            [](const ErrorGroup& group) { return group.figures.simulated; });
@@ -107,7 +107,7 @@ std::vector<Document::Picture> ValidationPictures(const Validation& validation) 
     return {};
   }
   const std::vector<std::string> names = LargestSources(validation);
-  const simulate::ErrorFigures figures = FiguresOf(validation);
+  const calibrate::ErrorFigures figures = FiguresOf(validation);
   const draw::ScatterChart ratios = RatioChart(validation, names);
   return {{.heading = "Predicted against measured training steps",
            .svg = draw::RenderScatter(ratios),

@@ -14,20 +14,20 @@
 
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
+#include "orrery/calibrate/plan_ranking.h"
+#include "orrery/calibrate/validation.h"
 #include "orrery/cli/output.h"
-#include "orrery/simulate/plan_ranking.h"
-#include "orrery/simulate/validation.h"
 #include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/job/published_run.h"
 
 namespace orrery::cli {
 namespace {
 
-using simulate::EvaluatedRun;
-using simulate::PlanGroup;
-using simulate::RankedPlan;
-using simulate::RankingFigures;
-using simulate::Validation;
+using calibrate::EvaluatedRun;
+using calibrate::PlanGroup;
+using calibrate::RankedPlan;
+using calibrate::RankingFigures;
+using calibrate::Validation;
 
 using Groups = std::vector<PlanGroup>;
 
@@ -159,7 +159,7 @@ Value DataOf(const Validation& validation, const Groups& groups) {
       .Set("rows", validation.rows)
       .Set("simulated", validation.evaluated.size())
       .Set("rows_in_groups", RowsIn(groups))
-      .Set("least_rows", simulate::kLeastRowsOfGroup)
+      .Set("least_rows", calibrate::kLeastRowsOfGroup)
       .Set("sources", Value::ListOf(BySource(groups),
                                     [](const SourceGroups& of_source) {
                                       return WithFigures(
@@ -222,7 +222,7 @@ Document RankingDocument(const Validation& validation) {
   Document::Section& section = document.AddSection();
   section.Say(fmt::format(
       "Groups    {} of at least {} rows that differ only in their plan: {} of {} simulated rows",
-      groups.size(), simulate::kLeastRowsOfGroup, RowsIn(groups), validation.evaluated.size()));
+      groups.size(), calibrate::kLeastRowsOfGroup, RowsIn(groups), validation.evaluated.size()));
   if (!groups.empty()) {
     SayFigures(FiguresOf(groups), section);
     section.Add(SourceTable(BySource(groups)));

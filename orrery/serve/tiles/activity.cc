@@ -12,9 +12,9 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine/engine.h"
+#include "orrery/simulate/engine/rank_classes.h"
+#include "orrery/simulate/explain/breakdown.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/trace.h"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "orrery/analyze/run_view.h"
-#include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine/engine.h"
+#include "orrery/simulate/engine/rank_classes.h"
+#include "orrery/simulate/explain/breakdown.h"
 #include "orrery/trace/kernel_class.h"
 
 namespace orrery::serve {

@@ -14,7 +14,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/serve/tiles/activity_mipmap.h"
-#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/explain/breakdown.h"
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/trace_set.h"
 
