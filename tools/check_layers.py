@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Checks module dependencies.
 
-    tools/check_layers.py --layers build/layers.txt --allowed tools/layers_allowed.txt --root .
+    tools/check_layers.py --layers build/layers.txt --allowed tools/layers_allowed.txt --budgets tools/code_budgets.txt --root .
 
-Three rules: a module declares (DEPS) only modules of lower layers; a file includes only what its
-module declares; and every source is listed in its module's build files.
+Five rules: a module declares (DEPS) only modules of lower layers; a file includes only what its
+module declares; a module declares only what one of its files includes; every source is listed in
+its module's build files; and a module has at most as many lines of code as its budget.
 """
 
 import argparse
 import pathlib
 import re
 import sys
+
+from code_lines import code_lines, is_test
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]orrery/(\w+)/', re.MULTILINE)
 
@@ -32,6 +35,12 @@ def parse_floors(text):
     return {module: number for number, modules in enumerate(floors, 1) for module in modules}
 
 
+def parse_budgets(text):
+    """Returns the most lines of code of each module."""
+    rows = [line.partition("#")[0].split() for line in text.splitlines()]
+    return {row[0]: int(row[1]) for row in rows if row}
+
+
 def floor_violations(layers, floors):
     for module, deps in sorted(layers.items()):
         if module not in floors:
@@ -50,10 +59,14 @@ def sources_of(module, root):
 
 def include_violations(layers, root):
     for module, deps in sorted(layers.items()):
+        unused = dict.fromkeys(deps)
         for source in sources_of(module, root):
             for used in INCLUDE.findall(source.read_text(errors="replace")):
+                unused.pop(used, None)
                 if used != module and used not in deps:
                     yield f"{source.relative_to(root)}: '{module}' does not declare '{used}'"
+        for dep in unused:
+            yield f"'{module}' declares '{dep}', which none of its files includes: remove it from DEPS"
 
 
 def unlisted_sources(layers, root):
@@ -68,21 +81,35 @@ def unlisted_sources(layers, root):
                 yield f"{source.relative_to(root)}: no list of '{module}' names this source"
 
 
-def violations(layers, floors, root):
+def budget_violations(layers, budgets, root):
+    for module in sorted(layers):
+        sources = [p for p in sources_of(module, root) if not is_test(p.relative_to(root))]
+        lines = sum(code_lines(p, p.read_text(errors="replace")) for p in sources)
+        if module not in budgets:
+            yield f"'{module}' has no budget: name it in tools/code_budgets.txt"
+        elif lines > budgets[module]:
+            yield (f"'{module}' has {lines:,} lines of code, {lines - budgets[module]:,} more than its budget: "
+                   "raise it in tools/code_budgets.txt in the same commit and say why")
+
+
+def violations(layers, floors, budgets, root):
     yield from floor_violations(layers, floors)
     yield from include_violations(layers, root)
     yield from unlisted_sources(layers, root)
+    yield from budget_violations(layers, budgets, root)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--layers", required=True, type=pathlib.Path)
     parser.add_argument("--allowed", required=True, type=pathlib.Path)
+    parser.add_argument("--budgets", required=True, type=pathlib.Path)
     parser.add_argument("--root", default=".", type=pathlib.Path)
     options = parser.parse_args()
 
     layers = parse_layers(options.layers.read_text())
-    found = list(violations(layers, parse_floors(options.allowed.read_text()), options.root))
+    found = list(violations(layers, parse_floors(options.allowed.read_text()),
+                            parse_budgets(options.budgets.read_text()), options.root))
     for line in found:
         print(line)
     print(f"{len(layers)} modules, {len(found)} violations")

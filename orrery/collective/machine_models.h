@@ -2,17 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/collective/closed_form.h"
-#include "orrery/collective/measurement.h"
 #include "orrery/collective/monotone_times.h"
 #include "orrery/hardware/cluster.h"
-#include "orrery/learn/metrics.h"
 
 namespace orrery::collective {
 
@@ -20,6 +17,11 @@ namespace orrery::collective {
 inline constexpr std::int64_t kLeastBytes = 1024;
 /// Jobs depend on bandwidth, so rows from here on have larger weights.
 inline constexpr std::int64_t kHeavyBytes = 1'000'000;
+
+/// The constants of a machine before anything was measured: the defaults, and hops between nodes
+/// that take as much longer as the network's own latency exceeds that of InfiniBand. Simple waits
+/// for the network twice in a hop.
+[[nodiscard]] MachineConstants PriorOf(const hardware::Cluster& cluster);
 
 /// A machine as described by one source's measurements.
 struct MachineModel {
@@ -45,42 +47,6 @@ struct MachineModel {
   /// The deviation at this size; `is_nearest`: where it stands for a machine that nobody measured.
   [[nodiscard]] double DeviationAt(std::int64_t bytes, bool is_nearest) const;
 };
-
-struct Outlier {
-  const Measurement* row = nullptr;
-  double predicted_seconds = 0;
-};
-
-struct Calibration {
-  MachineModel model;
-  learn::Evaluation all;    // rows of at least `kLeastBytes`
-  learn::Evaluation large;  // of 4 MB and more
-  std::vector<Outlier> outliers;
-  /// Constants that the rows drive to a bound, and which were therefore put back to their priors.
-  std::vector<Constant> at_bounds;
-};
-
-/// Rows of one machine, source and setup, in this order.
-[[nodiscard]] std::vector<std::vector<const Measurement*>> GroupByMachine(
-    std::span<const Measurement> rows);
-
-/// Fits the constants that the rows determine, at most ten, to rows of one group; the others keep
-/// their defaults. Fails for fewer than four rows.
-[[nodiscard]] Result<Calibration> Calibrate(std::span<const Measurement* const> rows);
-
-/// Machines that are fitted together, each the rows of one group.
-using MachineClass = std::vector<std::vector<const Measurement*>>;
-
-/// A group with at least 30 rows is a class of its own, as are all smaller ones of a machine that
-/// have so many together; the rest share the constants of all with GPUs of the same generation and
-/// the same kinds of links and NICs.
-[[nodiscard]] std::vector<MachineClass> ClassesOf(std::span<const Measurement> rows);
-
-/// One calibration for each machine of the class, in its order. Fails for fewer than 30 rows, whose
-/// machines are then better described by the nearest one, unless it is the only class there is.
-[[nodiscard]] Result<std::vector<Calibration>> CalibrateClass(const MachineClass& machines,
-                                                              bool is_only);
-[[nodiscard]] Result<double> PredictRow(const MachineModel& model, const Measurement& row);
 
 enum class ModelMatch {
   kSource,   // fitted to this machine by the same source
@@ -130,53 +96,5 @@ class MachineModels {
 };
 
 [[nodiscard]] std::string_view Name(ModelMatch match);
-
-/// The time of a row by what `Find` answered for it.
-[[nodiscard]] Result<double> PredictRow(const MachineModels::Found& found, const Measurement& row);
-
-struct SplitRule {
-  enum class Kind : std::uint8_t {
-    kRandom,     // a share of the sizes of each machine, collective and number of GPUs
-    kAboveGpus,  // rows of more GPUs
-  };
-
-  Kind kind = Kind::kRandom;
-  double share = 0.2;
-  int most_gpus = 0;
-  std::uint64_t seed = 1;
-
-  /// "random:20", "above:gpus:16", each optionally with ":seed=7".
-  [[nodiscard]] static Result<SplitRule> Parse(std::string_view text);
-};
-
-struct EvaluatedRow {
-  const Measurement* row = nullptr;
-  double seconds = 0;
-  ModelMatch match = ModelMatch::kNearest;
-};
-
-struct EvaluatedGroup {
-  std::string source;
-  std::string machine;
-  std::string collective;
-  int gpus = 0;
-  learn::Evaluation figures;
-};
-
-struct EvaluationResult {
-  std::vector<EvaluatedRow> rows;
-  learn::Evaluation overall;
-  std::vector<EvaluatedGroup> groups;
-};
-
-/// `is_unseen`: each row by the models of other machines.
-[[nodiscard]] Result<EvaluationResult> Evaluate(std::span<const Measurement> rows,
-                                                std::int64_t min_bytes, const MachineModels& models,
-                                                bool is_unseen = false);
-
-/// Fits each machine to a part of its rows and evaluates the rest.
-[[nodiscard]] Result<EvaluationResult> EvaluateHeldOut(std::span<const Measurement> rows,
-                                                       std::int64_t min_bytes,
-                                                       const SplitRule& rule);
 
 }  // namespace orrery::collective

@@ -35,12 +35,6 @@ struct SiblingLevels {
   std::vector<SiblingLevel> levels;
 };
 
-inline constexpr std::size_t kFewestRowsOfLevel = 8;
-
-/// Fits the levels of all GPUs, kinds and types that `models` predicts from siblings: the geometric
-/// mean of measured over predicted. Eager rows count only from ten launch times on.
-[[nodiscard]] std::vector<SiblingLevel> FitSiblingLevels(const ModelSet& models,
-                                                         std::span<const Measurement> rows);
 [[nodiscard]] std::string SiblingLevelsText(const SiblingLevels& levels);
 
 /// Reads it back; `name` stands for the file in errors.

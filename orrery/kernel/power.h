@@ -101,13 +101,4 @@ class SustainedClock {
 [[nodiscard]] double SustainedSeconds(const Operator& op, const hardware::Gpu& gpu,
                                       double burst_seconds);
 
-/// A row that was measured sustained, and the time of its burst by the kernel models.
-struct SustainedRow {
-  Measurement measured;
-  double burst_seconds = 0;
-};
-
-/// Fits the watts of one GPU to its sustained rows.
-[[nodiscard]] BoardPower FitPower(std::span<const SustainedRow> rows, const hardware::Gpu& gpu);
-
 }  // namespace orrery::kernel

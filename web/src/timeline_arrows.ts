@@ -1,15 +1,25 @@
+import type { Chosen } from './chosen';
+import type { Launches } from './decode';
 import { drawLaunch, drawLaunches } from './draw_arrows';
 import { visibleBlocks } from './draw_slices';
+import type { Model } from './model';
 import type { DrawnScene } from './scene';
-import type { Timeline } from './timeline';
 import { moved } from './window';
+import type { Windowed } from './windowed';
+
+/** What has arrows: the slice that was clicked, and the launches of ranks. */
+export interface ArrowSource {
+  readonly model: Model;
+  readonly chosen: Chosen;
+  launchesOf(run: number, rank: number): Windowed<Launches>;
+}
 
 /** The arrow of the slice that was clicked, and all of opened ranks where they are asked for. */
-export function drawArrowsOf(timeline: Timeline, scene: DrawnScene): void {
-  const { model, chosen } = timeline;
+export function drawArrowsOf(source: ArrowSource, scene: DrawnScene): void {
+  const { model, chosen } = source;
   if (model.state.overlays.includes('arrows')) {
     for (const block of visibleBlocks(scene)) {
-      const asked = timeline.launchesOf(block.run, block.rank);
+      const asked = source.launchesOf(block.run, block.rank);
       asked.show(moved(scene.window, -model.shift(block.run)), String(model.numRuns));
       if (asked.value) drawLaunches(scene, block, asked.value);
     }

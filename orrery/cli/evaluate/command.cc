@@ -21,13 +21,15 @@
 #include "orrery/base/folder.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/value.h"
+#include "orrery/calibrate/collectives/evaluation.h"
+#include "orrery/calibrate/kernels/evaluation.h"
+#include "orrery/calibrate/kernels/fit.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
-#include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/learn/metrics.h"
@@ -45,7 +47,7 @@ struct EvaluateCollectivesArguments {
   OutputOptions output;
 };
 
-Value DataOf(const collective::EvaluatedGroup& group) {
+Value DataOf(const calibrate::CollectiveGroup& group) {
   return WithMetrics(Value::Object()
                          .Set("source", group.source)
                          .Set("machine", group.machine)
@@ -54,13 +56,13 @@ Value DataOf(const collective::EvaluatedGroup& group) {
                      group.figures);
 }
 
-Document DocumentOf(const collective::EvaluationResult& evaluation, const std::string& what) {
+Document DocumentOf(const calibrate::CollectiveEvaluation& evaluation, const std::string& what) {
   Document document{.title = fmt::format("Evaluated: {}; errors in %", what),
                     .kind = "Orrery evaluation"};
   Document::Table table{.columns = MetricColumns({"machine", "source", "collective", "GPUs"}),
                         .total = MetricCells({"all", "", "", ""}, evaluation.overall),
                         .max_shown = SIZE_MAX};
-  for (const collective::EvaluatedGroup& group : evaluation.groups) {
+  for (const calibrate::CollectiveGroup& group : evaluation.groups) {
     table.rows.push_back(
         MetricCells({group.machine, group.source, group.collective, group.gpus}, group.figures));
   }
@@ -75,17 +77,19 @@ Result<int> EvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
   ORRERY_TRY(const collective::Measurements data,
              ReadCollectives(arguments.paths, arguments.cluster));
   ProgressLine progress(TerminalProgress(), "evaluating");
-  collective::EvaluationResult evaluation;
+  calibrate::CollectiveEvaluation evaluation;
   std::string what = arguments.model.empty() ? "all rows, by the shipped constants"
                                              : "all rows, by " + arguments.model;
   if (arguments.split.empty()) {
     ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
-    ORRERY_TRY(evaluation, collective::Evaluate(data.rows, arguments.min_bytes, models,
-                                                arguments.is_machine_unseen));
+    ORRERY_TRY(evaluation, calibrate::EvaluateCollectives(data.rows, arguments.min_bytes, models,
+                                                          arguments.is_machine_unseen));
     what += arguments.is_machine_unseen ? ", without those of the machine itself" : "";
   } else {
-    ORRERY_TRY(const collective::SplitRule rule, collective::SplitRule::Parse(arguments.split));
-    ORRERY_TRY(evaluation, collective::EvaluateHeldOut(data.rows, arguments.min_bytes, rule));
+    ORRERY_TRY(const calibrate::CollectiveSplitRule rule,
+               calibrate::CollectiveSplitRule::Parse(arguments.split));
+    ORRERY_TRY(evaluation,
+               calibrate::EvaluateCollectivesHeldOut(data.rows, arguments.min_bytes, rule));
     what = "rows that were not fitted, split " + arguments.split;
   }
   progress.Clear();
@@ -103,20 +107,20 @@ struct KernelEvaluationArguments {
 };
 
 Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, ProgressLine& progress) {
-  return kernel::FitModels(rows, {}, [&](std::size_t done, std::size_t total) {
+  return calibrate::FitModels(rows, {}, [&](std::size_t done, std::size_t total) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "fitting");
   });
 }
 
 /// Learns from one part of the rows and evaluates the other.
-Result<std::vector<kernel::EvaluatedRow>> EvaluateSplit(
-    const std::vector<kernel::Measurement>& rows, const kernel::SplitRule& rule) {
-  ORRERY_TRY(const std::vector<kernel::RowSplit> rounds, kernel::SplitRows(rows, rule));
+Result<std::vector<calibrate::EvaluatedOperator>> EvaluateSplit(
+    const std::vector<kernel::Measurement>& rows, const calibrate::KernelSplitRule& rule) {
+  ORRERY_TRY(const std::vector<calibrate::RowSplit> rounds, calibrate::SplitRows(rows, rule));
   ProgressLine progress(TerminalProgress(), "fitting");
-  std::vector<kernel::EvaluatedRow> evaluated;
-  for (const kernel::RowSplit& round : rounds) {
+  std::vector<calibrate::EvaluatedOperator> evaluated;
+  for (const calibrate::RowSplit& round : rounds) {
     ORRERY_TRY(const kernel::ModelSet models, Fit(round.train, progress));
-    std::vector<kernel::EvaluatedRow> part = kernel::Evaluate(models, round.test);
+    std::vector<calibrate::EvaluatedOperator> part = calibrate::EvaluateKernels(models, round.test);
     evaluated.insert(evaluated.end(), part.begin(), part.end());
   }
   return evaluated;
@@ -171,9 +175,9 @@ Result<std::vector<std::string>> OwnTables() {
 }
 
 Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& options) {
-  std::optional<kernel::SplitRule> rule;
+  std::optional<calibrate::KernelSplitRule> rule;
   if (!options.split.empty()) {
-    ORRERY_TRY(rule, kernel::SplitRule::Parse(options.split));
+    ORRERY_TRY(rule, calibrate::KernelSplitRule::Parse(options.split));
   }
   KernelEvaluationResult result;
   ORRERY_TRY(result.data, ReadRows(options));
@@ -189,10 +193,10 @@ Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& 
       options.models.empty() ? "all rows, by the shipped models" : "all rows, by the given models";
   if (options.is_gpu_unseen) {
     result.split += " of other GPUs";
-    result.rows = kernel::EvaluateHeldOut(*models, result.data.rows);
+    result.rows = calibrate::EvaluateKernelsHeldOut(*models, result.data.rows);
     return result;
   }
-  result.rows = kernel::Evaluate(*models, result.data.rows);
+  result.rows = calibrate::EvaluateKernels(*models, result.data.rows);
   return result;
 }
 
@@ -218,7 +222,7 @@ struct FamilyRows {
 
 void AddFamilies(const KernelEvaluationResult& kernels, FamilyEvaluation& evaluation) {
   std::map<kernel::Timing, FamilyRows> rows_of_timing;
-  for (const kernel::EvaluatedRow& row : kernels.rows) {
+  for (const calibrate::EvaluatedOperator& row : kernels.rows) {
     FamilyRows& rows = rows_of_timing[row.measured.timing];
     rows.predicted.push_back(row.predicted.seconds);
     rows.measured.push_back(row.measured.seconds);
@@ -232,9 +236,9 @@ void AddFamilies(const KernelEvaluationResult& kernels, FamilyEvaluation& evalua
   evaluation.rejected += kernels.data.rejected.size();
 }
 
-void AddFamily(const collective::EvaluationResult& collectives, FamilyEvaluation& evaluation) {
+void AddFamily(const calibrate::CollectiveEvaluation& collectives, FamilyEvaluation& evaluation) {
   std::set<std::string> machines;
-  for (const collective::EvaluatedGroup& group : collectives.groups) {
+  for (const calibrate::CollectiveGroup& group : collectives.groups) {
     machines.insert(group.machine);
   }
   evaluation.families.push_back({"collectives", "", std::move(machines), collectives.overall});
@@ -288,9 +292,9 @@ std::vector<std::string> TakeCollectives(std::vector<std::string>& paths) {
 
 Status AddCollectives(const std::vector<std::string>& paths, FamilyEvaluation& evaluation) {
   ORRERY_TRY(const collective::Measurements data, ReadCollectives(paths, ""));
-  ORRERY_TRY(const collective::EvaluationResult evaluated,
-             collective::Evaluate(data.rows, collective::kLeastBytes,
-                                  collective::MachineModels::Shipped()));
+  ORRERY_TRY(const calibrate::CollectiveEvaluation evaluated,
+             calibrate::EvaluateCollectives(data.rows, collective::kLeastBytes,
+                                            collective::MachineModels::Shipped()));
   AddFamily(evaluated, evaluation);
   if (!data.rejected.empty()) {
     evaluation.rejected += data.rejected.size();

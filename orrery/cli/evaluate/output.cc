@@ -17,11 +17,11 @@
 #include "orrery/base/csv.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
+#include "orrery/calibrate/kernels/evaluation.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
-#include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
@@ -45,18 +45,18 @@ std::size_t SeriesOf(kernel::OperatorKind kind) {
   return kernel::IsGemm(kind) ? 0 : 1;
 }
 
-double Ratio(const kernel::EvaluatedRow& row) {
+double Ratio(const calibrate::EvaluatedOperator& row) {
   return row.predicted.seconds / row.measured.seconds;
 }
 
-draw::ScatterChart RatioChart(const std::vector<kernel::EvaluatedRow>& rows) {
+draw::ScatterChart RatioChart(const std::vector<calibrate::EvaluatedOperator>& rows) {
   draw::ScatterChart chart{.series = AllSeries(),
                            .lines = {{"10 % too long", 1.1}, {"10 % too short", 0.9}},
                            .x_quantity = draw::Quantity::kNanoseconds,
                            .x_title = "measured time",
                            .y_title = "predicted / measured",
                            .description = "Predicted over measured time of each operator"};
-  for (const kernel::EvaluatedRow& row : rows) {
+  for (const calibrate::EvaluatedOperator& row : rows) {
     chart.points.push_back({.x = row.measured.seconds * 1e9,
                             .y = std::clamp(Ratio(row), 1 / kLargestRatio, kLargestRatio),
                             .series = SeriesOf(row.measured.op.kind())});
@@ -80,9 +80,9 @@ void CutLongLines(draw::SpreadChart& chart) {
   }
 }
 
-draw::SpreadChart ErrorChart(const std::vector<kernel::EvaluatedRow>& rows) {
+draw::SpreadChart ErrorChart(const std::vector<calibrate::EvaluatedOperator>& rows) {
   std::map<kernel::OperatorKind, std::vector<double>> errors;
-  for (const kernel::EvaluatedRow& row : rows) {
+  for (const calibrate::EvaluatedOperator& row : rows) {
     errors[row.measured.op.kind()].push_back(100 * std::abs(Ratio(row) - 1));
   }
   draw::SpreadChart chart{.quantity = draw::Quantity::kPercent,
@@ -97,7 +97,7 @@ draw::SpreadChart ErrorChart(const std::vector<kernel::EvaluatedRow>& rows) {
 // Draws predicted over measured times of all rows, and how the errors of each operator are spread.
 // There must be a row.
 std::vector<Document::Picture> EvaluationPictures(const KernelEvaluationResult& evaluation) {
-  const learn::Evaluation overall = kernel::Summarize(evaluation.rows).overall;
+  const learn::Evaluation overall = calibrate::Summarize(evaluation.rows).overall;
   const draw::ScatterChart ratios = RatioChart(evaluation.rows);
   return {{.heading = "Predicted against measured times of operators",
            .svg = draw::RenderScatter(ratios),
@@ -125,13 +125,13 @@ std::string DistributionText(const learn::Evaluation& metrics) {
   return text;
 }
 
-Document::Table WorstTable(std::span<const kernel::EvaluatedRow> worst) {
+Document::Table WorstTable(std::span<const calibrate::EvaluatedOperator> worst) {
   Document::Table table{.heading = "Worst rows",
                         .columns = {AsText("", "operator", 90), AsText("GPU"),
                                     Formatted("measured us", NumberFormat("{:.2f}", 1e6)),
                                     Formatted("predicted us", NumberFormat("{:.2f}", 1e6)),
                                     Formatted("error %", NumberFormat("{:+.0f}", 100))}};
-  for (const kernel::EvaluatedRow& row : worst) {
+  for (const calibrate::EvaluatedOperator& row : worst) {
     table.rows.push_back({kernel::Text(row.measured.op), row.measured.gpu->name,
                           row.measured.seconds, row.predicted.seconds,
                           row.predicted.seconds / row.measured.seconds - 1});
@@ -143,8 +143,8 @@ Document::Table GroupTable(const KernelEvaluationResult& result, const learn::Ev
   Document::Table table{.columns = MetricColumns({"operator", "GPU", "type", "timing"}),
                         .total = MetricCells({"all", "", "", ""}, overall),
                         .max_shown = SIZE_MAX};
-  for (const kernel::EvaluatedGroup& group :
-       kernel::GroupsOf(result.rows, kernel::GroupBy::kOperatorGpuType)) {
+  for (const calibrate::OperatorGroup& group :
+       calibrate::GroupsOf(result.rows, calibrate::GroupBy::kOperatorGpuType)) {
     table.rows.push_back(MetricCells({group.operator_name, group.gpu, group.type,
                                       kernel::TimingText(group.timing, group.is_sustained)},
                                      group.figures));
@@ -152,7 +152,7 @@ Document::Table GroupTable(const KernelEvaluationResult& result, const learn::Ev
   return table;
 }
 
-Value GroupData(const kernel::EvaluatedGroup& group) {
+Value GroupData(const calibrate::OperatorGroup& group) {
   return WithMetrics(Value::Object()
                          .Set("operator", group.operator_name)
                          .Set("gpu", group.gpu)
@@ -161,7 +161,7 @@ Value GroupData(const kernel::EvaluatedGroup& group) {
                      group.figures);
 }
 
-Table PredictionTable(std::span<const kernel::EvaluatedRow> rows) {
+Table PredictionTable(std::span<const calibrate::EvaluatedOperator> rows) {
   constexpr Table::Type kText = Table::Type::kText;
   constexpr Table::Type kNumber = Table::Type::kNumber;
   Table table({{"operator", kText},
@@ -171,7 +171,7 @@ Table PredictionTable(std::span<const kernel::EvaluatedRow> rows) {
                {"predicted_us", kNumber},
                {"uncertainty", kNumber},
                {"extrapolated", Table::Type::kInteger}});
-  for (const kernel::EvaluatedRow& row : rows) {
+  for (const calibrate::EvaluatedOperator& row : rows) {
     table.AddRow({kernel::Text(row.measured.op), row.measured.gpu->name,
                   kernel::TimingText(row.measured.timing, row.measured.is_sustained),
                   row.measured.seconds * 1e6, row.predicted.seconds * 1e6,
@@ -231,7 +231,7 @@ Document::List NotUsedList(std::span<const std::string> files, std::span<const R
 }
 
 Document EvaluationDocument(const KernelEvaluationResult& result) {
-  const kernel::KernelEvaluation evaluation = kernel::Summarize(result.rows);
+  const calibrate::KernelEvaluation evaluation = calibrate::Summarize(result.rows);
   Document document{.title = fmt::format("Evaluated: {}; errors in %", result.split),
                     .kind = "Orrery evaluation"};
   Document::Section& section = document.AddSection();

@@ -9,10 +9,10 @@
 #include "orrery/base/csv.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
+#include "orrery/calibrate/kernels/evaluation.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/draw/chart/charts.h"
-#include "orrery/kernel/evaluation.h"
 
 namespace orrery::cli {
 
@@ -20,7 +20,7 @@ namespace orrery::cli {
 struct KernelEvaluationResult {
   std::string split;  // which rows were evaluated
   kernel::Measurements data;
-  std::vector<kernel::EvaluatedRow> rows;
+  std::vector<calibrate::EvaluatedOperator> rows;
 };
 
 /// Errors by operator and GPU, their distribution, the worst rows and what was left out; the first

@@ -17,6 +17,7 @@
 #include "orrery/base/progress.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
+#include "orrery/calibrate/overlap/evaluation.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
@@ -24,7 +25,6 @@
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/learn/metrics.h"
-#include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/learned_model.h"
 #include "orrery/overlap/pair_table.h"
 #include "orrery/report/document.h"
@@ -32,9 +32,9 @@
 namespace orrery::cli {
 namespace {
 
-using overlap::OverlapEvaluation;
+using calibrate::OverlapEvaluation;
 
-using overlap::EvaluatedPair;
+using calibrate::EvaluatedPair;
 
 // A prediction off by more is drawn at the edge: the picture is about the many.
 constexpr double kLargestRatio = 4;
@@ -76,7 +76,7 @@ draw::SpreadChart ErrorChart(const std::vector<EvaluatedPair>& rows) {
   return chart;
 }
 
-std::vector<Document::Picture> OverlapPictures(const overlap::OverlapEvaluation& evaluation) {
+std::vector<Document::Picture> OverlapPictures(const calibrate::OverlapEvaluation& evaluation) {
   const learn::Evaluation& metrics = evaluation.predictors.front().duration;
   const draw::ScatterChart ratios = RatioChart(evaluation.rows);
   std::vector<Document::Picture> pictures = {
@@ -104,9 +104,9 @@ Document::Table PredictorTable(const OverlapEvaluation& evaluation) {
                                     Formatted("R2", NumberFormat("{:.4f}")),
                                     Formatted("R2 of the slowdown", NumberFormat("{:.3f}")),
                                     Formatted("total", NumberFormat("{:+.2f} %"))}};
-  std::vector<overlap::PredictorEvaluation> lines = evaluation.predictors;
+  std::vector<calibrate::PredictorEvaluation> lines = evaluation.predictors;
   lines.insert(lines.begin() + 1, evaluation.as_planned);
-  for (const overlap::PredictorEvaluation& line : lines) {
+  for (const calibrate::PredictorEvaluation& line : lines) {
     const learn::Evaluation& metrics = line.duration;
     table.rows.push_back({line.name, metrics.rows, metrics.mape, metrics.median, metrics.within_5,
                           metrics.within_10, metrics.within_15, metrics.r2_of_logs,
@@ -115,13 +115,13 @@ Document::Table PredictorTable(const OverlapEvaluation& evaluation) {
   return table;
 }
 
-Value PredictorData(const overlap::PredictorEvaluation& metrics) {
+Value PredictorData(const calibrate::PredictorEvaluation& metrics) {
   return WithMetrics(Value::Object().Set("name", metrics.name), metrics.duration)
       .Set("r2_of_stretch", metrics.r2_of_slowdown);
 }
 
 void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section) {
-  const overlap::DelayEvaluation& delays = evaluation.delays;
+  const calibrate::DelayEvaluation& delays = evaluation.delays;
   if (evaluation.communication.rows > 0) {
     section.Say(fmt::format(
         "Communication concurrent with kernels: MAPE {:.2f} %, {:.1f} % within 10 % ({} rows)",
@@ -130,10 +130,10 @@ void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section)
   }
   section.Say(
       delays.waited == 0
-          ? fmt::format("Waiting for room: no row waits above {} us", overlap::kLeastDelayUs)
+          ? fmt::format("Waiting for room: no row waits above {} us", calibrate::kLeastDelayUs)
           : fmt::format("Waiting for room: median error {:.1f} % of {} waits above {} us; "
                         "\"it waits\" is right in {:.0f} % and finds {:.0f} %",
-                        delays.median_error, delays.waited, overlap::kLeastDelayUs,
+                        delays.median_error, delays.waited, calibrate::kLeastDelayUs,
                         delays.precision, delays.recall));
   section.Say(fmt::format("Repeats alone differ by {:.2f} % (median between quartiles)",
                           evaluation.noise_floor));
@@ -148,11 +148,11 @@ void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section)
 
 void AddGroups(const OverlapEvaluation& evaluation, Document::Section& section) {
   Document::Table table{.columns = MetricColumns({"by", ""}), .max_shown = SIZE_MAX};
-  for (const overlap::Group& group : evaluation.groups) {
+  for (const calibrate::PairGroup& group : evaluation.groups) {
     table.rows.push_back(MetricCells({group.what, group.name}, group.duration));
   }
   section.Add(std::move(table))
-      .Set("groups", Value::ListOf(evaluation.groups, [](const overlap::Group& group) {
+      .Set("groups", Value::ListOf(evaluation.groups, [](const calibrate::PairGroup& group) {
              return WithMetrics(Value::Object().Set("by", group.what).Set("name", group.name),
                                 group.duration);
            }));
@@ -227,13 +227,14 @@ Result<Evaluated> EvaluatePairs(const EvaluateOverlapPairsArguments& arguments,
     if (arguments.model.empty()) {
       ORRERY_TRY(const auto model, overlap::ShippedModel());
       return Evaluated{"all rows, by the shipped model (it may have learned from them)",
-                       overlap::Evaluate(*model, all, all)};
+                       calibrate::EvaluateOverlap(*model, all, all)};
     }
     ORRERY_TRY(const overlap::LearnedModel model, overlap::ReadLearnedModel(arguments.model));
-    return Evaluated{"all rows, by " + arguments.model, overlap::Evaluate(model, all, all)};
+    return Evaluated{"all rows, by " + arguments.model,
+                     calibrate::EvaluateOverlap(model, all, all)};
   }
-  ORRERY_TRY(const overlap::HeldOut what, overlap::HeldOutOf(arguments.held_out));
-  const overlap::PairSplit split = overlap::SplitPairs(data.rows, what, arguments.seed);
+  ORRERY_TRY(const calibrate::HeldOut what, calibrate::HeldOutOf(arguments.held_out));
+  const calibrate::PairSplit split = calibrate::SplitPairs(data.rows, what, arguments.seed);
   if (split.train.empty() || split.test.empty()) {
     return InvalidInput(
         "held out by {} nothing is left to learn from or to evaluate; take more "
@@ -242,11 +243,11 @@ Result<Evaluated> EvaluatePairs(const EvaluateOverlapPairsArguments& arguments,
   }
   ProgressLine progress(TerminalProgress(), "fitting");
   ORRERY_TRY(const overlap::LearnedModel model,
-             overlap::FitOverlap(split.train, {.seed = arguments.seed},
-                                 [&](std::string_view part) { progress.Update(0, 0, part); }));
+             calibrate::FitOverlap(split.train, {.seed = arguments.seed},
+                                   [&](std::string_view part) { progress.Update(0, 0, part); }));
   return Evaluated{fmt::format("{} rows that were not learned from, held out by {}",
                                split.test.size(), arguments.held_out),
-                   overlap::Evaluate(model, split.train, split.test)};
+                   calibrate::EvaluateOverlap(model, split.train, split.test)};
 }
 
 Status WriteFolder(const std::string& name, const Document& document) {

@@ -12,6 +12,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/visible_text.h"
+#include "orrery/calibrate/collectives/calibration.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
@@ -40,7 +41,7 @@ std::string ConstantsText(const collective::MachineModel& model) {
 }
 
 std::string OutlierText(const collective::Measurements& data,
-                        const std::vector<collective::Outlier>& outliers) {
+                        const std::vector<calibrate::CollectiveOutlier>& outliers) {
   std::string text;
   for (std::size_t i = 0; i < std::min(outliers.size(), kNamedOutliers); ++i) {
     const collective::Measurement& row = *outliers[i].row;
@@ -57,7 +58,7 @@ std::string OutlierText(const collective::Measurements& data,
 }
 
 std::string CalibrationText(const collective::Measurements& data,
-                            const collective::Calibration& calibration) {
+                            const calibrate::MachineCalibration& calibration) {
   const collective::MachineModel& model = calibration.model;
   const std::string assumed =
       model.assumed_settings.empty() ? "" : "; " + model.assumed_settings + " assumed";
@@ -93,19 +94,19 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
   std::string skipped;
   bool is_any_at_bound = false;  // that constant's fit failed: rows do not identify it
   ProgressLine progress(TerminalProgress(), "fitting");
-  const std::vector<collective::MachineClass> classes = collective::ClassesOf(data.rows);
-  for (const collective::MachineClass& machines : classes) {
+  const std::vector<calibrate::MachineClass> classes = calibrate::ClassesOf(data.rows);
+  for (const calibrate::MachineClass& machines : classes) {
     const collective::Measurement& first = *machines.front().front();
     progress.Update(static_cast<std::int64_t>(models.all().size()), 0, first.machine());
-    const Result<std::vector<collective::Calibration>> calibrations =
-        collective::CalibrateClass(machines, classes.size() == 1);
+    const Result<std::vector<calibrate::MachineCalibration>> calibrations =
+        calibrate::CalibrateMachineClass(machines, classes.size() == 1);
     if (!calibrations) {
       skipped += fmt::format("{} by {}: {}\n", first.machine(), first.source,
                              calibrations.error().message());
       continue;
     }
     progress.Clear();
-    for (const collective::Calibration& calibration : *calibrations) {
+    for (const calibrate::MachineCalibration& calibration : *calibrations) {
       is_any_at_bound = is_any_at_bound || !calibration.at_bounds.empty();
       Print(VisibleText(CalibrationText(data, calibration)));
       models.Add(calibration.model);

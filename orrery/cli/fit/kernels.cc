@@ -14,11 +14,12 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
+#include "orrery/calibrate/kernels/evaluation.h"
+#include "orrery/calibrate/kernels/fit.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/learn/model_file.h"
@@ -38,19 +39,21 @@ struct FitKernelsArguments {
 Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, std::uint64_t seed,
                              std::string_view what) {
   ProgressLine progress(TerminalProgress(), what);
-  return kernel::FitModels(rows, {.seed = seed}, [&](std::size_t done, std::size_t total) {
+  return calibrate::FitModels(rows, {.seed = seed}, [&](std::size_t done, std::size_t total) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), what);
   });
 }
 
 /// Evaluates models that have not seen a fifth of the shapes, for the card.
 Result<std::vector<learn::DataCard::Figures>> HeldOutMetrics(
-    const std::vector<kernel::Measurement>& rows, const kernel::SplitRule& rule) {
-  ORRERY_TRY(const std::vector<kernel::RowSplit> rounds, kernel::SplitRows(rows, rule));
+    const std::vector<kernel::Measurement>& rows, const calibrate::KernelSplitRule& rule) {
+  ORRERY_TRY(const std::vector<calibrate::RowSplit> rounds, calibrate::SplitRows(rows, rule));
   ORRERY_TRY(const kernel::ModelSet models, Fit(rounds.front().train, rule.seed, "judging"));
-  const std::vector<kernel::EvaluatedRow> evaluated = kernel::Evaluate(models, rounds.front().test);
+  const std::vector<calibrate::EvaluatedOperator> evaluated =
+      calibrate::EvaluateKernels(models, rounds.front().test);
   std::vector<learn::DataCard::Figures> figures;
-  for (const kernel::EvaluatedGroup& group : GroupsOf(evaluated, kernel::GroupBy::kOperatorGpu)) {
+  for (const calibrate::OperatorGroup& group :
+       GroupsOf(evaluated, calibrate::GroupBy::kOperatorGpu)) {
     figures.push_back(
         {fmt::format("{} {} {}", group.gpu, kernel::TimingName(group.timing), group.operator_name),
          group.figures});
@@ -74,7 +77,7 @@ Result<kernel::Measurements> ReadRows(const FitKernelsArguments& arguments) {
 
 Result<int> FitKernels(const FitKernelsArguments& arguments) {
   ORRERY_TRY(const kernel::Measurements data, ReadRows(arguments));
-  const kernel::SplitRule rule{.seed = arguments.seed};
+  const calibrate::KernelSplitRule rule{.seed = arguments.seed};
   learn::ModelFile file;
   ORRERY_TRY(file.card.sources, SourcesOf(arguments.paths));
   ORRERY_TRY(const kernel::ModelSet models, Fit(data.rows, arguments.seed, "fitting"));
@@ -118,11 +121,11 @@ Result<int> FitSiblings(const FitSiblingsArguments& arguments) {
   ORRERY_TRY(const kernel::Measurements data, ReadSiblingRows(arguments));
   ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
   kernel::SiblingLevels fitted;
-  fitted.levels = kernel::FitSiblingLevels(models, data.rows);
+  fitted.levels = calibrate::FitSiblingLevels(models, data.rows);
   if (fitted.levels.empty()) {
     return InvalidInput(
         "{}: fewer than {} rows of any operator on a GPU that models of other GPUs cover{}",
-        arguments.paths.front(), kernel::kFewestRowsOfLevel,
+        arguments.paths.front(), calibrate::kFewestRowsOfLevel,
         data.rejected.empty() ? "" : "\n" + RejectedText(data.files, data.rejected));
   }
   for (const std::string& path : arguments.paths) {

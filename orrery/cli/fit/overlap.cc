@@ -20,12 +20,12 @@
 #include "orrery/base/progress.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
+#include "orrery/calibrate/overlap/evaluation.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/ingest/run.h"
 #include "orrery/learn/model_file.h"
-#include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/from_traces/derived_pairs.h"
 #include "orrery/overlap/learned_model.h"
 #include "orrery/overlap/nsight_compute.h"
@@ -330,16 +330,18 @@ Result<overlap::LearnedModel> Fit(std::span<const overlap::MeasuredPair* const> 
                                   std::uint64_t seed) {
   ProgressLine progress(TerminalProgress(), "fitting");
   std::int64_t done = 0;
-  return overlap::FitOverlap(rows, {.seed = seed}, [&](std::string_view what) {
+  return calibrate::FitOverlap(rows, {.seed = seed}, [&](std::string_view what) {
     progress.Update(done++, kLearned, what);
   });
 }
 
 Result<std::vector<learn::DataCard::Figures>> HeldOutMetrics(const overlap::PairTable& data,
                                                              std::uint64_t seed) {
-  const overlap::PairSplit split = overlap::SplitPairs(data.rows, overlap::HeldOut::kKernel, seed);
+  const calibrate::PairSplit split =
+      calibrate::SplitPairs(data.rows, calibrate::HeldOut::kKernel, seed);
   ORRERY_TRY(const overlap::LearnedModel model, Fit(split.train, seed));
-  const overlap::OverlapEvaluation evaluation = overlap::Evaluate(model, split.train, split.test);
+  const calibrate::OverlapEvaluation evaluation =
+      calibrate::EvaluateOverlap(model, split.train, split.test);
   return std::vector<learn::DataCard::Figures>{
       {"overlapped duration, kernels held out", evaluation.predictors.front().duration},
       {"the same as a plan knows it", evaluation.as_planned.duration}};

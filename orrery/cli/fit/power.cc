@@ -14,13 +14,14 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
+#include "orrery/calibrate/kernels/evaluation.h"
+#include "orrery/calibrate/kernels/power_fit.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/learn/metrics.h"
@@ -38,7 +39,7 @@ struct FitPowerArguments {
   OutputOptions document;
 };
 
-using Rows = std::vector<kernel::SustainedRow>;
+using Rows = std::vector<calibrate::SustainedRow>;
 
 /// Sustained rows that are long enough, with their bursts by the shipped models, by GPU.
 std::map<const hardware::Gpu*, Rows> RowsOfGpus(const kernel::ModelSet& models,
@@ -66,7 +67,7 @@ bool IsComparable(const kernel::Measurement& row) {
 Rows Spread(const Rows& rows) {
   Rows comparable;
   std::ranges::copy_if(rows, std::back_inserter(comparable), IsComparable,
-                       &kernel::SustainedRow::measured);
+                       &calibrate::SustainedRow::measured);
   Rows chosen;
   const std::size_t count = std::min(kMostRows, comparable.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -83,9 +84,9 @@ struct Halves {
 
 Halves SplitInHalves(const Rows& rows) {
   Halves halves;
-  for (const kernel::SustainedRow& row : rows) {
+  for (const calibrate::SustainedRow& row : rows) {
     const bool is_held_out =
-        learn::UnitInterval(learn::HashText(kernel::DuplicateKey(row.measured.op), 1)) < 0.5;
+        learn::UnitInterval(learn::HashText(calibrate::DuplicateKey(row.measured.op), 1)) < 0.5;
     (is_held_out ? halves.held_out : halves.fitted).push_back(row);
   }
   return halves;
@@ -151,9 +152,9 @@ Result<int> FitPower(const FitPowerArguments& arguments) {
       continue;
     }
     const Halves halves = SplitInHalves(found->second);
-    AddRows(gpu, Evaluate(halves.held_out, kernel::FitPower(Spread(halves.fitted), gpu), gpu),
+    AddRows(gpu, Evaluate(halves.held_out, calibrate::FitPower(Spread(halves.fitted), gpu), gpu),
             table);
-    text += LineOf(gpu, kernel::FitPower(Spread(found->second), gpu), found->second.size());
+    text += LineOf(gpu, calibrate::FitPower(Spread(found->second), gpu), found->second.size());
   }
   ORRERY_TRY_STATUS(WriteFile(arguments.output, text));
   document.AddSection().Add(std::move(table));

@@ -1,19 +1,27 @@
+#include "orrery/calibrate/kernels/fit.h"
+
 #include <cstddef>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "orrery/base/error.h"
+#include "orrery/calibrate/kernels/evaluation.h"
+#include "orrery/calibrate/kernels/generated_rows_test.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/efficiency.h"
-#include "orrery/kernel/evaluation.h"
-#include "orrery/kernel/generated_rows_test.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 
-namespace orrery::kernel {
+namespace orrery::calibrate {
 namespace {
+
+using kernel::EfficiencyModel;
+using kernel::Measurement;
+using kernel::ModelSet;
+using kernel::OperatorKind;
+using kernel::Timing;
 
 void NoProgress(std::size_t /*done*/, std::size_t /*total*/) {}
 
@@ -46,7 +54,7 @@ TEST(FitModels, FindsTheEfficiencyOfGeneratedRows) {
   const Result<ModelSet> models = FitModels(rows, {.threads = 1}, NoProgress);
   ASSERT_TRUE(models.has_value());
   ASSERT_EQ(models->models().size(), 2);
-  const KernelEvaluation evaluation = Summarize(Evaluate(*models, held_out));
+  const KernelEvaluation evaluation = Summarize(EvaluateKernels(*models, held_out));
   EXPECT_EQ(evaluation.overall.rows, 60);
   EXPECT_LT(evaluation.overall.mape, 10);  // physics alone is off by a third
   for (const EfficiencyModel& model : models->models()) {
@@ -73,4 +81,4 @@ TEST(FitModels, TheSameRowsGiveTheSameBytesForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace orrery::kernel
+}  // namespace orrery::calibrate

@@ -1,4 +1,4 @@
-#include "orrery/kernel/evaluation.h"
+#include "orrery/calibrate/kernels/evaluation.h"
 
 #include <cstddef>
 #include <string_view>
@@ -12,8 +12,16 @@
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/operator.h"
 
-namespace orrery::kernel {
+namespace orrery::calibrate {
 namespace {
+
+using kernel::Estimate;
+using kernel::Measurement;
+using kernel::ModelSet;
+using kernel::Operator;
+using kernel::ParseOperator;
+using kernel::Text;
+using kernel::Timing;
 
 Measurement Row(std::string_view text, double seconds, std::string_view gpu = "H200") {
   const Result<Operator> op = ParseOperator(text);
@@ -21,17 +29,17 @@ Measurement Row(std::string_view text, double seconds, std::string_view gpu = "H
   return {.op = *op, .gpu = hardware::FindGpu(gpu), .seconds = seconds};
 }
 
-EvaluatedRow Evaluated(std::string_view text, double measured, double predicted) {
-  EvaluatedRow row{Row(text, measured), {}};
+EvaluatedOperator Evaluated(std::string_view text, double measured, double predicted) {
+  EvaluatedOperator row{Row(text, measured), {}};
   row.predicted.seconds = predicted;
   return row;
 }
 
 TEST(Evaluation, SummarizesErrorsInPercent) {
   // Errors of +10, -10 and +40 %: mean of their sizes 20 %, median 10 %, mean with sign 13.3 %.
-  const std::vector<EvaluatedRow> rows = {Evaluated("fill n=1 bf16", 1e-6, 1.1e-6),
-                                          Evaluated("fill n=2 bf16", 2e-6, 1.8e-6),
-                                          Evaluated("gemm m=1 n=1 k=1 fp32", 1e-6, 1.4e-6)};
+  const std::vector<EvaluatedOperator> rows = {Evaluated("fill n=1 bf16", 1e-6, 1.1e-6),
+                                               Evaluated("fill n=2 bf16", 2e-6, 1.8e-6),
+                                               Evaluated("gemm m=1 n=1 k=1 fp32", 1e-6, 1.4e-6)};
   const KernelEvaluation evaluation = Summarize(rows);
   EXPECT_EQ(evaluation.overall.rows, 3);
   EXPECT_NEAR(evaluation.overall.mape, 20, 1e-9);
@@ -47,20 +55,20 @@ TEST(Evaluation, SummarizesErrorsInPercent) {
 }
 
 TEST(Evaluation, TypesAreOneGroupWhereTheTableHasNoRoom) {
-  const std::vector<EvaluatedRow> rows = {Evaluated("fill n=1 bf16", 1e-6, 1e-6),
-                                          Evaluated("fill n=2 fp32", 1e-6, 1e-6)};
+  const std::vector<EvaluatedOperator> rows = {Evaluated("fill n=1 bf16", 1e-6, 1e-6),
+                                               Evaluated("fill n=2 fp32", 1e-6, 1e-6)};
   EXPECT_EQ(GroupsOf(rows, GroupBy::kOperatorGpuType).size(), 2);
   EXPECT_EQ(GroupsOf(rows, GroupBy::kOperatorGpu).size(), 1);
 }
 
-TEST(Evaluate, KeepsTheOrderOfRowsOverGpusAndTimings) {
+TEST(EvaluateKernels, KeepsTheOrderOfRowsOverGpusAndTimings) {
   std::vector<Measurement> rows;
   for (int i = 1; i <= 20; ++i) {
     rows.push_back(
         Row(fmt::format("elementwise n={} fp32", i * 1'000'000), 1e-5, i % 2 == 0 ? "H200" : "T4"));
     rows.back().timing = i % 3 == 0 ? Timing::kEager : Timing::kKernels;
   }
-  const std::vector<EvaluatedRow> evaluated = Evaluate(ModelSet(), rows);
+  const std::vector<EvaluatedOperator> evaluated = EvaluateKernels(ModelSet(), rows);
   ASSERT_EQ(evaluated.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(evaluated[i].measured.op, rows[i].op);
@@ -71,4 +79,4 @@ TEST(Evaluate, KeepsTheOrderOfRowsOverGpusAndTimings) {
 }
 
 }  // namespace
-}  // namespace orrery::kernel
+}  // namespace orrery::calibrate

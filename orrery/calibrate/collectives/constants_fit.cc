@@ -1,4 +1,4 @@
-#include "orrery/collective/constants_fit.h"
+#include "orrery/calibrate/collectives/constants_fit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,9 +17,18 @@
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/least_squares.h"
 
-namespace orrery::collective {
+namespace orrery::calibrate {
 namespace {
 
+using collective::ClosedFormSeconds;
+using collective::Constant;
+using collective::ConstantInfo;
+using collective::InfoOf;
+using collective::kHeavyBytes;
+using collective::kMostFitted;
+using collective::MachineConstants;
+using collective::Measurement;
+using collective::TunerTables;
 using enum Constant;
 
 constexpr double kHeavyWeight = 1.5;
@@ -193,16 +202,6 @@ learn::LeastSquaresFit BestFit(std::span<const TunedRow> rows, const TunerTables
 
 }  // namespace
 
-MachineConstants PriorOf(const hardware::Cluster& cluster) {
-  constexpr double kOfInfiniband = 1;  // µs, the network that the defaults are of
-  MachineConstants prior = DefaultConstants();
-  const double more =
-      std::max(0.0, static_cast<double>(cluster.nics.latency.nanoseconds) / 1000 - kOfInfiniband);
-  prior.Set(kLlNetworkHop, prior[kLlNetworkHop] + more);
-  prior.Set(kSimpleNetworkHop, prior[kSimpleNetworkHop] + 2 * more);
-  return prior;
-}
-
 std::vector<Constant> IdentifiedBy(std::span<const TunedRow> rows, const TunerTables& tables,
                                    const MachineConstants& prior) {
   std::vector<Constant> identified;
@@ -236,4 +235,4 @@ ConstantsFit FitConstants(std::span<const TunedRow> rows, const TunerTables& tab
   }
 }
 
-}  // namespace orrery::collective
+}  // namespace orrery::calibrate

@@ -8,15 +8,26 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/data_type.h"
+#include "orrery/calibrate/kernels/fit.h"
+#include "orrery/calibrate/kernels/generated_rows_test.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/evaluation.h"
-#include "orrery/kernel/generated_rows_test.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 
-namespace orrery::kernel {
+namespace orrery::calibrate {
 namespace {
+
+using kernel::Key;
+using kernel::Measurement;
+using kernel::ModelSet;
+using kernel::Operator;
+using kernel::OperatorKind;
+using kernel::ParseSiblingLevels;
+using kernel::SiblingLevel;
+using kernel::SiblingLevels;
+using kernel::SiblingLevelsText;
+using kernel::Timing;
 
 const hardware::Gpu& Named(std::string_view name) {
   return *hardware::FindGpu(name);
@@ -160,4 +171,4 @@ TEST(SiblingLevels, AFileThatIsNoneIsRejected) {
 }
 
 }  // namespace
-}  // namespace orrery::kernel
+}  // namespace orrery::calibrate

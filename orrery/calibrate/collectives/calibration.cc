@@ -1,3 +1,5 @@
+#include "orrery/calibrate/collectives/calibration.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,9 +21,9 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
+#include "orrery/calibrate/collectives/constants_fit.h"
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
-#include "orrery/collective/constants_fit.h"
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
@@ -33,8 +35,28 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/learn/metrics.h"
 
-namespace orrery::collective {
+namespace orrery::calibrate {
 namespace {
+
+using collective::AllTunerTables;
+using collective::Constant;
+using collective::FindTunerTables;
+using collective::FormsOfMachine;
+using collective::kHeavyBytes;
+using collective::kLeastBytes;
+using collective::MachineModel;
+using collective::MachineModels;
+using collective::Measurement;
+using collective::ModelMatch;
+using collective::NcclSettings;
+using collective::NewestTunerTables;
+using collective::ParseNcclSettings;
+using collective::Predict;
+using collective::Prediction;
+using collective::PriorOf;
+using collective::Tune;
+using collective::TunerTables;
+using collective::Tuning;
 
 /// With fewer rows the defaults are kept.
 constexpr std::size_t kFewestRows = 4;
@@ -123,7 +145,8 @@ class Deviation {
   std::size_t count_ = 0;
 };
 
-Status Evaluate(std::span<const Measurement* const> rows, Calibration& calibration) {
+Status EvaluateCollectives(std::span<const Measurement* const> rows,
+                           MachineCalibration& calibration) {
   learn::EvaluatedTimes all;
   learn::EvaluatedTimes large;
   std::array<Deviation, 2> deviations;
@@ -196,7 +219,7 @@ std::vector<std::vector<const Measurement*>> GroupByMachine(std::span<const Meas
   return {sorted.begin(), sorted.end()};
 }
 
-Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
+Result<MachineCalibration> CalibrateMachine(std::span<const Measurement* const> rows) {
   const std::vector<const Measurement*> used = LongRows(rows);
   if (used.size() < kFewestRows) {
     return Invalid(
@@ -230,12 +253,12 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
   if (!best) {
     return tl::unexpected(refusal);
   }
-  Calibration calibration;
+  MachineCalibration calibration;
   calibration.model = std::move(best->model);
   calibration.at_bounds = std::move(best->at_bounds);
   calibration.model.was_version_told = versions.size() == 1;
   Describe(used, calibration.model);
-  ORRERY_TRY_STATUS(Evaluate(used, calibration));
+  ORRERY_TRY_STATUS(EvaluateCollectives(used, calibration));
   return calibration;
 }
 
@@ -265,7 +288,8 @@ std::vector<MachineClass> ClassesOf(std::span<const Measurement> rows) {
   return classes;
 }
 
-Result<std::vector<Calibration>> CalibrateClass(const MachineClass& machines, bool is_only) {
+Result<std::vector<MachineCalibration>> CalibrateMachineClass(const MachineClass& machines,
+                                                              bool is_only) {
   std::vector<const Measurement*> all;
   for (const std::vector<const Measurement*>& machine : machines) {
     all.insert(all.end(), machine.begin(), machine.end());
@@ -276,19 +300,19 @@ Result<std::vector<Calibration>> CalibrateClass(const MachineClass& machines, bo
         "the nearest machine",
         rows, machines.size(), kRowsOfItsOwn);
   }
-  ORRERY_TRY(const Calibration together, Calibrate(all));
-  std::vector<Calibration> calibrations;
+  ORRERY_TRY(const MachineCalibration together, CalibrateMachine(all));
+  std::vector<MachineCalibration> calibrations;
   for (const std::vector<const Measurement*>& machine : machines) {
     const std::vector<const Measurement*> used = LongRows(machine);
     if (used.empty()) {
       continue;
     }
-    Calibration& calibration = calibrations.emplace_back();
+    MachineCalibration& calibration = calibrations.emplace_back();
     calibration.model = together.model;
     calibration.at_bounds = together.at_bounds;
     calibration.model.machines_of_class = static_cast<int>(machines.size());
     Describe(used, calibration.model);
-    ORRERY_TRY_STATUS(Evaluate(used, calibration));
+    ORRERY_TRY_STATUS(EvaluateCollectives(used, calibration));
     // A few rows of one machine do not say how far another one is off.
     calibration.model.small_deviation = together.model.small_deviation;
     calibration.model.large_deviation = together.model.large_deviation;
@@ -320,4 +344,4 @@ Result<double> PredictRow(const MachineModels::Found& found, const Measurement& 
   return predicted.seconds;
 }
 
-}  // namespace orrery::collective
+}  // namespace orrery::calibrate

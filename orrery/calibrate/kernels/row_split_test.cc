@@ -10,13 +10,18 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/base/error.h"
+#include "orrery/calibrate/kernels/evaluation.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/operator.h"
 
-namespace orrery::kernel {
+namespace orrery::calibrate {
 namespace {
+
+using kernel::Key;
+using kernel::Measurement;
+using kernel::Operator;
+using kernel::ParseOperator;
 
 Measurement Row(std::string_view text, std::string_view gpu = "H200") {
   const Result<Operator> op = ParseOperator(text);
@@ -32,9 +37,9 @@ std::vector<Measurement> Products(std::int64_t count) {
   return rows;
 }
 
-TEST(SplitRule, ReadsAllForms) {
+TEST(KernelSplitRule, ReadsAllForms) {
   const auto text = [](std::string_view rule) {
-    const Result<SplitRule> read = SplitRule::Parse(rule);
+    const Result<KernelSplitRule> read = KernelSplitRule::Parse(rule);
     return read ? read->Text() : "refused";
   };
   EXPECT_EQ(text("random"), "random 20 % of the shapes, seed 1");
@@ -46,11 +51,11 @@ TEST(SplitRule, ReadsAllForms) {
   EXPECT_EQ(text("above:m:4096"), "m above 4096 unseen");
 }
 
-TEST(SplitRule, RejectsUnknownRules) {
+TEST(KernelSplitRule, RejectsUnknownRules) {
   for (const std::string_view rule :
        {"", "half", "random:0", "random:95", "random:x", "random:20:30", "gpu:a:b", "value",
         "above:m", "above:m:x", "seed=7", "random:seed=x"}) {
-    const Result<SplitRule> read = SplitRule::Parse(rule);
+    const Result<KernelSplitRule> read = KernelSplitRule::Parse(rule);
     ASSERT_FALSE(read.has_value()) << rule;
     EXPECT_EQ(read.error().message(),
               fmt::format("'{}' is not a split; try random:20, gpu, gpu:V100, value:m:20 or "
@@ -60,7 +65,7 @@ TEST(SplitRule, RejectsUnknownRules) {
 }
 
 TEST(SplitRows, RowsAboveAValueAreHeldOut) {
-  const auto rounds = SplitRows(Products(10), *SplitRule::Parse("above:m:7"));
+  const auto rounds = SplitRows(Products(10), *KernelSplitRule::Parse("above:m:7"));
   ASSERT_TRUE(rounds.has_value());
   ASSERT_EQ(rounds->size(), 1);
   EXPECT_EQ(rounds->front().test.size(), 3);
@@ -68,7 +73,7 @@ TEST(SplitRows, RowsAboveAValueAreHeldOut) {
 }
 
 TEST(SplitRows, EachGpuIsHeldOutInTurn) {
-  const auto rounds = SplitRows(Products(10), *SplitRule::Parse("gpu"));
+  const auto rounds = SplitRows(Products(10), *KernelSplitRule::Parse("gpu"));
   ASSERT_TRUE(rounds.has_value());
   ASSERT_EQ(rounds->size(), 2);
   EXPECT_EQ((*rounds)[0].name, "H200 unseen");
@@ -76,7 +81,7 @@ TEST(SplitRows, EachGpuIsHeldOutInTurn) {
   for (const Measurement& row : (*rounds)[1].test) {
     EXPECT_EQ(row.gpu->name, "V100");
   }
-  EXPECT_EQ(SplitRows(Products(10), *SplitRule::Parse("gpu:v100"))->size(), 1);
+  EXPECT_EQ(SplitRows(Products(10), *KernelSplitRule::Parse("gpu:v100"))->size(), 1);
 }
 
 TEST(SplitRows, AValueIsUnseenOrSeenAsAWhole) {
@@ -86,7 +91,7 @@ TEST(SplitRows, AValueIsUnseenOrSeenAsAWhole) {
       rows.push_back(Row(fmt::format("gemm m={} n={} k=64 bf16", m, n)));
     }
   }
-  const auto rounds = SplitRows(rows, *SplitRule::Parse("value:m:30"));
+  const auto rounds = SplitRows(rows, *KernelSplitRule::Parse("value:m:30"));
   ASSERT_TRUE(rounds.has_value());
   std::set<std::int64_t> trained;
   for (const Measurement& row : rounds->front().train) {
@@ -98,12 +103,12 @@ TEST(SplitRows, AValueIsUnseenOrSeenAsAWhole) {
 }
 
 TEST(SplitRows, ASplitThatHoldsOutNothingIsAnError) {
-  const auto rounds = SplitRows(Products(10), *SplitRule::Parse("above:m:100"));
+  const auto rounds = SplitRows(Products(10), *KernelSplitRule::Parse("above:m:100"));
   ASSERT_FALSE(rounds.has_value());
   EXPECT_EQ(rounds.error().message(),
             "the split 'm above 100 unseen' holds out no row of this data");
-  EXPECT_FALSE(SplitRows(Products(10), *SplitRule::Parse("gpu:A100")).has_value());
-  EXPECT_FALSE(SplitRows(Products(10), *SplitRule::Parse("value:lookups")).has_value());
+  EXPECT_FALSE(SplitRows(Products(10), *KernelSplitRule::Parse("gpu:A100")).has_value());
+  EXPECT_FALSE(SplitRows(Products(10), *KernelSplitRule::Parse("value:lookups")).has_value());
 }
 
 TEST(DuplicateKey, WarmColdAndTransposedGemmsAreDuplicates) {
@@ -122,7 +127,7 @@ RC_GTEST_PROP(SplitRows, EveryRowIsOnOneSideAndDuplicatesAreTogether, ()) {
     duplicate.op.set_warm(true);
     rows.push_back(duplicate);
   }
-  const SplitRule rule{.share = 0.3, .seed = *rc::gen::arbitrary<std::uint64_t>()};
+  const KernelSplitRule rule{.share = 0.3, .seed = *rc::gen::arbitrary<std::uint64_t>()};
   const auto rounds = SplitRows(rows, rule);
   RC_ASSERT(rounds.has_value());
   const RowSplit& split = rounds->front();
@@ -137,4 +142,4 @@ RC_GTEST_PROP(SplitRows, EveryRowIsOnOneSideAndDuplicatesAreTogether, ()) {
 }
 
 }  // namespace
-}  // namespace orrery::kernel
+}  // namespace orrery::calibrate

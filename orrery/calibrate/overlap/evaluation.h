@@ -13,27 +13,27 @@
 #include "orrery/overlap/learned_model.h"
 #include "orrery/overlap/pair_table.h"
 
-namespace orrery::overlap {
+namespace orrery::calibrate {
 
-struct FitOptions {
+struct OverlapFitOptions {
   std::uint64_t seed = 1;
   bool with_network = true;  // in addition to trees
   int threads = 2;
 };
 
 /// Called with the name of each part before it is fitted.
-using FitProgress = std::function<void(std::string_view)>;
+using OverlapFitProgress = std::function<void(std::string_view)>;
 
 /// Fits models to measured pairs, once with all measured features and once with those of a plan.
-[[nodiscard]] Result<LearnedModel> FitOverlap(std::span<const MeasuredPair* const> rows,
-                                              const FitOptions& options,
-                                              const FitProgress& progress = {});
+[[nodiscard]] Result<overlap::LearnedModel> FitOverlap(
+    std::span<const overlap::MeasuredPair* const> rows, const OverlapFitOptions& options,
+    const OverlapFitProgress& progress = {});
 
 enum class Knowledge : std::uint8_t { kMeasured, kPlanned };
 
 /// The training data of the compute kernel's slowdown: ln(time / time alone) of overlaps and of
 /// pairs in steady state, grouped by kernel.
-[[nodiscard]] learn::DataSet SlowdownData(std::span<const MeasuredPair* const> rows,
+[[nodiscard]] learn::DataSet SlowdownData(std::span<const overlap::MeasuredPair* const> rows,
                                           Knowledge knowledge);
 
 /// Shorter delays are launch noise.
@@ -47,15 +47,15 @@ enum class HeldOut : std::uint8_t { kKernel, kWidth, kPattern, kPlace, kRow };
 
 /// The part of a row depends only on its text and the seed.
 struct PairSplit {
-  std::vector<const MeasuredPair*> train;
-  std::vector<const MeasuredPair*> test;
+  std::vector<const overlap::MeasuredPair*> train;
+  std::vector<const overlap::MeasuredPair*> test;
 };
 
-[[nodiscard]] PairSplit SplitPairs(std::span<const MeasuredPair> rows, HeldOut what,
+[[nodiscard]] PairSplit SplitPairs(std::span<const overlap::MeasuredPair> rows, HeldOut what,
                                    std::uint64_t seed);
 
 struct EvaluatedPair {
-  const MeasuredPair* row = nullptr;
+  const overlap::MeasuredPair* row = nullptr;
   double predicted_us = 0;
   double predicted_delay_us = 0;  // of communication that is launched second
 };
@@ -75,7 +75,7 @@ struct DelayEvaluation {
   double recall = 0;
 };
 
-struct Group {
+struct PairGroup {
   std::string what;  // "mode", "place", "width", …
   std::string name;
   learn::Evaluation duration;
@@ -86,15 +86,15 @@ struct OverlapEvaluation {
   PredictorEvaluation as_planned;               // without launch and counters
   learn::Evaluation communication;              // communication time, steady rows
   DelayEvaluation delays;
-  std::vector<Group> groups;
+  std::vector<PairGroup> groups;
   std::vector<learn::GroupImportance> importance;
   std::vector<EvaluatedPair> rows;
   double noise_floor = 0;  // median spread of the repeats alone, percent
 };
 
 /// Evaluates a model on rows; baselines are trained on `train`.
-[[nodiscard]] OverlapEvaluation Evaluate(const LearnedModel& model,
-                                         std::span<const MeasuredPair* const> train,
-                                         std::span<const MeasuredPair* const> test);
+[[nodiscard]] OverlapEvaluation EvaluateOverlap(const overlap::LearnedModel& model,
+                                                std::span<const overlap::MeasuredPair* const> train,
+                                                std::span<const overlap::MeasuredPair* const> test);
 
-}  // namespace orrery::overlap
+}  // namespace orrery::calibrate

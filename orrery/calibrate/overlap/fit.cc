@@ -11,19 +11,31 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/calibrate/overlap/evaluation.h"
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/forest.h"
 #include "orrery/learn/perceptron.h"
 #include "orrery/overlap/concurrent_kernels.h"
-#include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/features.h"
 #include "orrery/overlap/learned_model.h"
 #include "orrery/overlap/pair_table.h"
 
-namespace orrery::overlap {
+namespace orrery::calibrate {
 namespace {
 
+using overlap::AppendFeatures;
+using overlap::AppendKernelOverlapFeatures;
+using overlap::Arrival;
+using overlap::AsPlanned;
+using overlap::Blend;
+using overlap::FeatureNames;
+using overlap::KernelOverlapFeatureNames;
+using overlap::KernelOverlapOf;
+using overlap::LearnedModel;
+using overlap::MeasuredPair;
+using overlap::Mode;
+using overlap::Pair;
 using Rows = std::span<const MeasuredPair* const>;
 
 // Rows with planned features have less information than measured ones.
@@ -112,7 +124,7 @@ constexpr Size kOfMeasured = {
 constexpr Size kOfPlanned = {.rounds = 100, .forests = 2, .networks = 2, .width = 32};
 constexpr Size kOfOthers = {};
 
-learn::BoostedTreesOptions TreeOptions(const FitOptions& options, const Size& size) {
+learn::BoostedTreesOptions TreeOptions(const OverlapFitOptions& options, const Size& size) {
   learn::BoostedTreesOptions trees;
   trees.max_rounds = size.rounds;
   trees.patience = 0;  // the rounds are few enough that more never hurt on validation rows
@@ -138,7 +150,7 @@ learn::PerceptronOptions NetworkOptions(const Size& size) {
   return network;
 }
 
-Status AddForests(const learn::DataSet& data, const FitOptions& options, const Size& size,
+Status AddForests(const learn::DataSet& data, const OverlapFitOptions& options, const Size& size,
                   Blend& blend) {
   const std::vector<learn::RowIndex> all = data.AllRows();
   learn::BoostedTreesOptions trees = TreeOptions(options, size);
@@ -152,7 +164,7 @@ Status AddForests(const learn::DataSet& data, const FitOptions& options, const S
 }
 
 // Side by side: each takes one thread.
-Status AddNetworks(const learn::DataSet& data, const FitOptions& options, const Size& size,
+Status AddNetworks(const learn::DataSet& data, const OverlapFitOptions& options, const Size& size,
                    Blend& blend) {
   const std::vector<learn::RowIndex> all = data.AllRows();
   std::vector<std::optional<Result<learn::TrainedPerceptron>>> trained(size.networks);
@@ -168,7 +180,7 @@ Status AddNetworks(const learn::DataSet& data, const FitOptions& options, const 
   return {};
 }
 
-Result<Blend> Fit(const learn::DataSet& data, const FitOptions& options, const Size& size) {
+Result<Blend> Fit(const learn::DataSet& data, const OverlapFitOptions& options, const Size& size) {
   Blend blend;
   ORRERY_TRY_STATUS(AddForests(data, options, size, blend));
   if (options.with_network) {
@@ -192,7 +204,8 @@ learn::DataSet SlowdownData(Rows rows, Knowledge knowledge) {
   return data;
 }
 
-Result<LearnedModel> FitOverlap(Rows rows, const FitOptions& options, const FitProgress& progress) {
+Result<LearnedModel> FitOverlap(Rows rows, const OverlapFitOptions& options,
+                                const OverlapFitProgress& progress) {
   const auto say = [&](std::string_view what) {
     if (progress) {
       progress(what);
@@ -220,4 +233,4 @@ Result<LearnedModel> FitOverlap(Rows rows, const FitOptions& options, const FitP
   return LearnedModel(std::move(parts));
 }
 
-}  // namespace orrery::overlap
+}  // namespace orrery::calibrate

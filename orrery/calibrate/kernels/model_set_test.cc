@@ -12,17 +12,33 @@
 
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
+#include "orrery/calibrate/kernels/fit.h"
+#include "orrery/calibrate/kernels/generated_rows_test.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/any_operator_test.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/evaluation.h"
-#include "orrery/kernel/generated_rows_test.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/model_file.h"
 
-namespace orrery::kernel {
+namespace orrery::calibrate {
 namespace {
+
+using kernel::AnyOperator;
+using kernel::AnyOperatorOf;
+using kernel::Estimate;
+using kernel::EstimateSource;
+using kernel::Field;
+using kernel::FieldType;
+using kernel::kNumOperatorKinds;
+using kernel::Measurement;
+using kernel::ModelSet;
+using kernel::Operator;
+using kernel::OperatorKind;
+using kernel::ParseOperator;
+using kernel::SchemaOf;
+using kernel::Text;
+using kernel::Timing;
 
 const hardware::Gpu& Named(std::string_view name) {
   return *hardware::FindGpu(name);
@@ -163,4 +179,4 @@ TEST(ModelSet, ADamagedSectionIsNamed) {
 }
 
 }  // namespace
-}  // namespace orrery::kernel
+}  // namespace orrery::calibrate

@@ -9,16 +9,28 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/error.h"
+#include "orrery/calibrate/overlap/evaluation.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/learn/model_file.h"
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/concurrent_kernels.h"
-#include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/features.h"
 #include "orrery/overlap/pair_table.h"
 
-namespace orrery::overlap {
+namespace orrery::calibrate {
 namespace {
+
+using overlap::AnalyticModel;
+using overlap::Arrival;
+using overlap::AsPlanned;
+using overlap::KernelOverlap;
+using overlap::LearnedModel;
+using overlap::Machine;
+using overlap::MachineOf;
+using overlap::MeasuredPair;
+using overlap::Mode;
+using overlap::Pair;
+using overlap::Slowdown;
 
 // Pairs whose slowdown follows from the width alone, and whose communication waits for half of what
 // is left when it comes second.
@@ -157,7 +169,7 @@ TEST_F(LearnedModelTest, BeatsTheBaselinesItIsShownWith) {
   const PairSplit split = SplitPairs(rows_, HeldOut::kKernel, 7);
   const Result<LearnedModel> model = FitOverlap(split.train, {.with_network = false});
   ASSERT_TRUE(model) << model.error().message();
-  const OverlapEvaluation evaluation = Evaluate(*model, split.train, split.test);
+  const OverlapEvaluation evaluation = EvaluateOverlap(*model, split.train, split.test);
   ASSERT_EQ(evaluation.predictors.size(), 5U);
   EXPECT_EQ(evaluation.predictors[3].name, "no slowdown");
   EXPECT_LT(evaluation.predictors[0].duration.mape, evaluation.predictors[3].duration.mape / 2);
@@ -165,4 +177,4 @@ TEST_F(LearnedModelTest, BeatsTheBaselinesItIsShownWith) {
 }
 
 }  // namespace
-}  // namespace orrery::overlap
+}  // namespace orrery::calibrate

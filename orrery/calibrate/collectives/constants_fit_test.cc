@@ -1,4 +1,4 @@
-#include "orrery/collective/constants_fit.h"
+#include "orrery/calibrate/collectives/constants_fit.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,9 +17,23 @@
 #include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 
-namespace orrery::collective {
+namespace orrery::calibrate {
 namespace {
 
+using collective::AlgorithmAndProtocol;
+using collective::Constant;
+using collective::ConstantInfo;
+using collective::DefaultConstants;
+using collective::FabricOf;
+using collective::InfoOf;
+using collective::MachineConstants;
+using collective::MachineModel;
+using collective::MachineModels;
+using collective::Measurement;
+using collective::NewestTunerTables;
+using collective::PredictChoice;
+using collective::Prediction;
+using collective::PriorOf;
 using enum Constant;
 
 /// All-reduces of a machine that keeps to the closed form with these constants.
@@ -152,4 +166,4 @@ TEST(ConstantsFit, NoShippedConstantIsAtABoundAndLlStartsFirst) {
 }
 
 }  // namespace
-}  // namespace orrery::collective
+}  // namespace orrery::calibrate

@@ -1,4 +1,4 @@
-#include "orrery/kernel/evaluation.h"
+#include "orrery/calibrate/kernels/evaluation.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,8 +26,20 @@
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/metrics.h"
 
-namespace orrery::kernel {
+namespace orrery::calibrate {
 namespace {
+
+using kernel::Estimate;
+using kernel::Field;
+using kernel::Key;
+using kernel::Measurement;
+using kernel::ModelSet;
+using kernel::Operator;
+using kernel::OperatorKind;
+using kernel::SchemaOf;
+using kernel::SustainedSeconds;
+using kernel::Text;
+using kernel::Timing;
 
 std::vector<std::string_view> Parts(std::string_view text) {
   std::vector<std::string_view> parts;
@@ -44,8 +56,8 @@ tl::unexpected<Error> BadRule(std::string_view text) {
       text);
 }
 
-Result<SplitRule> WithShare(SplitRule rule, std::string_view whole,
-                            std::span<const std::string_view> rest) {
+Result<KernelSplitRule> WithShare(KernelSplitRule rule, std::string_view whole,
+                                  std::span<const std::string_view> rest) {
   if (rest.size() > 1) {
     return BadRule(whole);
   }
@@ -59,18 +71,18 @@ Result<SplitRule> WithShare(SplitRule rule, std::string_view whole,
   return rule;
 }
 
-Result<SplitRule> ParseParts(std::span<const std::string_view> parts, std::string_view whole,
-                             SplitRule rule) {
+Result<KernelSplitRule> ParseParts(std::span<const std::string_view> parts, std::string_view whole,
+                                   KernelSplitRule rule) {
   if (parts[0] == "random") {
     return WithShare(rule, whole, parts.subspan(1));
   }
   if (parts[0] == "gpu" && parts.size() <= 2) {
-    rule.kind = SplitRule::Kind::kGpu;
+    rule.kind = KernelSplitRule::Kind::kGpu;
     rule.gpu = parts.size() == 2 ? parts[1] : "";
     return rule;
   }
   if (parts[0] == "value" && parts.size() >= 2) {
-    rule.kind = SplitRule::Kind::kValue;
+    rule.kind = KernelSplitRule::Kind::kValue;
     rule.parameter = parts[1];
     return WithShare(rule, whole, parts.subspan(2));
   }
@@ -79,7 +91,7 @@ Result<SplitRule> ParseParts(std::span<const std::string_view> parts, std::strin
   if (!threshold) {
     return BadRule(whole);
   }
-  rule.kind = SplitRule::Kind::kAbove;
+  rule.kind = KernelSplitRule::Kind::kAbove;
   rule.parameter = parts[1];
   rule.threshold = *threshold;
   return rule;
@@ -96,21 +108,21 @@ std::optional<std::int64_t> Parameter(const Operator& op, std::string_view name)
   return std::nullopt;
 }
 
-bool IsDrawn(std::string_view key, const SplitRule& rule) {
+bool IsDrawn(std::string_view key, const KernelSplitRule& rule) {
   return learn::UnitInterval(learn::HashText(key, rule.seed)) < rule.share;
 }
 
-bool IsTest(const Measurement& row, const SplitRule& rule, std::string_view gpu) {
+bool IsTest(const Measurement& row, const KernelSplitRule& rule, std::string_view gpu) {
   switch (rule.kind) {
-    case SplitRule::Kind::kRandom:
+    case KernelSplitRule::Kind::kRandom:
       return IsDrawn(DuplicateKey(row.op), rule);
-    case SplitRule::Kind::kGpu:
+    case KernelSplitRule::Kind::kGpu:
       return row.gpu->name == gpu;
-    case SplitRule::Kind::kValue: {
+    case KernelSplitRule::Kind::kValue: {
       const auto value = Parameter(row.op, rule.parameter);
       return value && IsDrawn(fmt::format("{}={}", rule.parameter, *value), rule);
     }
-    case SplitRule::Kind::kAbove: {
+    case KernelSplitRule::Kind::kAbove: {
       const auto value = Parameter(row.op, rule.parameter);
       return value && *value > rule.threshold;
     }
@@ -118,7 +130,7 @@ bool IsTest(const Measurement& row, const SplitRule& rule, std::string_view gpu)
   return false;
 }
 
-RowSplit OneRound(std::span<const Measurement> rows, const SplitRule& rule, std::string name,
+RowSplit OneRound(std::span<const Measurement> rows, const KernelSplitRule& rule, std::string name,
                   std::string_view gpu) {
   RowSplit split{std::move(name), {}, {}};
   for (const Measurement& row : rows) {
@@ -131,10 +143,10 @@ constexpr std::size_t kWorstRows = 10;
 
 }  // namespace
 
-Result<SplitRule> SplitRule::Parse(std::string_view text) {
+Result<KernelSplitRule> KernelSplitRule::Parse(std::string_view text) {
   constexpr std::string_view kSeed = "seed=";
   std::vector<std::string_view> parts = Parts(text);
-  SplitRule rule;
+  KernelSplitRule rule;
   if (parts.empty()) {
     return BadRule(text);
   }
@@ -149,7 +161,7 @@ Result<SplitRule> SplitRule::Parse(std::string_view text) {
   return ParseParts(parts, text, rule);
 }
 
-std::string SplitRule::Text() const {
+std::string KernelSplitRule::Text() const {
   switch (kind) {
     case Kind::kRandom:
       return fmt::format("random {:.0f} % of the shapes, seed {}", share * 100, seed);
@@ -164,9 +176,10 @@ std::string SplitRule::Text() const {
   return {};
 }
 
-Result<std::vector<RowSplit>> SplitRows(std::span<const Measurement> rows, const SplitRule& rule) {
+Result<std::vector<RowSplit>> SplitRows(std::span<const Measurement> rows,
+                                        const KernelSplitRule& rule) {
   std::vector<RowSplit> rounds;
-  if (rule.kind != SplitRule::Kind::kGpu) {
+  if (rule.kind != KernelSplitRule::Kind::kGpu) {
     rounds.push_back(OneRound(rows, rule, rule.Text(), {}));
   } else {
     std::set<std::string> gpus;
@@ -198,12 +211,13 @@ std::string DuplicateKey(const Operator& op) {
   return Text(duplicate);
 }
 
-std::vector<EvaluatedRow> Evaluate(const ModelSet& models, std::span<const Measurement> rows) {
+std::vector<EvaluatedOperator> EvaluateKernels(const ModelSet& models,
+                                               std::span<const Measurement> rows) {
   std::map<std::pair<const hardware::Gpu*, Timing>, std::vector<std::size_t>> places;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     places[{rows[i].gpu, rows[i].timing}].push_back(i);
   }
-  std::vector<EvaluatedRow> evaluated(rows.size());
+  std::vector<EvaluatedOperator> evaluated(rows.size());
   for (const auto& [key, indices] : places) {
     std::vector<Operator> operators;
     operators.reserve(indices.size());
@@ -223,25 +237,25 @@ std::vector<EvaluatedRow> Evaluate(const ModelSet& models, std::span<const Measu
   return evaluated;
 }
 
-std::vector<EvaluatedRow> EvaluateHeldOut(const ModelSet& models,
-                                          std::span<const Measurement> rows) {
+std::vector<EvaluatedOperator> EvaluateKernelsHeldOut(const ModelSet& models,
+                                                      std::span<const Measurement> rows) {
   std::map<std::string_view, std::vector<Measurement>> rows_of_gpu;
   for (const Measurement& row : rows) {
     rows_of_gpu[row.gpu->name].push_back(row);
   }
-  std::vector<EvaluatedRow> evaluated;
+  std::vector<EvaluatedOperator> evaluated;
   for (const auto& [gpu, own] : rows_of_gpu) {
-    std::vector<EvaluatedRow> part = Evaluate(models.Without(gpu), own);
+    std::vector<EvaluatedOperator> part = EvaluateKernels(models.Without(gpu), own);
     evaluated.insert(evaluated.end(), part.begin(), part.end());
   }
   return evaluated;
 }
 
-std::vector<EvaluatedGroup> GroupsOf(std::span<const EvaluatedRow> rows, GroupBy by) {
+std::vector<OperatorGroup> GroupsOf(std::span<const EvaluatedOperator> rows, GroupBy by) {
   std::map<std::tuple<std::string_view, std::string, Timing, bool, std::string_view>,
            learn::EvaluatedTimes>
       times;
-  for (const EvaluatedRow& row : rows) {
+  for (const EvaluatedOperator& row : rows) {
     const Measurement& measured = row.measured;
     const std::string_view type =
         by == GroupBy::kOperatorGpuType ? DataTypeName(measured.op.type()) : "";
@@ -249,7 +263,7 @@ std::vector<EvaluatedGroup> GroupsOf(std::span<const EvaluatedRow> rows, GroupBy
            measured.is_sustained, type}]
         .Add(row.predicted.seconds, measured.seconds);
   }
-  std::vector<EvaluatedGroup> groups;
+  std::vector<OperatorGroup> groups;
   for (const auto& [key, group] : times) {
     const auto& [name, gpu, timing, is_sustained, type] = key;
     groups.push_back(
@@ -258,9 +272,9 @@ std::vector<EvaluatedGroup> GroupsOf(std::span<const EvaluatedRow> rows, GroupBy
   return groups;
 }
 
-KernelEvaluation Summarize(std::span<const EvaluatedRow> rows) {
+KernelEvaluation Summarize(std::span<const EvaluatedOperator> rows) {
   learn::EvaluatedTimes times;
-  for (const EvaluatedRow& row : rows) {
+  for (const EvaluatedOperator& row : rows) {
     times.Add(row.predicted.seconds, row.measured.seconds);
   }
   KernelEvaluation evaluation;
@@ -272,4 +286,4 @@ KernelEvaluation Summarize(std::span<const EvaluatedRow> rows) {
   return evaluation;
 }
 
-}  // namespace orrery::kernel
+}  // namespace orrery::calibrate

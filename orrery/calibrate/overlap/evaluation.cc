@@ -1,4 +1,4 @@
-#include "orrery/overlap/evaluation.h"
+#include "orrery/calibrate/overlap/evaluation.h"
 
 #include <algorithm>
 #include <array>
@@ -28,9 +28,28 @@
 #include "orrery/overlap/learned_model.h"
 #include "orrery/overlap/pair_table.h"
 
-namespace orrery::overlap {
+namespace orrery::calibrate {
 namespace {
 
+using overlap::AnalyticModel;
+using overlap::Arrival;
+using overlap::ArrivalOf;
+using overlap::AsPlanned;
+using overlap::CommunicationKernel;
+using overlap::KernelOverlap;
+using overlap::KernelOverlapFeatureGroups;
+using overlap::KernelOverlapOf;
+using overlap::kUnknown;
+using overlap::LearnedModel;
+using overlap::MeasuredPair;
+using overlap::Mode;
+using overlap::Pair;
+using overlap::Pattern;
+using overlap::PatternName;
+using overlap::Place;
+using overlap::PlaceName;
+using overlap::SimulateOverlap;
+using overlap::Slowdown;
 using Rows = std::span<const MeasuredPair* const>;
 
 constexpr auto kHeldOutNames =
@@ -234,7 +253,7 @@ std::array<std::pair<std::string_view, std::string>, 6> GroupsIn(const MeasuredP
            {"kind", std::string(row.pair.compute.kind)}}};
 }
 
-std::vector<Group> GroupsOf(std::span<const EvaluatedPair> rows) {
+std::vector<PairGroup> GroupsOf(std::span<const EvaluatedPair> rows) {
   // By grouping in their order, then by name.
   std::map<std::tuple<std::size_t, std::string_view, std::string>, learn::EvaluatedTimes> times;
   for (const EvaluatedPair& row : rows) {
@@ -243,7 +262,7 @@ std::vector<Group> GroupsOf(std::span<const EvaluatedPair> rows) {
       times[{number++, what, name}].Add(row.predicted_us, row.row->together_us);
     }
   }
-  std::vector<Group> groups;
+  std::vector<PairGroup> groups;
   for (const auto& [key, of_group] : times) {
     groups.push_back({std::string(std::get<1>(key)), std::get<2>(key), of_group.Evaluate()});
   }
@@ -279,7 +298,7 @@ PairSplit SplitPairs(std::span<const MeasuredPair> rows, HeldOut what, std::uint
   return split;
 }
 
-OverlapEvaluation Evaluate(const LearnedModel& model, Rows train, Rows test) {
+OverlapEvaluation EvaluateOverlap(const LearnedModel& model, Rows train, Rows test) {
   OverlapEvaluation evaluation;
   evaluation.rows = Predicted(Learned(model, "learned", false), test);
   evaluation.predictors.push_back(EvaluateRows("learned", evaluation.rows));
@@ -301,4 +320,4 @@ OverlapEvaluation Evaluate(const LearnedModel& model, Rows train, Rows test) {
   return evaluation;
 }
 
-}  // namespace orrery::overlap
+}  // namespace orrery::calibrate

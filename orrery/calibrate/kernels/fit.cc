@@ -1,3 +1,5 @@
+#include "orrery/calibrate/kernels/fit.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,19 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
-
 #include "orrery/base/check.h"
-#include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/calibrate/kernels/evaluation.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/data_type.h"
 #include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/features.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
@@ -35,8 +32,27 @@
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/forest.h"
 
-namespace orrery::kernel {
+namespace orrery::calibrate {
 namespace {
+
+using kernel::BoundOf;
+using kernel::EfficiencyModel;
+using kernel::Estimate;
+using kernel::EstimateSource;
+using kernel::FeatureNames;
+using kernel::FeatureRow;
+using kernel::FeaturesOf;
+using kernel::HasBothGradients;
+using kernel::kMaxFields;
+using kernel::LaunchFloor;
+using kernel::Measurement;
+using kernel::ModelSet;
+using kernel::OperatorKind;
+using kernel::OperatorTypeNumber;
+using kernel::SiblingLevel;
+using kernel::SustainedSeconds;
+using kernel::Timing;
+using kernel::WorkOf;
 
 /// Small times are noisy: below this multiple of the shortest, rows of a group measure only the
 /// launch.
@@ -121,7 +137,8 @@ learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor
 /// Few rows support only shallow trees; many rows need depth and a small learning rate. Eager times
 /// depend on little more than sizes: deeper trees made models larger, not better. Chosen on
 /// development splits (docs/design/0004-kernel-models.md).
-learn::BoostedTreesOptions OptionsFor(const MeasurementGroup& group, const FitOptions& options) {
+learn::BoostedTreesOptions OptionsFor(const MeasurementGroup& group,
+                                      const KernelFitOptions& options) {
   learn::BoostedTreesOptions trees;
   trees.seed = static_cast<std::uint32_t>(options.seed);
   trees.threads = options.threads;
@@ -187,7 +204,6 @@ Result<Probe> BestProbe(const learn::DataSet& data, const learn::Split& split,
 /// Ten launches of an eager framework (30 µs): from here on kernels dominate.
 constexpr double kLeastEagerSeconds = 300e-6;
 constexpr auto kTimings = std::to_array({Timing::kKernels, Timing::kReplay, Timing::kEager});
-constexpr std::string_view kFormat = "orrery sibling levels";
 using Rows = std::vector<const Measurement*>;
 
 std::vector<Rows> GroupsOf(std::span<const Measurement> rows) {
@@ -245,33 +261,6 @@ std::optional<SiblingLevel> LevelOf(const ModelSet& models, const Rows& rows) {
   return level;
 }
 
-SiblingLevel ReadLevel(YamlFields& fields) {
-  SiblingLevel level;
-  level.gpu = fields.Text("gpu");
-  if (const hardware::Gpu* gpu = hardware::FindGpu(level.gpu); !gpu || gpu->name != level.gpu) {
-    fields.Wrong("gpu", "must be a GPU of the catalogue", level.gpu);
-  }
-  const std::string kind = fields.Text("operator");
-  if (const std::optional<OperatorKind> found = FindOperatorKind(kind)) {
-    level.kind = *found;
-  } else {
-    fields.Wrong("operator", "must be a kind of operators", kind);
-  }
-  const std::string type = fields.Text("type");
-  if (const std::optional<DataType> found = FindDataType(type)) {
-    level.type = *found;
-  } else {
-    fields.Wrong("type", "must be a data type", type);
-  }
-  for (const Timing timing : kTimings) {
-    level.factor_of_timing[static_cast<std::size_t>(timing)] = fields.Positive(TimingName(timing));
-  }
-  level.deviation = fields.Positive("deviation");
-  level.rows = static_cast<std::size_t>(fields.Count("rows", 1));
-  fields.RefuseOthers();
-  return level;
-}
-
 }  // namespace
 
 std::vector<MeasurementGroup> GroupMeasurements(std::span<const Measurement> rows) {
@@ -293,7 +282,8 @@ std::vector<MeasurementGroup> GroupMeasurements(std::span<const Measurement> row
   return {sorted.begin(), sorted.end()};
 }
 
-Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group, const FitOptions& options) {
+Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group,
+                                      const KernelFitOptions& options) {
   ORRERY_CHECK(group.rows.size() >= kFewestRows, "too few rows to learn from");
   const LaunchFloor floor = FitFloor(group.rows);
   const learn::DataSet data = DataSetOf(group, floor);
@@ -309,8 +299,8 @@ Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group, const FitOp
                          learn::RoundedForShipping(final.forest));
 }
 
-Result<ModelSet> FitModels(std::span<const Measurement> rows, const FitOptions& options,
-                           const FitProgress& progress) {
+Result<ModelSet> FitModels(std::span<const Measurement> rows, const KernelFitOptions& options,
+                           const KernelFitProgress& progress) {
   ModelSet models;
   const std::vector<MeasurementGroup> groups = GroupMeasurements(rows);
   std::size_t done = 0;
@@ -340,51 +330,4 @@ std::vector<SiblingLevel> FitSiblingLevels(const ModelSet& models,
   return levels;
 }
 
-std::string SiblingLevelsText(const SiblingLevels& levels) {
-  std::string text = fmt::format(
-      "# Written by `orrery fit siblings`: how many times longer operators take on GPUs that have "
-      "few rows\n"
-      "# than other GPUs would have it, by what is asked for (docs/formats/sibling-levels.md).\n"
-      "format: {}\nversion: 1\nsources:\n",
-      kFormat);
-  for (const std::string& source : levels.sources) {
-    text += fmt::format("  - \"{}\"\n", source);
-  }
-  text += "levels:\n";
-  for (const SiblingLevel& level : levels.levels) {
-    text += fmt::format("  - {{gpu: {}, operator: {}, type: {}", level.gpu,
-                        SchemaOf(level.kind).name, DataTypeName(level.type));
-    for (const Timing timing : kTimings) {
-      text += fmt::format(", {}: {:.4g}", TimingName(timing),
-                          level.factor_of_timing[static_cast<std::size_t>(timing)]);
-    }
-    text += fmt::format(", deviation: {:.3g}, rows: {}}}\n", level.deviation, level.rows);
-  }
-  return text;
-}
-
-Result<SiblingLevels> ParseSiblingLevels(const std::string& text, const std::string& name) {
-  YAML::Node file;
-  try {
-    file = YAML::Load(text);
-  } catch (const YAML::Exception& error) {
-    return Invalid("{}: {}", name, error.what());
-  }
-  std::optional<Error> error;
-  YamlFields fields(file, name, error);
-  if (fields.Text("format") != kFormat || fields.Count("version", 1) != 1) {
-    fields.Wrong("format", fmt::format("must be {} of version 1", kFormat), "another");
-  }
-  SiblingLevels read;
-  read.sources = fields.Texts("sources");
-  for (YamlFields& level : fields.Maps("levels")) {
-    read.levels.push_back(ReadLevel(level));
-  }
-  fields.RefuseOthers();
-  if (error) {
-    return tl::unexpected(*error);
-  }
-  return read;
-}
-
-}  // namespace orrery::kernel
+}  // namespace orrery::calibrate

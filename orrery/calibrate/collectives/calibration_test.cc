@@ -1,3 +1,5 @@
+#include "orrery/calibrate/collectives/calibration.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -12,6 +14,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/units.h"
+#include "orrery/calibrate/collectives/evaluation.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/machine_models.h"
@@ -21,9 +24,19 @@
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/interval.h"
 
-namespace orrery::collective {
+namespace orrery::calibrate {
 namespace {
 
+using collective::Constant;
+using collective::DefaultConstants;
+using collective::FabricOf;
+using collective::kLeastBytes;
+using collective::kMostFitted;
+using collective::MachineModel;
+using collective::MachineModels;
+using collective::Measurement;
+using collective::ModelMatch;
+using collective::NewestTunerTables;
 using ::testing::HasSubstr;
 
 /// What nccl-tests would print of a machine that keeps to the closed form.
@@ -69,9 +82,9 @@ std::vector<const Measurement*> PointersTo(const std::vector<Measurement>& rows)
   return pointers;
 }
 
-TEST(Calibration, FindsTheConstantsOfAMachine) {
+TEST(MachineCalibration, FindsTheConstantsOfAMachine) {
   const std::vector<Measurement> rows = RowsOf(SomeMachine(), {2, 4, 8, 16, 32}, 0);
-  const Result<Calibration> fit = Calibrate(PointersTo(rows));
+  const Result<MachineCalibration> fit = CalibrateMachine(PointersTo(rows));
   ASSERT_TRUE(fit.has_value());
   EXPECT_LE(fit->model.fitted.size(), kMostFitted);
   EXPECT_NEAR(fit->model.constants[Constant::kStart], 9, 0.5);
@@ -81,11 +94,11 @@ TEST(Calibration, FindsTheConstantsOfAMachine) {
   EXPECT_TRUE(fit->outliers.empty());
 }
 
-TEST(Calibration, ListsOutliersAndIsNotMovedByThem) {
+TEST(MachineCalibration, ListsOutliersAndIsNotMovedByThem) {
   std::vector<Measurement> rows = RowsOf(SomeMachine(), {2, 4, 8, 16, 32}, 0.02);
   rows[5].seconds *= 4;
   rows[60].seconds *= 3;
-  const Result<Calibration> fit = Calibrate(PointersTo(rows));
+  const Result<MachineCalibration> fit = CalibrateMachine(PointersTo(rows));
   ASSERT_TRUE(fit.has_value());
   ASSERT_EQ(fit->outliers.size(), 2);
   EXPECT_EQ(fit->outliers[0].row, &rows[5]);
@@ -93,25 +106,25 @@ TEST(Calibration, ListsOutliersAndIsNotMovedByThem) {
   EXPECT_NEAR(fit->model.constants[Constant::kNetworkShare], 0.62, 0.02);
 }
 
-TEST(Calibration, SpeaksForMoreGpusThanItHasSeen) {
+TEST(MachineCalibration, SpeaksForMoreGpusThanItHasSeen) {
   const std::vector<Measurement> rows = RowsOf(SomeMachine(), {2, 4, 8, 16, 32, 64, 128}, 0.02);
-  const Result<EvaluationResult> evaluation =
-      EvaluateHeldOut(rows, kLeastBytes, *SplitRule::Parse("above:gpus:32"));
+  const Result<CollectiveEvaluation> evaluation =
+      EvaluateCollectivesHeldOut(rows, kLeastBytes, *CollectiveSplitRule::Parse("above:gpus:32"));
   ASSERT_TRUE(evaluation.has_value());
   EXPECT_EQ(evaluation->groups.size(), 2);
   EXPECT_LT(evaluation->overall.mape, 6);
   // Two nodes do not identify the hop between them, which small rows depend on.
-  const Result<EvaluationResult> of_two_nodes =
-      EvaluateHeldOut(rows, 64'000'000, *SplitRule::Parse("above:gpus:16"));
+  const Result<CollectiveEvaluation> of_two_nodes =
+      EvaluateCollectivesHeldOut(rows, 64'000'000, *CollectiveSplitRule::Parse("above:gpus:16"));
   ASSERT_TRUE(of_two_nodes.has_value());
   EXPECT_LT(of_two_nodes->overall.mape, 6);
 }
 
-TEST(Calibration, FewRowsAreRejected) {
+TEST(MachineCalibration, FewRowsAreRejected) {
   const std::vector<Measurement> rows = RowsOf(SomeMachine(), {2}, 0);
   const std::vector<Measurement> first(rows.begin(), rows.begin() + 3);
   const std::vector<const Measurement*> few = PointersTo(first);
-  const Result<Calibration> fit = Calibrate({few.data(), few.size()});
+  const Result<MachineCalibration> fit = CalibrateMachine({few.data(), few.size()});
   ASSERT_FALSE(fit.has_value());
   EXPECT_THAT(fit.error().message(), HasSubstr("too few to fit constants"));
 }
@@ -123,7 +136,7 @@ std::vector<Measurement> RowsOfMachine(std::string_view cluster, const std::vect
   return RowsOf(model, gpus, 0);
 }
 
-TEST(Calibration, SmallMachinesShareTheConstantsOfTheirClass) {
+TEST(MachineCalibration, SmallMachinesShareTheConstantsOfTheirClass) {
   std::vector<Measurement> rows = RowsOfMachine("azure nd a100 v4", {16});
   for (const std::string_view cluster : {"selene", "aws p4de"}) {
     std::ranges::copy(RowsOfMachine(cluster, {16}), std::back_inserter(rows));
@@ -134,11 +147,11 @@ TEST(Calibration, SmallMachinesShareTheConstantsOfTheirClass) {
   const auto is_pair = [](const MachineClass& machines) { return machines.size() == 2; };
   const auto pair = std::ranges::find_if(classes, is_pair);
   ASSERT_NE(pair, classes.end());
-  const Result<std::vector<Calibration>> fits = CalibrateClass(*pair, false);
+  const Result<std::vector<MachineCalibration>> fits = CalibrateMachineClass(*pair, false);
   ASSERT_TRUE(fits.has_value()) << fits.error().message();
   ASSERT_EQ(fits->size(), 2);
   EXPECT_NE((*fits)[0].model.machine, (*fits)[1].model.machine);
-  for (const Calibration& fit : *fits) {
+  for (const MachineCalibration& fit : *fits) {
     EXPECT_EQ(fit.model.machines_of_class, 2);
     EXPECT_EQ(fit.model.rows, 21);
     EXPECT_EQ(fit.model.constants[Constant::kNetworkShare],
@@ -146,13 +159,13 @@ TEST(Calibration, SmallMachinesShareTheConstantsOfTheirClass) {
   }
   // 21 rows of a class are too few, unless there is nothing else to fit.
   const auto single = std::ranges::find_if_not(classes, is_pair);
-  const Result<std::vector<Calibration>> few = CalibrateClass(*single, false);
+  const Result<std::vector<MachineCalibration>> few = CalibrateMachineClass(*single, false);
   ASSERT_FALSE(few.has_value());
   EXPECT_THAT(few.error().message(), HasSubstr("21 rows of its class (1 machines) are too few"));
-  EXPECT_TRUE(CalibrateClass(*single, true).has_value());
+  EXPECT_TRUE(CalibrateMachineClass(*single, true).has_value());
 }
 
-TEST(Calibration, AMachineWithManyRowsHasConstantsOfItsOwn) {
+TEST(MachineCalibration, AMachineWithManyRowsHasConstantsOfItsOwn) {
   std::vector<Measurement> rows = RowsOfMachine("azure nd a100 v4", {8, 16});
   std::ranges::copy(RowsOfMachine("selene", {16}), std::back_inserter(rows));
   const std::vector<MachineClass> classes = ClassesOf(rows);
@@ -304,15 +317,15 @@ TEST(MachineModels, OneNodeAndSeveralAskDifferentModels) {
   EXPECT_EQ(models.Find({.cluster = cluster, .gpus = 64}).model->source, "two nodes");
 }
 
-TEST(SplitRule, ReadsWhatPeopleWrite) {
-  EXPECT_EQ(SplitRule::Parse("above:gpus:16")->most_gpus, 16);
-  EXPECT_DOUBLE_EQ(SplitRule::Parse("random:25:seed=7")->share, 0.25);
-  EXPECT_EQ(SplitRule::Parse("random:25:seed=7")->seed, 7);
+TEST(CollectiveSplitRule, ReadsWhatPeopleWrite) {
+  EXPECT_EQ(CollectiveSplitRule::Parse("above:gpus:16")->most_gpus, 16);
+  EXPECT_DOUBLE_EQ(CollectiveSplitRule::Parse("random:25:seed=7")->share, 0.25);
+  EXPECT_EQ(CollectiveSplitRule::Parse("random:25:seed=7")->seed, 7);
   for (const std::string_view text :
        {"", "random", "random:0", "above:gpus:", "random:20:seed=x"}) {
-    EXPECT_FALSE(SplitRule::Parse(text).has_value()) << text;
+    EXPECT_FALSE(CollectiveSplitRule::Parse(text).has_value()) << text;
   }
 }
 
 }  // namespace
-}  // namespace orrery::collective
+}  // namespace orrery::calibrate
