@@ -41,12 +41,12 @@ void WriteTraits(const StepTraits& traits, ByteWriter& writer) {
   for (const double share : traits.shares) {
     WriteReal(share, writer);
   }
-  WriteReal(traits.network, writer);
   WriteReal(traits.bubble, writer);
   WriteReal(traits.unmeasured, writer);
   WriteReal(traits.utilisation, writer);
   WriteReal(traits.roofline_s, writer);
   writer.Number(static_cast<std::uint8_t>(traits.has_experts));
+  writer.Number(static_cast<std::uint8_t>(traits.spans_islands));
   writer.Number(static_cast<std::uint8_t>(traits.is_fitted));
 }
 
@@ -55,12 +55,12 @@ StepTraits ReadTraits(ByteReader& reader) {
   for (double& share : traits.shares) {
     share = ReadReal(reader);
   }
-  traits.network = ReadReal(reader);
   traits.bubble = ReadReal(reader);
   traits.unmeasured = ReadReal(reader);
   traits.utilisation = ReadReal(reader);
   traits.roofline_s = ReadReal(reader);
   traits.has_experts = reader.Number<std::uint8_t>() != 0;
+  traits.spans_islands = reader.Number<std::uint8_t>() != 0;
   traits.is_fitted = reader.Number<std::uint8_t>() != 0;
   return traits;
 }

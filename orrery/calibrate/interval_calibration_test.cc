@@ -16,8 +16,7 @@ namespace orrery::calibrate {
 namespace {
 
 using simulate::IntervalsText;
-using simulate::kHost;
-using simulate::kOfHost;
+using simulate::kOfUnmeasured;
 using simulate::ReadStepIntervals;
 using simulate::ShippedIntervals;
 using simulate::StepIntervals;
@@ -45,9 +44,9 @@ double Share(const StepIntervals& intervals, const std::vector<StepResidual>& re
   return inside / static_cast<double>(residuals.size());
 }
 
-StepTraits HostBound(double share) {
+StepTraits Unmeasured(double share) {
   StepTraits traits;
-  traits.shares[kHost] = share;
+  traits.unmeasured = share;
   return traits;
 }
 
@@ -82,22 +81,22 @@ TEST(IntervalCalibrationTest, AStackOfManyRowsCountsLikeOneOfFew) {
 
 TEST(IntervalCalibrationTest, MoreOfACauseIsNeverSurer) {
   std::vector<StepResidual> residuals = Stacks({0.1, 0.1, 0.1});
-  for (const StepResidual& wide : Stacks({0.4, 0.4, 0.4}, HostBound(0.8))) {
+  for (const StepResidual& wide : Stacks({0.4, 0.4, 0.4}, Unmeasured(0.8))) {
     residuals.push_back(wide);
   }
   const StepIntervals intervals = CalibrateIntervals(residuals);
   double last = 0;
   for (const double share : {0.0, 0.2, 0.5, 0.8}) {
-    const learn::TimeInterval interval = intervals.Around(1, HostBound(share));
+    const learn::TimeInterval interval = intervals.Around(1, Unmeasured(share));
     EXPECT_GT(interval.high_s / interval.low_s, last);
     last = interval.high_s / interval.low_s;
   }
   // What made predictions better moves nothing.
   std::vector<StepResidual> other_way = Stacks({0.4, 0.4, 0.4});
-  for (const StepResidual& narrow : Stacks({0.1, 0.1, 0.1}, HostBound(0.8))) {
+  for (const StepResidual& narrow : Stacks({0.1, 0.1, 0.1}, Unmeasured(0.8))) {
     other_way.push_back(narrow);
   }
-  EXPECT_DOUBLE_EQ(CalibrateIntervals(other_way).above.by_cause[kOfHost], 0);
+  EXPECT_DOUBLE_EQ(CalibrateIntervals(other_way).above.by_cause[kOfUnmeasured], 0);
 }
 
 TEST(IntervalCalibrationTest, AnUnmeasuredGpuWidensTheShippedIntervals) {
@@ -109,6 +108,31 @@ TEST(IntervalCalibrationTest, AnUnmeasuredGpuWidensTheShippedIntervals) {
     EXPECT_GE(interval.high_s / interval.low_s, last);
     last = interval.high_s / interval.low_s;
   }
+}
+
+StepTraits Dense(double utilisation, bool spans_islands) {
+  StepTraits traits;
+  traits.utilisation = utilisation;
+  traits.spans_islands = spans_islands;
+  return traits;
+}
+
+TEST(IntervalCalibrationTest, AnIdlePlanOverSeveralIslandsIsNeverSurerThanOneInside) {
+  for (const double utilisation : {0.1, 0.2, 0.3, 0.4, 0.6}) {
+    const learn::TimeInterval inside = ShippedIntervals().Around(1, Dense(utilisation, false));
+    const learn::TimeInterval across = ShippedIntervals().Around(1, Dense(utilisation, true));
+    EXPECT_GE(across.high_s / across.low_s, inside.high_s / inside.low_s);
+  }
+}
+
+TEST(IntervalCalibrationTest, WideIntervalsSayWhy) {
+  const StepIntervals intervals{.below = {.always = 0.1},
+                                .above = {.always = 0.2, .by_cause = {2, 4, 0.5, 0.5}}};
+  // Half of what good steps use is unused: 0.25 of each cause, exp(0.5) and exp(1).
+  const std::string wide = WideIntervalSentence(intervals, Dense(0.25, true));
+  EXPECT_THAT(wide, HasSubstr("uses 25 % of the GPUs' peak (x 1.6)"));
+  EXPECT_THAT(wide, HasSubstr("several nodes (x 2.7)"));
+  EXPECT_EQ(WideIntervalSentence(intervals, Dense(0.5, true)), "");
 }
 
 TEST(IntervalCalibrationTest, APredictionIsInsideOfItsInterval) {
@@ -131,10 +155,10 @@ TEST(IntervalCalibrationTest, NoEndIsBelowTheRoofline) {
 }
 
 TEST(IntervalCalibrationTest, TheFileReadsBackAsItWasWritten) {
-  const StepIntervals intervals = CalibrateIntervals(Stacks({0.1, 0.2, 0.3}, HostBound(0.5)));
+  const StepIntervals intervals = CalibrateIntervals(Stacks({0.1, 0.2, 0.3}, Unmeasured(0.5)));
   const auto read = ReadStepIntervals(IntervalsText(intervals));
   ASSERT_TRUE(read) << read.error().message();
-  EXPECT_NEAR(read->above.DistanceOf(HostBound(0.5)), intervals.above.DistanceOf(HostBound(0.5)),
+  EXPECT_NEAR(read->above.DistanceOf(Unmeasured(0.5)), intervals.above.DistanceOf(Unmeasured(0.5)),
               1e-3);
   EXPECT_EQ(IntervalsText(*read), IntervalsText(intervals));
 }

@@ -31,7 +31,6 @@
 #include "orrery/simulate/explain/advice.h"
 #include "orrery/simulate/explain/breakdown.h"
 #include "orrery/simulate/explain/energy.h"
-#include "orrery/simulate/explain/interval.h"
 #include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/network/link_utilisation.h"
@@ -225,8 +224,7 @@ class SimulateRun {
                                             &file.job};
     answer.summary = simulate::Summarize(simulated, Detail());
     if (!answer.is_step_only) {
-      answer.interval =
-          simulate::IntervalOf(answer.summary.breakdown, file.job, simulation.generated->coverage);
+      AddInterval(file.job, *simulation.generated, answer);
     }
     answer.energy = simulate::EnergyOf(file.job, *simulation.generated, answer.summary.step_ps);
     const auto simulate_with = [&](const simulate::SimulationOptions& options) {

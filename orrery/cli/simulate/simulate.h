@@ -30,6 +30,7 @@
 #include "orrery/simulate/several_jobs.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/ensemble.h"
+#include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::cli {
@@ -231,6 +232,11 @@ struct SimulationAnswer {
 /// Simulates the same again with other options.
 using SimulateWith =
     std::function<Result<simulate::Simulation>(const simulate::SimulationOptions&)>;
+
+/// Sets the interval of a job's step and, where it is wide, the reason among what is not modelled. Needs
+/// the summary.
+void AddInterval(const workload::Job& job, const workload::GeneratedJob& generated,
+                 SimulationAnswer& answer);
 
 /// Sets what sharing the network costs, against the same without shared links; that is simulated
 /// where transfers lost time to each other.

@@ -35,7 +35,6 @@
 #include "orrery/simulate/explain/advice.h"
 #include "orrery/simulate/explain/breakdown.h"
 #include "orrery/simulate/explain/energy.h"
-#include "orrery/simulate/explain/interval.h"
 #include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/recorded_ranks.h"
 #include "orrery/simulate/replay.h"
@@ -116,8 +115,7 @@ Status Summarize(const workload::JobFile& file, const simulate::SimulationOption
   answer.not_modelled = simulate::NotModelled(job, *simulation.generated, options);
   answer.left_out = file.not_modelled;
   answer.summary = simulate::Summarize(step);
-  answer.interval =
-      simulate::IntervalOf(answer.summary.breakdown, job, simulation.generated->coverage);
+  AddInterval(job, *simulation.generated, answer);
   answer.energy = simulate::EnergyOf(job, *simulation.generated, answer.summary.step_ps);
   answer.means = simulate::MeansOf(simulation.rank_classes, simulation.timeline);
   ORRERY_TRY_STATUS(AddContention(

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "orrery/learn/interval.h"
@@ -16,7 +17,6 @@
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
-#include "orrery/workload/plan/plan.h"
 
 namespace orrery::simulate {
 namespace {
@@ -63,34 +63,6 @@ Sensitivity SensitivityOf(const Breakdown& breakdown) {
   return sensitivity;
 }
 
-/// The length of the stretch of neighbouring ranks that a group of a dimension lies in.
-int RanksSpanned(const workload::Job& job, std::string_view dimension) {
-  const workload::Plan& plan = job.plan;
-  const int innermost = plan.tp * plan.cp;
-  if (dimension == "tp" || dimension == "cp") {
-    return dimension == "tp" ? plan.tp : innermost;
-  }
-  if (dimension == "ep" || dimension == "etp") {
-    return dimension == "ep" ? plan.expert_tp * plan.ep : plan.expert_tp;
-  }
-  if (plan.pipeline_is_innermost) {
-    return dimension == kPipeline ? innermost * plan.pp : job.gpus;
-  }
-  return dimension == "dp" ? innermost * plan.dp : job.gpus;
-}
-
-/// Waiting for transfers of groups that do not fit into one island.
-double NetworkShare(const Breakdown& breakdown, const workload::Job& job) {
-  double network_ps = 0;
-  for (const TimeShare& share : breakdown.shares) {
-    const bool communicates = share.kind == TimeKind::kTransfer || share.kind == TimeKind::kWait;
-    if (communicates && RanksSpanned(job, share.what) > job.cluster.island.gpus) {
-      network_ps += static_cast<double>(share.ps);
-    }
-  }
-  return network_ps / static_cast<double>(breakdown.step_ps);
-}
-
 double UnmeasuredShare(std::span<const workload::PriceCoverage> coverage) {
   double unmeasured = 0;
   double all = 0;
@@ -116,11 +88,11 @@ double VarianceOf(const Sensitivity& sensitivity) {
 StepTraits TraitsOf(const Breakdown& breakdown, const workload::Job& job,
                     std::span<const workload::PriceCoverage> coverage) {
   const Sensitivity shares = SensitivityOf(breakdown);
-  StepTraits traits{.network = NetworkShare(breakdown, job),
-                    .bubble = static_cast<double>(breakdown.TotalPs(TimeKind::kBubble)) /
+  StepTraits traits{.bubble = static_cast<double>(breakdown.TotalPs(TimeKind::kBubble)) /
                               static_cast<double>(breakdown.step_ps),
                     .unmeasured = UnmeasuredShare(coverage),
                     .has_experts = workload::HasExperts(job.model),
+                    .spans_islands = job.gpus > job.cluster.island.gpus,
                     .is_fitted = job.framework.is_fitted};
   std::copy_n(shares.begin(), traits.shares.size(), traits.shares.begin());
   const Baselines baselines = BaselinesOf(job);
@@ -136,6 +108,11 @@ learn::TimeInterval IntervalOf(const Breakdown& breakdown, const workload::Job& 
                                std::span<const workload::PriceCoverage> coverage) {
   return ShippedIntervals().Around(static_cast<double>(breakdown.step_ps) / kPicoseconds,
                                    TraitsOf(breakdown, job, coverage));
+}
+
+std::string WideIntervalSentence(const Breakdown& breakdown, const workload::Job& job,
+                                 std::span<const workload::PriceCoverage> coverage) {
+  return WideIntervalSentence(ShippedIntervals(), TraitsOf(breakdown, job, coverage));
 }
 
 learn::TimeInterval IntervalOfRatio(const Breakdown& first, const Breakdown& second,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "orrery/learn/interval.h"
 #include "orrery/simulate/explain/breakdown.h"
@@ -18,6 +19,10 @@ namespace orrery::simulate {
 /// The shipped 80 % interval (StepIntervals) around the step.
 [[nodiscard]] learn::TimeInterval IntervalOf(const Breakdown& breakdown, const workload::Job& job,
                                              std::span<const workload::PriceCoverage> coverage);
+
+/// Why the shipped interval is wide, as WideIntervalSentence says it.
+[[nodiscard]] std::string WideIntervalSentence(const Breakdown& breakdown, const workload::Job& job,
+                                               std::span<const workload::PriceCoverage> coverage);
 
 /// Of the ratio of two steps of the same model on the same machine, the second over the first: what
 /// both follow alike cancels, and only the shares of the step that differ count, beside the noise

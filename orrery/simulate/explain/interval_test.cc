@@ -55,22 +55,12 @@ TEST(IntervalTest, TraitsAreSharesOfTheStep) {
   EXPECT_FALSE(traits.has_experts);
 }
 
-// Islands of 8. Groups of tp 4 are neighbours; dp 4 has every fourth of 16 ranks.
-TEST(IntervalTest, CommunicationBetweenIslandsIsTheNetworks) {
-  const Breakdown breakdown =
-      BreakdownWith({{.kind = TimeKind::kCompute, .what = "products", .ps = 700},
-                     {.kind = TimeKind::kTransfer, .what = "tp", .ps = 200},
-                     {.kind = TimeKind::kWait, .what = "dp", .ps = 100}});
+TEST(IntervalTest, AJobOfMoreGpusThanAnIslandHasSpansIslands) {
   workload::Job job{.gpus = 16};
   job.cluster.island.gpus = 8;
-  job.plan.tp = 4;
-  job.plan.dp = 4;
-  EXPECT_DOUBLE_EQ(TraitsOf(breakdown, job, {}).network, 0.1);
-  job.plan.tp = 16;
-  job.plan.dp = 1;
-  EXPECT_DOUBLE_EQ(TraitsOf(breakdown, job, {}).network, 0.3);
+  EXPECT_TRUE(TraitsOf(kGemmsOnly, job, {}).spans_islands);
   job.cluster.island.gpus = 72;
-  EXPECT_DOUBLE_EQ(TraitsOf(breakdown, job, {}).network, 0);
+  EXPECT_FALSE(TraitsOf(kGemmsOnly, job, {}).spans_islands);
 }
 
 TEST(IntervalTest, AnIntervalIsTheOneOfItsClassAroundTheStep) {

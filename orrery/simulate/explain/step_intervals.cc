@@ -22,11 +22,11 @@
 namespace orrery::simulate {
 namespace {
 
-/// Hardly any published step uses more of the peak.
-constexpr double kGoodUtilisation = 0.6;
+/// Dense steps that use more of the peak are predicted equally well.
+constexpr double kGoodUtilisation = 0.5;
 
-constexpr std::array<const char*, kNumIntervalCauses> kCauseNames{
-    "idleness", "host", "communication", "unmeasured", "experts"};
+constexpr std::array<const char*, kNumIntervalCauses> kCauseNames{"idleness", "network_idleness",
+                                                                  "unmeasured", "experts"};
 
 std::string EndText(const char* key, const IntervalEnd& end) {
   std::string text = fmt::format("  {}: {{always: {:.4g}", key, end.always);
@@ -48,8 +48,10 @@ IntervalEnd ReadEnd(YamlFields fields) {
 }  // namespace
 
 IntervalCauses CausesOf(const StepTraits& traits) {
-  const double unused = std::max(0.0, 1 - traits.utilisation / kGoodUtilisation);
-  return {unused * unused, traits.shares[kHost], traits.shares[kCommunication], traits.unmeasured,
+  // Small experts leave tensor cores unused however well they run.
+  const double unused =
+      traits.has_experts ? 0 : std::max(0.0, 1 - traits.utilisation / kGoodUtilisation);
+  return {unused * unused, traits.spans_islands ? unused * unused : 0, traits.unmeasured,
           traits.has_experts ? 1.0 : 0.0};
 }
 
@@ -62,6 +64,34 @@ learn::TimeInterval StepIntervals::Around(double seconds, const StepTraits& trai
   const double floor_s = std::min(seconds, traits.roofline_s);
   return {.low_s = std::max(floor_s, seconds * std::exp(-below.DistanceOf(traits))),
           .high_s = seconds * std::exp(above.DistanceOf(traits))};
+}
+
+std::string WideIntervalSentence(const StepIntervals& intervals, const StepTraits& traits) {
+  constexpr double kWide = 2;
+  constexpr double kWorthAWord = 1.1;
+  const double width =
+      std::exp(intervals.below.DistanceOf(traits) + intervals.above.DistanceOf(traits));
+  if (width < kWide) {
+    return {};
+  }
+  const IntervalCauses causes = CausesOf(traits);
+  const std::array<std::string, kNumIntervalCauses> reasons{
+      fmt::format("the step uses {:.0f} % of the GPUs' peak", 100 * traits.utilisation),
+      "it does so over several nodes",
+      fmt::format("{:.0f} % of its operators were not measured on this GPU",
+                  100 * traits.unmeasured),
+      "the model has experts"};
+  std::string text;
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    const double factor = std::exp(intervals.above.by_cause[i] * causes[i]);
+    if (factor >= kWorthAWord) {
+      text += fmt::format("{}{} (x {:.2g})", text.empty() ? "" : ", ", reasons[i], factor);
+    }
+  }
+  return fmt::format(
+      "The 80 % interval is wide: measured steps of such jobs, by code that the fit had not seen, "
+      "differ{}{}.",
+      text.empty() ? "" : "; at the upper end ", text);
 }
 
 std::string IntervalsText(const StepIntervals& intervals) {

@@ -16,24 +16,23 @@ enum StepPart : std::uint8_t { kGemms, kAttention, kMemory, kCommunication, kHos
 /// What a predicted step says about how sure it is.
 struct StepTraits {
   std::array<double, kNumStepParts> shares = {};  // of the step
-  double network = 0;  // of the step: communication between islands, counted with all of it, too
-  double bubble = 0;   // of the step; counted with the GEMMs, too
+  double bubble = 0;                              // of the step; counted with the GEMMs, too
   double unmeasured = 0;                          // of operators: not measured on this GPU
   double utilisation = 0;                         // model FLOPs over the FLOPs of the peak
   double roofline_s = 0;                          // no step is shorter
   bool has_experts = false;
-  bool is_fitted = false;  // the framework has rows of its own
+  bool spans_islands = false;  // its ranks communicate over NICs
+  bool is_fitted = false;      // the framework has rows of its own
 
   bool operator==(const StepTraits&) const = default;
 };
 
-/// What makes a step less sure, each by a share of the step or of its operators from 0 to 1.
+/// What makes a step less sure, each from 0 to 1.
 enum IntervalCause : std::uint8_t {
-  kOfIdleness,       // of the peak, squared: what a step leaves unused of what good ones use
-  kOfHost,           // of the step: no table describes hosts
-  kOfCommunication,  // of the step
-  kOfUnmeasured,     // of operators: times from other GPUs or the roofline
-  kOfExperts,        // 1 for models that have experts
+  kOfIdleness,         // what a dense step leaves unused of half the peak, squared
+  kOfNetworkIdleness,  // the same where ranks are in several islands: faults of a network, too
+  kOfUnmeasured,       // share of operators with times from other GPUs or the roofline
+  kOfExperts,          // 1 for models that have experts
   kNumIntervalCauses
 };
 
@@ -62,6 +61,11 @@ struct StepIntervals {
   /// Neither end is below the roofline, unless the prediction is.
   [[nodiscard]] learn::TimeInterval Around(double seconds, const StepTraits& traits) const;
 };
+
+/// Says why an interval is wide, for people, with what each cause multiplies the upper end by;
+/// empty where the ends are less than a factor of two apart.
+[[nodiscard]] std::string WideIntervalSentence(const StepIntervals& intervals,
+                                               const StepTraits& traits);
 
 /// The section `intervals` of data/workload/framework_fits.yaml.
 [[nodiscard]] std::string IntervalsText(const StepIntervals& intervals);
