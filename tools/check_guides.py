@@ -6,7 +6,7 @@
 - A link of any Markdown page leads to a file.
 - A page of INDEXED folders stands in the README.md of its folder.
 - A file that a page of NAMES_FILES names in backticks exists. `tuner.cc` stands for any file of that name; capital NAME in a path
-  for any word.
+  for any word. Commands in its code blocks ("$ orrery VERB FILE") name verbs, and files of the repository, that exist.
 - In docs/guides/adding-*.md, every text in backticks that is no file is in a file that the same step names: `kFormat`,
   `X(NAME)`. White space does not count. `make TARGET` and `orrery VERB` name a target of the Makefile and a verb.
 - Such a guide begins with a comment that says which example it follows, as a regular expression, and where the example may occur
@@ -42,6 +42,7 @@ SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FILE = re.compile(r"[\w.*{},-]+(?:/[\w.*{},-]+)*/?")
 SUFFIXES = (".cc", ".h", ".cu", ".py", ".ts", ".mjs", ".md", ".cmake", ".csv", ".yaml", ".txt", ".case", ".in")
+COMMAND = re.compile(r"^\$ (?:build/)?orrery ([a-z]\w*)(.*)$", re.MULTILINE)
 EXAMPLE = re.compile(r"<!-- example: (?P<example>.*?)\s*(?:\nelsewhere: (?P<elsewhere>.*?)\s*)?-->\n")
 STEP_END = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*]|\d+\.)[ \t])")
 
@@ -127,6 +128,12 @@ def missing_files(page, tree):
     for span in spans_of(without_code(tree.text(page))):
         if is_file(span) and not tree.named(span):
             yield f"{page}: names {span}, which does not exist"
+    for verb, words in COMMAND.findall("\n".join(block.group(0) for block in FENCE.finditer(tree.text(page)))):
+        if not is_verb(verb, tree):
+            yield f"{page}: has a command with orrery {verb}, which is no verb"
+        for word in words.partition(" # ")[0].split():
+            if is_file(word) and word.split("/")[0] in FOLDERS and not (tree.root / word).exists():
+                yield f"{page}: has a command with {word}, which does not exist"
 
 
 def is_in(span, name, tree):

@@ -88,9 +88,16 @@ class CheckGuidesTest(unittest.TestCase):
         self.guide("`orrery/things/list.h`", "<!-- example: kGone -->\n")
         self.assertEqual(self.problems(), [f"{GUIDE}: nothing is called kGone"])
 
-    def test_code_blocks_are_not_read(self):
+    def test_names_in_code_blocks_are_not_read(self):
         self.write("README.md", "```\n`gone.cc`\n```\n")
         self.assertEqual(self.problems(), [])
+
+    def test_commands_in_code_blocks_name_verbs_and_files(self):
+        self.write("orrery/cli/a.cc", 'program.AddVerb("info", "x");\n')
+        self.write("README.md", "```\n$ build/orrery info orrery/things mine.csv -o docs.out   # docs/gone.csv\n$ orrery dance\n"
+                                "$ orrery info data/gone.csv\n```\n")
+        self.assertEqual(self.problems(), ["README.md: has a command with orrery dance, which is no verb",
+                                           "README.md: has a command with data/gone.csv, which does not exist"])
 
 
 if __name__ == "__main__":
