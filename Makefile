@@ -100,7 +100,7 @@ bench-collectives: benches  ## speed of collective prediction: closed form, flow
 bench-simulate: benches  ## speed of job simulation: 8,192 and 131,072 GPUs, 1,024 ranks without folding
 	python3 bench/simulate.py --build build --write docs/validation/simulate-speed.md
 
-bench-search: program  ## speed of plan search: usual space, played plans, GPT-530B (CALCULON=checkout to compare with)
+bench-search: program  ## speed of plan search: usual space, simulated plans, GPT-530B (CALCULON=checkout to compare with)
 	python3 bench/search.py --build build --write docs/validation/search-speed.md $(if $(CALCULON),--calculon $(CALCULON))
 
 bench-view: program  ## speed of the page of orrery view in Chromium: 10 million events, 10,000 ranks (RUN=file.orr to keep the generated run)
@@ -112,7 +112,7 @@ bench-python: program python  ## speed of the Python module: reading, columns, s
 scoreboard: program  ## every published run beside baselines: docs/validation/scoreboard.html and .md (8 minutes)
 	python3 tools/scoreboard.py --program build/orrery --out docs/validation
 
-documents: program  ## write all stale documents anew (tools/refresh_outputs.py --help); hours
+documents: program  ## regenerate all stale documents (tools/refresh_outputs.py --help); hours
 	python3 tools/refresh_outputs.py --program build/orrery --update --times
 
 licences:  ## list what is linked, compiled in, embedded or used to build: name, version, licence
@@ -148,7 +148,7 @@ lint-packages: packages
 build-lint/build.ninja: CMakePresets.json | packages
 	cmake --preset lint
 
-lint: build-lint/build.ninja lint-packages  ## format, clang-tidy, layers, self-contained headers (FILES=regex limits clang-tidy)
+lint: build-lint/build.ninja lint-packages  ## format, clang-tidy, layers, words, self-contained headers (FILES=regex limits clang-tidy)
 	tools/lint build-lint $(JOBS) $(FILES)
 
 format: lint-packages  ## rewrite all C++ sources in the project format

@@ -151,8 +151,8 @@ def add_plans(report, program, folder, num_plans):
     report.add(f"Llama 3 70B on {GPUS:,} H100s, micro-batches of 1: plans simulated in a loop", found["plans"], "plans")
     report.add("a simulated plan, wall time", MILLISECONDS * found["wall_s"] / found["plans"], "ms")
     report.add("a simulated plan, CPU time", MILLISECONDS * own, "ms")
-    report.add("a plan played by `orrery search`, CPU time", MILLISECONDS * played, "ms")
-    report.add("a simulated plan over a played one, CPU time", own / played, "times", most=1.3)
+    report.add("a plan simulated by `orrery search`, CPU time", MILLISECONDS * played, "ms")
+    report.add("a plan simulated from Python over one of `orrery search`, CPU time", own / played, "times", most=1.3)
 
 
 def add_hta(report, folder, checkout, size, rounds):

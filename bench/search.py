@@ -60,7 +60,7 @@ def add_default_space(report, program):
     considered = run.answer["considered"]
     name = "Llama 3 70B on 512 H100s, usual space"
     report.add(f"{name}: plans", considered, "plans")
-    report.add(f"{name}: played", run.answer["played"], "plans")
+    report.add(f"{name}: simulated", run.answer["played"], "plans")
     report.add(f"{name}: wall time", run.seconds, "s", most=60)
     report.add(f"{name}: CPU time", run.cpu_seconds, "s")
     report.add(f"{name}: memory", run.peak_bytes / 1e9, "GB")
@@ -73,9 +73,9 @@ def add_played(report, program, folder):
     few = search(program, LLAMA, "--gpus", "1024", "--no-reasons")
     many = search(program, LLAMA, "--gpus", "1024", "--no-reasons", "--keep", "300")
     played = many.answer["played"] - few.answer["played"]
-    report.add(f"{name}, usual space: played for the 300 best and not for the 20 best", played, "plans")
-    report.add(f"{name}, usual space: a played plan, wall time", MILLISECONDS * (many.seconds - few.seconds) / played, "ms", most=20)
-    report.add(f"{name}, usual space: a played plan, CPU time",
+    report.add(f"{name}, usual space: simulated for the 300 best and not for the 20 best", played, "plans")
+    report.add(f"{name}, usual space: a simulated plan, wall time", MILLISECONDS * (many.seconds - few.seconds) / played, "ms", most=20)
+    report.add(f"{name}, usual space: a simulated plan, CPU time",
                MILLISECONDS * (many.cpu_seconds - few.cpu_seconds) / played, "ms")
     job = folder / "played.yaml"
     job.write_text(LLAMA.read_text() + PLAYED)
@@ -84,7 +84,7 @@ def add_played(report, program, folder):
     few = search(program, job, *words, "--set", "plan.tp=4", "--set", "plan.recompute=none", "--set", "plan.sharding=zero1",
                  "--set", "plan.pp=4")
     played = many.answer["played"] - few.answer["played"]
-    report.add(f"{name}, all of {many.answer['considered']} plans with micro-batches of 1: a played plan, CPU time",
+    report.add(f"{name}, all of {many.answer['considered']} plans with micro-batches of 1: a simulated plan, CPU time",
                MILLISECONDS * (many.cpu_seconds - few.cpu_seconds) / played, "ms")
 
 
@@ -133,7 +133,7 @@ def add_calculon(report, program, folder, checkout):
     run = search(program, job, "--threads", "1", "--keep", "1", "--no-reasons", "--set", "cluster.nodes=0")
     own = run.seconds / run.answer["considered"]
     report.add("GPT-530B on 4,096 A100s: plans", run.answer["considered"], "plans")
-    report.add("GPT-530B on 4,096 A100s: played", run.answer["played"], "plans")
+    report.add("GPT-530B on 4,096 A100s: simulated", run.answer["played"], "plans")
     report.add("GPT-530B on 4,096 A100s: a plan on one core", MILLISECONDS * own, "ms")
     if checkout:
         every = list(plans())

@@ -147,7 +147,7 @@ def markdown(runs, sentences):
         "Made by `make scoreboard`; every run is in [scoreboard.html](scoreboard.html).", "", INTRODUCTION, "",
         *sentences, "", *group_table("stack", groups_of(runs, "stack")), "", *members(runs),
         *group_table("GPU", groups_of(runs, "gpu")), "",
-        f"Runs above {100 * HEALTHY:.0f} % MFU, which the data's README suggests to judge by, of teams that have others:", "",
+        f"Runs above {100 * HEALTHY:.0f} % MFU, which the data's README suggests to evaluate, of teams that have others:", "",
         *group_table("team", healthy_groups(runs)), ""])
 
 

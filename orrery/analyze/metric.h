@@ -69,7 +69,7 @@ enum class Better : std::uint8_t {
   kLowerTime,  // a share of the step: its time counts, since a share grows where the rest shrinks
 };
 
-/// A number that can be requested by name. ADDING_A_METRIC.md says how to add one.
+/// A number that can be requested by name. docs/guides/adding-a-metric.md says how to add one.
 struct Metric {
   std::string_view name;
   std::string_view meaning;    // one line, for `--list`

@@ -31,7 +31,7 @@ enum ExitStatus : int {
 
 /// How the program was started, and what it ends with.
 struct Invocation {
-  std::string version = {};  // "orrery 0.5.0"
+  std::string version = {};  // "orrery 0.1.0"
   std::string command = {};  // as a shell takes it
   int status = kExitOk;
 };
@@ -164,7 +164,7 @@ class Verb {
 int RunCommandLine(int argc, char** argv, const std::string& description,
                    const std::string& version, const std::function<void(Verb&)>& add_verbs);
 
-// One function for each verb and verb below it: adds it to the program. They are listed in main.cc.
+// One function for each verb and verb below it: adds it to the program. program.cc calls them.
 
 void AddInfoCommand(Verb& program);
 void AddListCommand(Verb& program);

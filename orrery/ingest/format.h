@@ -64,7 +64,7 @@ struct FileContent {
   return content;
 }
 
-/// A format that Orrery reads. To add one, see ADDING_A_FORMAT.md.
+/// A format that Orrery reads. To add one, see docs/guides/adding-a-format.md.
 struct Format {
   std::string_view name;
 
