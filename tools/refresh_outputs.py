@@ -33,6 +33,7 @@ from generated_header import ROOT, HeaderError
 
 BEGIN, END = "```console", "```"
 RUN_TIME = re.compile(r" in [0-9.]+ s$")
+PROGRESS = re.compile(r"\S.* \([0-9]{2,} s\)")  # every ten seconds, where the machine is slow
 SHARED = ROOT.parent / "shared"
 NOT_PAGES = ("docs/man",)
 
@@ -55,11 +56,12 @@ def workplace(program):
 
 
 def output_of(command, root, programs):
-    """The output of a command, including errors, as lines."""
+    """The output of a command, including errors, as lines, without those of progress."""
     path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(["bash", "-c", command.replace("build/orrery", "orrery")], cwd=root, env={**os.environ, **path},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    return done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
+    lines = done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
+    return [line for line in lines if not PROGRESS.fullmatch(line)]
 
 
 def console_commands(text):

@@ -27,6 +27,12 @@ class Refreshed(unittest.TestCase):
         self.assertEqual(refresh_outputs.without_times("9 events in 0.31 s"), refresh_outputs.without_times("9 events in 2 s"))
         self.assertNotEqual(refresh_outputs.without_times("8 events in 2 s"), refresh_outputs.without_times("9 events in 2 s"))
 
+    def test_lines_of_progress_are_no_output(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = "echo 'simulating (10 s)' >&2; echo '[3/67] rows (120 s)' >&2; echo '  step  1 s (12 s)'; echo 'left (9 s)'"
+            lines = refresh_outputs.output_of(command, pathlib.Path(folder), pathlib.Path(folder))
+        self.assertEqual(lines, ["  step  1 s (12 s)", "left (9 s)"])
+
     def test_commands_are_those_of_console_blocks(self):
         self.assertEqual(refresh_outputs.console_commands(self.PAGE), ["one", "two"])
 
