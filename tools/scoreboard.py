@@ -144,7 +144,8 @@ def members(runs):
 def markdown(runs, sentences):
     return "\n".join([
         "# Scoreboard", "",
-        "Made by `make scoreboard`; every run is in [scoreboard.html](scoreboard.html).", "", INTRODUCTION, "",
+        "Made by `make scoreboard`, which also puts a page with every run beside this one, scoreboard.html (not tracked).", "",
+        INTRODUCTION, "",
         *sentences, "", *group_table("stack", groups_of(runs, "stack")), "", *members(runs),
         *group_table("GPU", groups_of(runs, "gpu")), "",
         f"Runs above {100 * HEALTHY:.0f} % MFU, which the data's README suggests to evaluate, of teams that have others:", "",
