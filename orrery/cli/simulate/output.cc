@@ -181,6 +181,9 @@ void AddHead(const SimulationAnswer& answer, Document& document) {
   AddNetwork(answer, section);
   AddCheckpoint(answer, section);
   section.Say(fmt::format("bottleneck: {}", answer.bottleneck), Document::Text::Style::kVerdict);
+  if (!answer.interval_note.empty()) {
+    section.Say(answer.interval_note);
+  }
   section.Add(
       Document::List{"", "Advice, each simulated", simulate::AdviceSentences(answer.advice)});
   if (!answer.what_ifs.empty()) {
@@ -398,6 +401,9 @@ Value DataOf(const SimulationAnswer& answer) {
   data.Set("step_time_s", Seconds(summary.step_ps));
   if (answer.interval) {
     data.Set("low_s", answer.interval->low_s).Set("high_s", answer.interval->high_s);
+    if (!answer.interval_note.empty()) {
+      data.Set("interval_note", answer.interval_note);
+    }
   }
   if (answer.steps) {
     SetSteps(*answer.steps, data);

@@ -211,6 +211,7 @@ struct SimulationAnswer {
   bool is_step_only = false;           // then there is nothing that takes longer than the step
   simulate::StepSummary summary;
   std::optional<learn::TimeInterval> interval = {};
+  std::string interval_note = {};  // why it is wide
   std::optional<DrawnSteps> steps = {};
   std::optional<simulate::StepEnergy> energy = {};
   simulate::RankMeans means = {};
@@ -233,8 +234,7 @@ struct SimulationAnswer {
 using SimulateWith =
     std::function<Result<simulate::Simulation>(const simulate::SimulationOptions&)>;
 
-/// Sets the interval of a job's step and, where it is wide, the reason among what is not modelled. Needs
-/// the summary.
+/// Sets the interval of a job's step and, where it is wide, the reason. Needs the summary.
 void AddInterval(const workload::Job& job, const workload::GeneratedJob& generated,
                  SimulationAnswer& answer);
 

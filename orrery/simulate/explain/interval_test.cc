@@ -56,7 +56,8 @@ TEST(IntervalTest, TraitsAreSharesOfTheStep) {
 }
 
 TEST(IntervalTest, AJobOfMoreGpusThanAnIslandHasSpansIslands) {
-  workload::Job job{.gpus = 16};
+  workload::Job job;
+  job.gpus = 16;
   job.cluster.island.gpus = 8;
   EXPECT_TRUE(TraitsOf(kGemmsOnly, job, {}).spans_islands);
   job.cluster.island.gpus = 72;
