@@ -133,6 +133,7 @@ TEST(IntervalCalibrationTest, WideIntervalsSayWhy) {
   EXPECT_THAT(wide, HasSubstr("uses 25 % of the GPUs' peak (x 1.6)"));
   EXPECT_THAT(wide, HasSubstr("several nodes (x 2.7)"));
   EXPECT_EQ(WideIntervalSentence(intervals, Dense(0.5, true)), "");
+  EXPECT_THAT(WideIntervalSentence(intervals, Dense(0, false)), HasSubstr("are not counted"));
 }
 
 TEST(IntervalCalibrationTest, APredictionIsInsideOfItsInterval) {

@@ -76,7 +76,9 @@ std::string WideIntervalSentence(const StepIntervals& intervals, const StepTrait
   }
   const IntervalCauses causes = CausesOf(traits);
   const std::array<std::string, kNumIntervalCauses> reasons{
-      fmt::format("the step uses {:.0f} % of the GPUs' peak", 100 * traits.utilisation),
+      traits.utilisation > 0
+          ? fmt::format("the step uses {:.0f} % of the GPUs' peak", 100 * traits.utilisation)
+          : "the FLOPs of such a model are not counted, so all of the peak may be unused",
       "it does so over several nodes",
       fmt::format("{:.0f} % of its operators were not measured on this GPU",
                   100 * traits.unmeasured),
@@ -88,10 +90,8 @@ std::string WideIntervalSentence(const StepIntervals& intervals, const StepTrait
       text += fmt::format("{}{} (x {:.2g})", text.empty() ? "" : ", ", reasons[i], factor);
     }
   }
-  return fmt::format(
-      "The 80 % interval is wide: measured steps of such jobs, by code that the fit had not seen, "
-      "differ{}{}.",
-      text.empty() ? "" : "; at the upper end ", text);
+  return text.empty() ? "The 80 % interval is wide: published steps of such jobs differ as much."
+                      : "The 80 % interval is wide. What raises its upper end: " + text + ".";
 }
 
 std::string IntervalsText(const StepIntervals& intervals) {
