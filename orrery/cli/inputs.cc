@@ -52,27 +52,6 @@
 namespace orrery::cli {
 namespace {
 
-bool IsCsv(const std::string& path) {
-  return path.ends_with(".csv") || path.ends_with(".csv.gz") || path.ends_with(".csv.zst");
-}
-
-Result<std::vector<collective::MeasuredTable>> ReadTables(const std::string& path) {
-  std::vector<collective::MeasuredTable> tables;
-  if (IsCsv(path)) {
-    ORRERY_TRY(Table table, ReadCsvFile(path));
-    tables.push_back({path, std::move(table), true});
-    return tables;
-  }
-  ORRERY_TRY(ingest::Run run, ingest::ReadRun({path}, {}));
-  for (ingest::MeasurementTable& table : run.tables) {
-    tables.push_back({path, std::move(table.rows), false});
-  }
-  if (tables.empty()) {
-    return InvalidInput("{}: a recording, not a table of measured collectives", path);
-  }
-  return tables;
-}
-
 // What a caller of the program has read already; nullptr where a run is to be read.
 const EmbeddedRun* FindEmbeddedRun(const RunArguments& arguments) {
   const Embedding* const embedding = Embedding::Current();
@@ -81,15 +60,6 @@ const EmbeddedRun* FindEmbeddedRun(const RunArguments& arguments) {
   }
   const auto found = embedding->runs.find(arguments.paths.front());
   return found == embedding->runs.end() ? nullptr : &found->second;
-}
-
-Result<double> PriceOf(std::string_view text, const std::string& price) {
-  const std::optional<double> dollars = ParseWhole<double>(text);
-  if (!dollars || !std::isfinite(*dollars) || *dollars < 0) {
-    return InvalidInput(
-        "--price {}: write dollars of a GPU hour, such as 2.5, or H100=2.5,A100-80GB=1.1", price);
-  }
-  return *dollars;
 }
 
 }  // namespace
@@ -105,17 +75,21 @@ void AddRunOptions(Verb& verb, RunArguments& arguments) {
                  "regular expression (of RE2) for the names of ranges that are steps");
 }
 
+api::Session& ProgramSession() {
+  static api::Session session;
+  return session;
+}
+
+api::Progress ReportTo(ProgressLine& line) {
+  return [&line](std::int64_t done, std::int64_t total, std::string_view what) {
+    line.Update(done, total, what);
+  };
+}
+
 Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments) {
   ORRERY_TRY_STATUS(trace::CheckStepMarker(arguments.step_marker));
   ProgressLine line(TerminalProgress(), "reading " + arguments.paths.front());
-  ingest::RunOptions options;
-  options.read.threads = arguments.threads;
-  options.read.unpack.max_ratio = arguments.max_unpack_ratio;
-  options.read.step_marker = arguments.step_marker;
-  options.progress = [&](std::size_t done, std::size_t total, std::string_view file) {
-    line.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), file);
-  };
-  return ingest::ReadRun(arguments.paths, options);
+  return api::ReadRun(arguments, ReportTo(line));
 }
 
 Result<std::shared_ptr<const ingest::Run>> ReadSharedRun(const RunArguments& arguments) {
@@ -159,63 +133,14 @@ void AddKernelModelsOption(Verb& verb, JobArguments& arguments) {
                  "models of `orrery fit kernels`, instead of the shipped ones");
 }
 
-// --gpu and --cluster are settings that have a name of their own; a GPU goes after the cluster,
-// which brings one.
-std::vector<std::string> OverridesOf(const JobArguments& arguments) {
-  std::vector<std::string> overrides;
-  if (!arguments.cluster.empty()) {
-    overrides.push_back("cluster=" + arguments.cluster);
-  }
-  if (!arguments.gpu.empty()) {
-    overrides.push_back("gpu=" + arguments.gpu);
-  }
-  overrides.insert(overrides.end(), arguments.settings.begin(), arguments.settings.end());
-  return overrides;
-}
-
-Result<workload::JobFile> ReadJob(const std::string& path, const JobArguments& arguments) {
-  return workload::ReadJobFile(path, OverridesOf(arguments));
-}
-
-std::string RangesText(std::vector<std::int64_t> numbers) {
-  constexpr std::size_t kMostRanges = 8;
-  std::ranges::sort(numbers);
-  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
-  std::vector<std::string> ranges;
-  for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) {
-      ++last;
-    }
-    ranges.push_back(first == last ? fmt::format("{}", numbers[first])
-                                   : fmt::format("{}–{}", numbers[first], numbers[last]));
-  }
-  if (ranges.size() > kMostRanges) {
-    ranges.resize(kMostRanges);
-    ranges.emplace_back("…");
-  }
-  return fmt::format("{}", fmt::join(ranges, ", "));
-}
-
-Result<collective::Measurements> ReadCollectives(const std::vector<std::string>& paths,
-                                                 const std::string& cluster) {
-  collective::Measurements data;
-  for (const std::string& path : paths) {
-    ORRERY_TRY(const std::vector<collective::MeasuredTable> tables, ReadTables(path));
-    for (const collective::MeasuredTable& table : tables) {
-      ORRERY_TRY_STATUS(collective::AddMeasurements(table, cluster, data));
-    }
-  }
+Result<collective::Measurements> ReadMeasuredCollectives(const std::vector<std::string>& paths,
+                                                         const std::string& cluster) {
+  ORRERY_TRY(collective::Measurements data, api::ReadCollectives(paths, cluster));
   if (data.without_gpu > 0) {
     PrintNotice(fmt::format("{} rows do not name their GPU and count as measured on '{}'",
                             data.without_gpu, cluster));
   }
-  return WithRows(std::move(data));
-}
-
-Result<overlap::PairTable> ReadOverlapPairs(std::span<const std::string> paths,
-                                            std::span<const std::string> counters) {
-  ORRERY_TRY(overlap::PairTable data, overlap::ReadPairs(paths, counters));
-  return WithRows(std::move(data));
+  return data;
 }
 
 const std::map<std::string, trace::AlignClocks>& AlignChoices() {
@@ -226,83 +151,8 @@ const std::map<std::string, trace::AlignClocks>& AlignChoices() {
   return kChoices;
 }
 
-std::vector<std::string> RejectedLines(std::span<const std::string> files,
-                                       std::span<const RejectedRow> rows) {
-  constexpr std::size_t kShownRejected = 10;
-  std::vector<std::string> lines;
-  for (const RejectedRow& row : rows.first(std::min(rows.size(), kShownRejected))) {
-    const std::string line = row.line == 0 ? "" : fmt::format(":{}", row.line);
-    lines.push_back(fmt::format("{}{}: {}", files[row.file], line, row.reason));
-  }
-  if (rows.size() > kShownRejected) {
-    lines.push_back(fmt::format("… and {} more rows", rows.size() - kShownRejected));
-  }
-  return lines;
-}
-
-std::string RejectedText(std::span<const std::string> files, std::span<const RejectedRow> rows) {
-  return fmt::format("{}", fmt::join(RejectedLines(files, rows), "\n"));
-}
-
-bool IsCollectiveData(const std::string& path) {
-  if (!IsCsv(path)) {
-    return true;
-  }
-  const Result<Table> table = ReadCsvFile(path);
-  return table && collective::HoldsCollectives(*table);
-}
-
-Result<collective::MachineModels> LoadMachineModels(const std::string& path) {
-  if (path.empty()) {
-    return collective::MachineModels::Shipped();
-  }
-  ORRERY_TRY(const MappedFile file, MappedFile::Open(path));
-  return collective::MachineModels::Parse(std::string(file.bytes()), path);
-}
-
-Result<std::shared_ptr<const kernel::ModelSet>> LoadKernelModels(
-    const std::vector<std::string>& paths) {
-  if (paths.empty()) {
-    static const auto shipped = kernel::ShippedModels().map([](kernel::ModelSet&& models) {
-      return std::make_shared<const kernel::ModelSet>(std::move(models));
-    });
-    return shipped;
-  }
-  kernel::ModelSet models;
-  for (const std::string& path : paths) {
-    ORRERY_TRY(const learn::ModelFile file, learn::ReadModelFile(path));
-    if (const Status added = models.AddFrom(file); !added) {
-      return FailWithin(path, added);
-    }
-  }
-  return std::make_shared<const kernel::ModelSet>(std::move(models));
-}
-
-Result<const hardware::Gpu*> GpuNamed(const std::string& name) {
-  if (const hardware::Gpu* gpu = hardware::FindGpu(name)) {
-    return gpu;
-  }
-  return NotFound("--gpu {}: no such GPU in the catalogue{} (orrery list gpus)", name,
-                  DidYouMean(name, NamesOf(hardware::GpuCatalogue())));
-}
-
-Result<const hardware::Cluster*> ClusterNamed(const std::string& name) {
-  if (const hardware::Cluster* cluster = hardware::FindCluster(name)) {
-    return cluster;
-  }
-  // A GPU stands for the first cluster that has it.
-  std::vector<std::string_view> known = NamesOf(hardware::ClusterCatalogue());
-  std::ranges::copy(NamesOf(hardware::GpuCatalogue()), std::back_inserter(known));
-  return NotFound("--cluster {}: no such cluster in the catalogue{} (orrery list clusters)", name,
-                  DidYouMean(name, known));
-}
-
-simulate::OverlapKind DefaultOverlap() {
-  return simulate::OverlapKind::kModel;  // what the scalars of frameworks are fitted with
-}
-
 void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap) {
-  overlap = DefaultOverlap();
+  overlap = api::kDefaultOverlap;
   verb.AddChoice("--overlap", overlap,
                  {{"none", simulate::OverlapKind::kNone},
                   {"analytic", simulate::OverlapKind::kAnalytic},
@@ -311,95 +161,15 @@ void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap) {
                  "GPU, or by a model fitted to pairs of kernels (default: model)");
 }
 
-Result<std::shared_ptr<const overlap::Model>> LoadOverlapModel(
-    simulate::SimulationOptions& options) {
-  if (options.overlap != simulate::OverlapKind::kModel) {
-    return nullptr;
-  }
-  ORRERY_TRY(std::shared_ptr<const overlap::Model> model, overlap::ShippedModel());
-  options.overlap_model = model.get();
-  return model;
-}
-
-Result<std::vector<learn::DataCard::Source>> SourcesOf(std::span<const std::string> paths) {
-  std::vector<learn::DataCard::Source> sources;
-  for (const std::string& path : paths) {
-    ORRERY_TRY(const MappedFile file, MappedFile::Open(path));
-    const std::string_view bytes = file.bytes();
-    sources.push_back(
-        {std::filesystem::path(path).filename().string(), bytes.size(), learn::HashText(bytes, 0)});
-  }
-  return sources;
-}
-
-Result<NumberSettings> ReadNumberSettings(std::string_view text, NumberSettings settings) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const std::string_view entry = text.substr(0, end);
-    const std::size_t equals = entry.find('=');
-    const auto known = settings.find(entry.substr(0, equals));
-    double value = 0;
-    const char* const last = entry.data() + entry.size();
-    const bool is_number = equals != std::string_view::npos &&
-                           std::from_chars(entry.data() + equals + 1, last, value).ptr == last &&
-                           value >= 0;
-    if (known == settings.end() || !is_number) {
-      std::string names;
-      for (const auto& [name, fallback] : settings) {
-        names += fmt::format("{}{}={:g}", names.empty() ? "" : ",", name, fallback);
-      }
-      return InvalidInput(
-          "--with: '{}' is not a setting of this model; settings and their defaults: {}", entry,
-          names);
-    }
-    known->second = value;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return settings;
-}
-
-Result<Bandwidth> RateOf(std::string_view option, std::string_view text) {
-  const Result<Bytes> bytes = text.ends_with("/s")
-                                  ? collective::ParseSize(text.substr(0, text.size() - 2))
-                                  : Result<Bytes>(Invalid("not a rate"));
-  if (!bytes || bytes->count == 0) {
-    return InvalidInput("{} {}: write a rate above zero, such as 200GB/s", option, text);
-  }
-  return Bandwidth{static_cast<double>(bytes->count)};
+Result<std::shared_ptr<const kernel::ModelSet>> LoadKernelModels(
+    const std::vector<std::string>& paths) {
+  return ProgramSession().state().Models(paths);
 }
 
 std::filesystem::path ProgramFolder() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   return error ? std::filesystem::path() : self.parent_path();
-}
-
-Result<PriceList> ReadPrices(const std::string& price) {
-  PriceList prices;
-  for (std::string_view left = price; !left.empty();) {
-    const std::size_t comma = std::min(left.find(','), left.size());
-    const std::string_view entry = left.substr(0, comma);
-    left.remove_prefix(std::min(comma + 1, left.size()));
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos) {
-      ORRERY_TRY(const double dollars, PriceOf(entry, price));
-      prices.emplace_back("", dollars);
-      continue;
-    }
-    ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(std::string(entry.substr(0, equals))));
-    ORRERY_TRY(const double dollars, PriceOf(entry.substr(equals + 1), price));
-    prices.emplace_back(gpu->name, dollars);
-  }
-  return prices;
-}
-
-Result<double> PriceOfGpu(const PriceList& prices, const std::string& gpu) {
-  for (const auto& [name, dollars] : prices) {
-    if (name.empty() || name == gpu) {
-      return dollars;
-    }
-  }
-  return InvalidInput("--price has none of {}, which the job uses", gpu);
 }
 
 }  // namespace orrery::cli

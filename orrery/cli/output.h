@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/api/documents.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/work_dealer.h"
@@ -17,18 +18,18 @@
 
 namespace orrery::cli {
 
-using report::AsBytes;
-using report::AsCount;
-using report::AsDecimalBytes;
-using report::AsNumber;
-using report::AsRatio;
-using report::AsShare;
-using report::AsText;
-using report::AsTime;
-using report::Document;
-using report::Formatted;
-using report::NumberFormat;
-using report::Unit;
+using api::AsBytes;
+using api::AsCount;
+using api::AsDecimalBytes;
+using api::AsNumber;
+using api::AsRatio;
+using api::AsShare;
+using api::AsText;
+using api::AsTime;
+using api::Document;
+using api::Formatted;
+using api::NumberFormat;
+using api::Unit;
 
 /// When text on standard output has colours: kAuto, on a terminal unless NO_COLOR is set.
 enum class ColorChoice : std::uint8_t { kAuto, kAlways, kNever };

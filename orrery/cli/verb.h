@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
-
+#include "orrery/api/errors.h"
 #include "orrery/base/error.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the name of CLI11
@@ -36,27 +35,9 @@ struct Invocation {
   int status = kExitOk;
 };
 
-// Errors whose sentence is a format of fmt.
-
-template <typename... Arguments>
-[[nodiscard]] tl::unexpected<Error> InvalidInput(fmt::format_string<Arguments...> sentence,
-                                                 Arguments&&... arguments) {
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format(sentence, std::forward<Arguments>(arguments)...));
-}
-
-template <typename... Arguments>
-[[nodiscard]] tl::unexpected<Error> NotFound(fmt::format_string<Arguments...> sentence,
-                                             Arguments&&... arguments) {
-  return Fail(Error::Kind::kNotFound, fmt::format(sentence, std::forward<Arguments>(arguments)...));
-}
-
-template <typename... Arguments>
-[[nodiscard]] tl::unexpected<Error> Unsupported(fmt::format_string<Arguments...> sentence,
-                                                Arguments&&... arguments) {
-  return Fail(Error::Kind::kUnsupported,
-              fmt::format(sentence, std::forward<Arguments>(arguments)...));
-}
+using api::InvalidInput;
+using api::NotFound;
+using api::Unsupported;
 
 /// An option of a verb. A handle: copies are the same option.
 class Option {

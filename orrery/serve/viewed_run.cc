@@ -87,7 +87,7 @@ std::shared_ptr<ViewedRun> ViewedRun::Simulated(std::string name, SimulatedJob j
                                                 RunOptions options) {
   ingest::Run run;
   run.set = simulate::EnsembleTrace(
-      job.simulation.rank_classes, job.simulation.timeline,
+      job.simulation->rank_classes, job.simulation->timeline,
       {.gpu = job.job->gpu.name, .most_ranks = kMostTraces, .card = simulate::CardOf(*job.job)});
   return std::shared_ptr<ViewedRun>(
       new ViewedRun(std::move(name), std::move(run), std::move(job), std::move(options)));
@@ -123,8 +123,8 @@ ViewedRun::ViewedRun(std::string name, ingest::Run run, std::optional<SimulatedJ
 }
 
 void ViewedRun::FindRanks() {
-  if (simulated_ && simulated_->simulation.rank_classes.class_of_rank.size() > kMostTraces) {
-    const simulate::RankClasses& classes = simulated_->simulation.rank_classes;
+  if (simulated_ && simulated_->simulation->rank_classes.class_of_rank.size() > kMostTraces) {
+    const simulate::RankClasses& classes = simulated_->simulation->rank_classes;
     for (std::uint32_t rank = 0; rank < classes.class_of_rank.size(); ++rank) {
       ranks_.push_back(
           {.rank = static_cast<std::int32_t>(rank), .trace = classes.class_of_rank[rank]});
@@ -142,7 +142,7 @@ void ViewedRun::FindRanks() {
   for (RankRow& row : ranks_) {
     if (simulated_) {
       const workload::Job& job = *simulated_->job;
-      const simulate::RankClasses& classes = simulated_->simulation.rank_classes;
+      const simulate::RankClasses& classes = simulated_->simulation->rank_classes;
       const auto rank = static_cast<std::size_t>(row.rank);
       row.node = row.rank / std::max(job.cluster.gpus_per_node, 1);
       row.stage =
@@ -191,7 +191,7 @@ void ViewedRun::SortRanks() {
 }
 
 std::uint32_t ViewedRun::ClassOfTrace(std::uint32_t trace) const {
-  const simulate::RankClasses& classes = simulated_->simulation.rank_classes;
+  const simulate::RankClasses& classes = simulated_->simulation->rank_classes;
   return classes.class_of_rank.size() > kMostTraces ? trace : classes.class_of_rank[trace];
 }
 
@@ -199,8 +199,8 @@ const ActivityMipmap& ViewedRun::ActivityOfTrace(std::uint32_t trace) const {
   OfTrace& own = of_trace_[trace];
   std::call_once(own.has_activity, [&] {
     ActivityLine line =
-        simulated_ ? SimulatedActivity(simulated_->simulation.rank_classes,
-                                       simulated_->simulation.timeline, ClassOfTrace(trace))
+        simulated_ ? SimulatedActivity(simulated_->simulation->rank_classes,
+                                       simulated_->simulation->timeline, ClassOfTrace(trace))
                    : RecordedActivity(view_, trace);
     own.activity = std::make_unique<ActivityMipmap>(std::move(line), begin_ns_);
   });

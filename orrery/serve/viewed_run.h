@@ -41,10 +41,11 @@ inline constexpr std::size_t kNumRankOrders = 4;
 
 /// A job and what its simulation made of it.
 struct SimulatedJob {
-  std::unique_ptr<workload::Job> job;
+  std::shared_ptr<const void> run = {};  // owns `job` and `simulation`
+  const workload::Job* job = nullptr;
   workload::JobText text = {};             // to simulate it again with changes
   std::vector<std::string> settings = {};  // that were applied to it
-  simulate::Simulation simulation = {};
+  const simulate::Simulation* simulation = nullptr;
   report::Document summary = {};               // what `orrery simulate` says
   std::vector<std::string> not_modelled = {};  // a sentence each
 };

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/trace_output.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
@@ -14,7 +15,6 @@
 #include "orrery/base/visible_text.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
-#include "orrery/cli/trace_output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/export/torch_snapshot/torch_snapshot.h"
@@ -84,7 +84,7 @@ struct ConvertArguments {
   trace::AlignClocks align = trace::AlignClocks::kIfItMatters;
 };
 
-void PrintOutput(const trace::TraceSet& set, const TraceOutput& output) {
+void PrintOutput(const trace::TraceSet& set, const api::TraceOutput& output) {
   if (output.is_for_viewer && set.ranks.size() > 1) {
     Print(fmt::format("{} collective{} matched over the ranks\n",
                       draw::FormatCount(static_cast<std::int64_t>(output.num_spans)),
@@ -154,16 +154,16 @@ Result<int> Convert(ConvertArguments arguments) {
   if (arguments.output.ends_with(".orrs")) {
     return Recompress(arguments.input, arguments.output);
   }
-  ORRERY_TRY([[maybe_unused]] const TraceFormat format, TraceFormatOf(arguments.output));
+  ORRERY_TRY([[maybe_unused]] const api::TraceFormat format, api::TraceFormatOf(arguments.output));
   arguments.run.paths = {arguments.input};
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
   if (run.set.ranks.empty()) {
     return InvalidInput("{}: holds no trace to convert", arguments.input);
   }
   ProgressLine progress(TerminalProgress(), "writing " + arguments.output);
-  ORRERY_TRY(const TraceOutput written,
-             WriteTraceFile(run.set, arguments.output,
-                            {.threads = arguments.run.threads, .align = arguments.align}));
+  ORRERY_TRY(const api::TraceOutput written,
+             api::WriteTraceFile(run.set, arguments.output,
+                                 {.threads = arguments.run.threads, .align = arguments.align}));
   progress.Clear();
   PrintOutput(run.set, written);
   if (written.is_for_viewer) {

@@ -75,7 +75,7 @@ Document DocumentOf(const calibrate::CollectiveEvaluation& evaluation, const std
 
 Result<int> EvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
   ORRERY_TRY(const collective::Measurements data,
-             ReadCollectives(arguments.paths, arguments.cluster));
+             ReadMeasuredCollectives(arguments.paths, arguments.cluster));
   ProgressLine progress(TerminalProgress(), "evaluating");
   calibrate::CollectiveEvaluation evaluation;
   std::string what = arguments.model.empty() ? "all rows, by the shipped constants"
@@ -291,7 +291,7 @@ std::vector<std::string> TakeCollectives(std::vector<std::string>& paths) {
 }
 
 Status AddCollectives(const std::vector<std::string>& paths, FamilyEvaluation& evaluation) {
-  ORRERY_TRY(const collective::Measurements data, ReadCollectives(paths, ""));
+  ORRERY_TRY(const collective::Measurements data, ReadMeasuredCollectives(paths, ""));
   ORRERY_TRY(const calibrate::CollectiveEvaluation evaluated,
              calibrate::EvaluateCollectives(data.rows, collective::kLeastBytes,
                                             collective::MachineModels::Shipped()));

@@ -89,7 +89,7 @@ std::string CalibrationText(const collective::Measurements& data,
 
 Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
   ORRERY_TRY(const collective::Measurements data,
-             ReadCollectives(arguments.paths, arguments.cluster));
+             ReadMeasuredCollectives(arguments.paths, arguments.cluster));
   collective::MachineModels models;
   std::string skipped;
   bool is_any_at_bound = false;  // that constant's fit failed: rows do not identify it

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/session_state.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
@@ -51,8 +52,7 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
   ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
   calibrate::FrameworkFitOptions options;
   options.engine = arguments.engine;
-  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
-             LoadOverlapModel(options.engine));
+  ORRERY_TRY_STATUS(ProgramSession().state().SetOverlapModel(options.engine));
   ProgressLine progress(TerminalProgress(), "fitting");
   std::int64_t done = 0;
   options.progress = [&](const std::string& text) { progress.Update(++done, 0, text); };

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "orrery/api/session_state.h"
+#include "orrery/api/simulate/job_run.h"
 #include "orrery/base/duration_text.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
@@ -13,9 +15,6 @@
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/model_set.h"
-#include "orrery/overlap/concurrent_kernels.h"
-#include "orrery/simulate/explain/interval.h"
 #include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/goodput/goodput_study.h"
 #include "orrery/simulate/simulation.h"
@@ -61,26 +60,23 @@ Result<std::int64_t> CheckpointLoss(const workload::Job& job, const kernel::Cost
 
 Result<GoodputStep> SimulatedStepOf(const GoodputArguments& arguments, const workload::Job& job,
                                     const GoodputSetting& setting) {
-  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
-             LoadKernelModels(arguments.job.kernel_models));
-  simulate::SimulationOptions options;
-  options.overlap = DefaultOverlap();
-  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap, LoadOverlapModel(options));
+  api::SessionState& session = ProgramSession().state();
+  ORRERY_TRY(const std::shared_ptr<const kernel::CostModel> costs,
+             session.Costs(arguments.job.kernel_models));
+  ORRERY_TRY(const simulate::SimulationOptions options, api::DefaultOptions(session));
   ProgressLine progress(TerminalProgress(), "simulating the step");
-  ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, *models, options));
-  const simulate::StepSummary summary =
-      simulate::Summarize({&simulation.rank_classes, &simulation.timeline, &job});
+  ORRERY_TRY(const std::shared_ptr<api::SimulatedRun> run,
+             api::SimulateJob({.job = job}, *costs, options, api::Explanation::kStep));
+  const simulate::StepSummary& summary = run->answer.summary;
   std::int64_t loss_ps = 0;
   if (arguments.has_checkpoint_traffic) {
-    ORRERY_TRY(loss_ps, CheckpointLoss(job, *models, options, setting, summary.step_ps));
+    ORRERY_TRY(loss_ps, CheckpointLoss(job, *costs, options, setting, summary.step_ps));
   }
-  progress.Clear();
-  return GoodputStep{
-      .job = &job,
-      .step_ps = summary.step_ps,
-      .interval = simulate::IntervalOf(summary.breakdown, job, simulation.generated->coverage),
-      .fits = !summary.IsOutOfMemory(),
-      .checkpoint_loss_ps = loss_ps};
+  return GoodputStep{.job = &job,
+                     .step_ps = summary.step_ps,
+                     .interval = run->answer.interval,
+                     .fits = !summary.IsOutOfMemory(),
+                     .checkpoint_loss_ps = loss_ps};
 }
 
 Result<GoodputStep> StepOf(const GoodputArguments& arguments, const workload::Job& job,

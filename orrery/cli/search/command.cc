@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/session_state.h"
 #include "orrery/base/duration_text.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
@@ -175,13 +176,11 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
     options.is_over = [&] { return SecondsSince(begin) > *budget_s; };
     options.ends_screening = [&] { return SecondsSince(begin) > kScreening * *budget_s; };
   }
-  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
-             LoadKernelModels(arguments.job.kernel_models));
-  const kernel::GpuMemo costs(*models);
-  simulate::SimulationOptions engine;
-  engine.overlap = DefaultOverlap();
-  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap, LoadOverlapModel(engine));
-  search::PlanEvaluation evaluation(space, costs, engine);
+  api::SessionState& session = ProgramSession().state();
+  ORRERY_TRY(const std::shared_ptr<const kernel::CostModel> costs,
+             session.Costs(arguments.job.kernel_models));
+  ORRERY_TRY(const simulate::SimulationOptions engine, api::DefaultOptions(session));
+  search::PlanEvaluation evaluation(space, *costs, engine);
   if (!dealer.is_root()) {
     ORRERY_TRY_STATUS(dealer.Serve(evaluation.work()));
     return kExitOk;
@@ -216,11 +215,11 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
       answer.ties.push_back(search::IsTie(best.played, ranked.played, job));
     }
     answer.left_out = space.bases()[best.screened.base].not_modelled;
-    ORRERY_TRY(const workload::GeneratedJob generated, workload::Generate(job, costs));
+    ORRERY_TRY(const workload::GeneratedJob generated, workload::Generate(job, *costs));
     answer.not_modelled = simulate::NotModelled(job, generated, engine);
     answer.is_drawn = !arguments.output.html_file.empty();
     if (answer.is_drawn) {
-      ORRERY_TRY(answer.timelines, TimelinePictures(answer, costs, engine));
+      ORRERY_TRY(answer.timelines, TimelinePictures(answer, *costs, engine));
     }
   }
   ORRERY_TRY_STATUS(AddEmitted(arguments, answer));

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/session_state.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/base/text.h"
@@ -127,8 +128,7 @@ Result<int> Validate(const ValidateArguments& arguments, WorkDealer& dealer) {
   options.filter = [&](const workload::RunLabel& label) { return chosen.contains(label.id); };
   ORRERY_TRY(const workload::Mechanisms mechanisms, MechanismsWithout(arguments.without));
   options.engine = arguments.engine;
-  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
-             LoadOverlapModel(options.engine));
+  ORRERY_TRY_STATUS(ProgramSession().state().SetOverlapModel(options.engine));
   ORRERY_TRY(const std::optional<OtherFits> other_fits, ReadOtherFits(arguments.frameworks));
   LeftOutJudges judges;
   if (arguments.leaves_team_out) {

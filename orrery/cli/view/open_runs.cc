@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/api/session_state.h"
+#include "orrery/api/simulate/job_run.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
@@ -101,35 +103,6 @@ class ScaledCosts : public kernel::CostModel {
   const serve::JobChanges& changes_;
 };
 
-// What `orrery simulate` says of it, without changes that are tried.
-Status Summarize(const workload::JobFile& file, const simulate::SimulationOptions& options,
-                 serve::SimulatedJob& simulated) {
-  const workload::Job& job = *simulated.job;
-  const simulate::Simulation& simulation = simulated.simulation;
-  const simulate::SimulatedStep step{&simulation.rank_classes, &simulation.timeline, &job};
-  SimulationAnswer answer;
-  answer.name = job.name;
-  answer.title = workload::JobLine(job);
-  answer.job = &job;
-  answer.what_ifs = simulate::WhatIfs(job, options);
-  answer.not_modelled = simulate::NotModelled(job, *simulation.generated, options);
-  answer.left_out = file.not_modelled;
-  answer.summary = simulate::Summarize(step);
-  AddInterval(job, *simulation.generated, answer);
-  answer.energy = simulate::EnergyOf(job, *simulation.generated, answer.summary.step_ps);
-  answer.means = simulate::MeansOf(simulation.rank_classes, simulation.timeline);
-  ORRERY_TRY_STATUS(AddContention(
-      simulation, options,
-      [&](const simulate::SimulationOptions& changed) {
-        return simulate::SimulateEnsemble(job, simulation.generated->ensemble, changed);
-      },
-      answer));
-  answer.bottleneck = simulate::BottleneckSentence(answer.summary, answer.advice);
-  simulated.summary = SimulationDocument(answer, &step);
-  simulated.not_modelled = answer.not_modelled;
-  return {};
-}
-
 std::vector<std::string> WordsOf(const std::string& text) {
   std::istringstream stream(text);
   return {std::istream_iterator<std::string>(stream), {}};
@@ -147,18 +120,22 @@ class Simulator {
     ORRERY_TRY_STATUS(Load());
     std::vector<std::string> all = settings;
     all.insert(all.end(), changes.settings.begin(), changes.settings.end());
-    ORRERY_TRY(const workload::JobFile file, workload::ReadJob(text, all));
-    serve::SimulatedJob simulated{.job = std::make_unique<workload::Job>(file.job),
-                                  .text = std::move(text),
-                                  .settings = std::move(settings)};
-    workload::Job& job = *simulated.job;
-    job.cluster.nics.bandwidth.bytes_per_second *= changes.network;
-    job.cluster.island.per_gpu.bytes_per_second *= changes.network;
+    ORRERY_TRY(workload::JobFile file, workload::ReadJob(text, all));
+    file.job.cluster.nics.bandwidth.bytes_per_second *= changes.network;
+    file.job.cluster.island.per_gpu.bytes_per_second *= changes.network;
     simulate::SimulationOptions options = options_;
     options.slow_ranks = changes.slow_ranks;
     const ScaledCosts costs(*models_, changes);
-    ORRERY_TRY(simulated.simulation, simulate::Simulate(job, costs, options));
-    ORRERY_TRY_STATUS(Summarize(file, options, simulated));
+    ORRERY_TRY(const std::shared_ptr<api::SimulatedRun> run,
+               api::SimulateJob(std::move(file), costs, options, api::Explanation::kNetwork));
+    run->has_pictures = true;
+    serve::SimulatedJob simulated{.run = run,
+                                  .job = &run->job,
+                                  .text = std::move(text),
+                                  .settings = std::move(settings),
+                                  .simulation = &run->simulation,
+                                  .summary = api::MakeDocument(api::MakeResult(run)),
+                                  .not_modelled = run->answer.not_modelled};
     return serve::ViewedRun::Simulated(std::move(name), std::move(simulated),
                                        {.threads = arguments_.run.threads});
   }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the analyzer loses a moved unique_ptr
@@ -215,9 +192,9 @@ class Simulator {
     if (models_ != nullptr) {
       return {};
     }
-    options_.overlap = DefaultOverlap();
-    ORRERY_TRY(overlap_, LoadOverlapModel(options_));
-    ORRERY_TRY(models_, LoadKernelModels(arguments_.job.kernel_models));
+    api::SessionState& session = ProgramSession().state();
+    ORRERY_TRY(options_, api::DefaultOptions(session));
+    ORRERY_TRY(models_, session.Costs(arguments_.job.kernel_models));
     return {};
   }
 
@@ -242,9 +219,8 @@ class Simulator {
 
   ViewArguments arguments_;
   std::mutex mutex_;
-  std::shared_ptr<const kernel::ModelSet> models_;
+  std::shared_ptr<const kernel::CostModel> models_;
   simulate::SimulationOptions options_;
-  std::shared_ptr<const overlap::Model> overlap_;
 };
 
 workload::JobText JobTextOf(const search::StoredPlans& stored) {

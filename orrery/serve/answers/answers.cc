@@ -156,7 +156,7 @@ Result<Response> Answers::SimulatePlan(const Request& request) {
              options_.actions.simulate_plan(static_cast<std::size_t>(*plan)));
   return JsonResponse(Value::Object()
                           .Set("name", run->name())
-                          .Set("step_ns", run->simulated()->simulation.step_ps() / 1000)
+                          .Set("step_ns", run->simulated()->simulation->step_ps() / 1000)
                           .Set("run", KeepMade(run)));
 }
 

@@ -95,7 +95,7 @@ Value RunValue(const ViewedRun& run, const ViewOptions& options) {
 
 Value StepTimeOf(const ViewedRun& run) {
   if (run.simulated() != nullptr) {
-    return run.simulated()->simulation.step_ps() / 1000;
+    return run.simulated()->simulation->step_ps() / 1000;
   }
   const analyze::StepTime step = analyze::MeasureStepTime(run.view());
   return step.seconds ? Value(*step.seconds * kNanosecondsPerSecond) : Value();

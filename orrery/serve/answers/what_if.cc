@@ -250,8 +250,8 @@ Result<Response> Answers::WhatIf(const Request& request) {
   }
   ORRERY_TRY(const JobChanges changes, ChangesOf(question, *run.simulated()->job));
   ORRERY_TRY(std::shared_ptr<ViewedRun> simulated, options_.actions.simulate(run, changes));
-  const std::int64_t before_ns = run.simulated()->simulation.step_ps() / 1000;
-  const std::int64_t after_ns = simulated->simulated()->simulation.step_ps() / 1000;
+  const std::int64_t before_ns = run.simulated()->simulation->step_ps() / 1000;
+  const std::int64_t after_ns = simulated->simulated()->simulation->step_ps() / 1000;
   return JsonResponse(StepValue(before_ns, after_ns, {"The job was simulated again."},
                                 question.keep ? Value(KeepMade(std::move(simulated))) : Value()));
 }

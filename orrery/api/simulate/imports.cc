@@ -12,12 +12,13 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/option_text.h"
+#include "orrery/api/session.h"
+#include "orrery/api/simulate/answer.h"
 #include "orrery/base/error.h"
 #include "orrery/base/folder.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/simulate/simulate.h"
-#include "orrery/cli/verb.h"
 #include "orrery/compat/echo/program.h"
 #include "orrery/compat/simai/program.h"
 #include "orrery/compat/simai/workload.h"
@@ -30,7 +31,7 @@
 #include "orrery/workload/input.h"
 #include "orrery/workload/program.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,10 +91,10 @@ std::vector<std::string> NotesOf(const trace::ProblemLog& problems) {
   return notes;
 }
 
-Result<ImportedProgram> ImportChakra(const SimulateArguments& arguments) {
+Result<ImportedProgram> ImportChakra(const SimulateRequest& request) {
   std::vector<workload::ChakraTrace> traces;
   trace::ProblemLog problems;
-  ORRERY_TRY(const std::vector<fs::path> files, ChakraFiles(arguments.inputs));
+  ORRERY_TRY(const std::vector<fs::path> files, ChakraFiles(request.jobs));
   for (const fs::path& file : files) {
     ORRERY_TRY(workload::ChakraTrace trace, workload::ReadChakra(file.string()));
     problems.Merge(trace.problems);
@@ -102,18 +103,18 @@ Result<ImportedProgram> ImportChakra(const SimulateArguments& arguments) {
   ORRERY_TRY(workload::ChakraEnsemble chakra, workload::EnsembleOfChakra(traces));
   problems.Merge(chakra.problems);
   return ImportedProgram{.title = fmt::format("{}: Chakra traces of {} ranks",
-                                              NameOf(arguments.inputs.front()), traces.size()),
+                                              NameOf(request.jobs.front()), traces.size()),
                          .ensemble = std::move(chakra.ensemble),
                          .notes = NotesOf(problems)};
 }
 
-Result<ImportedProgram> ImportSimai(const SimulateArguments& arguments) {
+Result<ImportedProgram> ImportSimai(const SimulateRequest& request) {
   ORRERY_TRY(const compat::simai::Workload workload,
-             compat::simai::ReadWorkload(arguments.inputs.front()));
+             compat::simai::ReadWorkload(request.jobs.front()));
   ORRERY_TRY(compat::simai::WorkloadEnsemble simai, compat::simai::MakeEnsemble(workload));
   ImportedProgram imported{
       .title = fmt::format("{}: SimAI workload, tp {}, ep {}, pp {}, {} ranks, {} micro-batches",
-                           NameOf(arguments.inputs.front()), workload.tensor, workload.expert,
+                           NameOf(request.jobs.front()), workload.tensor, workload.expert,
                            workload.pipeline, simai.ensemble.num_ranks(), simai.microbatches),
       .ensemble = {},
       .notes = NotesOf(simai.problems)};
@@ -138,17 +139,16 @@ workload::Ensemble DataParallel(workload::Program program, int gpus) {
   return ensemble;
 }
 
-Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
+Result<ImportedProgram> ImportEcho(const SimulateRequest& request) {
   ORRERY_TRY(const std::vector<compat::echo::GraphNode> graph,
-             compat::echo::ReadGraphs(arguments.inputs));
-  ORRERY_TRY(const compat::echo::OperatorTimes times,
-             compat::echo::ReadTimes(arguments.echo_times));
+             compat::echo::ReadGraphs(request.jobs));
+  ORRERY_TRY(const compat::echo::OperatorTimes times, compat::echo::ReadTimes(request.echo_ops));
   ORRERY_TRY(compat::echo::TracedProgram echo, compat::echo::MakeProgram(graph, times));
   ImportedProgram imported;
-  const int gpus = std::max({arguments.gpus, arguments.world, 1});
+  const int gpus = std::max({request.gpus, request.world, 1});
   imported.title = fmt::format("{}: graph of Echo, {} nodes, {} buckets of gradients, {} rank{}",
-                               NameOf(arguments.inputs.front()), echo.num_nodes, echo.num_buckets,
-                               gpus, gpus == 1 ? "" : "s");
+                               NameOf(request.jobs.front()), echo.num_nodes, echo.num_buckets, gpus,
+                               gpus == 1 ? "" : "s");
   const auto note = [&](const std::vector<std::string>& names, std::string_view what) {
     if (!names.empty()) {
       imported.notes.push_back(
@@ -184,14 +184,14 @@ Document DocumentOf(const compat::simai::StepTimes& step) {
 
 }  // namespace
 
-SimulateInput InputKind(const SimulateArguments& arguments) {
-  if (!arguments.from.empty() && arguments.echo_times.empty()) {
+SimulateInput InputKind(const SimulateRequest& request) {
+  if (!request.from.empty() && request.echo_ops.empty()) {
     return SimulateInput::kTraced;
   }
-  if (!arguments.echo_times.empty()) {
+  if (!request.echo_ops.empty()) {
     return SimulateInput::kEcho;
   }
-  const fs::path first = arguments.inputs.front();
+  const fs::path first = request.jobs.front();
   std::error_code error;
   if (fs::is_directory(first, error) ? MayHoldChakra(first.string()) : IsChakraName(first)) {
     return SimulateInput::kChakra;
@@ -205,37 +205,41 @@ SimulateInput InputKind(const SimulateArguments& arguments) {
   return SimulateInput::kJob;
 }
 
-Result<ImportedProgram> ImportProgram(SimulateInput kind, const SimulateArguments& arguments) {
+Result<ImportedProgram> ImportProgram(const Session& session, SimulateInput kind,
+                                      const SimulateRequest& request) {
   switch (kind) {
     case SimulateInput::kChakra:
-      return ImportChakra(arguments);
+      return ImportChakra(request);
     case SimulateInput::kEcho:
-      return ImportEcho(arguments);
+      return ImportEcho(request);
     case SimulateInput::kTraced:
-      return ImportTracedJob(arguments);
+      return ImportTracedJob(session, request);
     case SimulateInput::kSimai:
     case SimulateInput::kJob:
       break;
   }
-  return ImportSimai(arguments);
+  return ImportSimai(request);
 }
 
-Result<Document> EmulatedWorkload(const SimulateArguments& arguments) {
-  if (arguments.emulated != "simai") {
+Result<Document> EmulateSimulator(const SimulateRequest& request) {
+  if (request.steps > 0) {
+    return InvalidInput("--steps needs a simulated step; --emulate predicts one only");
+  }
+  if (request.emulate != "simai") {
     return InvalidInput("--emulate: '{}' is not a model of workloads; choose simai",
-                        arguments.emulated);
+                        request.emulate);
   }
   ORRERY_TRY(const NumberSettings settings,
-             ReadNumberSettings(arguments.emulated_settings, {{"nvlink", 360},
-                                                              {"nic", 48.5},
-                                                              {"nics", 8},
-                                                              {"server", 8},
-                                                              {"tp_overlap", 0},
-                                                              {"ep_overlap", 0},
-                                                              {"dp_overlap", 0},
-                                                              {"dp_ep_overlap", 0}}));
+             ReadNumberSettings(request.settings, {{"nvlink", 360},
+                                                   {"nic", 48.5},
+                                                   {"nics", 8},
+                                                   {"server", 8},
+                                                   {"tp_overlap", 0},
+                                                   {"ep_overlap", 0},
+                                                   {"dp_overlap", 0},
+                                                   {"dp_ep_overlap", 0}}));
   ORRERY_TRY(const compat::simai::Workload workload,
-             compat::simai::ReadWorkload(arguments.inputs.front()));
+             compat::simai::ReadWorkload(request.jobs.front()));
   const compat::simai::Settings setting{
       .machine = {.nvlink_gib_per_second = settings.at("nvlink"),
                   .nic_gib_per_second = settings.at("nic"),
@@ -249,4 +253,4 @@ Result<Document> EmulatedWorkload(const SimulateArguments& arguments) {
   return DocumentOf(step);
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,11 +1,11 @@
-#include "orrery/cli/trace_output.h"
+#include "orrery/api/trace_output.h"
 
 #include <string>
 #include <string_view>
 
+#include "orrery/api/errors.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/verb.h"
 #include "orrery/export/chrome_json.h"
 #include "orrery/export/collective_spans.h"
 #include "orrery/export/perfetto.h"
@@ -14,7 +14,7 @@
 #include "orrery/trace/orr/orr.h"
 #include "orrery/trace/trace_set.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 // For viewers: clocks aligned, collectives matched over the ranks.
@@ -87,4 +87,4 @@ Result<TraceOutput> WriteTraceFile(trace::TraceSet& set, const std::string& path
   return TraceOutput{};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

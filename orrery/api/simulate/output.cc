@@ -1,5 +1,3 @@
-#include "orrery/cli/output.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -14,8 +12,9 @@
 
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/time_parts.h"
+#include "orrery/api/documents.h"
+#include "orrery/api/simulate/answer.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/simulate/simulate.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/simulation_pictures.h"
@@ -27,7 +26,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/plan_yaml.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using simulate::DimensionTotal;
@@ -126,17 +125,6 @@ void AddCheckpoint(const SimulationAnswer& answer, Document::Section& section) {
       checkpoint.written.end_ps <= answer.summary.step_ps
           ? fmt::format("{}; written after {:.4g} s", cost, Seconds(checkpoint.written.end_ps))
           : cost + ", after which it is not written yet");
-}
-
-Value CheckpointData(const SimulationAnswer& answer) {
-  const CheckpointAnswer& checkpoint = *answer.checkpoint;
-  const bool is_written = checkpoint.written.end_ps <= answer.summary.step_ps;
-  return Value::Object()
-      .Set("bytes", checkpoint.written.size.count)
-      .Set("storage_bytes_per_s", checkpoint.storage.bytes_per_second)
-      .Set("gpu_bytes_per_s", checkpoint.written.of_gpu.bytes_per_second)
-      .Set("added_s", Seconds(checkpoint.added_ps))
-      .Set("written_s", is_written ? Value(Seconds(checkpoint.written.end_ps)) : Value());
 }
 
 void AddEnergy(const SimulationAnswer& answer, Document::Section& section) {
@@ -259,181 +247,6 @@ void AddSettings(const SimulationAnswer& answer, Document& document) {
   section.Add(std::move(table));
 }
 
-void SetFigures(const std::optional<simulate::JobFigures>& known, Value& data) {
-  const simulate::JobFigures figures = known.value_or(simulate::JobFigures{});
-  const auto share = [](const std::optional<simulate::Utilisation>& utilisation) {
-    return utilisation ? Value(utilisation->share) : Value();
-  };
-  data.Set("tokens_per_s", figures.tokens_per_s)
-      .Set("samples_per_s", known ? Value(figures.samples_per_s) : Value())
-      .Set("mfu", share(figures.model))
-      .Set("hfu", share(figures.hardware));
-  for (const auto& [key, utilisation] :
-       {std::pair("model_flops", &figures.model), std::pair("hardware_flops", &figures.hardware)}) {
-    if (*utilisation) {
-      data.Set(key, Value::Object()
-                        .Set("flops", (*utilisation)->flops)
-                        .Set("share", (*utilisation)->share)
-                        .Set("tflops_per_s_a_gpu", (*utilisation)->flops_per_s_of_gpu / kTera)
-                        .Set("definition", (*utilisation)->definition));
-    }
-  }
-}
-
-Value StageData(const StageSummary& stage) {
-  Value data = Value::Object();
-  data.Set("name", stage.name)
-      .Set("stage", stage.stage)
-      .Set("rank", stage.rank)
-      .Set("ranks", stage.ranks);
-  if (stage.stage) {
-    data.Set("busy_s", Seconds(stage.busy_ps));
-  }
-  if (!stage.gpu.empty()) {
-    data.Set("gpu", stage.gpu).Set("memory_usable_bytes", stage.memory.usable_bytes);
-  }
-  Value parts = Value::Object();
-  for (const simulate::MemoryPart& part : stage.memory.parts) {
-    parts.Set(part.category, part.bytes);
-  }
-  return data.Set("memory_peak_bytes", stage.memory.peak_bytes)
-      .Set("memory_needed_bytes", stage.memory.needed_bytes)
-      .Set("memory_peak_at_s", Seconds(stage.memory.peak_ps))
-      .Set("memory_parts", std::move(parts));
-}
-
-Value DimensionData(const DimensionTotal& total) {
-  return Value::Object()
-      .Set("dimension", total.dimension)
-      .Set("calls", total.calls)
-      .Set("bytes", total.bytes)
-      .Set("transfer_s", Seconds(total.transfer_ps))
-      .Set("contended_s", Seconds(total.contended_ps))
-      .Set("wait_s", Seconds(total.wait_ps))
-      .Set("exposed_s", Seconds(total.exposed_ps));
-}
-
-Value DelayData(const simulate::DelayTotals& totals) {
-  return Value::Object()
-      .Set("kernels", totals.kernels)
-      .Set("kernels_alone_s", Seconds(totals.kernels_alone_ps))
-      .Set("kernels_s", Seconds(totals.kernels_ps))
-      .Set("transfers", totals.transfers)
-      .Set("transfers_alone_s", Seconds(totals.transfers_alone_ps))
-      .Set("transfers_s", Seconds(totals.transfers_ps))
-      .Set("delayed_s", Seconds(totals.delayed_ps));
-}
-
-Value TriedData(const simulate::TriedChange& tried) {
-  Value data = Value::Object();
-  data.Set("what", tried.what);
-  if (!tried.setting.empty()) {
-    data.Set("setting", tried.setting);
-  }
-  data.Set("step_time_s", Seconds(tried.step_ps)).Set("gain", tried.gain);
-  if (tried.least_gain) {
-    data.Set("gain_low", *tried.least_gain).Set("gain_high", *tried.most_gain);
-  }
-  return data.Set("fits_in_memory", tried.fits).Set("is_worthwhile", tried.IsWorthwhile());
-}
-
-Value ReplayedData(const ReplayedRank& rank) {
-  return Value::Object()
-      .Set("rank", rank.rank)
-      .Set("measured_step_s", rank.step_ms * 1e-3)
-      .Set("profiler_cost_us", rank.profiler_cost_us)
-      .Set("profiler_cost_from", rank.cost_source);
-}
-
-// Sections become objects, settings texts.
-Value JobData(const SimulationAnswer& answer) {
-  Value data = Value::Object();
-  data.Set("title", answer.title);
-  if (answer.job == nullptr) {
-    return data;
-  }
-  Value section = Value::Object();
-  std::string name;
-  for (const workload::JobFact& fact : workload::JobFacts(*answer.job)) {
-    if (fact.section != name) {
-      section = Value::Object();
-      name = fact.section;
-    }
-    section.Set(fact.name, fact.value);
-    data.Set(name, section);
-  }
-  return data;
-}
-
-// All that takes longer than the step.
-void SetDetails(const SimulationAnswer& answer, Value& data) {
-  const StepSummary& summary = answer.summary;
-  Value breakdown = Value::Object();
-  for (const TimeShare& share : summary.breakdown.shares) {
-    breakdown.Set(simulate::ShareKey(share), Seconds(share.ps));
-  }
-  data.Set("breakdown_s", std::move(breakdown))
-      .Set("breakdown_rank", summary.slowest_rank)
-      .Set("exposed_communication_s", Seconds(answer.means.exposed_ps))
-      .Set("network", std::string(simulate::Name(answer.network)))
-      .Set("contended_ps", answer.contended_ps);
-  if (summary.has_pipeline) {
-    data.Set("bubble",
-             Value::Object()
-                 .Set("mean_s", Seconds(answer.means.bubble_ps))
-                 .Set("slowest_rank_s", Seconds(summary.breakdown.TotalPs(TimeKind::kBubble))));
-  }
-  if (answer.checkpoint) {
-    data.Set("checkpoint", CheckpointData(answer));
-  }
-  data.Set("communication", Value::ListOf(summary.dimensions, DimensionData))
-      .Set("held_up", DelayData(summary.delayed))
-      .Set("stages", Value::ListOf(summary.stages, StageData))
-      .Set("bottleneck", answer.bottleneck)
-      .Set("causes", Value::ListOf(answer.advice.causes, TriedData))
-      .Set("advice", Value::ListOf(answer.advice.changes, TriedData));
-}
-
-Value DataOf(const SimulationAnswer& answer) {
-  const StepSummary& summary = answer.summary;
-  Value data = Value::Object();
-  data.Set("left_out", Value::ListOf(answer.left_out));
-  data.Set("step_time_s", Seconds(summary.step_ps));
-  if (answer.interval) {
-    data.Set("low_s", answer.interval->low_s).Set("high_s", answer.interval->high_s);
-    if (!answer.interval_note.empty()) {
-      data.Set("interval_note", answer.interval_note);
-    }
-  }
-  if (answer.steps) {
-    SetSteps(*answer.steps, data);
-  }
-  if (answer.energy) {
-    data.Set("energy", Value::Object()
-                           .Set("step_j", answer.energy->joules)
-                           .Set("watts_per_gpu", answer.energy->watts_of_gpu)
-                           .Set("clock", answer.energy->clock)
-                           .Set("month_kwh", answer.energy->MonthKwh(answer.job->gpus)));
-  }
-  SetFigures(summary.figures, data);
-  SetMemory(summary, data);
-  if (answer.is_step_only) {
-    data.Set("network", std::string(simulate::Name(answer.network)));
-  } else {
-    SetDetails(answer, data);
-  }
-  if (!answer.replayed.empty()) {
-    data.Set("replayed_ranks", Value::ListOf(answer.replayed, ReplayedData));
-  }
-  return data.Set("what_ifs", Value::ListOf(answer.what_ifs))
-      .Set("remarks", Value::ListOf(answer.remarks))
-      .Set("not_modelled", Value::ListOf(answer.not_modelled))
-      .Set("ranks", summary.ranks)
-      .Set("rank_classes", summary.rank_classes)
-      .Set("events", summary.events)
-      .Set("job", JobData(answer));
-}
-
 }  // namespace
 
 void AddLeftOut(std::string_view of, const std::vector<std::string>& left_out,
@@ -482,8 +295,7 @@ Document SimulationDocument(const SimulationAnswer& answer,
       answer.classes_alone < summary.rank_classes && answer.classes_alone > 0
           ? fmt::format("; {} where no links are shared", draw::FormatCount(answer.classes_alone))
           : ""));
-  document.data = DataOf(answer);
   return document;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "orrery/cli/simulate/simulate.h"
+#include "orrery/api/simulate/answer.h"
 #include "orrery/simulate/network/group_limits.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 TEST(SimulateOptionsTest, ASlowRankIsANumberAndAFactor) {
@@ -42,4 +42,4 @@ TEST(SimulateOptionsTest, FaultsNameANodeAndWhatIsLeft) {
 }
 
 }  // namespace
-}  // namespace orrery::cli
+}  // namespace orrery::api

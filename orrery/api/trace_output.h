@@ -9,7 +9,7 @@
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/trace_set.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 enum class TraceFormat { kOrr, kChrome, kPerfetto, kTorchSnapshot };
 
@@ -33,4 +33,4 @@ struct TraceOutput {
 [[nodiscard]] Result<TraceOutput> WriteTraceFile(trace::TraceSet& set, const std::string& path,
                                                  const TraceOutputOptions& options = {});
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -9,16 +9,16 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/simulate/answer.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/simulate/simulate.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/simulation_pictures.h"
 #include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/simulate/explain/summary.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using simulate::StageSummary;
@@ -136,14 +136,4 @@ void AddMemorySection(const StepSummary& summary, const simulate::SimulatedStep*
   section.Add(std::move(table));
 }
 
-void SetMemory(const StepSummary& summary, Value& data) {
-  const StageSummary* const fullest = summary.Fullest();
-  const bool is_known = fullest != nullptr;
-  data.Set("memory_peak_bytes", is_known ? Value(fullest->memory.peak_bytes) : Value())
-      .Set("memory_needed_bytes", is_known ? Value(fullest->memory.needed_bytes) : Value())
-      .Set("memory_usable_bytes", summary.memory_size_bytes)
-      .Set("out_of_memory", summary.IsOutOfMemory())
-      .Set("nearly_out_of_memory", summary.IsNearlyOutOfMemory());
-}
-
-}  // namespace orrery::cli
+}  // namespace orrery::api

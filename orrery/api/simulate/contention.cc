@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "orrery/api/simulate/answer.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/simulate/simulate.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/simulation.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 Status AddContention(const simulate::Simulation& simulation, simulate::SimulationOptions options,
                      const SimulateWith& simulate_with, SimulationAnswer& answer) {
@@ -32,4 +32,4 @@ Status AddContention(const simulate::Simulation& simulation, simulate::Simulatio
   return {};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -12,12 +12,14 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/errors.h"
+#include "orrery/api/job_input.h"
+#include "orrery/api/run_input.h"
+#include "orrery/api/session_state.h"
+#include "orrery/api/simulate/answer.h"
 #include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
 #include "orrery/calibrate/replay_calibration.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/simulate/simulate.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
@@ -37,7 +39,7 @@
 #include "orrery/workload/recorded/traced_job.h"
 #include "orrery/workload/recorded/traced_rank.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using workload::Rank;
@@ -94,13 +96,13 @@ Result<const hardware::Gpu*> TracedGpu(const TracedJob& job) {
 }
 
 /// The GPU that ranks are to have: the one that is named, that of the cluster, or the traced one.
-Result<const hardware::Gpu*> WantedGpu(const SimulateArguments& arguments,
+Result<const hardware::Gpu*> WantedGpu(const SimulateRequest& request,
                                        const hardware::Gpu& traced) {
-  if (!arguments.job.gpu.empty()) {
-    return GpuNamed(arguments.job.gpu);
+  if (!request.job.gpu.empty()) {
+    return GpuNamed(request.job.gpu);
   }
   const hardware::Cluster* const cluster =
-      arguments.job.cluster.empty() ? nullptr : hardware::FindCluster(arguments.job.cluster);
+      request.job.cluster.empty() ? nullptr : hardware::FindCluster(request.job.cluster);
   return cluster == nullptr ? &traced : GpuNamed(cluster->gpu);
 }
 
@@ -115,14 +117,14 @@ std::string RecordingPath(const TracedRank& rank) {
   return rank.Path("kineto.json");
 }
 
-Result<trace::Trace> ReadRecording(const TracedRank& rank) {
-  RunArguments run;
+Result<trace::Trace> ReadRecording(const TracedRank& rank, const CallOptions& call) {
+  RunInput run;
   run.paths = {RecordingPath(rank)};
   if (std::error_code error; !std::filesystem::exists(run.paths.front(), error)) {
     return NotFound("rank {} was not recorded: {}", rank.rank,
                     rank.steps.why.empty() ? "its folder has no kineto.json.gz" : rank.steps.why);
   }
-  ORRERY_TRY(ingest::Run read, ReadRunWithProgress(run));
+  ORRERY_TRY(ingest::Run read, ReadRun(run, call.progress));
   if (read.set.ranks.size() != 1) {
     return InvalidInput("{}: {} ranks, where one is expected", run.paths.front(),
                         read.set.ranks.size());
@@ -132,12 +134,12 @@ Result<trace::Trace> ReadRecording(const TracedRank& rank) {
 
 class TracedImport {
  public:
-  TracedImport(const SimulateArguments& arguments, const TracedJob& job)
-      : arguments_(arguments), job_(job), roles_(job) {}
+  TracedImport(const Session& session, const SimulateRequest& request, const TracedJob& job)
+      : session_(session), request_(request), job_(job), roles_(job) {}
 
   Result<ImportedProgram> Import() {
     ORRERY_TRY(const hardware::Gpu* const traced_gpu, TracedGpu(job_));
-    ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(arguments_, *traced_gpu));
+    ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(request_, *traced_gpu));
     imported_.gpu = gpu->name;
     imported_.framework = job_.is_sharded ? "torch-fsdp" : "pytorch";
     imported_.steps_before = kStepsBefore;
@@ -148,7 +150,7 @@ class TracedImport {
       programs.push_back(std::move(program));
       AddMemory(job_.ranks[traced], *gpu);
     }
-    const Rank world = arguments_.world > 0 ? static_cast<Rank>(arguments_.world) : job_.world;
+    const Rank world = request_.world > 0 ? static_cast<Rank>(request_.world) : job_.world;
     ORRERY_TRY(workload::TracedEnsemble all,
                workload::EnsembleOfTracedJob(job_, roles_, std::move(programs), world));
     imported_.ensemble = std::move(all.ensemble);
@@ -164,7 +166,7 @@ class TracedImport {
   Result<workload::Program> ProgramOf(std::size_t traced, const hardware::Gpu& from,
                                       const hardware::Gpu& to) {
     const TracedRank& rank = job_.ranks[traced];
-    ORRERY_TRY(trace::Trace recording, ReadRecording(rank));
+    ORRERY_TRY(trace::Trace recording, ReadRecording(rank, request_.call));
     ORRERY_TRY(const calibrate::ReplayCalibration calibration,
                calibrate::CalibrateReplay(recording, rank.steps));
     ORRERY_TRY(const trace::Trace adapted, Adapted(std::move(recording), from, to));
@@ -193,7 +195,7 @@ class TracedImport {
     }
     if (&from != &to) {
       ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
-                 LoadKernelModels(arguments_.job.kernel_models));
+                 session_.state().Models(request_.job.kernel_models));
       const std::string remark =
           workload::RemarkOn(workload::ScaleToGpu(from, to, *models, recording));
       if (!remark.empty()) {
@@ -236,7 +238,7 @@ class TracedImport {
 
   // What cannot be said of the model is not the end of a simulation.
   void AddDescription(const hardware::Gpu& gpu) {
-    Result<std::optional<workload::Job>> described = ReadDescribedJob(arguments_.from, job_);
+    Result<std::optional<workload::Job>> described = ReadDescribedJob(request_.from, job_);
     if (!described) {
       AddRemarks({fmt::format("No utilisation: {}.", described.error().message())});
       return;
@@ -271,7 +273,8 @@ class TracedImport {
         ranks == job_.world ? "" : fmt::format(" (of {} traced)", job_.world));
   }
 
-  const SimulateArguments& arguments_;
+  const Session& session_;
+  const SimulateRequest& request_;
   const TracedJob& job_;
   workload::TracedGroupRoles roles_;
   ImportedProgram imported_;
@@ -279,18 +282,18 @@ class TracedImport {
 
 }  // namespace
 
-Result<ImportedProgram> ImportTracedJob(const SimulateArguments& arguments) {
-  if (!arguments.job.settings.empty()) {
+Result<ImportedProgram> ImportTracedJob(const Session& session, const SimulateRequest& request) {
+  if (!request.job.settings.empty()) {
     return InvalidInput(
         "--set needs a job that is generated; a traced one is what was recorded (its "
         "job.yaml, where it has one, can be changed)");
   }
-  ORRERY_TRY(const TracedJob job, workload::ReadTracedJob(arguments.from));
-  Result<ImportedProgram> imported = TracedImport(arguments, job).Import();
+  ORRERY_TRY(const TracedJob job, workload::ReadTracedJob(request.from));
+  Result<ImportedProgram> imported = TracedImport(session, request, job).Import();
   if (!imported) {
-    return FailWithin(arguments.from, imported);
+    return FailWithin(request.from, imported);
   }
   return imported;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,10 +1,10 @@
 #include "orrery/simulate/explain/interval.h"
 
-#include "orrery/cli/simulate/simulate.h"
+#include "orrery/api/simulate/answer.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 void AddInterval(const workload::Job& job, const workload::GeneratedJob& generated,
                  SimulationAnswer& answer) {
@@ -13,4 +13,4 @@ void AddInterval(const workload::Job& job, const workload::GeneratedJob& generat
       simulate::WideIntervalSentence(answer.summary.breakdown, job, generated.coverage);
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

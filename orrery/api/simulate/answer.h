@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/api/call.h"
+#include "orrery/api/documents.h"
+#include "orrery/api/job_input.h"
+#include "orrery/api/session.h"
+#include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/learn/interval.h"
 #include "orrery/network/congestion.h"
@@ -33,59 +35,16 @@
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
-/// Options of `orrery simulate` that say how the network is shared.
-struct NetworkArguments {
-  simulate::NetworkModel model = simulate::NetworkModel::kDefault;
-  std::string topology;  // file
-  std::optional<simulate::Routing> routing;
-  std::int64_t seed = 0;
-  double oversubscription = 0;
-  std::string background;  // "0.3" or a file
-  std::string congestion;  // name of a model
-  std::string checkpoint;  // rate of the storage: "200GB/s"
-};
-
-void AddNetworkOptions(Verb& verb, NetworkArguments& arguments);
-
-/// What was read of them; the options point into it.
+/// Network options of a request; `options` points into the others.
 struct NetworkInput {
   simulate::NetworkOptions options = {};
   std::unique_ptr<network::Topology> topology = {};
   std::unique_ptr<network::CongestionModel> congestion = {};
 };
 
-[[nodiscard]] Result<NetworkInput> ReadNetwork(const NetworkArguments& arguments);
-
-/// Options of `orrery simulate`.
-struct SimulateArguments {
-  std::vector<std::string> inputs;
-  std::string from;  // folder of a traced job, or of Echo's tracer; then there are no inputs
-  int world = 0;     // ranks of it; 0: as traced
-  JobArguments job;
-  int gpus = 0;  // of programs that do not say it
-  std::vector<std::string> echo_times;
-  std::string emulated;
-  std::string emulated_settings;
-  bool no_fold = false;
-  simulate::OverlapKind overlap = simulate::OverlapKind::kAnalytic;
-  double jitter = 0;
-  std::int64_t steps = 0;            // to draw around the simulated one; 0: none
-  std::uint64_t seed = 0;            // of them
-  std::vector<std::string> slow;     // "rank=7:1.3"
-  std::vector<std::string> gpu_of;   // "ranks=8-15:A100-80GB"
-  std::vector<std::string> fail;     // "node=3:nic=2"
-  std::vector<std::string> degrade;  // "node=3:0.5"
-  NetworkArguments network;
-  std::string placement = "packed";  // of several jobs: or "spread", or nodes "0-7/8-15"
-  bool is_step_only = false;         // nothing but the step, its throughput and its memory
-  std::int64_t max_tasks = simulate::SimulationOptions().max_tasks;
-  std::string trace;
-  OutputOptions output;
-};
-
-void AddSimulateOptions(Verb& verb, SimulateArguments& arguments);
+[[nodiscard]] Result<NetworkInput> ReadNetwork(const SimulateRequest& request);
 
 /// Reads "rank=7:1.3": rank 7 takes 1.3 times as long.
 [[nodiscard]] Result<simulate::SlowRank> ParseSlowRank(const std::string& text);
@@ -101,9 +60,7 @@ void AddSimulateOptions(Verb& verb, SimulateArguments& arguments);
 [[nodiscard]] Result<simulate::SlowNode> ParseSlowNode(const std::string& text);
 
 /// The job's options, with those of --gpu-of as settings.
-[[nodiscard]] Result<JobArguments> JobArgumentsOf(const SimulateArguments& arguments);
-
-[[nodiscard]] Result<simulate::SimulationOptions> EngineOptions(const SimulateArguments& arguments);
+[[nodiscard]] Result<JobInput> JobInputOf(const SimulateRequest& request);
 
 /// A recorded rank that is simulated, and how its recording was read.
 struct ReplayedRank {
@@ -124,8 +81,7 @@ struct ImportedProgram {
   int steps_before = 0;                   // see simulate::SimulationOptions
   std::int64_t samples_per_step = 0;      // of all ranks; 0: not known
   std::int64_t tokens_per_sample = 0;
-  std::optional<workload::Job> described =
-      {};  // its model and batch, on the GPUs that simulation it
+  std::optional<workload::Job> described = {};  // its model and batch, on the GPUs that simulate it
   std::vector<ReplayedRank> replayed = {};
   std::vector<simulate::StageMemory> memory_of_program = {};  // recorded; empty: not known
 };
@@ -133,17 +89,15 @@ struct ImportedProgram {
 /// What the inputs are, by their names and first bytes.
 enum class SimulateInput { kJob, kSimai, kChakra, kEcho, kTraced };
 
-[[nodiscard]] SimulateInput InputKind(const SimulateArguments& arguments);
+[[nodiscard]] SimulateInput InputKind(const SimulateRequest& request);
 
 /// Reads the folder of a traced job, for --from, and makes all ranks of it.
-[[nodiscard]] Result<ImportedProgram> ImportTracedJob(const SimulateArguments& arguments);
+[[nodiscard]] Result<ImportedProgram> ImportTracedJob(const Session& session,
+                                                      const SimulateRequest& request);
 
 /// Reads what InputKind found, for the engine; not for kJob.
-[[nodiscard]] Result<ImportedProgram> ImportProgram(SimulateInput kind,
-                                                    const SimulateArguments& arguments);
-
-/// The step of a workload according to the simulator that it is for.
-[[nodiscard]] Result<Document> EmulatedWorkload(const SimulateArguments& arguments);
+[[nodiscard]] Result<ImportedProgram> ImportProgram(const Session& session, SimulateInput kind,
+                                                    const SimulateRequest& request);
 
 /// Steps of --steps, which vary around the simulated one.
 struct DrawnSteps {
@@ -159,16 +113,14 @@ struct DrawnSteps {
   std::vector<std::string> beyond_fit = {};  // simulate::BeyondFit
 };
 
-/// Adds --steps and --seed.
-void AddStepOptions(Verb& verb, SimulateArguments& arguments);
-
 /// Nothing without --steps.
-[[nodiscard]] std::optional<DrawnSteps> DrawStepsOf(const SimulateArguments& arguments,
+[[nodiscard]] std::optional<DrawnSteps> DrawStepsOf(const SimulateRequest& request,
                                                     const std::string& gpu,
                                                     const simulate::StepSummary& summary);
 
 void AddSteps(const DrawnSteps& drawn, bool has_pictures, Document& document);
-void SetSteps(const DrawnSteps& drawn, Value& data);
+/// Sets `p50_s` to `steps`.
+void SetSteps(const DrawnSteps& drawn, SimulateResult& result);
 
 /// Says so where a step does not fit; `of` stands before the name of the stage: "wide, ".
 void AddOutOfMemory(std::string_view of, const simulate::StepSummary& summary,
@@ -181,21 +133,22 @@ void AddOutOfMemory(std::string_view of, const simulate::StepSummary& summary,
 void AddMemory(const simulate::StepSummary& summary, Document::Section& section);
 void AddMemorySection(const simulate::StepSummary& summary,
                       const simulate::SimulatedStep* simulated, Document& document);
-void SetMemory(const simulate::StepSummary& summary, Value& data);
+
+/// Sets the memory of the fullest stage in a result.
+template <typename SomeResult>
+void SetMemory(const simulate::StepSummary& summary, SomeResult& result) {
+  if (const simulate::StageSummary* const fullest = summary.Fullest()) {
+    result.memory_peak_bytes = fullest->memory.peak_bytes;
+    result.memory_needed_bytes = fullest->memory.needed_bytes;
+  }
+  result.memory_usable_bytes = summary.memory_size_bytes;
+  result.out_of_memory = summary.IsOutOfMemory();
+  result.nearly_out_of_memory = summary.IsNearlyOutOfMemory();
+}
 
 /// Says what of a job as it is written was left out, where there is any.
 void AddLeftOut(std::string_view of, const std::vector<std::string>& left_out,
                 Document::Section& section);
-
-struct TogetherAnswer {
-  Document document;
-  bool is_out_of_memory = false;  // one of the jobs
-};
-
-/// Several jobs on one cluster, and what each loses to the others.
-[[nodiscard]] Result<TogetherAnswer> JobsTogether(const SimulateArguments& arguments,
-                                                  const kernel::CostModel& models,
-                                                  const simulate::SimulationOptions& options);
 
 /// A checkpoint that was written beside the step.
 struct CheckpointAnswer {
@@ -244,8 +197,8 @@ void AddInterval(const workload::Job& job, const workload::GeneratedJob& generat
                                    simulate::SimulationOptions options,
                                    const SimulateWith& simulate_with, SimulationAnswer& answer);
 
-/// JSON: docs/formats/simulate-json.md. Pictures are drawn where `simulated` is given.
+/// The document without its JSON. Pictures are drawn where `simulated` is given.
 [[nodiscard]] Document SimulationDocument(const SimulationAnswer& answer,
                                           const simulate::SimulatedStep* simulated);
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

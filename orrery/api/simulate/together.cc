@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,14 +11,16 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/cancellation.h"
+#include "orrery/api/documents.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/job_input.h"
+#include "orrery/api/session_state.h"
+#include "orrery/api/simulate/answer.h"
+#include "orrery/api/simulate/engine_input.h"
 #include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
-#include "orrery/base/value.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/simulate/simulate.h"
-#include "orrery/cli/verb.h"
-#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/model_set.h"
 #include "orrery/report/document.h"
 #include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/several_jobs.h"
@@ -24,11 +28,26 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 
-namespace orrery::cli {
-namespace {
+namespace orrery::api {
 
 using simulate::JobTogether;
 using simulate::PlacedJob;
+
+struct JobAnswer {
+  PlacedJob placed;
+  JobTogether result;
+  std::vector<std::string> left_out;  // of the job as it is written
+
+  [[nodiscard]] const std::string& name() const { return placed.job->name; }
+};
+
+struct SimulatedJobs {
+  std::vector<workload::Job> jobs;
+  std::vector<JobAnswer> answers;
+  simulate::NetworkModel network = simulate::NetworkModel::kAlone;
+};
+
+namespace {
 
 double Seconds(std::int64_t ps) {
   return static_cast<double>(ps) * 1e-12;
@@ -90,28 +109,19 @@ Result<std::vector<PlacedJob>> Placed(const std::vector<workload::Job>& jobs,
   return simulate::PlaceJobsOn(jobs, nodes);
 }
 
-struct JobAnswer {
-  PlacedJob placed;
-  JobTogether result;
-  std::vector<std::string> left_out;  // of the job as it is written
-
-  [[nodiscard]] const std::string& name() const { return placed.job->name; }
-};
-
-Value DataOf(const JobAnswer& answer) {
-  const JobTogether& result = answer.result;
-  Value data = Value::Object();
-  data.Set("name", answer.name())
-      .Set("gpus", answer.placed.job->gpus)
-      .Set("nodes", NodesText(answer.placed.nodes))
-      .Set("steps", result.steps)
-      .Set("steps_met", result.steps_met)
-      .Set("step_alone_s", Seconds(result.alone_ps))
-      .Set("step_time_s", Seconds(result.together_ps))
-      .Set("lost_share", LostShare(result))
-      .Set("left_out", Value::ListOf(answer.left_out));
-  SetMemory(result.summary, data);
-  return data;
+JobResult MakeJobResult(const JobAnswer& answer) {
+  const JobTogether& together = answer.result;
+  JobResult result{.name = answer.name(),
+                   .gpus = answer.placed.job->gpus,
+                   .nodes = NodesText(answer.placed.nodes),
+                   .steps = together.steps,
+                   .steps_met = together.steps_met,
+                   .step_alone_s = Seconds(together.alone_ps),
+                   .step_time_s = Seconds(together.together_ps),
+                   .lost_share = LostShare(together),
+                   .left_out = answer.left_out};
+  SetMemory(together.summary, result);
+  return result;
 }
 
 Document::Table StepTable(const std::vector<JobAnswer>& answers) {
@@ -165,62 +175,95 @@ std::vector<std::string> NotModelledOf(const std::vector<JobAnswer>& answers) {
   return sentences;
 }
 
-Document DocumentOf(const std::vector<JobAnswer>& answers, simulate::NetworkModel network) {
-  const std::string& cluster = answers.front().placed.job->cluster.name;
-  Document document{.title = fmt::format("{} jobs on one {}", answers.size(), cluster),
+Status CheckTogether(const SimulateRequest& request) {
+  const std::size_t jobs = request.jobs.size();
+  if (!request.slow.empty() || !request.fail.empty() || !request.degrade.empty() ||
+      request.steps > 0) {
+    return InvalidInput("--slow, --fail, --degrade and --steps are of one job: {} were given",
+                        jobs);
+  }
+  if (request.step_only) {
+    return InvalidInput("--step-only is of one job: {} were given", jobs);
+  }
+  if (!request.checkpoint_traffic.empty()) {
+    return InvalidInput("--checkpoint-traffic is of one job: {} were given", jobs);
+  }
+  return {};
+}
+
+Result<SimulateTogetherResult> RunTogether(const Session& session, const SimulateRequest& request,
+                                           const simulate::SimulationOptions& options) {
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             session.state().Models(request.job.kernel_models));
+  request.call.Report("simulating");
+  ORRERY_TRY(const JobInput changes, JobInputOf(request));
+  const auto simulated = std::make_shared<SimulatedJobs>();
+  std::vector<JobAnswer>& answers = simulated->answers;
+  answers.resize(request.jobs.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    ORRERY_TRY(workload::JobFile file, ReadJob(request.jobs[i], changes));
+    simulated->jobs.push_back(std::move(file.job));
+    answers[i].left_out = std::move(file.not_modelled);
+  }
+  ORRERY_TRY(const std::vector<PlacedJob> placed, Placed(simulated->jobs, request.placement));
+  ORRERY_TRY(std::vector<JobTogether> results,
+             simulate::SimulateTogether(placed, *models, options));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    answers[i].placed = placed[i];
+    answers[i].result = std::move(results[i]);
+  }
+  simulated->network = simulate::NetworkModelOf(simulate::MachineOf(placed), options);
+  SimulateTogetherResult result{.network = std::string(simulate::Name(simulated->network)),
+                                .cluster = simulated->jobs.front().cluster.name,
+                                .jobs = {},
+                                .not_modelled = NotModelledOf(answers)};
+  std::ranges::transform(answers, std::back_inserter(result.jobs), MakeJobResult);
+  result.answers = simulated;
+  return result;
+}
+
+}  // namespace
+
+Result<SimulateTogetherResult> SimulateTogether(const Session& session,
+                                                const SimulateRequest& request) {
+  return RunCancellable(request.call, [&]() -> Result<SimulateTogetherResult> {
+    ORRERY_TRY(const EngineInput engine, ReadEngineInput(session, request));
+    ORRERY_TRY_STATUS(CheckTogether(request));
+    return RunTogether(session, request, engine.options);
+  });
+}
+
+bool HoldsSeveralJobs(const SimulateRequest& request) {
+  return request.jobs.size() > 1 && InputKind(request) == SimulateInput::kJob;
+}
+
+bool SimulateTogetherResult::AnyOutOfMemory() const {
+  return std::ranges::any_of(jobs, &JobResult::out_of_memory);
+}
+
+Document MakeDocument(const SimulateTogetherResult& result) {
+  const std::vector<JobAnswer>& answers = result.answers->answers;
+  Document document{.title = fmt::format("{} jobs on one {}", answers.size(), result.cluster),
                     .kind = "Orrery simulated jobs"};
   Document::Section& section = document.AddSection();
-  Value jobs = Value::List();
   for (const JobAnswer& answer : answers) {
     AddOutOfMemory(answer.name() + ", ", answer.result.summary, section);
     AddLeftOut(answer.name(), answer.left_out, section);
-    jobs.Add(DataOf(answer));
   }
   section.Add(StepTable(answers));
   section.Say(
       fmt::format("Jobs begin together; a short one repeats its step until the longest has "
                   "ended, at most {} times.",
                   simulate::kMostSteps));
-  if (network == simulate::NetworkModel::kShared) {
+  if (result.answers->network == simulate::NetworkModel::kShared) {
     section.Say(
         "Jobs meet only above first switches that are oversubscribed (--oversubscribe), unless "
         "routes are simulated (--network flows).");
   }
   document.AddSection("Memory").Add(MemoryTable(answers));
-  std::vector<std::string> not_modelled = NotModelledOf(answers);
-  document.data = Value::Object()
-                      .Set("network", std::string(simulate::Name(network)))
-                      .Set("cluster", cluster)
-                      .Set("jobs", std::move(jobs))
-                      .Set("not_modelled", Value::ListOf(not_modelled));
-  document.AddSection().Add(Document::List{"", "Not modelled", std::move(not_modelled), true});
+  document.AddSection().Add(Document::List{"", "Not modelled", result.not_modelled, true});
+  document.data = ToObject(result);
   return document;
 }
 
-}  // namespace
-
-Result<TogetherAnswer> JobsTogether(const SimulateArguments& arguments,
-                                    const kernel::CostModel& models,
-                                    const simulate::SimulationOptions& options) {
-  ORRERY_TRY(const JobArguments changes, JobArgumentsOf(arguments));
-  std::vector<workload::Job> jobs;
-  std::vector<JobAnswer> answers(arguments.inputs.size());
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    ORRERY_TRY(workload::JobFile file, ReadJob(arguments.inputs[i], changes));
-    jobs.push_back(std::move(file.job));
-    answers[i].left_out = std::move(file.not_modelled);
-  }
-  ORRERY_TRY(const std::vector<PlacedJob> placed, Placed(jobs, arguments.placement));
-  ORRERY_TRY(std::vector<JobTogether> results, simulate::SimulateTogether(placed, models, options));
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    answers[i].placed = placed[i];
-    answers[i].result = std::move(results[i]);
-  }
-  return TogetherAnswer{
-      .document =
-          DocumentOf(answers, simulate::NetworkModelOf(simulate::MachineOf(placed), options)),
-      .is_out_of_memory = std::ranges::any_of(
-          answers, [](const JobAnswer& answer) { return answer.result.summary.IsOutOfMemory(); })};
-}
-
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,16 +10,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/value.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/simulate/simulate.h"
-#include "orrery/cli/verb.h"
+#include "orrery/api/documents.h"
+#include "orrery/api/simulate/answer.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/goodput/step_jitter.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using simulate::JitterModel;
@@ -88,23 +85,14 @@ std::string SourceText(const DrawnSteps& drawn) {
 
 }  // namespace
 
-void AddStepOptions(Verb& verb, SimulateArguments& arguments) {
-  constexpr std::int64_t kMostSteps = 10'000'000;
-  verb.AddOption("--steps", arguments.steps,
-                 "draw so many steps that vary around the simulated one: p50, p95, p99")
-      .Range(std::int64_t{1}, kMostSteps);
-  verb.AddOption("--seed", arguments.seed, "of the steps that --steps draws (0)")
-      .Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
-}
-
-std::optional<DrawnSteps> DrawStepsOf(const SimulateArguments& arguments, const std::string& gpu,
+std::optional<DrawnSteps> DrawStepsOf(const SimulateRequest& request, const std::string& gpu,
                                       const simulate::StepSummary& summary) {
-  if (arguments.steps == 0 || summary.step_ps <= 0) {
+  if (request.steps == 0 || summary.step_ps <= 0) {
     return std::nullopt;
   }
   DrawnSteps drawn;
-  drawn.count = arguments.steps;
-  drawn.seed = arguments.seed;
+  drawn.count = request.steps;
+  drawn.seed = request.seed;
   drawn.gpus = static_cast<int>(summary.ranks);
   drawn.median_s = static_cast<double>(summary.step_ps) / kPicoseconds;
   drawn.beyond_fit = simulate::BeyondFit(simulate::ShippedJitter(), gpu, drawn.gpus);
@@ -137,25 +125,24 @@ void AddSteps(const DrawnSteps& drawn, bool has_pictures, Document& document) {
   section.Say(SourceText(drawn));
 }
 
-void SetSteps(const DrawnSteps& drawn, Value& data) {
+void SetSteps(const DrawnSteps& drawn, SimulateResult& result) {
   const StepDistribution& steps = drawn.distribution;
   const JitterModel& model = simulate::ShippedJitter();
-  data.Set("p50_s", steps.QuantileS(0.5))
-      .Set("p95_s", steps.QuantileS(0.95))
-      .Set("p99_s", steps.QuantileS(0.99))
-      .Set("steps", Value::Object()
-                        .Set("count", drawn.count)
-                        .Set("seed", drawn.seed)
-                        .Set("mean_s", steps.mean_s)
-                        .Set("best_s", steps.best_s())
-                        .Set("worst_s", steps.worst_s())
-                        .Set("mean_over_best", steps.mean_s / steps.best_s())
-                        .Set("p95_low_s", drawn.quiet_p95_s)
-                        .Set("p95_high_s", drawn.noisy_p95_s)
-                        .Set("stalls_per_step", drawn.stalls_per_step)
-                        .Set("fitted_systems", model.systems)
-                        .Set("fitted_submitters", model.submitters)
-                        .Set("extrapolates_in", Value::ListOf(drawn.beyond_fit)));
+  result.p50_s = steps.QuantileS(0.5);
+  result.p95_s = steps.QuantileS(0.95);
+  result.p99_s = steps.QuantileS(0.99);
+  result.steps = StepVariation{.count = drawn.count,
+                               .seed = static_cast<std::int64_t>(drawn.seed),
+                               .mean_s = steps.mean_s,
+                               .best_s = steps.best_s(),
+                               .worst_s = steps.worst_s(),
+                               .mean_over_best = steps.mean_s / steps.best_s(),
+                               .p95_low_s = drawn.quiet_p95_s,
+                               .p95_high_s = drawn.noisy_p95_s,
+                               .stalls_per_step = drawn.stalls_per_step,
+                               .fitted_systems = model.systems,
+                               .fitted_submitters = model.submitters,
+                               .extrapolates_in = drawn.beyond_fit};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,0 +1,28 @@
+#include "orrery/api/run_input.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "orrery/base/error.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/run.h"
+#include "orrery/trace/finish.h"
+
+namespace orrery::api {
+
+Result<ingest::Run> ReadRun(const RunInput& input, const Progress& progress) {
+  ORRERY_TRY_STATUS(trace::CheckStepMarker(input.step_marker));
+  ingest::RunOptions options;
+  options.read.threads = input.threads;
+  options.read.unpack.max_ratio = input.max_unpack_ratio;
+  options.read.step_marker = input.step_marker;
+  if (progress) {
+    options.progress = [&](std::size_t done, std::size_t total, std::string_view file) {
+      progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), file);
+    };
+  }
+  return ingest::ReadRun(input.paths, options);
+}
+
+}  // namespace orrery::api

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/api/call.h"
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
+
+namespace orrery::ingest {
+struct Run;
+}  // namespace orrery::ingest
+
+namespace orrery::api {
+
+/// A run to read: files or a folder, and how.
+struct RunInput {
+  std::vector<std::string> paths = {};
+  int threads = 0;  // 0: one for each core
+  double max_unpack_ratio = UnpackLimits{}.max_ratio;
+  std::string step_marker = {};  // regular expression of RE2 for names of ranges that are steps
+};
+
+[[nodiscard]] Result<ingest::Run> ReadRun(const RunInput& input, const Progress& progress = {});
+
+}  // namespace orrery::api
