@@ -169,8 +169,9 @@ Result<NetworkInput> ReadNetwork(const SimulateRequest& request) {
     input.options.topology = input.topology.get();
   }
   if (!request.congestion.empty()) {
-    ORRERY_TRY(network::CongestionModel model, network::FindCongestionModel(request.congestion));
-    input.congestion = std::make_unique<network::CongestionModel>(std::move(model));
+    ORRERY_TRY(network::CongestionModel congestion,
+               network::FindCongestionModel(request.congestion));
+    input.congestion = std::make_unique<network::CongestionModel>(std::move(congestion));
     input.options.congestion = input.congestion.get();
   }
   return input;
