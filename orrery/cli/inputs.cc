@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/session_state.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"

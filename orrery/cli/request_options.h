@@ -26,7 +26,8 @@ struct OptionDetails {
 
 void AddTargetOption(Verb& verb, const api::FieldTarget& target, const OptionDetails& details);
 
-/// Adds the option of one field. `name` replaces the option's name where it has others too: "--emulate,--play MODEL".
+/// Adds the option of one field. `name` replaces the option's name where it has others too:
+/// "--emulate,--play MODEL".
 template <typename Request>
 void AddFieldOption(Verb& verb, Request& request, std::string_view field_name,
                     std::string name = {}) {

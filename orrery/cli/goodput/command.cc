@@ -66,7 +66,7 @@ Result<GoodputStep> SimulatedStepOf(const GoodputArguments& arguments, const wor
   ORRERY_TRY(const simulate::SimulationOptions options, api::DefaultOptions(session));
   ProgressLine progress(TerminalProgress(), "simulating the step");
   ORRERY_TRY(const std::shared_ptr<api::SimulatedRun> run,
-             api::SimulateJob({.job = job}, *costs, options, api::Explanation::kStep));
+             api::SimulateJob({.job = job, .yaml = {}}, *costs, options, api::Explanation::kStep));
   const simulate::StepSummary& summary = run->answer.summary;
   std::int64_t loss_ps = 0;
   if (arguments.has_checkpoint_traffic) {

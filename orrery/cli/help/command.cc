@@ -5,13 +5,17 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include "orrery/api/schemas.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/help/completion.h"
 #include "orrery/cli/help/man_page.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/draw/format.h"
 
 namespace orrery::cli {
 namespace {
@@ -19,6 +23,7 @@ namespace {
 struct HelpArguments {
   std::vector<std::string> verbs;
   std::string man_pages;  // folder; empty: none
+  bool prints_schema = false;
 };
 
 // One page for each verb and for each below it: orrery-fit.1, orrery-fit-kernels.1.
@@ -43,6 +48,12 @@ Result<int> Help(const Verb& program, const HelpArguments& arguments) {
     ORRERY_TRY_STATUS(WriteManPages(program.Describe(), "", arguments.man_pages));
     return kExitOk;
   }
+  if (arguments.prints_schema) {
+    ORRERY_TRY(const Value schema,
+               api::SchemaOfVerb(fmt::format("{}", fmt::join(arguments.verbs, " "))));
+    Print(draw::JsonText(schema) + "\n");
+    return kExitOk;
+  }
   ORRERY_TRY(const std::string text, program.HelpText(arguments.verbs));
   Print(text);
   return kExitOk;
@@ -65,10 +76,13 @@ void AddHelpCommand(Verb& program) {
       "(man orrery-simulate).\n\n"
       "Examples:\n"
       "  orrery help simulate\n"
-      "  orrery help fit kernels");
+      "  orrery help fit kernels\n"
+      "  orrery help simulate --schema");
   verb.AddOption("VERB", arguments->verbs, "the verb, and the one below it");
   verb.AddOption("--man-pages FOLDER", arguments->man_pages,
                  "write a manual page of each verb into this folder");
+  verb.AddFlag("--schema", arguments->prints_schema,
+               "print the JSON Schemas of the verb's request and of its --json");
   verb.OnRun([program, arguments] { return Help(program, *arguments); });
 }
 

@@ -18,7 +18,6 @@
 #include "orrery/base/progress.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
-#include "orrery/cli/simulate/simulate.h"
 #include "orrery/cli/verb.h"
 #include "orrery/cli/view/view.h"
 #include "orrery/hardware/gpu.h"
