@@ -17,18 +17,18 @@
 namespace orrery::api {
 namespace {
 
-/// Estimates that are remembered, and the models that made them.
+/// Estimates that are remembered, and the model that made them.
 struct RememberedCosts {
-  explicit RememberedCosts(std::shared_ptr<const kernel::ModelSet> set)
-      : models(std::move(set)), memo(*models) {}
+  explicit RememberedCosts(std::shared_ptr<const kernel::CostModel> costs)
+      : model(std::move(costs)), memo(*model) {}
 
-  std::shared_ptr<const kernel::ModelSet> models;
+  std::shared_ptr<const kernel::CostModel> model;
   kernel::GpuMemo memo;
 };
 
 std::shared_ptr<const kernel::CostModel> Remembered(
-    std::shared_ptr<const kernel::ModelSet> models) {
-  auto costs = std::make_shared<const RememberedCosts>(std::move(models));
+    std::shared_ptr<const kernel::CostModel> model) {
+  auto costs = std::make_shared<const RememberedCosts>(std::move(model));
   return {costs, &costs->memo};
 }
 
@@ -76,11 +76,16 @@ Result<std::shared_ptr<const kernel::CostModel>> SessionState::Costs(
     return Remembered(std::move(models));
   }
   const std::lock_guard lock(mutex_);
-  if (shipped_costs_ == nullptr) {
+  if (costs_ == nullptr) {
     ORRERY_TRY(std::shared_ptr<const kernel::ModelSet> models, ShippedModels());
-    shipped_costs_ = Remembered(std::move(models));
+    costs_ = Remembered(std::move(models));
   }
-  return shipped_costs_;
+  return costs_;
+}
+
+void SessionState::SetCosts(std::shared_ptr<const kernel::CostModel> costs) {
+  const std::lock_guard lock(mutex_);
+  costs_ = Remembered(std::move(costs));
 }
 
 Status SessionState::SetOverlapModel(simulate::SimulationOptions& options) {

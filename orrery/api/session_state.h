@@ -21,9 +21,12 @@ struct SessionState {
   [[nodiscard]] Result<std::shared_ptr<const kernel::ModelSet>> Models(
       const std::vector<std::string>& files);
 
-  /// The same with a memory of estimates. That of the shipped models is shared by all calls.
+  /// The same with a memory of estimates. That of the shipped models, or of the model that SetCosts
+  /// put in their place, is shared by all calls.
   [[nodiscard]] Result<std::shared_ptr<const kernel::CostModel>> Costs(
       const std::vector<std::string>& files);
+
+  void SetCosts(std::shared_ptr<const kernel::CostModel> costs);
 
   /// Loads the model of concurrent kernels where `options` ask for one; it lives as long as the
   /// session.
@@ -34,7 +37,7 @@ struct SessionState {
 
   std::mutex mutex_;
   std::shared_ptr<const kernel::ModelSet> shipped_;
-  std::shared_ptr<const kernel::CostModel> shipped_costs_;
+  std::shared_ptr<const kernel::CostModel> costs_;
   std::shared_ptr<const overlap::Model> overlap_;
 };
 

@@ -24,7 +24,7 @@
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/ingest/run.h"
-#include "orrery/kernel/model_set.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/ensemble.h"
@@ -194,10 +194,10 @@ class TracedImport {
                                                     .parameters = job_.parameters}));
     }
     if (&from != &to) {
-      ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
-                 session_.state().Models(request_.job.kernel_models));
+      ORRERY_TRY(const std::shared_ptr<const kernel::CostModel> costs,
+                 session_.state().Costs(request_.job.kernel_models));
       const std::string remark =
-          workload::RemarkOn(workload::ScaleToGpu(from, to, *models, recording));
+          workload::RemarkOn(workload::ScaleToGpu(from, to, *costs, recording));
       if (!remark.empty()) {
         AddRemarks({remark});
       }

@@ -20,7 +20,7 @@
 #include "orrery/api/simulate/engine_input.h"
 #include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
-#include "orrery/kernel/model_set.h"
+#include "orrery/kernel/estimate.h"
 #include "orrery/report/document.h"
 #include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/several_jobs.h"
@@ -193,8 +193,8 @@ Status CheckTogether(const SimulateRequest& request) {
 
 Result<SimulateTogetherResult> RunTogether(const Session& session, const SimulateRequest& request,
                                            const simulate::SimulationOptions& options) {
-  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
-             session.state().Models(request.job.kernel_models));
+  ORRERY_TRY(const std::shared_ptr<const kernel::CostModel> costs,
+             session.state().Costs(request.job.kernel_models));
   request.call.Report("simulating");
   ORRERY_TRY(const JobInput changes, JobInputOf(request));
   const auto simulated = std::make_shared<SimulatedJobs>();
@@ -206,8 +206,7 @@ Result<SimulateTogetherResult> RunTogether(const Session& session, const Simulat
     answers[i].left_out = std::move(file.not_modelled);
   }
   ORRERY_TRY(const std::vector<PlacedJob> placed, Placed(simulated->jobs, request.placement));
-  ORRERY_TRY(std::vector<JobTogether> results,
-             simulate::SimulateTogether(placed, *models, options));
+  ORRERY_TRY(std::vector<JobTogether> results, simulate::SimulateTogether(placed, *costs, options));
   for (std::size_t i = 0; i < answers.size(); ++i) {
     answers[i].placed = placed[i];
     answers[i].result = std::move(results[i]);
