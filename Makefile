@@ -15,7 +15,7 @@ SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
 .DEFAULT_GOAL := build
 .PHONY: help packages test-packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate bench-search bench-view bench-python python wheel licences documents fuzz scoreboard attack asan tsan lint format \
-  install clean
+  library install clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' Makefile
@@ -154,7 +154,10 @@ lint: build-lint/build.ninja lint-packages  ## format, clang-tidy, layers, words
 format: lint-packages  ## rewrite all C++ sources in the project format
 	git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
 
-install: program  ## install program, manual pages, completions and documentation under PREFIX=/usr/local
+library: build/build.ninja  ## build the C++ library, shared and static, in build/library
+	cmake --build build -j $(JOBS) --target library
+
+install: program library  ## install program, library, headers, manual pages, completions and documentation under PREFIX=/usr/local
 	cmake --install build --prefix $(PREFIX)
 
 clean:  ## remove all build directories

@@ -25,3 +25,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/orrery/stream DESTINATION ${CMAKE_INSTAL
   FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE ${PROJECT_SOURCE_DIR}/README.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Packages that are only headers became part of the program; no other package brings their licences along.
+file(STRINGS ${PROJECT_SOURCE_DIR}/tools/dependencies.csv header_only REGEX "^debian,.*,header-only,")
+foreach(row ${header_only})
+  string(REGEX REPLACE "^debian,([^,]+),.*" "\\1" package ${row})
+  install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME ${package} OPTIONAL)
+endforeach()
