@@ -15,7 +15,7 @@ SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
 .DEFAULT_GOAL := build
 .PHONY: help packages test-packages sanitizer-packages lint-packages build program benches demo models power-model framework-fits step-jitter collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate bench-search bench-view bench-python python wheel licences documents fuzz scoreboard attack asan tsan lint format \
-  library install clean
+  library install package-packages package clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' Makefile
@@ -159,6 +159,12 @@ library: build/build.ninja  ## build the C++ library, shared and static, in buil
 
 install: program library  ## install program, library, headers, manual pages, completions and documentation under PREFIX=/usr/local
 	cmake --install build --prefix $(PREFIX)
+
+package-packages: packages
+	@tools/install_packages packages-package.txt
+
+package: program library package-packages  ## make build/package/orrery_*.deb and orrery-*.tar.gz
+	cd build && cpack
 
 clean:  ## remove all build directories
 	rm -rf build build-asan build-lint build-tsan
