@@ -220,7 +220,7 @@ export function differences(a, b) {
 
 export function session(runs, title) {
   return {
-    version: '0.1.0', title,
+    version: '0.2.0', title,
     runs: runs.map((run) => ({ name: run.name, kind: run.kind, begin_ns: '1700000000000000000', length_ns: run.lengthNs, num_ranks: run.numRanks, num_traces: Math.min(run.numRanks, 64),
       num_events: run.numRanks * run.numSteps * 900, problems: ['2 kernels have no launch.'], steps: run.steps(), step_ns: run.stepNs, can_predict: run.kind === 'recorded',
       can_what_if: run.kind === 'recorded' ? 'replay' : 'simulate', has_memory: true })),
