@@ -25,7 +25,7 @@ packages:  ## install missing packages of packages.txt (Debian 12 and 13, Ubuntu
 	@command -v npm >/dev/null || tools/install_packages packages-web.txt
 
 test-packages: packages
-	@tools/install_packages packages-test.txt
+	@tools/install_packages packages-test.txt packages-package.txt
 
 build: build/build.ninja  ## build the program, build/orrery, and all tests (the default)
 	cmake --build build -j $(JOBS)
