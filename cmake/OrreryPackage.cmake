@@ -15,6 +15,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 # Headers of the library include the first three; capture, trace and measure are Python.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libexpected-dev, libfmt-dev, robin-map-dev, python3")
-# xz, the default, takes minutes for fitted models and makes them hardly smaller.
+# Much quicker than xz, the default; dpkg of Debian 12 and of Ubuntu 24.04 reads it.
 set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 include(CPack)
