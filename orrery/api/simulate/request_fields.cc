@@ -5,12 +5,14 @@
 #include <string_view>
 
 #include "orrery/api/fields.h"
+#include "orrery/api/job_fields.h"
 #include "orrery/api/simulate.h"
 
 namespace orrery::api {
 namespace {
 
 using Request = SimulateRequest;
+using OfJob = JobFields<&Request::job>;
 
 constexpr double kMostRanks = 1 << 20;
 constexpr double kMostSteps = 10'000'000;
@@ -19,17 +21,6 @@ constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr auto kNetworks = std::to_array<std::string_view>({"alone", "flows", "shared"});
 constexpr auto kRoutings = std::to_array<std::string_view>({"adaptive", "hash", "spray"});
 constexpr auto kOverlaps = std::to_array<std::string_view>({"analytic", "model", "none"});
-
-// A member of the part that says how the job is changed.
-template <auto kMember>
-constexpr Field<Request> JobField(std::string_view name, std::string_view doc) {
-  using Member = typename internal::MemberTypes<decltype(kMember)>::Member;
-  Field<Request> field{.name = name, .unit = "", .doc = doc};
-  field.get = [](const Request& request) { return ToValue(request.job.*kMember); };
-  field.schema = &internal::Schema<Member>;
-  field.target = [](Request& request) { return FieldTarget(&(request.job.*kMember)); };
-  return field;
-}
 
 // In the order of --help.
 constexpr auto kFields = std::to_array<Field<Request>>({
@@ -44,12 +35,9 @@ constexpr auto kFields = std::to_array<Field<Request>>({
     MakeField<&Request::world>("world", "",
                                "number of ranks of --from, by scaling data parallelism (as traced)")
         .Range(1, kMostRanks),
-    JobField<&JobInput::settings>("set", "change a key of the job: plan.tp=4; may be repeated")
-        .Placeholder("KEY=VALUE")
-        .Repeats(),
-    JobField<&JobInput::gpu>("gpu", "another GPU (orrery list gpus)").Placeholder("NAME"),
-    JobField<&JobInput::cluster>("cluster", "another machine (orrery list clusters)")
-        .Placeholder("NAME"),
+    OfJob::kSet,
+    OfJob::kGpu,
+    OfJob::kCluster,
     MakeField<&Request::slow>("slow", "",
                               "a rank whose kernels take longer: rank=7:1.3; may be repeated")
         .Placeholder("rank=N:FACTOR")
@@ -122,9 +110,7 @@ constexpr auto kFields = std::to_array<Field<Request>>({
     MakeField<&Request::max_tasks>(
         "max_tasks", "", "refuse a job whose step has more tasks (20000000; with flows 60000000)")
         .Range(1, kUnlimited),
-    JobField<&JobInput::kernel_models>(
-        "models", "models of `orrery fit kernels`, instead of the shipped ones")
-        .Placeholder("FILE"),
+    OfJob::kModels,
     MakeField<&Request::echo_ops>("echo_ops", "",
                                   "times of operators of Echo's tracer; JOB are its graphs")
         .Placeholder("FILE"),

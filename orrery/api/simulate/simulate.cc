@@ -8,6 +8,7 @@
 
 #include "orrery/api/cancellation.h"
 #include "orrery/api/errors.h"
+#include "orrery/api/job_source.h"
 #include "orrery/api/session_state.h"
 #include "orrery/api/simulate/answer.h"
 #include "orrery/api/simulate/engine_input.h"
@@ -53,10 +54,7 @@ Result<SimulateRequest> WithFilesOfFolder(SimulateRequest request) {
 
 Result<workload::JobFile> ReadRequestedJob(const SimulateRequest& request) {
   ORRERY_TRY(const JobInput changes, JobInputOf(request));
-  if (request.job_yaml.empty()) {
-    return ReadJob(request.jobs.front(), changes);
-  }
-  return workload::ReadJob({.yaml = request.job_yaml, .place = "job"}, OverridesOf(changes));
+  return ReadJob(request.jobs.empty() ? "" : request.jobs.front(), request.job_yaml, changes);
 }
 
 // Flows are of every rank, and there are many changes.

@@ -1,0 +1,24 @@
+#include "orrery/api/job_source.h"
+
+#include <string>
+
+#include "orrery/api/errors.h"
+#include "orrery/api/job_input.h"
+#include "orrery/base/error.h"
+#include "orrery/workload/job/job_file.h"
+
+namespace orrery::api {
+
+Result<workload::JobFile> ReadJob(const std::string& path, const std::string& yaml,
+                                  const JobInput& changes) {
+  if (path.empty() && yaml.empty()) {
+    return InvalidInput("JOB is required (orrery --help lists what there is)");
+  }
+  if (!path.empty() && !yaml.empty()) {
+    return InvalidInput("job_yaml is the text of a job: {} is one too many", path);
+  }
+  return yaml.empty() ? ReadJob(path, changes)
+                      : workload::ReadJob({.yaml = yaml, .place = "job"}, OverridesOf(changes));
+}
+
+}  // namespace orrery::api
