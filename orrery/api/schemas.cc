@@ -8,6 +8,7 @@
 
 #include "orrery/api/errors.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/goodput.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -16,6 +17,7 @@ namespace orrery::api {
 namespace {
 
 const std::vector<VerbSchema> kVerbs = {
+    {"goodput", &RequestSchema<GoodputRequest>, &ObjectSchema<GoodputResult>},
     {"simulate", &RequestSchema<SimulateRequest>, &ObjectSchema<SimulateResult>},
 };
 

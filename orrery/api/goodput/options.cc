@@ -10,15 +10,17 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/errors.h"
+#include "orrery/api/goodput.h"
+#include "orrery/api/goodput/answer.h"
+#include "orrery/api/option_text.h"
+#include "orrery/api/price_list.h"
 #include "orrery/base/duration_text.h"
 #include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/round_up.h"
 #include "orrery/base/units.h"
-#include "orrery/cli/goodput/goodput.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/verb.h"
 #include "orrery/collective/request.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/gpu.h"
@@ -29,7 +31,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/plan.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 constexpr double kPsOfSecond = 1e12;
@@ -43,7 +45,7 @@ Result<double> SecondsOf(std::string_view option, const std::string& text) {
   return seconds ? seconds : FailWithin(option, seconds);
 }
 
-// What takes longer than any window takes all of it.
+// Longer times than any window take all of it.
 std::int64_t Picoseconds(double seconds) {
   return std::llround(std::min(seconds, kMostSeconds) * kPsOfSecond);
 }
@@ -128,10 +130,14 @@ Result<ReadFailures> FailuresOfFile(const std::string& path, const simulate::Uni
   return FailuresOfSet(sets.front(), counts, fmt::format("{} of {}", sets.front().name, path));
 }
 
-Result<ReadFailures> FailuresOf(const GoodputArguments& arguments,
+Result<ReadFailures> FailuresOf(const GoodputRequest& arguments,
                                 const simulate::UnitCounts& counts) {
   const simulate::FailureRates& first = simulate::ShippedFailureRates().front();
   if (!arguments.node_mtbf.empty()) {
+    if (!arguments.failures.empty()) {
+      return InvalidInput("--node-mtbf {}: --failures {} gives the rates already; leave one out",
+                          arguments.node_mtbf, arguments.failures);
+    }
     ORRERY_TRY(const double mtbf_s, SecondsOf("--node-mtbf", arguments.node_mtbf));
     if (mtbf_s <= 0) {
       return InvalidInput(
@@ -190,7 +196,7 @@ Status ReadSpares(const std::string& text, simulate::GoodputRequest& request) {
   return {};
 }
 
-Status ReadTimes(const GoodputArguments& arguments, double default_repair_s,
+Status ReadTimes(const GoodputRequest& arguments, double default_repair_s,
                  std::vector<std::string>& assumed, simulate::GoodputOptions& options) {
   Defaults defaults(assumed);
   ORRERY_TRY(const double detect_s,
@@ -212,7 +218,7 @@ Status ReadTimes(const GoodputArguments& arguments, double default_repair_s,
   return {};
 }
 
-Result<simulate::CheckpointTimes> CheckpointTimesOf(const GoodputArguments& arguments,
+Result<simulate::CheckpointTimes> CheckpointTimesOf(const GoodputRequest& arguments,
                                                     const workload::Job& job,
                                                     GoodputSetting& setting) {
   ORRERY_TRY(const std::optional<Bytes> given,
@@ -235,15 +241,15 @@ Result<simulate::CheckpointTimes> CheckpointTimesOf(const GoodputArguments& argu
                             .storage = storage,
                             .host_link = job.gpu.host_link,
                             .gpus = job.gpus,
-                            .is_asynchronous = arguments.is_asynchronous});
+                            .is_asynchronous = arguments.async});
 }
 
-Status CheckTraffic(const GoodputArguments& arguments) {
-  if (arguments.has_checkpoint_traffic && !arguments.is_asynchronous) {
+Status CheckTraffic(const GoodputRequest& arguments) {
+  if (arguments.checkpoint_traffic && !arguments.async) {
     return InvalidInput(
         "--checkpoint-traffic is of --async: training waits for other checkpoints anyway");
   }
-  if (arguments.has_checkpoint_traffic && !arguments.step_time.empty()) {
+  if (arguments.checkpoint_traffic && !arguments.step_time.empty()) {
     return InvalidInput(
         "--checkpoint-traffic needs a simulated step: how much longer a measured one becomes is "
         "not known");
@@ -294,7 +300,7 @@ Status CheckChosenInterval(const simulate::GoodputRequest& request) {
 
 }  // namespace
 
-Result<GoodputSetting> SettingOf(const GoodputArguments& arguments, const GoodputStep& step) {
+Result<GoodputSetting> SettingOf(const GoodputRequest& arguments, const GoodputStep& step) {
   GoodputSetting setting;
   simulate::GoodputRequest& request = setting.request;
   simulate::GoodputOptions& options = request.options;
@@ -304,7 +310,7 @@ Result<GoodputSetting> SettingOf(const GoodputArguments& arguments, const Goodpu
   request.threads = arguments.threads;
   options.window_ps = Picoseconds(arguments.days * 86'400);
   options.seed = arguments.seed;
-  options.is_elastic = arguments.is_elastic;
+  options.is_elastic = arguments.elastic;
   const simulate::UnitCounts counts{.gpus = job.gpus,
                                     .nics = request.job.nodes * job.cluster.nics.per_node,
                                     .nodes = request.job.nodes};
@@ -352,4 +358,4 @@ Result<std::optional<double>> DollarsPerHour(const std::string& price, const wor
   return std::optional(sum + dollars * static_cast<double>(spare_gpus));
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,4 +1,4 @@
-#include "orrery/cli/goodput/pictures.h"
+#include "orrery/api/goodput/pictures.h"
 
 #include <algorithm>
 #include <array>
@@ -10,15 +10,15 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/goodput/answer.h"
 #include "orrery/base/duration_text.h"
-#include "orrery/cli/goodput/goodput.h"
-#include "orrery/cli/output.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/simulate/goodput/goodput.h"
 #include "orrery/simulate/goodput/goodput_study.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using simulate::GoodputVariant;
@@ -161,4 +161,4 @@ Document::Picture SparesPicture(const GoodputAnswer& answer) {
       "Lost time by number of spare nodes");
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

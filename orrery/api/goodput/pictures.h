@@ -2,13 +2,13 @@
 
 #include <string_view>
 
-#include "orrery/cli/goodput/goodput.h"
-#include "orrery/cli/output.h"
+#include "orrery/api/documents.h"
+#include "orrery/api/goodput/answer.h"
 #include "orrery/simulate/goodput/goodput.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
-/// What time is lost to, for people.
+/// The name of a cause of lost time, for people.
 [[nodiscard]] std::string_view LostTimeName(simulate::LostTime what);
 
 /// How many months had which effective training time; several of them only.
@@ -17,10 +17,10 @@ namespace orrery::cli {
 /// Hours lost to each thing.
 [[nodiscard]] Document::Picture LostTimePicture(const GoodputAnswer& answer);
 
-/// What is lost with other intervals.
+/// Lost time with other intervals.
 [[nodiscard]] Document::Picture IntervalPicture(const GoodputAnswer& answer);
 
-/// What is lost with other spares.
+/// Lost time with other spares.
 [[nodiscard]] Document::Picture SparesPicture(const GoodputAnswer& answer);
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,5 +1,3 @@
-#include "orrery/cli/output.h"
-
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +10,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/goodput/answer.h"
+#include "orrery/api/goodput/pictures.h"
 #include "orrery/base/duration_text.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/goodput/goodput.h"
-#include "orrery/cli/goodput/pictures.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/simulate/goodput/checkpoint.h"
@@ -25,7 +24,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/plan_yaml.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using simulate::GoodputSummary;
@@ -136,7 +135,7 @@ void AddHead(const GoodputAnswer& answer, const GoodputFigures& figures, Documen
                fmt::format("repair takes {}", SecondsText(Seconds(study.options.repair_ps))));
 }
 
-// What changes most, in a sentence each.
+// The largest changes, in a sentence each.
 void AddAdvice(const GoodputAnswer& answer, const GoodputFigures& figures, Document& document) {
   const simulate::GoodputStudy& study = answer.study;
   const GoodputSummary& summary = study.chosen.summary;
@@ -290,8 +289,7 @@ Document GoodputDocument(const GoodputAnswer& answer) {
   AddSpares(answer, figures, document);
   document.AddSection().Add(Document::List{"", "Assumed", answer.setting.assumed});
   document.AddSection().Add(Document::List{"", "Not modelled", GoodputNotModelled(answer), true});
-  document.data = GoodputData(answer, figures);
   return document;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

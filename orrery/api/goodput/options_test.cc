@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/cli/goodput/goodput.h"
+#include "orrery/api/goodput/answer.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using testing::HasSubstr;
@@ -25,7 +25,7 @@ workload::Job SmallJob() {
   return file->job;
 }
 
-std::string Failure(const GoodputArguments& arguments) {
+std::string Failure(const GoodputRequest& arguments) {
   const workload::Job job = SmallJob();
   const auto setting = SettingOf(arguments, {.job = &job, .step_ps = kSecond});
   return setting ? "read" : setting.error().message();
@@ -66,4 +66,4 @@ TEST(GoodputOptionsTest, PricesAreOfAllGpusOrByName) {
 }
 
 }  // namespace
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,50 +1,22 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/goodput.h"
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
-#include "orrery/base/value.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/output.h"
 #include "orrery/learn/interval.h"
 #include "orrery/simulate/goodput/goodput_study.h"
 #include "orrery/workload/job/job.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
-/// Options of `orrery goodput`, as they are written.
-struct GoodputArguments {
-  std::string path = {};  // of the job
-  JobArguments job = {};
-  std::string step_time = {};  // empty: simulated
-  double days = 30;
-  std::string node_mtbf = {};
-  std::string failures = {};
-  std::string checkpoint = "auto";
-  bool is_asynchronous = false;
-  bool has_checkpoint_traffic = false;
-  std::string checkpoint_size = {};
-  std::string storage = {};
-  std::string storage_capacity = {};
-  std::string restart = {};
-  std::string detect = {};
-  std::string repair = {};
-  std::string spares = "auto";
-  bool is_elastic = false;
-  std::string slow_nodes = {};
-  std::string price = {};
-  std::size_t runs = 1'000;
-  std::uint64_t seed = 0;
-  int threads = 0;
-  OutputOptions output = {};
-};
-
-/// What a month is simulated of, and what was assumed for it.
+/// Input of the simulated months, and the assumptions in it.
 struct GoodputSetting {
   simulate::GoodputRequest request;
   Bytes checkpoint;
@@ -64,7 +36,7 @@ struct GoodputStep {
 
 /// Reads the options. One sentence for what cannot be: a rate of zero, a checkpoint that the
 /// storage has no room for or that takes longer than its interval.
-[[nodiscard]] Result<GoodputSetting> SettingOf(const GoodputArguments& arguments,
+[[nodiscard]] Result<GoodputSetting> SettingOf(const GoodputRequest& arguments,
                                                const GoodputStep& step);
 
 /// Reads "2.5" or "H100=2.5,A100-80GB=1.1" and returns what the job's GPUs cost an hour, with
@@ -73,8 +45,10 @@ struct GoodputStep {
                                                            const workload::Job& job,
                                                            std::int64_t spare_gpus);
 
+/// The months of a request, and everything that they were simulated from.
 struct GoodputAnswer {
-  GoodputStep step;
+  workload::Job job;
+  GoodputStep step;  // points to the job
   GoodputSetting setting;
   simulate::GoodputStudy study;
   std::optional<double> dollars_per_hour = {};  // with the chosen spares
@@ -83,7 +57,7 @@ struct GoodputAnswer {
   std::vector<std::string> left_out = {};  // of the job as it is written
 };
 
-/// What follows from an answer.
+/// Figures that follow from an answer.
 struct GoodputFigures {
   explicit GoodputFigures(const GoodputAnswer& answer);
 
@@ -108,9 +82,10 @@ struct GoodputFigures {
 /// A sentence for each thing that a month leaves out.
 [[nodiscard]] std::vector<std::string> GoodputNotModelled(const GoodputAnswer& answer);
 
-/// The JSON: docs/formats/goodput-json.md.
-[[nodiscard]] Value GoodputData(const GoodputAnswer& answer, const GoodputFigures& figures);
+/// The typed result of an answer.
+[[nodiscard]] GoodputResult MakeResult(std::shared_ptr<const GoodputAnswer> answer);
 
+/// The document without its JSON.
 [[nodiscard]] Document GoodputDocument(const GoodputAnswer& answer);
 
-}  // namespace orrery::cli
+}  // namespace orrery::api
