@@ -61,6 +61,8 @@ SEEDS = [
     ("timeline_operations", Seeds([], max_len=1536)),
     ("failure_rates", Seeds([], max_len=4096)),
     ("job_fuzz", Seeds([], max_len=64)),
+    ("mcp", Seeds([])),
+    ("parse_json", Seeds(["manifest/*"], max_len=4096)),
     ("manifest", Seeds(["manifest/*"], max_len=4096)),
     ("step_score", Seeds(["step_score/*", "workloads/card/*"], max_len=4096)),
     ("nvf1", Seeds(["nvf1/*"])),

@@ -51,6 +51,7 @@ void AddVerbs(Verb& program) {
   AddGoodputCommand(program);
   AddSearchCommand(program);
   AddViewCommand(program);
+  AddMcpCommand(program);
   AddCaptureCommands(program);
   AddValidateCommand(program);
   AddInitCommand(program);

@@ -161,6 +161,7 @@ void AddGoodputCommand(Verb& program);
 void AddSearchCommand(Verb& program);
 void AddValidateCommand(Verb& program);
 void AddViewCommand(Verb& program);
+void AddMcpCommand(Verb& program);
 void AddHelpCommand(Verb& program);
 void AddCompletionCommand(Verb& program);
 

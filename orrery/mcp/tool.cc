@@ -1,0 +1,54 @@
+#include "orrery/mcp/tool.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/api/simulate.h"
+#include "orrery/base/error.h"
+#include "orrery/base/value.h"
+
+namespace orrery::mcp {
+namespace internal {
+
+Value Without(const Value& schema, std::span<const std::string_view> properties) {
+  Value kept = Value::Object();
+  for (const auto& [name, property] : schema.Find("properties")->fields()) {
+    if (std::ranges::find(properties, name) == properties.end()) {
+      kept.Set(name, property);
+    }
+  }
+  return Value(schema).Set("properties", kept);
+}
+
+Status CheckHas(const Value& arguments, std::span<const std::string_view> left_out) {
+  for (const auto& [name, value] : arguments.fields()) {
+    if (std::ranges::find(left_out, name) != left_out.end()) {
+      return Invalid("this tool has no property '{}'", name);
+    }
+  }
+  return {};
+}
+
+}  // namespace internal
+
+std::vector<Tool> AllTools() {
+  using namespace api;  // NOLINT(google-build-using-namespace): verbs of api only
+  return {
+      MakeTool<SimulateRequest, SimulateResult>(
+          "simulate",
+          "Predicts the step of a training job: step time with its 80 % interval, throughput, MFU, "
+          "memory, a breakdown of the step, what binds it, and changes of the job that gain. Takes "
+          "one job as a file (jobs) or as text (job_yaml); `set` changes single keys.",
+          &Simulate, {"emulate", "with"}),
+      MakeTool<SimulateRequest, SimulateTogetherResult>(
+          "simulate_together",
+          "Predicts how much several training jobs (jobs: two files or more) that share one "
+          "cluster slow each other down.",
+          &SimulateTogether, {"job_yaml", "emulate", "with"}),
+  };
+}
+
+}  // namespace orrery::mcp
