@@ -21,6 +21,7 @@
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
+#include "orrery/workload/keys/job_keys.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
 #include "orrery/workload/plan/sharding.h"
@@ -35,11 +36,6 @@ using workload::Recompute;
 
 bool Never(const Job& /*job*/) {
   return false;
-}
-
-template <auto kMember>
-void CopyMember(const FastValue& from, Job& to) {
-  to.plan.*kMember = from.plan.*kMember;
 }
 
 bool HasNoTensors(const Job& job) {
@@ -74,9 +70,20 @@ bool HasNoChunks(const Job& job) {
   return job.plan.pp == 1 || job.plan.schedule != PipelineSchedule::kInterleaved;
 }
 
-void CopySharding(const FastValue& from, Job& to) {
-  to.plan.sharding = from.plan.sharding;
-  to.plan.shard_ranks = from.plan.shard_ranks;
+// Whether a plan lacks what `needs` of a key names (data/workload/job_keys.yaml).
+bool (*IdleWithout(std::string_view needs))(const Job& job) {
+  constexpr std::array<std::pair<std::string_view, bool (*)(const Job&)>, 8> kLacks{
+      {{"tp", HasNoTensors},
+       {"cp", HasNoContext},
+       {"pp", HasNoPipeline},
+       {"ep", HasNoExperts},
+       {"chunks", HasNoChunks},
+       {"replicas", HasOneReplica},
+       {"whole_blocks", RecomputesNoLayers},
+       {"kept_blocks", RecomputesLayers}}};
+  const auto* const found =
+      std::ranges::find(kLacks, needs, [](const auto& lack) { return lack.first; });
+  return found == kLacks.end() ? Never : found->second;
 }
 
 constexpr int kMostStages = 64;
@@ -254,30 +261,21 @@ Status ReadEntries(const YAML::Node& node, const Job& job, SearchSection& sectio
 }  // namespace
 
 const std::vector<FastKey>& FastKeys() {
-  static const std::vector<FastKey> kKeys{
-      {"plan.tp", CopyMember<&Plan::tp>, Never},
-      {"plan.cp", CopyMember<&Plan::cp>, Never},
-      {"plan.context", CopyMember<&Plan::context>, HasNoContext},
-      {"plan.ulysses_ranks", CopyMember<&Plan::ulysses_ranks>, HasNoContext},
-      {"plan.ep", CopyMember<&Plan::ep>, Never},
-      {"plan.expert_tp", CopyMember<&Plan::expert_tp>, Never},
-      {"plan.dispatch", CopyMember<&Plan::dispatch>, HasNoExperts},
-      {"plan.sequence_parallel", CopyMember<&Plan::sequence_parallel>, HasNoTensors},
-      {"training.micro_batch",
-       [](const FastValue& from, Job& to) { to.training.micro_batch = from.micro_batch; }, Never},
-      {"plan.recompute", CopyMember<&Plan::recompute>, Never},
-      {"plan.recompute_layers", CopyMember<&Plan::recompute_layers>, RecomputesNoLayers},
-      {"plan.recompute_share", CopyMember<&Plan::recompute_share>, RecomputesNoLayers},
-      {"plan.recompute_parts", CopyMember<&Plan::recompute_parts>, RecomputesLayers},
-      {"plan.pp", CopyMember<&Plan::pp>, Never, false},
-      {"plan.schedule", CopyMember<&Plan::schedule>, HasNoPipeline, false},
-      {"plan.chunks", CopyMember<&Plan::chunks>, HasNoChunks, false},
-      {"plan.pipeline_is_innermost", CopyMember<&Plan::pipeline_is_innermost>, HasNoPipeline,
-       false},
-      {"plan.sharding", CopySharding, HasOneReplica, false},
-      {"plan.shard_ranks", CopyMember<&Plan::shard_ranks>, HasOneReplica, false},
-      {"plan.offload_optimizer", CopyMember<&Plan::offload_optimizer>, Never, false},
-  };
+  static const std::vector<FastKey> kKeys = [] {
+    std::vector<const workload::JobKey*> free;
+    for (const workload::JobKey& key : workload::JobKeys()) {
+      if (key.search.place > 0) {
+        free.push_back(&key);
+      }
+    }
+    std::ranges::sort(free, {}, [](const workload::JobKey* key) { return key->search.place; });
+    std::vector<FastKey> keys;
+    for (const workload::JobKey* key : free) {
+      const workload::SearchRole& role = key->search;
+      keys.push_back({key->path, role.copy, IdleWithout(role.needs), role.changes_layers});
+    }
+    return keys;
+  }();
   return kKeys;
 }
 

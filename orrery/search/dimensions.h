@@ -10,7 +10,7 @@
 #include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
-#include "orrery/workload/plan/plan.h"
+#include "orrery/workload/keys/key_values.h"
 
 namespace orrery::search {
 
@@ -22,18 +22,12 @@ struct Dimension {
   bool operator==(const Dimension&) const = default;
 };
 
-/// A value of such a key, read once.
-struct FastValue {
-  workload::Plan plan = {};
-  std::int64_t micro_batch = 1;
-};
-
 /// A key whose values are copied into jobs without their text being read again. Keys are in the
 /// order in which dimensions are nested: what changes operators of layers first, then the pipeline,
 /// then data parallelism.
 struct FastKey {
   std::string_view key;
-  void (*copy)(const FastValue& from, workload::Job& to);
+  void (*copy)(const workload::KeyValues& from, workload::Job& to);
   /// Whether the values change nothing, given those of the keys before it.
   bool (*is_idle)(const workload::Job& job);
   bool changes_layers = true;

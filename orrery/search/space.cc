@@ -32,8 +32,8 @@ namespace {
 using workload::Job;
 
 // What a job has where a key changes nothing.
-const FastValue& Neutral() {
-  static const FastValue neutral;
+const workload::KeyValues& Neutral() {
+  static const workload::KeyValues neutral;
   return neutral;
 }
 
@@ -179,11 +179,11 @@ Status Space::AddFastValues() {
   for (std::size_t i = num_slow_; i < dimensions_.size(); ++i) {
     const Dimension& dimension = dimensions_[i];
     fast_key_.push_back(FastKeyOf(dimension.key));
-    std::vector<FastValue>& values = fast_values_.emplace_back();
+    std::vector<workload::KeyValues>& values = fast_values_.emplace_back();
     for (const std::string& value : dimension.values) {
-      FastValue& read = values.emplace_back();
+      workload::KeyValues& read = values.emplace_back();
       if (dimension.key == "training.micro_batch") {
-        ORRERY_TRY(read.micro_batch, ReadMicroBatch(value));
+        ORRERY_TRY(read.training.micro_batch, ReadMicroBatch(value));
       } else {
         ORRERY_TRY(read.plan, ReadPlanValue(dimension.key, value));
       }

@@ -117,8 +117,8 @@ class Space {
   std::vector<Dimension> dimensions_;
   std::size_t num_slow_ = 0;   // dimensions that need the text read again; they come first
   std::vector<PlanId> block_;  // ids that share the value of a dimension and those before it
-  std::vector<std::size_t> fast_key_;                // by dimension after the slow ones
-  std::vector<std::vector<FastValue>> fast_values_;  // the same, by value
+  std::vector<std::size_t> fast_key_;                          // by dimension after the slow ones
+  std::vector<std::vector<workload::KeyValues>> fast_values_;  // the same, by value
   std::vector<workload::JobFile> bases_;
   PlanId num_ids_ = 1;
   PlanId layer_block_ = 1;

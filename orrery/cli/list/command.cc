@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -24,6 +25,7 @@
 #include "orrery/cli/list/list.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
+#include "orrery/draw/format.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/ingest/format.h"
@@ -33,6 +35,8 @@
 #include "orrery/kernel/operator.h"
 #include "orrery/report/document.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/keys/job_keys.h"
+#include "orrery/workload/keys/job_schema.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/model/presets.h"
@@ -246,17 +250,75 @@ Result<Table> Formats() {
   return table;
 }
 
+// "1 or more", "ring, all_gather": the values of a key, for people.
+std::string ValuesOf(const workload::JobKey& key) {
+  if (!key.words.empty()) {
+    return fmt::format("{}{}", key.type == "list" ? "some of " : "", fmt::join(key.words, ", "));
+  }
+  if (key.type == "flag" || key.type == "text") {
+    return key.type == "flag" ? "true, false" : "text";
+  }
+  if (std::isfinite(key.most)) {
+    return fmt::format("{} to {}", key.least, key.most);
+  }
+  return std::isfinite(key.least) ? fmt::format("{} or more", key.least) : std::string(key.type);
+}
+
+Value LimitOf(double limit) {
+  return std::isfinite(limit) ? Value(limit) : Value();
+}
+
+Table KeysOf(std::string_view section) {
+  constexpr auto kTools =
+      std::to_array<std::pair<std::string_view, std::string_view workload::JobKey::*>>(
+          {{"megatron", &workload::JobKey::megatron},
+           {"nemo", &workload::JobKey::nemo},
+           {"torchtitan", &workload::JobKey::torchtitan},
+           {"deepspeed", &workload::JobKey::deepspeed},
+           {"fsdp", &workload::JobKey::fsdp},
+           {"published", &workload::JobKey::published}});
+  Table table{.key = fmt::format("{}_keys", section),
+              .heading = std::string(section),
+              .columns = {AsText("name", "key", 0), AsText("default", "default", 0),
+                          AsText("", "values", 0), AsText("meaning", "meaning", 0)}};
+  for (const std::string_view hidden : {"type", "least", "most", "words", "searched"}) {
+    table.columns.push_back(
+        {.key = std::string(hidden), .header = "", .shown = report::Shown::kNowhere});
+  }
+  for (const auto& [tool, member] : kTools) {
+    table.columns.push_back(
+        {.key = std::string(tool), .header = "", .shown = report::Shown::kNowhere});
+  }
+  table.max_shown = SIZE_MAX;
+  for (const workload::JobKey& key : workload::JobKeys()) {
+    if (key.section != section || key.is_earlier) {
+      continue;
+    }
+    table.rows.push_back({key.name, key.usual(), ValuesOf(key), key.meaning, key.type,
+                          LimitOf(key.least), LimitOf(key.most), TextsOf(key.words),
+                          key.search.place > 0});
+    for (const auto& [tool, member] : kTools) {
+      table.rows.back().push_back(Value(std::string(key.*member)));
+    }
+  }
+  return table;
+}
+
 struct List {
   std::string_view name;
   Result<Table> (*table)();
 };
 
-constexpr std::array<List, 6> kLists{{{"gpus", Gpus},
-                                      {"clusters", Clusters},
-                                      {"models", Models},
-                                      {"frameworks", Frameworks},
-                                      {"metrics", Metrics},
-                                      {"formats", Formats}}};
+constexpr auto kLists = std::to_array<List>({
+    {"gpus", Gpus},
+    {"clusters", Clusters},
+    {"models", Models},
+    {"frameworks", Frameworks},
+    {"metrics", Metrics},
+    {"formats", Formats},
+    {"job-keys", nullptr},
+    {"job-schema", nullptr},
+});
 
 struct ListArguments {
   std::string what;
@@ -265,9 +327,19 @@ struct ListArguments {
 
 Result<int> PrintList(const ListArguments& arguments) {
   const auto* const list = std::ranges::find(kLists, arguments.what, &List::name);
+  if (list->name == "job-schema") {
+    Print(draw::JsonText(workload::JobSchema()) + "\n");
+    return 0;
+  }
+  Document document{.kind = fmt::format("Orrery {}", arguments.what)};
+  if (list->name == "job-keys") {
+    for (const std::string_view section : {"model", "training", "plan", "framework"}) {
+      document.AddSection().Add(KeysOf(section));
+    }
+    return Deliver(document, arguments.output);
+  }
   ORRERY_TRY(Table table, list->table());
   table.max_shown = SIZE_MAX;
-  Document document{.kind = fmt::format("Orrery {}", arguments.what)};
   document.AddSection().Add(std::move(table));
   return Deliver(document, arguments.output);
 }
@@ -299,7 +371,9 @@ void AddListCommand(Verb& app) {
       app.AddVerb("list", "What is known: GPUs, clusters, models, frameworks, metrics, formats");
   verb.Footer(
       "Names of GPUs, clusters, models and frameworks are those that options and job files "
-      "take.\n\n"
+      "take.\n"
+      "Keys are those of a job file's sections; --json has their names in training tools.\n"
+      "job-schema is the JSON Schema of a job file, for editors.\n\n"
       "Examples:\n"
       "  orrery list gpus\n"
       "  orrery list models --json | jq '.models[] | select(.parameters < 1e9) .name'");

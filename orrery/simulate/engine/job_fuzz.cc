@@ -15,6 +15,7 @@
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/generate/jobs_test.h"
 #include "orrery/workload/job/job_file.h"
+#include "orrery/workload/keys/job_keys.h"
 
 // Jobs with plausible and hostile values for the keys of docs/formats/job.md: each is refused in
 // one sentence, or its programs are generated and their simulation ends.
@@ -24,6 +25,7 @@ namespace {
 using orrery::Result;
 using orrery::workload::GeneratedJob;
 using orrery::workload::JobFile;
+using orrery::workload::JobKey;
 
 using Words = std::span<const std::string_view>;
 
@@ -33,30 +35,16 @@ constexpr auto kModels = std::to_array<std::string_view>(
 constexpr auto kFrameworks = std::to_array<std::string_view>(
     {"megatron-deepspeed", "megatron-2021", "nemo", "hai-llm", "megatron-lm", "composer-fsdp",
      "torch-fsdp", "nanotron", "maxtext", "pytorch", "unknown"});
-constexpr auto kDegrees =
-    std::to_array<std::string_view>({"1", "2", "3", "4", "5", "7", "8", "16", "24", "64", "100"});
+constexpr auto kWholes = std::to_array<std::string_view>(
+    {"1", "2", "3", "4", "5", "7", "8", "16", "24", "64", "100", "128", "197", "1024", "65536"});
 constexpr auto kFlags = std::to_array<std::string_view>({"true", "false"});
 constexpr auto kShares = std::to_array<std::string_view>({"0", "0.3", "1", "1.5", "2"});
-constexpr auto kSchedules = std::to_array<std::string_view>(
-    {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-1p", "zb-2p", "zb-v", "dualpipe"});
-constexpr auto kShardings = std::to_array<std::string_view>(
-    {"none", "zero1", "zero2", "zero3", "fsdp", "shard_grad_op", "hsdp"});
 constexpr auto kLayers =
     std::to_array<std::string_view>({"[7, 9]", "[1, 2, 3, 2]", "[]", "[-1, 9]"});
 constexpr auto kLayouts = std::to_array<std::string_view>(
     {"Et*4|(t*4|)*6tL", "Ett|ttt|tt|tL", "E(t|)*3L", "t|t", "E(((t*9)*9)*9)*9L"});
-constexpr auto kContexts =
-    std::to_array<std::string_view>({"ring", "all_gather", "ulysses", "ulysses_ring"});
-constexpr auto kRecomputes =
-    std::to_array<std::string_view>({"none", "selective", "operators", "full"});
 constexpr auto kParts =
     std::to_array<std::string_view>({"[norms]", "[latent_up, activations]", "[experts]", "[mlp]"});
-constexpr auto kDispatches = std::to_array<std::string_view>({"all_to_all", "all_gather", "flex"});
-constexpr auto kTables = std::to_array<std::string_view>({"table", "row", "column"});
-constexpr auto kPrecisions =
-    std::to_array<std::string_view>({"bf16", "fp16", "fp8", "nvfp4", "fp32", "tf32"});
-constexpr auto kSequences = std::to_array<std::string_view>({"16", "128", "197", "1024", "65536"});
-constexpr auto kOptimizers = std::to_array<std::string_view>({"adam", "sgd"});
 constexpr auto kClusters = std::to_array<std::string_view>({"DGX H100", "DGX A100"});
 
 struct Key {
@@ -64,60 +52,26 @@ struct Key {
   Words plausible;
 };
 
-constexpr auto kKeys = std::to_array<Key>({
-    {"gpus", kDegrees},
-    {"cluster", kClusters},
-    {"framework", kFrameworks},
-    {"model.layers", kDegrees},
-    {"model.heads", kDegrees},
-    {"model.kv_heads", kDegrees},
-    {"model.hidden", kSequences},
-    {"model.ffn", kSequences},
-    {"model.vocabulary", kSequences},
-    {"model.experts", kDegrees},
-    {"model.experts_per_token", kDegrees},
-    {"model.extra_predictions", kDegrees},
-    {"model.encoder_layers", kDegrees},
-    {"model.tied", kFlags},
-    {"model.window", kSequences},
-    {"training.sequence", kSequences},
-    {"training.micro_batch", kDegrees},
-    {"training.global_batch", kDegrees},
-    {"training.precision", kPrecisions},
-    {"training.optimizer", kOptimizers},
-    {"training.adapter_rank", kDegrees},
-    {"training.gradient_bytes", kDegrees},
-    {"training.moment_bytes", kDegrees},
-    {"plan.tp", kDegrees},
-    {"plan.pp", kDegrees},
-    {"plan.cp", kDegrees},
-    {"plan.dp", kDegrees},
-    {"plan.ep", kDegrees},
-    {"plan.expert_tp", kDegrees},
-    {"plan.sequence_parallel", kFlags},
-    {"plan.schedule", kSchedules},
-    {"plan.chunks", kDegrees},
-    {"plan.layers_per_stage", kLayers},
-    {"plan.layout", kLayouts},
-    {"plan.counts_embedding", kFlags},
-    {"plan.counts_loss", kFlags},
-    {"plan.pipeline_is_innermost", kFlags},
-    {"plan.context", kContexts},
-    {"plan.ulysses_ranks", kDegrees},
-    {"plan.context_is_balanced", kFlags},
-    {"plan.sharding", kShardings},
-    {"plan.shard_ranks", kDegrees},
-    {"plan.offload_optimizer", kFlags},
-    {"plan.recompute", kRecomputes},
-    {"plan.recompute_layers", kDegrees},
-    {"plan.recompute_share", kShares},
-    {"plan.recompute_parts", kParts},
-    {"plan.dispatch", kDispatches},
-    {"plan.capacity_factor", kShares},
-    {"plan.expert_nodes", kDegrees},
-    {"plan.token_imbalance", kShares},
-    {"plan.tables", kTables},
-});
+Words PlausibleOf(const JobKey& key) {
+  return key.type == "flag"               ? Words(kFlags)
+         : key.type == "word"             ? key.words
+         : key.type == "whole"            ? Words(kWholes)
+         : key.path == "plan.layout"      ? Words(kLayouts)
+         : key.name == "layers_per_stage" ? Words(kLayers)
+         : key.type == "list"             ? Words(kParts)
+                                          : Words(kShares);
+}
+
+const std::vector<Key>& Keys() {
+  static const std::vector<Key> keys = [] {
+    std::vector<Key> all{{"gpus", kWholes}, {"cluster", kClusters}, {"framework", kFrameworks}};
+    for (const JobKey& key : orrery::workload::JobKeys()) {
+      all.push_back({key.path, PlausibleOf(key)});
+    }
+    return all;
+  }();
+  return keys;
+}
 
 constexpr auto kHostile = std::to_array<std::string_view>(
     {"0", "-1", "65", "1000000", "1000001", "1000000000", "2147483647", "2147483648",
@@ -129,7 +83,7 @@ std::vector<std::string> SettingsOf(std::span<const std::uint8_t> bytes) {
   constexpr std::uint8_t kFirstHostile = 208;
   std::vector<std::string> settings;
   for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
-    const Key& key = kKeys[bytes[i] % kKeys.size()];
+    const Key& key = Keys()[bytes[i] % Keys().size()];
     const Words values = bytes[i + 1] < kFirstHostile ? key.plausible : Words(kHostile);
     settings.push_back(fmt::format("{}={}", key.path, values[bytes[i + 1] % values.size()]));
   }

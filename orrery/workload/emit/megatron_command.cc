@@ -1,8 +1,6 @@
 #include "orrery/workload/emit/megatron_command.h"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +17,8 @@
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job_key_words.h"
+#include "orrery/workload/keys/words.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/transformer_shape.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
@@ -70,9 +70,8 @@ void AddContext(const Job& job, SettingList& list) {
   if (plan.cp == 1) {
     return;
   }
-  constexpr std::array<std::string_view, 4> kNames{"p2p", "all_gather", "a2a", "a2a+p2p"};
   list.Add("context-parallel-size", plan.cp);
-  list.Add("cp-comm-type", kNames.at(static_cast<std::size_t>(plan.context)));
+  list.Add("cp-comm-type", WordOf(kMegatronContextKindWords, plan.context));
   if (plan.context == ContextKind::kUlyssesRing) {
     list.Add("hierarchical-context-parallel-sizes",
              fmt::format("{} {}", plan.ulysses_ranks, plan.cp / plan.ulysses_ranks));
@@ -90,11 +89,10 @@ void AddExpertPlan(const Job& job, SettingList& list) {
   if (!HasExperts(job.model)) {
     return;
   }
-  constexpr std::array<std::string_view, 3> kNames{"alltoall", "allgather", "flex"};
   const Plan& plan = job.plan;
   list.Add("expert-model-parallel-size", plan.ep);
   list.Add("expert-tensor-parallel-size", plan.expert_tp);
-  list.Add("moe-token-dispatcher-type", kNames.at(static_cast<std::size_t>(plan.dispatch)));
+  list.Add("moe-token-dispatcher-type", WordOf(kMegatronTokenDispatchWords, plan.dispatch));
   if (plan.dispatch == TokenDispatch::kFlex) {
     list.Add("moe-flex-dispatcher-backend", "deepep");
   }

@@ -19,6 +19,9 @@
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job_key_words.h"
+#include "orrery/workload/keys/job_keys.h"
+#include "orrery/workload/keys/words.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
@@ -27,6 +30,12 @@ namespace orrery::workload {
 namespace {
 
 constexpr std::string_view kFramework = "torch-fsdp";
+
+// What a key of a job is called there: "tensor_parallel_degree".
+std::string_view NameOf(std::string_view path) {
+  const std::string_view name = FindJobKey(path)->torchtitan;
+  return name.substr(name.find('.') + 1);
+}
 
 /// Lines of TOML, and what they do not say.
 struct TomlText {
@@ -50,9 +59,9 @@ struct TomlText {
 
 void AddPrecision(const Job& job, TomlText& toml) {
   const Precision& precision = job.training.precision;
-  toml.Words("mixed_precision_param",
+  toml.Words(NameOf("training.precision"),
              precision.compute == DataType::kFp32 ? "float32" : "bfloat16");
-  toml.Words("mixed_precision_reduce", "float32");
+  toml.Words(NameOf("training.gradient_bytes"), "float32");
   if (precision.compute == DataType::kFp16) {
     toml.list.Miss("training.precision fp16: torchtitan has bfloat16 and float32");
   }
@@ -76,10 +85,10 @@ void AddTraining(const Job& job, TomlText& toml) {
   const bool has_pipeline = job.plan.pp > 1;
   toml.Section("training");
   toml.Line("local_batch_size", training.micro_batch * (has_pipeline ? job.microbatches() : 1));
-  toml.Line("global_batch_size", training.global_batch);
-  toml.Line("seq_len", training.sequence);
+  toml.Line(NameOf("training.global_batch"), training.global_batch);
+  toml.Line(NameOf("training.sequence"), training.sequence);
   AddPrecision(job, toml);
-  toml.Flag("enable_cpu_offload", job.plan.offload_optimizer);
+  toml.Flag(NameOf("plan.offload_optimizer"), job.plan.offload_optimizer);
   if (job.plan.offload_optimizer) {
     toml.list.Miss(
         "plan.offload_optimizer: torchtitan moves parameters and gradients to the host, too");
@@ -97,7 +106,7 @@ void AddDataParallelism(const Plan& plan, TomlText& toml) {
   const int shard_degree = is_replicated ? 1 : is_hybrid ? shards / plan.cp : plan.dp;
   toml.Line("data_parallel_replicate_degree", plan.dp / shard_degree);
   toml.Line("data_parallel_shard_degree", shard_degree);
-  toml.Words("fsdp_reshard_after_forward",
+  toml.Words(NameOf("plan.reshard"),
              plan.sharding == Sharding::kParameters ? ReshardName(plan.reshard) : "never");
   if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients) {
     toml.list.Miss(
@@ -113,19 +122,6 @@ void AddDataParallelism(const Plan& plan, TomlText& toml) {
   }
   if (is_replicated && plan.cp > 1) {
     toml.list.Miss("plan.sharding none: torchtitan shards parameters over the ranks of plan.cp");
-  }
-}
-
-std::string_view ScheduleWord(PipelineSchedule schedule) {
-  switch (schedule) {
-    case PipelineSchedule::kGpipe:
-      return "GPipe";
-    case PipelineSchedule::kInterleaved:
-      return "Interleaved1F1B";
-    case PipelineSchedule::kZeroBubbleV:
-      return "ZBVZeroBubble";
-    default:
-      return "1F1B";
   }
 }
 
@@ -146,13 +142,13 @@ std::string ModulesText(const std::vector<int>& blocks) {
 
 Status AddPipeline(const Job& job, const Transformer& model, TomlText& toml) {
   const Plan& plan = job.plan;
-  toml.Line("pipeline_parallel_degree", plan.pp);
+  toml.Line(NameOf("plan.pp"), plan.pp);
   if (plan.pp == 1) {
     return {};
   }
-  const std::string_view word = ScheduleWord(plan.schedule);
-  toml.Words("pipeline_parallel_schedule", word);
-  if (word == "1F1B" && plan.schedule != PipelineSchedule::k1f1b) {
+  const std::string_view word = WordOf(kTorchtitanPipelineScheduleWords, plan.schedule);
+  toml.Words(NameOf("plan.schedule"), word.empty() ? "1F1B" : word);
+  if (word.empty()) {
     toml.list.Miss("plan.schedule {}: torchtitan has none like it, 1F1B is written",
                    ScheduleName(plan.schedule));
   }
@@ -170,13 +166,13 @@ Status AddPipeline(const Job& job, const Transformer& model, TomlText& toml) {
 }
 
 void AddContext(const Plan& plan, TomlText& toml) {
-  toml.Line("context_parallel_degree", plan.cp);
+  toml.Line(NameOf("plan.cp"), plan.cp);
   if (plan.cp == 1) {
     return;
   }
-  const bool gathers = plan.context == ContextKind::kAllGather;
-  toml.Words("context_parallel_rotate_method", gathers ? "allgather" : "alltoall");
-  if (!gathers && plan.context != ContextKind::kRing) {
+  const std::string_view word = WordOf(kTorchtitanContextKindWords, plan.context);
+  toml.Words(NameOf("plan.context"), word.empty() ? "alltoall" : word);
+  if (word.empty()) {
     toml.list.Miss(
         "plan.context: torchtitan passes keys and values on or gathers them, and does "
         "not deal heads");
@@ -191,10 +187,9 @@ void AddExperts(const Job& job, TomlText& toml) {
   if (!HasExperts(job.model)) {
     return;
   }
-  toml.Line("expert_parallel_degree", plan.ep);
-  toml.Line("expert_tensor_parallel_degree", plan.expert_tp);
-  toml.Words("expert_parallel_comm_backend",
-             plan.dispatch == TokenDispatch::kFlex ? "deepep" : "standard");
+  toml.Line(NameOf("plan.ep"), plan.ep);
+  toml.Line(NameOf("plan.expert_tp"), plan.expert_tp);
+  toml.Words(NameOf("plan.dispatch"), WordOf(kTorchtitanTokenDispatchWords, plan.dispatch));
   const bool is_cut_as_told =
       plan.ep == 1 ? plan.expert_tp == plan.tp : plan.expert_tp == 1 || plan.expert_tp == plan.tp;
   if (!is_cut_as_told) {
@@ -211,11 +206,11 @@ void AddExperts(const Job& job, TomlText& toml) {
 
 void AddTensorParallelism(const Job& job, TomlText& toml) {
   const Plan& plan = job.plan;
-  toml.Line("tensor_parallel_degree", plan.tp);
+  toml.Line(NameOf("plan.tp"), plan.tp);
   if (plan.tp == 1) {
     return;
   }
-  toml.Flag("enable_async_tensor_parallel",
+  toml.Flag(NameOf("framework.tensor_overlap"),
             job.framework.tensor_overlap == TensorOverlap::kPipelined);
   if (!plan.sequence_parallel) {
     toml.list.Miss("plan.sequence_parallel false: torchtitan has tensor parallelism with it only");

@@ -24,105 +24,11 @@
 #include "orrery/workload/embedded_frameworks.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework_fits_text.h"
-#include "orrery/workload/job/plan_yaml.h"
+#include "orrery/workload/keys/job_keys.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {
-
-constexpr std::array<Spelling<AttentionKernel>, 4> kAttentionKernels{{
-    {"flash", AttentionKernel::kFlash},
-    {"flash2", AttentionKernel::kFlash2},
-    {"flash1", AttentionKernel::kFlash1},
-    {"materialised", AttentionKernel::kMaterialised},
-}};
-
-constexpr std::array<Spelling<TensorOverlap>, 3> kTensorOverlaps{{
-    {"never", TensorOverlap::kNever},
-    {"backward", TensorOverlap::kBackward},
-    {"pipelined", TensorOverlap::kPipelined},
-}};
-
-constexpr std::array<Spelling<CudaGraphs>, 3> kCudaGraphs{{
-    {"none", CudaGraphs::kOff},
-    {"layers", CudaGraphs::kLayers},
-    {"step", CudaGraphs::kStep},
-}};
-
-constexpr std::array<Spelling<DataOverlap>, 2> kDataOverlaps{{
-    {"after_backward", DataOverlap::kAfterBackward},
-    {"buckets", DataOverlap::kBuckets},
-}};
-
-constexpr std::array<Spelling<TokenDispatch>, 3> kDispatches{{
-    {"all_to_all", TokenDispatch::kAllToAll},
-    {"all_gather", TokenDispatch::kAllGather},
-    {"flex", TokenDispatch::kFlex},
-}};
-
-constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework::*>>({
-    {"fuses_bias_activation", &Framework::fuses_bias_activation},
-    {"fuses_dropout_add", &Framework::fuses_dropout_add},
-    {"fuses_rope", &Framework::fuses_rope},
-    {"fuses_softmax", &Framework::fuses_softmax},
-    {"fuses_norm", &Framework::fuses_norm},
-    {"fuses_cross_entropy", &Framework::fuses_cross_entropy},
-    {"splits_loss", &Framework::splits_loss},
-    {"keeps_gathered_inputs", &Framework::keeps_gathered_inputs},
-    {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
-    {"narrows_gradients", &Framework::narrows_gradients},
-    {"scales_gradients_once", &Framework::scales_gradients_once},
-    {"is_compiled", &Framework::is_compiled},
-    {"has_unfused_layers", &Framework::has_unfused_layers},
-    {"copies_shards", &Framework::copies_shards},
-    {"wraps_communication", &Framework::wraps_communication},
-    {"prioritises_communication", &Framework::prioritises_communication},
-    {"fuses_permute", &Framework::fuses_permute},
-    {"launches_each_expert", &Framework::launches_each_expert},
-    {"reads_routing", &Framework::reads_routing},
-    {"sends_narrow_tokens", &Framework::sends_narrow_tokens},
-    {"scales_fp8_blocks", &Framework::scales_fp8_blocks},
-    {"gathers_in_forward", &Framework::gathers_in_forward},
-    {"overlaps_pipeline_sends", &Framework::overlaps_pipeline_sends},
-    {"cuts_experts", &Framework::cuts_experts},
-    {"overlaps_experts", &Framework::overlaps_experts},
-    {"waits_each_pipeline_message", &Framework::waits_each_pipeline_message},
-    {"waits_each_batch", &Framework::waits_each_batch},
-    {"scales_bucket_with_ranks", &Framework::scales_bucket_with_ranks},
-    {"splits_layers_by_work", &Framework::splits_layers_by_work},
-    {"launch_blocking", &Framework::launch_blocking},
-    {"uses_dropout", &Framework::uses_dropout},
-    {"counts_causal_flops", &Framework::counts_causal_flops},
-    // Earlier names, accepted for one more release.
-    {"spells_out_layers", &Framework::has_unfused_layers},
-    {"wraps_exchanges", &Framework::wraps_communication},
-});
-
-constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> kSizes{{
-    {"bucket_bytes", &Framework::bucket_bytes},
-    {"first_bucket_bytes", &Framework::first_bucket_bytes},
-    {"least_bucket_elements", &Framework::least_bucket_elements},
-}};
-
-constexpr std::array<std::string_view, 13> kOtherKeys{"attention",
-                                                      "tensor_overlap",
-                                                      "data_overlap",
-                                                      "reshard",
-                                                      "dispatch",
-                                                      "expert_nodes",
-                                                      "vocabulary_multiple",
-                                                      "most_chunks",
-                                                      "graphs",
-                                                      "sharded_weight_calls",
-                                                      "recompute_parts",
-                                                      "moment_bytes",
-                                                      "activation_input_bytes"};
-
-template <typename Value, std::size_t kCount>
-void ReadChoice(YamlFields& fields, std::string_view key,
-                const std::array<Spelling<Value>, kCount>& spellings, Value& value) {
-  value = fields.Choice(key, std::span<const Spelling<Value>>(spellings), std::optional(value));
-}
 
 void ReadScalar(YamlFields& fields, const FittedScalar& scalar, Framework& framework) {
   double& value = framework.*scalar.member;
@@ -142,9 +48,7 @@ void ReadFitted(YamlFields& fields, Framework& framework) {
 void ReadGuessed(YamlFields& fields, Framework& framework) {
   framework.guessed = fields.Texts("guessed", std::vector<std::string>());
   for (const std::string& key : framework.guessed) {
-    const auto has_key = [&](const auto& entry) { return entry.first == key; };
-    if (std::ranges::none_of(kFlags, has_key) && std::ranges::none_of(kSizes, has_key) &&
-        std::ranges::find(kOtherKeys, key) == kOtherKeys.end()) {
+    if (FindJobKey("framework." + key) == nullptr) {
       fields.Wrong("guessed", "must be a list of declared properties", key);
     }
   }
@@ -265,33 +169,7 @@ const Framework& UnknownFramework() {
 }
 
 void ReadDeclared(YamlFields& fields, Framework& framework) {
-  ReadChoice(fields, "attention", kAttentionKernels, framework.attention);
-  ReadChoice(fields, "tensor_overlap", kTensorOverlaps, framework.tensor_overlap);
-  ReadChoice(fields, "tensor_overlap_on", kTensorOverlaps, framework.tensor_overlap_on);
-  ReadChoice(fields, "tensor_overlap_off", kTensorOverlaps, framework.tensor_overlap_off);
-  ReadChoice(fields, "data_overlap", kDataOverlaps, framework.data_overlap);
-  ReadChoice(fields, "reshard", kReshardNames, framework.reshard);
-  ReadChoice(fields, "graphs", kCudaGraphs, framework.graphs);
-  if (fields.Flag("uses_graphs", false)) {  // an earlier name
-    framework.graphs = CudaGraphs::kStep;
-  }
-  ReadChoice(fields, "dispatch", kDispatches, framework.dispatch);
-  framework.expert_nodes = fields.Count("expert_nodes", 0, framework.expert_nodes);
-  ReadRecomputedParts(fields, framework.recompute_parts);
-  framework.moment_bytes = fields.Count("moment_bytes", 1, framework.moment_bytes);
-  framework.activation_input_bytes =
-      fields.Count("activation_input_bytes", 0, framework.activation_input_bytes);
-  for (const auto& [key, member] : kFlags) {
-    framework.*member = fields.Flag(key, framework.*member);
-  }
-  for (const auto& [key, member] : kSizes) {
-    framework.*member = fields.Size(key, 0, framework.*member);
-  }
-  framework.vocabulary_multiple =
-      fields.Count("vocabulary_multiple", 1, framework.vocabulary_multiple);
-  framework.most_chunks = fields.Count("most_chunks", 1, framework.most_chunks);
-  framework.sharded_weight_calls =
-      fields.Count("sharded_weight_calls", 0, framework.sharded_weight_calls);
+  ReadKeys("framework", fields, {.framework = &framework});
 }
 
 void ReadHostCost(YamlFields& fields, Framework& framework) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/keys/job_keys.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
@@ -50,34 +50,17 @@ constexpr std::int64_t kMostExperts = 100'000;
 // Elements of activations in a step that 64-bit byte counts can still express.
 constexpr double kMostElements = 1e17;
 
-// Degrees of a plan are at least 1, whoever made it; dp follows from the others.
-Status CheckDegrees(const Plan& plan) {
-  for (const auto& [key, degree] : {std::pair("tp", plan.tp),
-                                    {"pp", plan.pp},
-                                    {"cp", plan.cp},
-                                    {"ulysses_ranks", plan.ulysses_ranks},
-                                    {"ep", plan.ep},
-                                    {"expert_tp", plan.expert_tp},
-                                    {"chunks", plan.chunks}}) {
-    if (degree < 1 || degree > kLargestDegree) {
-      return Refuse("plan.{} is {}: give 1 or more, up to {}", key, degree, kLargestDegree);
+// Numbers of a plan are in the range of their keys, whoever made it.
+Status CheckRanges(const Plan& plan) {
+  for (const JobKey& key : JobKeys()) {
+    const double value = key.value == nullptr ? key.least : key.value(plan);
+    if (value >= key.least && value <= std::min<double>(key.most, kLargestDegree)) {
+      continue;
     }
-  }
-  return {};
-}
-
-Status CheckShares(const Plan& plan) {
-  if (!(plan.recompute_share >= 0 && plan.recompute_share <= 1)) {
-    return Refuse("plan.recompute_share is {}: give 0 to 1", plan.recompute_share);
-  }
-  for (const auto& [key, least, value] :
-       {std::tuple("capacity_factor", 0.0, plan.capacity_factor),
-        {"token_imbalance", 1.0, plan.token_imbalance},
-        {"recompute_layers", 0.0, static_cast<double>(plan.recompute_layers)},
-        {"expert_nodes", 0.0, static_cast<double>(plan.expert_nodes)}}) {
-    if (!(value >= least && value <= kLargestDegree)) {
-      return Refuse("plan.{} is {}: give {} or more, up to {}", key, value, least, kLargestDegree);
-    }
+    return key.most < kLargestDegree
+               ? Refuse("{} is {}: give {} to {}", key.path, value, key.least, key.most)
+               : Refuse("{} is {}: give {} or more, up to {}", key.path, value, key.least,
+                        kLargestDegree);
   }
   return {};
 }
@@ -447,8 +430,7 @@ Result<std::vector<OtherGpus>> ReadOtherGpus(const YAML::Node& node) {
 }
 
 Status CheckJob(const Job& job) {
-  ORRERY_TRY_STATUS(CheckDegrees(job.plan));
-  ORRERY_TRY_STATUS(CheckShares(job.plan));
+  ORRERY_TRY_STATUS(CheckRanges(job.plan));
   ORRERY_TRY_STATUS(CheckGpus(job));
   ORRERY_TRY_STATUS(CheckCluster(job));
   ORRERY_TRY_STATUS(CheckOtherGpus(job));

@@ -23,6 +23,7 @@
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/megatron_arguments.h"
+#include "orrery/workload/job_key_words.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/transformer_shape.h"
 #include "orrery/workload/plan/plan.h"
@@ -102,32 +103,8 @@ bool Choose(MegatronState& state, std::string_view word) {
 template <typename Value>
 using Word = std::pair<std::string_view, Value>;
 
-constexpr std::array<Word<NormKind>, 2> kNorms{
-    {{"LayerNorm", NormKind::kLayer}, {"RMSNorm", NormKind::kRms}}};
-constexpr std::array<Word<ContextKind>, 4> kContexts{{{"p2p", ContextKind::kRing},
-                                                      {"all_gather", ContextKind::kAllGather},
-                                                      {"a2a", ContextKind::kUlysses},
-                                                      {"a2a+p2p", ContextKind::kUlyssesRing}}};
-constexpr std::array<Word<Recompute>, 2> kGranularities{
-    {{"full", Recompute::kFull}, {"selective", Recompute::kSelective}}};
-constexpr std::array<Word<TokenDispatch>, 4> kDispatchers{
-    {{"allgather", TokenDispatch::kAllGather},
-     {"alltoall", TokenDispatch::kAllToAll},
-     {"alltoall_seq", TokenDispatch::kAllToAll},
-     {"flex", TokenDispatch::kFlex}}};
-constexpr std::array<Word<AttentionKernel>, 5> kBackends{
-    {{"auto", AttentionKernel::kFlash},
-     {"flash", AttentionKernel::kFlash},
-     {"fused", AttentionKernel::kFlash},
-     {"unfused", AttentionKernel::kMaterialised},
-     {"local", AttentionKernel::kMaterialised}}};
-constexpr std::array<Word<CudaGraphs>, 3> kGraphs{{{"none", CudaGraphs::kOff},
-                                                   {"local", CudaGraphs::kLayers},
-                                                   {"transformer_engine", CudaGraphs::kLayers}}};
 constexpr std::array<Word<int>, 4> kMomentBytes{
     {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}}};
-constexpr std::array<Word<OptimizerKind>, 2> kOptimizers{
-    {{"adam", OptimizerKind::kAdam}, {"sgd", OptimizerKind::kSgd}}};
 
 bool TakePositions(MegatronState& state, std::string_view word) {
   state.learned_positions = word == "learned_absolute";
@@ -193,167 +170,31 @@ bool TakeWindow(MegatronState& state, std::string_view sizes) {
   return true;
 }
 
-// Those of the model, the plan and the batch come first, up to --global-batch-size.
-constexpr auto kOptions = std::to_array<MegatronOption>({
-    {"num-layers", true, Read<&TransformerShape::layers>},
-    {"hidden-size", true, Read<&TransformerShape::hidden>},
-    {"ffn-hidden-size", true, Read<&TransformerShape::ffn>},
-    {"num-attention-heads", true, Read<&TransformerShape::heads>},
-    {"kv-channels", true, Read<&TransformerShape::head_size>},
-    {"group-query-attention", false, Set<&MegatronState::grouped_heads>},
-    {"num-query-groups", true, Read<&MegatronState::query_groups>},
-    {"swiglu", false, Set<&MegatronState::swiglu>},
-    {"squared-relu", false, Set<&TransformerShape::activation, Activation::kSquaredRelu>},
-    {"normalization", true, Choose<&TransformerShape::norm, kNorms>},
-    {"qk-layernorm", false, Set<&TransformerShape::qk_norm>},
-    {"disable-bias-linear", false, DropBiases},
-    {"add-qkv-bias", false, Set<&TransformerShape::qkv_bias>},
-    {"position-embedding-type", true, TakePositions},
-    {"use-rotary-position-embeddings", false,
-     [](MegatronState& state, std::string_view) { return TakePositions(state, "rope"); }},
-    {"window-size", true, TakeWindow, true},
-    {"window-attn-skip-freq", true, Read<&MegatronState::window_layers>},
-    {"max-position-embeddings", true, Read<&MegatronState::max_positions>},
-    {"untie-embeddings-and-output-weights", false, Set<&TransformerShape::tied, false>},
-    {"vocab-size", true, Read<&TransformerShape::vocabulary>},
-    {"padded-vocab-size", true, Read<&TransformerShape::vocabulary>},
-    {"hidden-dropout", true, Read<&TransformerShape::dropout>},
-    {"attention-dropout", true, Read<&TransformerShape::attention_dropout>},
-    {"mtp-num-layers", true, Read<&TransformerShape::extra_predictions>},
-    {"multi-latent-attention", false, Set<&MegatronState::latent_attention>},
-    {"q-lora-rank", true, Read<&TransformerShape::query_rank>},
-    {"kv-lora-rank", true, Read<&TransformerShape::key_value_rank>},
-    {"qk-head-dim", true, Read<&TransformerShape::head_size>},
-    {"qk-pos-emb-head-dim", true, Read<&TransformerShape::rope_size>},
-    {"v-head-dim", true, Read<&TransformerShape::value_head_size>},
-    {"num-experts", true, Read<&TransformerShape::experts>},
-    {"moe-router-topk", true, Read<&TransformerShape::experts_per_token>},
-    {"moe-ffn-hidden-size", true, Read<&TransformerShape::expert_ffn>},
-    {"moe-layer-freq", true, Read<&MegatronState::expert_layers>},
-    {"moe-shared-expert-intermediate-size", true, Read<&TransformerShape::shared_ffn>},
-    {"moe-shared-expert-gate", false, Set<&TransformerShape::shared_gate>},
-    {"tensor-model-parallel-size", true, Read<&Plan::tp>},
-    {"sequence-parallel", false, Set<&Plan::sequence_parallel>},
-    {"pipeline-model-parallel-size", true, Read<&Plan::pp>},
-    {"num-layers-per-virtual-pipeline-stage", true, Read<&MegatronState::layers_of_chunk>},
-    {"num-virtual-stages-per-pipeline-rank", true, Read<&Plan::chunks>},
-    {"pipeline-model-parallel-layout", true, TakeLayout},
-    {"account-for-embedding-in-pipeline-split", false, Set<&Plan::counts_embedding>},
-    {"account-for-loss-in-pipeline-split", false, Set<&Plan::counts_loss>},
-    {"decoder-first-pipeline-num-layers", true, Read<&MegatronState::first_stage_layers>},
-    {"decoder-last-pipeline-num-layers", true, Read<&MegatronState::last_stage_layers>},
-    {"context-parallel-size", true, Read<&Plan::cp>},
-    {"cp-comm-type", true, Choose<&Plan::context, kContexts>},
-    // "2 4": heads are sharded over 2 neighbours, rings of 4 go across.
-    {"hierarchical-context-parallel-sizes", true,
-     [](MegatronState& state, std::string_view sizes) {
-       return Take(sizes.substr(0, sizes.find(' ')), state.job.plan.ulysses_ranks);
-     },
-     true},
-    {"expert-model-parallel-size", true, Read<&Plan::ep>},
-    {"expert-tensor-parallel-size", true, Read<&Plan::expert_tp>},
-    {"use-tp-pp-dp-mapping", false, Set<&Plan::pipeline_is_innermost>},
-    {"recompute-granularity", true, Choose<&Plan::recompute, kGranularities>},
-    {"recompute-activations", false, Set<&Plan::recompute, Recompute::kSelective>},
-    {"recompute-method", true, TakeRecomputeMethod},
-    {"recompute-num-layers", true, Read<&MegatronState::recompute_layers>},
-    {"recompute-modules", true, TakeRecomputeModules, true},
-    {"use-distributed-optimizer", false, Set<&Plan::sharding, Sharding::kOptimizer>},
-    {"use-megatron-fsdp", false, Set<&MegatronState::shards_with_fsdp>},
-    {"use-custom-fsdp", false, Set<&MegatronState::shards_with_fsdp>},
-    {"use-torch-fsdp2", false, Set<&Plan::sharding, Sharding::kParameters>},
-    {"torch-fsdp2-no-reshard-after-forward", false, Set<&MegatronState::keeps_gathered>},
-    {"data-parallel-sharding-strategy", true, Read<&MegatronState::sharding>},
-    {"num-distributed-optimizer-instances", true, Read<&MegatronJob::optimizer_instances>},
-    {"optimizer-cpu-offload", false, Set<&Plan::offload_optimizer>},
-    {"moe-token-dispatcher-type", true, Choose<&Plan::dispatch, kDispatchers>},
-    {"moe-expert-capacity-factor", true, Read<&Plan::capacity_factor>},
-    {"nnodes", true, Read<&MegatronState::nodes>},
-    {"nproc-per-node", true, Read<&MegatronState::gpus_of_node>},
-    {"seq-length", true, Read<&Training::sequence>},
-    {"micro-batch-size", true, Read<&Training::micro_batch>},
-    {"global-batch-size", true,
-     [](MegatronState& state, std::string_view value) {
-       state.job.has_global_batch = true;
-       return Take(value, state.job.training.global_batch);
-     }},
-    {"optimizer", true, Choose<&Training::optimizer, kOptimizers>},
-    {"exp-avg-dtype", true, Choose<&MegatronState::first_moment_bytes, kMomentBytes>},
-    {"exp-avg-sq-dtype", true, Choose<&MegatronState::second_moment_bytes, kMomentBytes>},
-    {"bf16", false, Set<&MegatronState::is_bf16>},
-    {"fp16", false, Set<&MegatronState::is_fp16>},
-    {"fp8-format", true, Set<&MegatronState::is_fp8>},
-    {"fp8-hybrid", false, Set<&MegatronState::is_fp8>},
-    {"fp8-recipe", true,
-     [](MegatronState& state, std::string_view recipe) {
-       state.has_block_scales = recipe == "blockwise";
-       return true;
-     }},
-    {"fp4-format", true, Set<&MegatronState::is_fp4>},
-    {"activation-func-fp8-input-store", false, Set<&Precision::activation_input_bytes, 1>},
-    {"fp8-param-gather", false, Set<&Precision::gathered_bytes, 1>},
-    {"accumulate-allreduce-grads-in-fp32", false, Set<&MegatronState::gradients_in_fp32>},
-    {"grad-reduce-in-bf16", false, Set<&MegatronState::gradients_in_bf16>},
-    {"overlap-grad-reduce", false, Set<&Framework::data_overlap, DataOverlap::kBuckets>},
-    {"overlap-param-gather", false, Set<&Framework::gathers_in_forward>},
-    {"tp-comm-overlap", false, Set<&Framework::tensor_overlap, TensorOverlap::kPipelined>},
-    {"no-overlap-p2p-communication", false, Set<&Framework::overlaps_pipeline_sends, false>},
-    {"overlap-moe-expert-parallel-comm", false, Set<&Framework::overlaps_experts>},
-    {"ddp-bucket-size", true,
-     [](MegatronState& state, std::string_view value) {
-       state.job.framework.scales_bucket_with_ranks = false;
-       return Take(value, state.job.framework.least_bucket_elements);
-     }},
-    {"make-vocab-size-divisible-by", true, Read<&Framework::vocabulary_multiple>},
-    {"attention-backend", true, Choose<&Framework::attention, kBackends>},
-    {"use-flash-attn", false, Set<&Framework::attention, AttentionKernel::kFlash>},
-    {"cross-entropy-loss-fusion", false, Set<&Framework::fuses_cross_entropy>},
-    {"no-gradient-accumulation-fusion", false, Set<&Framework::fuses_gradient_accumulation, false>},
-    {"no-bias-gelu-fusion", false, Set<&Framework::fuses_bias_activation, false>},
-    {"no-bias-swiglu-fusion", false, Set<&Framework::fuses_bias_activation, false>},
-    {"no-bias-dropout-fusion", false, Set<&Framework::fuses_dropout_add, false>},
-    {"no-rope-fusion", false, Set<&Framework::fuses_rope, false>},
-    {"data-path", true, nullptr, true},
-    {"enable-cuda-graph", false, Set<&Framework::graphs, CudaGraphs::kLayers>},
-    {"external-cuda-graph", false, Set<&Framework::graphs, CudaGraphs::kLayers>},
-    {"cuda-graph-impl", true, Choose<&Framework::graphs, kGraphs>},
-    {"cuda-graph-scope", true, TakeGraphScope},
-    {"moe-permute-fusion", false, Set<&Framework::fuses_permute>},
-});
+bool TakeRotaryPositions(MegatronState& state, std::string_view /*value*/) {
+  return TakePositions(state, "rope");
+}
 
-// Options without effect on the time of a step, or with only one modelled choice; each name is
-// between blanks.
-constexpr std::string_view kIgnoredFlags =
-    " "
-    "apply-layernorm-1p attention-softmax-in-fp32 calculate-per-token-loss "
-    "init-model-with-meta-device log-throughput "
-    "manual-gc "
-    "mock-data "
-    "moe-grouped-gemm moe-router-enable-expert-bias moe-router-pre-softmax no-load-optim "
-    "no-check-for-nan-in-loss-and-grad no-create-attention-mask-in-dataloader no-load-rng "
-    "no-masked-softmax-fusion "
-    "no-mmap-bin-files no-query-key-layer-scaling profile "
-    "no-position-embedding no-save-optim use-mcore-models use-precision-aware-optimizer ";
+// "2 4": heads are sharded over 2 neighbours, rings of 4 go across.
+bool TakeUlyssesRanks(MegatronState& state, std::string_view sizes) {
+  return Take(sizes.substr(0, sizes.find(' ')), state.job.plan.ulysses_ranks);
+}
 
-constexpr std::string_view kIgnoredValues =
-    " "
-    "adam-beta1 adam-beta2 adam-eps ckpt-format clip-grad data-cache-path data-impl "
-    "dataloader-type "
-    "decoupled-lr decoupled-min-lr "
-    "distributed-backend distributed-timeout-minutes eval-interval eval-iters "
-    "exit-duration-in-mins exit-interval fp4-recipe fp8-amax-compute-algo fp8-amax-history-len "
-    "fp8-margin init-method-std initial-loss-scale load log-interval lr "
-    "lr-decay-iters lr-decay-samples lr-decay-style lr-warmup-fraction lr-warmup-iters "
-    "lr-warmup-samples master-addr master-port merge-file min-lr moe-aux-loss-coeff "
-    "moe-flex-dispatcher-backend moe-router-bias-update-rate moe-router-dtype "
-    "moe-router-group-topk "
-    "moe-router-load-balancing-type moe-router-num-groups moe-router-score-function "
-    "moe-router-topk-scaling-factor moe-z-loss-coeff node-rank norm-epsilon num-workers "
-    "rotary-base "
-    "profile-step-end profile-step-start rotary-percent save save-interval seed split "
-    "tensorboard-dir tiktoken-pattern tokenizer-model "
-    "tokenizer-type train-iters train-samples transformer-impl vocab-file wandb-exp-name "
-    "wandb-project weight-decay ";
+bool TakeGlobalBatch(MegatronState& state, std::string_view value) {
+  state.job.has_global_batch = true;
+  return Take(value, state.job.training.global_batch);
+}
+
+bool TakeFp8Recipe(MegatronState& state, std::string_view recipe) {
+  state.has_block_scales = recipe == "blockwise";
+  return true;
+}
+
+bool TakeBucketSize(MegatronState& state, std::string_view value) {
+  state.job.framework.scales_bucket_with_ranks = false;
+  return Take(value, state.job.framework.least_bucket_elements);
+}
+
+#include "orrery/workload/megatron_options.inc"
 
 constexpr std::string_view kLastDecisive = "global-batch-size";
 
@@ -405,11 +246,11 @@ std::optional<MegatronOption> FindMegatronOption(std::string_view name) {
   if (found != kOptions.end()) {
     return *found;
   }
-  const std::string word = " " + dashed + " ";
-  if (Contains(kIgnoredFlags, word) || Contains(kIgnoredValues, word)) {
-    return MegatronOption{.name = name, .has_value = Contains(kIgnoredValues, word)};
-  }
-  return std::nullopt;
+  const bool has_value = std::ranges::find(kIgnoredValues, dashed) != kIgnoredValues.end();
+  const bool is_switch = std::ranges::find(kIgnoredSwitches, dashed) != kIgnoredSwitches.end();
+  return has_value || is_switch
+             ? std::optional(MegatronOption{.name = name, .has_value = has_value})
+             : std::nullopt;
 }
 
 }  // namespace orrery::workload

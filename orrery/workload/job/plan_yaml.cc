@@ -1,11 +1,6 @@
 #include "orrery/workload/job/plan_yaml.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,191 +10,19 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/data_type.h"
-#include "orrery/base/parse_number.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job_key_words.h"
+#include "orrery/workload/keys/job_keys.h"
+#include "orrery/workload/keys/words.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
 #include "orrery/workload/plan/sharding.h"
-#include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
 namespace {
-
-constexpr std::array<Spelling<ContextKind>, 4> kContexts{{
-    {"ring", ContextKind::kRing},
-    {"all_gather", ContextKind::kAllGather},
-    {"ulysses", ContextKind::kUlysses},
-    {"ulysses_ring", ContextKind::kUlyssesRing},
-}};
-
-constexpr std::array<Spelling<Sharding>, 7> kShardings{{
-    {"none", Sharding::kReplicated},
-    {"zero1", Sharding::kOptimizer},
-    {"zero2", Sharding::kGradients},
-    {"zero3", Sharding::kParameters},
-    {"shard_grad_op", Sharding::kKeepGathered},
-    {"fsdp", Sharding::kParameters},
-    {"hsdp", Sharding::kParameters},
-}};
-
-constexpr std::array<Spelling<Recompute>, 4> kRecomputes{{
-    {"none", Recompute::kNothing},
-    {"selective", Recompute::kSelective},
-    {"operators", Recompute::kOperators},
-    {"full", Recompute::kFull},
-}};
-
-constexpr std::array<Spelling<TokenDispatch>, 3> kDispatches{{
-    {"all_to_all", TokenDispatch::kAllToAll},
-    {"all_gather", TokenDispatch::kAllGather},
-    {"flex", TokenDispatch::kFlex},
-}};
-
-constexpr std::array<Spelling<TableSharding>, 3> kTables{{
-    {"table", TableSharding::kTable},
-    {"row", TableSharding::kRow},
-    {"column", TableSharding::kColumn},
-}};
-
-constexpr std::array<Spelling<OptimizerKind>, 2> kOptimizers{{
-    {"adam", OptimizerKind::kAdam},
-    {"sgd", OptimizerKind::kSgd},
-}};
-
-struct PrecisionTypes {
-  DataType compute;
-  DataType gemm_type;
-};
-
-constexpr std::array<Spelling<PrecisionTypes>, 7> kPrecisions{{
-    {"bf16", {DataType::kBf16, DataType::kBf16}},
-    {"fp16", {DataType::kFp16, DataType::kFp16}},
-    {"fp8", {DataType::kBf16, DataType::kFp8}},
-    {"fp8_block", {DataType::kBf16, DataType::kFp8Block}},
-    {"nvfp4", {DataType::kBf16, DataType::kNvfp4}},
-    {"fp32", {DataType::kFp32, DataType::kFp32}},
-    {"tf32", {DataType::kFp32, DataType::kTf32}},
-}};
-
-// The first spelling of a value, as in job files (docs/formats/job.md).
-template <typename Value, std::size_t kCount>
-std::string NameOf(const std::array<Spelling<Value>, kCount>& spellings, Value value) {
-  return std::string(std::ranges::find(spellings, value, &Spelling<Value>::second)->first);
-}
-
-template <typename Value, std::size_t kCount>
-void ReadWord(YamlFields& fields, std::string_view key,
-              const std::array<Spelling<Value>, kCount>& spellings, Value& value) {
-  value = fields.Choice(key, std::span<const Spelling<Value>>(spellings), std::optional(value));
-}
-
-// What a precision means for states, where the job says nothing else.
-Precision UsualPrecision(const PrecisionTypes& types) {
-  const bool is_half = types.compute != DataType::kFp32;
-  return {.compute = types.compute,
-          .gemm_type = types.gemm_type,
-          .gradient_bytes = 4,
-          .gathered_bytes = is_half ? 2 : 4,
-          .has_master = is_half};
-}
-
-void ReadPrecision(YamlFields& fields, Precision& precision) {
-  if (fields.Has("precision")) {
-    PrecisionTypes types = kPrecisions.front().second;
-    ReadWord(fields, "precision", kPrecisions, types);
-    precision = UsualPrecision(types);
-  }
-  fields.Expect({"precision"});
-  precision.gradient_bytes = fields.Count("gradient_bytes", 1, precision.gradient_bytes);
-  precision.gathered_bytes = fields.Count("gathered_bytes", 1, precision.gathered_bytes);
-  precision.has_master = fields.Flag("has_master", precision.has_master);
-  precision.moment_bytes = fields.Count("moment_bytes", 1, precision.moment_bytes);
-  precision.activation_input_bytes =
-      fields.Count("activation_input_bytes", 0, precision.activation_input_bytes);
-}
-
-int ReadDegree(YamlFields& fields, std::string_view key, int usual) {
-  constexpr int kLargest = 1'000'000;
-  const int degree = fields.Count(key, 1, usual);
-  if (degree > kLargest) {
-    fields.Wrong(key, fmt::format("must be at most {}", kLargest), std::to_string(degree));
-    return 1;
-  }
-  return degree;
-}
-
-void ReadPipeline(YamlFields& fields, Plan& plan) {
-  plan.chunks = ReadDegree(fields, "chunks", plan.chunks);
-  plan.schedule = plan.chunks > 1 && plan.schedule == PipelineSchedule::k1f1b
-                      ? PipelineSchedule::kInterleaved
-                      : plan.schedule;
-  ReadWord(fields, "schedule", kScheduleNames, plan.schedule);
-  if (fields.Has("layers_per_stage")) {
-    plan.layers_per_stage.clear();
-    for (const std::int64_t layers : fields.Sizes("layers_per_stage", 0)) {
-      plan.layers_per_stage.push_back(static_cast<int>(layers));
-    }
-  }
-  if (fields.Has("layout")) {
-    const std::string layout = fields.Text("layout");
-    auto layers = LayersOfLayout(layout);
-    if (layers) {
-      plan.layers_per_stage = *std::move(layers);
-    } else {
-      fields.Wrong("layout", "must be a pipeline layout such as Et*4|(t*4|)*14tmL", layout);
-    }
-  }
-  fields.Expect({"layers_per_stage", "layout"});
-  plan.counts_embedding = fields.Flag("counts_embedding", plan.counts_embedding);
-  plan.counts_loss = fields.Flag("counts_loss", plan.counts_loss);
-  plan.pipeline_is_innermost = fields.Flag("pipeline_is_innermost", plan.pipeline_is_innermost);
-}
-
-void ReadSharding(YamlFields& fields, Plan& plan) {
-  const bool is_hybrid = fields.Has("sharding") && fields.Text("sharding") == "hsdp";
-  ReadWord(fields, "sharding", kShardings, plan.sharding);
-  plan.shard_ranks = fields.Count("shard_ranks", 0, is_hybrid ? -1 : plan.shard_ranks);
-  ReadWord(fields, "reshard", kReshardNames, plan.reshard);
-  plan.offload_optimizer = fields.Flag("offload_optimizer", plan.offload_optimizer);
-}
-
-// A number, "zipf:1.1" or a file of recorded loads.
-void ReadTokenImbalance(YamlFields& fields, Plan& plan) {
-  constexpr std::string_view kZipf = "zipf:";
-  plan.routing.seed = static_cast<std::uint64_t>(
-      fields.Count("token_seed", 0, static_cast<int>(plan.routing.seed)));
-  if (!fields.Has("token_imbalance")) {
-    return;
-  }
-  const std::string text = fields.Text("token_imbalance");
-  plan.routing.zipf = 0;
-  plan.routing.log.clear();
-  if (text.starts_with(kZipf)) {
-    const std::optional<double> exponent = ParseWhole<double>(text.substr(kZipf.size()));
-    if (!exponent || !(*exponent > 0) || *exponent > 8) {
-      fields.Wrong("token_imbalance", "must have an exponent above 0 and at most 8: zipf:1.1",
-                   text);
-    }
-    plan.routing.zipf = exponent.value_or(1);
-  } else if (ParseWhole<double>(text)) {
-    plan.token_imbalance = fields.Number("token_imbalance", 1, plan.token_imbalance);
-  } else {
-    plan.routing.log = text;
-  }
-}
-
-void ReadRecompute(YamlFields& fields, Plan& plan) {
-  ReadWord(fields, "recompute", kRecomputes, plan.recompute);
-  plan.recompute_layers = fields.Count("recompute_layers", 0, plan.recompute_layers);
-  plan.recompute_share = fields.Number("recompute_share", 0, plan.recompute_share);
-  if (plan.recompute_share > 1) {
-    fields.Wrong("recompute_share", "must be at most 1", fmt::format("{}", plan.recompute_share));
-  }
-  ReadRecomputedParts(fields, plan.recompute_parts);
-}
 
 struct FactList {
   std::string section;
@@ -239,7 +62,7 @@ void AddPlan(const Job& job, FactList& facts) {
   facts.AddDegree("ep", plan.ep);
   facts.AddDegree("expert_tp", plan.expert_tp);
   if (plan.cp > 1) {
-    facts.Add("context", NameOf(kContexts, plan.context));
+    facts.Add("context", WordOf(kContextKindWords, plan.context));
     facts.AddDegree("ulysses_ranks", plan.ulysses_ranks);
   }
   if (plan.pp > 1) {
@@ -256,12 +79,12 @@ void AddPlan(const Job& job, FactList& facts) {
   if (plan.tp > 1) {
     facts.Add("sequence_parallel", plan.sequence_parallel);
   }
-  facts.Add("sharding", NameOf(kShardings, plan.sharding));
+  facts.Add("sharding", WordOf(kShardingWords, plan.sharding));
   facts.AddDegree("shard_ranks", plan.shard_ranks);
   if (plan.sharding == Sharding::kParameters && !ReshardsAfterForward(plan)) {
     facts.Add("reshard", ReshardName(plan.reshard));
   }
-  facts.Add("recompute", NameOf(kRecomputes, plan.recompute));
+  facts.Add("recompute", WordOf(kRecomputeWords, plan.recompute));
   facts.AddDegree("recompute_layers", plan.recompute_layers);
   if (plan.recompute == Recompute::kFull && plan.recompute_share < 1) {
     facts.Add("recompute_share", fmt::format("{:.3g}", plan.recompute_share));
@@ -304,7 +127,7 @@ std::string ShardingText(const Plan& plan) {
     return "no sharding";
   }
   const bool is_kept = plan.sharding == Sharding::kParameters && !ReshardsAfterForward(plan);
-  return fmt::format("sharding {}{}{}", NameOf(kShardings, plan.sharding),
+  return fmt::format("sharding {}{}{}", WordOf(kShardingWords, plan.sharding),
                      plan.shard_ranks > 1 ? fmt::format(" over {} ranks", plan.shard_ranks) : "",
                      is_kept ? " not resharded after forward" : "");
 }
@@ -315,7 +138,7 @@ std::string RecomputeText(const Plan& plan) {
   }
   return plan.recompute == Recompute::kNothing
              ? "no recomputation"
-             : NameOf(kRecomputes, plan.recompute) + " recomputation";
+             : fmt::format("{} recomputation", WordOf(kRecomputeWords, plan.recompute));
 }
 
 std::vector<std::string> PlanSettings(const Plan& plan) {
@@ -346,19 +169,6 @@ std::string MicrobatchesText(const Job& job) {
 
 }  // namespace
 
-void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts) {
-  for (const std::string& word : fields.Texts("recompute_parts", std::vector<std::string>{})) {
-    const auto* const known =
-        std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::name);
-    if (known == kRecomputedPartNames.end()) {
-      fields.Wrong("recompute_parts", "must be some of norms, latent_up, activations, experts, mlp",
-                   word);
-      return;
-    }
-    parts.*known->member = true;
-  }
-}
-
 std::string PartsText(const RecomputedParts& parts) {
   std::string text;
   for (const RecomputedPartName& part : kRecomputedPartNames) {
@@ -370,37 +180,13 @@ std::string PartsText(const RecomputedParts& parts) {
 }
 
 void ReadTraining(YamlFields& fields, Training& training) {
-  training.sequence = fields.Size("sequence", 1, training.sequence);
-  training.micro_batch = fields.Size("micro_batch", 1, training.micro_batch);
-  training.global_batch = fields.Size("global_batch", 1);
-  ReadPrecision(fields, training.precision);
-  ReadWord(fields, "optimizer", kOptimizers, training.optimizer);
-  training.adapter_rank = fields.Size("adapter_rank", 0, training.adapter_rank);
+  ReadKeys("training", fields, {.training = &training});
   fields.RefuseOthers();
 }
 
 void ReadPlan(YamlFields& fields, Plan& plan) {
   plan.dp = 0;
-  for (const auto& [key, degree] : {std::pair("tp", &plan.tp),
-                                    {"pp", &plan.pp},
-                                    {"cp", &plan.cp},
-                                    {"dp", &plan.dp},
-                                    {"ep", &plan.ep},
-                                    {"expert_tp", &plan.expert_tp}}) {
-    *degree = ReadDegree(fields, key, *degree);
-  }
-  plan.sequence_parallel = fields.Flag("sequence_parallel", plan.sequence_parallel);
-  ReadPipeline(fields, plan);
-  ReadWord(fields, "context", kContexts, plan.context);
-  plan.ulysses_ranks = ReadDegree(fields, "ulysses_ranks", plan.ulysses_ranks);
-  plan.context_is_balanced = fields.Flag("context_is_balanced", plan.context_is_balanced);
-  ReadSharding(fields, plan);
-  ReadRecompute(fields, plan);
-  ReadWord(fields, "dispatch", kDispatches, plan.dispatch);
-  plan.capacity_factor = fields.Number("capacity_factor", 0, plan.capacity_factor);
-  plan.expert_nodes = fields.Count("expert_nodes", 0, plan.expert_nodes);
-  ReadTokenImbalance(fields, plan);
-  ReadWord(fields, "tables", kTables, plan.tables);
+  ReadKeys("plan", fields, {.plan = &plan});
   fields.RefuseOthers();
 }
 

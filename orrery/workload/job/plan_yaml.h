@@ -17,9 +17,6 @@ void ReadTraining(YamlFields& fields, Training& training);
 /// GPUs; HSDP without `shard_ranks` has −1 there, to follow from the nodes.
 void ReadPlan(YamlFields& fields, Plan& plan);
 
-/// Reads the key `recompute_parts` over what is in `parts`.
-void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts);
-
 /// "norms, experts"; empty for none.
 [[nodiscard]] std::string PartsText(const RecomputedParts& parts);
 

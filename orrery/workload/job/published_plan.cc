@@ -21,6 +21,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/job/run_row.h"
+#include "orrery/workload/job_key_words.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 #include "orrery/workload/plan/plan.h"
 #include "orrery/workload/plan/stage_layers.h"
@@ -31,25 +32,13 @@ namespace {
 /// Whole blocks that are recomputed, a share of them, or parts and operators of all.
 enum class RecomputeWord : std::uint8_t { kNone, kSelective, kFull, kBlocks, kOps, kParts };
 
-constexpr std::array<Spelling<RecomputeWord>, 6> kRecomputeWords{
+constexpr std::array<Spelling<RecomputeWord>, 6> kRecomputeKinds{
     {{"none", RecomputeWord::kNone},
      {"selective", RecomputeWord::kSelective},
      {"full", RecomputeWord::kFull},
      {"blocks", RecomputeWord::kBlocks},
      {"ops", RecomputeWord::kOps},
      {"parts", RecomputeWord::kParts}}};
-
-constexpr std::array<Spelling<ContextKind>, 4> kContextWords{
-    {{"p2p", ContextKind::kRing},
-     {"all_gather", ContextKind::kAllGather},
-     {"a2a", ContextKind::kUlysses},
-     {"a2a+p2p", ContextKind::kUlyssesRing}}};
-
-constexpr std::array<Spelling<TokenDispatch>, 4> kDispatcherWords{
-    {{"alltoall", TokenDispatch::kAllToAll},
-     {"allgather", TokenDispatch::kAllGather},
-     {"deepep", TokenDispatch::kFlex},
-     {"hybridep", TokenDispatch::kFlex}}};
 
 // "num_layers_in_first_pipeline_stage=15, middle 16, last 14": the first, the last, and the rest
 // evenly.
@@ -116,7 +105,7 @@ Status ReadPipeline(RunRow& row, Job& job) {
   if (plan.pp == 1) {
     return {};
   }
-  ORRERY_TRY(const auto schedule, ReadWord(row, "schedule", kScheduleNames));
+  ORRERY_TRY(const auto schedule, ReadWord(row, "schedule", kPipelineScheduleWords));
   plan.chunks = row.Degree("chunks");
   const bool may_interleave =
       schedule.value_or(PipelineSchedule::kInterleaved) == PipelineSchedule::kInterleaved;
@@ -143,7 +132,7 @@ Status ReadExperts(RunRow& row, Job& job) {
   const int ranks = plan.tp * plan.cp * plan.dp;
   const bool follows = job.framework.cuts_experts && ranks % (plan.ep * plan.tp) == 0;
   plan.expert_tp = row.Integer("etp") ? row.Degree("etp") : follows ? plan.tp : 1;
-  ORRERY_TRY(const auto dispatch, ReadWord(row, "dispatcher", kDispatcherWords));
+  ORRERY_TRY(const auto dispatch, ReadWord(row, "dispatcher", kPublishedTokenDispatchWords));
   plan.dispatch = dispatch.value_or(job.framework.dispatch);
   plan.expert_nodes = job.framework.expert_nodes;
   const std::string capacity = row.Text("capacity");
@@ -235,7 +224,7 @@ Status ReadPlan(RunRow& row, Job& job) {
     row.Assume("sequence parallelism on");
   }
   const std::string context = row.Text("cp_kind");
-  for (const auto& [word, kind] : kContextWords) {
+  for (const auto& [word, kind] : kPublishedContextKindWords) {
     // "p2p (TE default ring)"
     plan.context = context.starts_with(word) ? kind : plan.context;
   }
@@ -244,7 +233,7 @@ Status ReadPlan(RunRow& row, Job& job) {
 }
 
 Result<bool> ReadRecompute(RunRow& row, const Framework& framework, Plan& plan) {
-  ORRERY_TRY(const auto word, ReadWord(row, "recompute_kind", kRecomputeWords));
+  ORRERY_TRY(const auto word, ReadWord(row, "recompute_kind", kRecomputeKinds));
   const std::string text = row.Text("recompute");
   if (!word && framework.recompute_parts != RecomputedParts{}) {
     plan.recompute_parts = framework.recompute_parts;

@@ -24,6 +24,7 @@
 #include "orrery/workload/job/published_words.h"
 #include "orrery/workload/job/run_row.h"
 #include "orrery/workload/job/stack.h"
+#include "orrery/workload/job_key_words.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
@@ -40,12 +41,6 @@ constexpr std::array<Spelling<bool>, 7> kBlockScales{{{"delayed", false},
                                                       {"block", true},
                                                       {"mxfp8", false},
                                                       {"nvfp4", false}}};
-
-constexpr std::array<Spelling<AttentionKernel>, 4> kAttentionWords{
-    {{"materialised", AttentionKernel::kMaterialised},
-     {"flash1", AttentionKernel::kFlash1},
-     {"flash2", AttentionKernel::kFlash2},
-     {"cudnn", AttentionKernel::kFlash}}};
 
 /// Types of tensors and of GEMMs.
 using Types = std::pair<DataType, DataType>;
@@ -81,7 +76,7 @@ Status ReadExecution(RunRow& row, Framework& framework) {
     const bool has_one = framework.attention != AttentionKernel::kMaterialised;
     framework.attention = has_one ? framework.attention : AttentionKernel::kFlash2;
   } else {
-    ORRERY_TRY(const auto attention, ReadWord(row, "attention", kAttentionWords));
+    ORRERY_TRY(const auto attention, ReadWord(row, "attention", kPublishedAttentionKernelWords));
     framework.attention = attention.value_or(framework.attention);
   }
   ORRERY_TRY(const auto execution, ReadWord(row, "execution", kExecutions));

@@ -15,23 +15,12 @@
 #include "orrery/base/error.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/job_key_words.h"
+#include "orrery/workload/keys/job_keys.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::workload {
 namespace {
-
-constexpr std::array<Spelling<Activation>, 5> kActivations{{
-    {"gelu", Activation::kGelu},
-    {"written_out_gelu", Activation::kWrittenOutGelu},
-    {"relu", Activation::kRelu},
-    {"silu", Activation::kSilu},
-    {"squared_relu", Activation::kSquaredRelu},
-}};
-
-constexpr std::array<Spelling<NormKind>, 2> kNorms{{
-    {"layer", NormKind::kLayer},
-    {"rms", NormKind::kRms},
-}};
 
 Attention MakeAttention(const TransformerShape& shape, bool is_causal) {
   const std::int64_t head_size = shape.head_size > 0 ? shape.head_size : shape.hidden / shape.heads;
@@ -102,57 +91,6 @@ constexpr std::int64_t kLargestSize = 1'000'000'000;
 constexpr std::int64_t kMostLayers = 100'000;
 constexpr double kMostParameters = 1e17;
 
-struct SizeField {
-  std::string_view key;
-  std::int64_t TransformerShape::* member;
-  std::int64_t least = 0;
-};
-
-constexpr auto kSizes = std::to_array<SizeField>({
-    {"hidden", &TransformerShape::hidden, 1},
-    {"layers", &TransformerShape::layers, 1},
-    {"encoder_layers", &TransformerShape::encoder_layers},
-    {"heads", &TransformerShape::heads, 1},
-    {"kv_heads", &TransformerShape::kv_heads},
-    {"head_size", &TransformerShape::head_size},
-    {"value_head_size", &TransformerShape::value_head_size},
-    {"ffn", &TransformerShape::ffn},
-    {"window", &TransformerShape::window},
-    {"vocabulary", &TransformerShape::vocabulary, 1},
-    {"positions", &TransformerShape::positions},
-    {"token_types", &TransformerShape::token_types},
-    {"relative_positions", &TransformerShape::relative_positions},
-    {"extra_predictions", &TransformerShape::extra_predictions},
-    {"patch", &TransformerShape::patch},
-    {"image", &TransformerShape::image},
-    {"experts", &TransformerShape::experts},
-    {"experts_per_token", &TransformerShape::experts_per_token},
-    {"expert_ffn", &TransformerShape::expert_ffn},
-    {"shared_ffn", &TransformerShape::shared_ffn},
-    {"dense_layers", &TransformerShape::dense_layers},
-    {"moe_every", &TransformerShape::moe_every, 1},
-    {"moe_offset", &TransformerShape::moe_offset},
-    {"query_rank", &TransformerShape::query_rank},
-    {"key_value_rank", &TransformerShape::key_value_rank},
-    {"rope_size", &TransformerShape::rope_size},
-});
-
-constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool TransformerShape::*>>({
-    {"gated", &TransformerShape::gated},
-    {"attention_bias", &TransformerShape::attention_bias},
-    {"qkv_bias", &TransformerShape::qkv_bias},
-    {"ffn_bias", &TransformerShape::ffn_bias},
-    {"causal", &TransformerShape::causal},
-    {"rope", &TransformerShape::rope},
-    {"qk_norm", &TransformerShape::qk_norm},
-    {"parallel", &TransformerShape::parallel},
-    {"embedding_norm", &TransformerShape::embedding_norm},
-    {"tied", &TransformerShape::tied},
-    {"head_transform", &TransformerShape::head_transform},
-    {"classifies", &TransformerShape::classifies},
-    {"shared_gate", &TransformerShape::shared_gate},
-});
-
 // More than enough, in floating point, where whole numbers may be too small.
 double MostParameters(const TransformerShape& shape) {
   const auto real = [](std::int64_t size) { return static_cast<double>(size); };
@@ -170,7 +108,7 @@ double MostParameters(const TransformerShape& shape) {
 
 Status CheckLimits(const TransformerShape& shape) {
   const bool has_giant = std::ranges::any_of(
-      kSizes, [&shape](const SizeField& size) { return shape.*size.member > kLargestSize; });
+      kModelSizes, [&shape](auto member) { return shape.*member > kLargestSize; });
   const std::int64_t most_layers =
       std::max({shape.layers, shape.encoder_layers, shape.extra_predictions});
   if (has_giant || most_layers > kMostLayers || MostParameters(shape) > kMostParameters) {
@@ -347,19 +285,7 @@ Result<TransformerShape> ShapeOfTransformer(const Transformer& model) {
 
 TransformerShape ReadTransformerShape(YamlFields& fields, const TransformerShape& base) {
   TransformerShape shape = base;
-  for (const SizeField& size : kSizes) {
-    shape.*size.member = fields.Size(size.key, size.least, base.*size.member);
-  }
-  for (const auto& [key, member] : kFlags) {
-    shape.*member = fields.Flag(key, base.*member);
-  }
-  shape.activation =
-      fields.Choice("activation", std::span<const Spelling<Activation>>(kActivations),
-                    std::optional(base.activation));
-  shape.norm =
-      fields.Choice("norm", std::span<const Spelling<NormKind>>(kNorms), std::optional(base.norm));
-  shape.dropout = fields.Number("dropout", 0, base.dropout);
-  shape.attention_dropout = fields.Number("attention_dropout", 0, base.attention_dropout);
+  ReadKeys("model", fields, {.model = &shape});
   return shape;
 }
 

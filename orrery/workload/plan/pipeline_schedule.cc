@@ -14,7 +14,9 @@
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
 #include "orrery/workload/input.h"
+#include "orrery/workload/keys/words.h"
 #include "orrery/workload/plan/plan.h"
+#include "orrery/workload/plan_key_words.h"
 
 namespace orrery::workload {
 namespace {
@@ -420,8 +422,7 @@ bool IsBroken(const PipelineShape& shape, int position) {
 }  // namespace
 
 std::string_view ScheduleName(PipelineSchedule schedule) {
-  return std::ranges::find(kScheduleNames, schedule, [](const auto& name) { return name.second; })
-      ->first;
+  return WordOf(kPipelineScheduleWords, schedule);
 }
 
 PipelineShape ShapeOf(const Plan& plan, int microbatches) {

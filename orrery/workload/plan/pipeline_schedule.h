@@ -39,18 +39,6 @@ struct PipelineShape {
   bool operator==(const PipelineShape&) const = default;
 };
 
-/// As job files spell them. ZB-1p has the order and the memory of ZB-H1.
-inline constexpr std::array<std::pair<std::string_view, PipelineSchedule>, 8> kScheduleNames{{
-    {"gpipe", PipelineSchedule::kGpipe},
-    {"1f1b", PipelineSchedule::k1f1b},
-    {"interleaved", PipelineSchedule::kInterleaved},
-    {"zb-h1", PipelineSchedule::kZeroBubbleH1},
-    {"zb-1p", PipelineSchedule::kZeroBubbleH1},
-    {"zb-2p", PipelineSchedule::kZeroBubble2p},
-    {"zb-v", PipelineSchedule::kZeroBubbleV},
-    {"dualpipe", PipelineSchedule::kDualPipe},
-}};
-
 /// The first of its names.
 [[nodiscard]] std::string_view ScheduleName(PipelineSchedule schedule);
 
