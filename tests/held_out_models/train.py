@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains one stranger for some steps, as a script that `orrery trace` and `orrery capture` are given: train.py MODEL
+"""Trains one held-out model for some steps, as a script that `orrery trace` and `orrery capture` are given: train.py MODEL
 [STEPS]."""
 
 import sys

@@ -1,4 +1,4 @@
-"""The strangers that were written after the predictions were fixed, and predicted before they were measured.
+"""The held-out models that were written after the predictions were fixed, and predicted before they were measured.
 
 As in first_half.py, each function builds a model and returns a function that runs one training step.
 """

@@ -1,4 +1,4 @@
-"""All strangers by name."""
+"""All held-out models by name."""
 
 import first_half
 import second_half

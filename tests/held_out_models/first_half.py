@@ -1,4 +1,4 @@
-"""The strangers that were written before the predictions were fixed.
+"""The held-out models that were written before the predictions were fixed.
 
 Each function builds a small model the way people write them and returns a function that runs one training step. The
 data is synthetic and stays on the GPU.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Predicts the steps of the strangers (capture/strangers): small models that nothing here was fitted to.
+"""Predicts the steps of the held-out models (tests/held_out_models): small models that nothing here was fitted to.
 
-    tools/validate_strangers.py --program build/orrery [--write docs/validation/strangers.md]
+    tools/validate_held_out_models.py --program build/orrery [--write docs/validation/held-out-models.md]
 
 Each step is predicted from the execution trace alone, and with recorded kernels, that is from the recording. The distance is that
 to the interval of the processes that were measured. Host costs are fitted without the model. The second half and the third part were
@@ -37,7 +37,7 @@ def files_of(folder, name):
 
 def host_of(program, name, temporary):
     """Options for host costs fitted without the recording and the steps of the model; none where it is not part of the fit."""
-    traced = [f"stranger-{name}"] if (fit_host.TRACED / f"stranger-{name}").exists() else []
+    traced = [f"held-out-{name}"] if (fit_host.TRACED / f"held-out-{name}").exists() else []
     if not traced and name not in fit_host.CHECKPOINTED:
         return []
     path = pathlib.Path(temporary) / f"{name}.csv"
@@ -101,7 +101,7 @@ def blind_table(path, steps):
 
 def main():
     parser = validation.parser(__doc__.splitlines()[0])
-    parser.add_argument("--data", type=pathlib.Path, default=ROOT / "data" / "strangers" / "h200")
+    parser.add_argument("--data", type=pathlib.Path, default=ROOT / "data" / "held_out_models" / "h200")
     options = parser.parse_args()
     steps = {}
     for path in sorted(options.data.glob("steps-*.csv")):

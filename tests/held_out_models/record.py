@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Records the strangers: small models written the way people write them.
+"""Records the held-out models: small models written the way people write them.
 
-    capture/strangers/record.py FOLDER [MODEL ...]            steps, execution trace and recording of each model
-    capture/strangers/record.py FOLDER --steps-only [MODEL …]  the steps alone, for a second process
+    tests/held_out_models/record.py FOLDER [MODEL ...]            steps, execution trace and recording of each model
+    tests/held_out_models/record.py FOLDER --steps-only [MODEL …]  the steps alone, for a second process
 
 A step is a thirtieth of 30 steps between two synchronisations, after ten steps to warm up. The recording is made PyTorch's
 usual way: the observer of the execution trace is passed to the profiler, which is active for three steps.
