@@ -268,13 +268,7 @@ Result<std::shared_ptr<const kernel::ModelSet>> LoadKernelModels(
     });
     return shipped;
   }
-  kernel::ModelSet models;
-  for (const std::string& path : paths) {
-    ORRERY_TRY(const learn::ModelFile file, learn::ReadModelFile(path));
-    if (const Status added = models.AddFrom(file); !added) {
-      return FailWithin(path, added);
-    }
-  }
+  ORRERY_TRY(kernel::ModelSet models, kernel::ReadModels(paths));
   return std::make_shared<const kernel::ModelSet>(std::move(models));
 }
 
