@@ -4,7 +4,7 @@
     tools/fit_host.py --program build/orrery [--without NAME ...] [-o data/host/h200.csv]
 
 Each recording has a step that was measured without the profiler: the profiler's overhead is found from it. Jobs of several
-ranks are left out: their host does what one GPU's does not. The cost of hooks of activation checkpointing is from two strangers.
+ranks are left out: their host does what one GPU's does not. The cost of hooks of activation checkpointing is from two held-out models.
 """
 
 import csv
@@ -18,7 +18,7 @@ import validation
 from validation import ROOT, run
 
 TRACED = ROOT / "data" / "traced" / "h200"
-STRANGERS = ROOT / "data" / "strangers" / "h200"
+HELD_OUT = ROOT / "data" / "held_out_models" / "h200"
 CHECKPOINTED = ("low-rank-adapters", "checkpointed-mixer")
 
 
@@ -65,15 +65,15 @@ def fit(program, shared, output, without=(), without_steps=()):
 
 
 def add_recomputation(program, path, without):
-    """What hooks add for each operator that is recomputed: the median over strangers with activation checkpointing of what their
+    """What hooks add for each operator that is recomputed: the median over held-out models with activation checkpointing of what their
     steps take longer than predicted from their execution traces."""
     costs_ns = []
     for name in CHECKPOINTED:
         if name in without:
             continue
-        steps = [float(row["step_ms"]) for file in sorted(STRANGERS.glob("steps-*.csv")) for row in validation.rows_of(file)
+        steps = [float(row["step_ms"]) for file in sorted(HELD_OUT.glob("steps-*.csv")) for row in validation.rows_of(file)
                  if row["model"] == name]
-        made = validation.run_json(program, "predict", STRANGERS / f"{name}.et.orr", "--gpu", "h200", "--host", path)
+        made = validation.run_json(program, "predict", HELD_OUT / f"{name}.et.orr", "--gpu", "h200", "--host", path)
         costs_ns.append(1e6 * (statistics.mean(steps) - 1e3 * made["step_time_s"]) / made["host"]["recomputed_operators"])
     with open(path, "a", encoding="utf-8") as out:
         cost = round(statistics.median(costs_ns), 1)

@@ -3,11 +3,12 @@
 
     tools/pack_traced_jobs.py --program build/orrery FROM TO [--execution NAME,NAME] [--memory NAME,NAME]
 
-Of each job in FROM: recordings become .orr (a quarter of the compressed JSON); execution traces and memory events are kept
-only for the first rank of the named jobs.
+Of each job in FROM: recordings become .orr (a sixth of the compressed JSON); execution traces and memory events are kept
+only for the first rank of the named jobs, packed with zstd.
 """
 
 import argparse
+import gzip
 import pathlib
 import shutil
 import subprocess
@@ -16,13 +17,21 @@ import sys
 KEPT = ("steps.json", "collectives.json")
 
 
+def keep(path, target):
+    if path.suffix != ".gz":
+        shutil.copyfile(path, target / path.name)
+        return
+    packed = target / path.with_suffix(".zst").name
+    subprocess.run(["zstd", "-q", "--ultra", "-22", "-o", packed], input=gzip.decompress(path.read_bytes()), check=True)
+
+
 def pack_rank(program, root, source, target, kept):
     target.mkdir(parents=True)
     for name in kept:
-        shutil.copyfile(source / name, target / name)
+        keep(source / name, target)
     # A converted recording names its source file: that must not be an absolute path.
     recording = (source / "kineto.json.gz").relative_to(root)
-    command = [program, "convert", str(recording), str(target / "kineto.orr")]
+    command = [program, "convert", str(recording), str(target / "kineto.orr"), "--smallest"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"pack_traced_jobs: {' '.join(command)}: {done.stderr.strip()}")

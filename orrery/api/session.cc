@@ -42,13 +42,7 @@ Session& Session::operator=(Session&&) noexcept = default;
 
 Result<std::shared_ptr<const kernel::ModelSet>> ReadKernelModels(
     const std::vector<std::string>& files) {
-  kernel::ModelSet models;
-  for (const std::string& path : files) {
-    ORRERY_TRY(const learn::ModelFile file, learn::ReadModelFile(path));
-    if (const Status added = models.AddFrom(file); !added) {
-      return FailWithin(path, added);
-    }
-  }
+  ORRERY_TRY(kernel::ModelSet models, kernel::ReadModels(files));
   return std::make_shared<const kernel::ModelSet>(std::move(models));
 }
 

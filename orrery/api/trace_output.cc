@@ -1,5 +1,6 @@
 #include "orrery/api/trace_output.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,9 @@ Result<TraceOutput> WriteSnapshot(const trace::TraceSet& set, const std::string&
   return TraceOutput{.left_out_of_snapshot = *left_out};
 }
 
+// Columns of most files are then one block.
+constexpr std::uint32_t kManyRowsPerBlock = 1 << 20;
+
 }  // namespace
 
 Result<TraceFormat> TraceFormatOf(std::string name) {
@@ -83,7 +87,11 @@ Result<TraceOutput> WriteTraceFile(trace::TraceSet& set, const std::string& path
   if (format != TraceFormat::kOrr) {
     return WriteForViewer(set, format, path, options.align);
   }
-  ORRERY_TRY_STATUS(trace::WriteOrr(set, path, {.threads = options.threads}));
+  trace::OrrOptions orr{.threads = options.threads, .smallest = options.smallest};
+  if (options.smallest) {
+    orr.rows_per_block = kManyRowsPerBlock;
+  }
+  ORRERY_TRY_STATUS(trace::WriteOrr(set, path, orr));
   return TraceOutput{};
 }
 

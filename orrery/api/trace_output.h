@@ -19,6 +19,7 @@ enum class TraceFormat { kOrr, kChrome, kPerfetto, kTorchSnapshot };
 struct TraceOutputOptions {
   int threads = 0;
   trace::AlignClocks align = trace::AlignClocks::kIfItMatters;  // viewers only
+  bool smallest = false;                                        // .orr only
 };
 
 /// What was done for a viewer, and what it has no place for.

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,6 +18,7 @@
 
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
+#include "orrery/base/folder.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
 #include "orrery/hardware/gpu.h"
@@ -402,6 +406,31 @@ void PredictBatch(const Batch& batch, std::span<const Operator> operators, const
   }
 }
 
+Result<ModelSet> ModelsIn(const EmbeddedFile& embedded) {
+  const std::string_view bytes(embedded.begin,
+                               static_cast<std::size_t>(embedded.end - embedded.begin));
+  ORRERY_TRY(const learn::ModelFile file, learn::ParseModelFile(bytes));
+  ModelSet models;
+  ORRERY_TRY_STATUS(models.AddFrom(file));
+  return models;
+}
+
+Result<std::vector<std::string>> ModelFilesAt(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    return std::vector{path};
+  }
+  ORRERY_TRY(std::vector<std::string> files, FilesBelow(path));
+  std::erase_if(files, [](const std::string& file) { return !file.ends_with(".orrmodel"); });
+  if (files.empty()) {
+    return Invalid(
+        "{}: there is no .orrmodel file in this folder; name the folder that `orrery fit "
+        "kernels` wrote",
+        path);
+  }
+  return files;
+}
+
 }  // namespace
 
 void ModelSet::PredictAs(Timing timing, std::span<const Operator> operators,
@@ -424,12 +453,21 @@ void ModelSet::PredictAs(Timing timing, std::span<const Operator> operators,
               [&](std::size_t index) { PredictBatch(batches[index], operators, gpu, estimates); });
 }
 
-void ModelSet::AddTo(learn::ModelFile& file) const {
+void ModelSet::AddTo(learn::ModelFile& file, std::optional<OperatorKind> only) const {
   for (const EfficiencyModel& model : models_) {
     const EfficiencyModel::Domain& domain = model.domain();
+    if (only && *only != domain.kind) {
+      continue;
+    }
     file.sections.push_back(
         {fmt::format("{} {} {}", domain.gpu, TimingName(domain.timing), SchemaOf(domain.kind).name),
          model.Encode()});
+  }
+}
+
+void ModelSet::Merge(ModelSet other) {
+  for (EfficiencyModel& model : other.models_) {
+    Add(std::move(model));
   }
 }
 
@@ -444,13 +482,28 @@ Status ModelSet::AddFrom(const learn::ModelFile& file) {
   return {};
 }
 
-Result<ModelSet> ShippedModels() {
+Result<ModelSet> ReadModels(std::span<const std::string> paths) {
   ModelSet models;
-  for (const EmbeddedFile& embedded : std::span(kEmbeddedKernelModels, kNumEmbeddedKernelModels)) {
-    const std::string_view bytes(embedded.begin,
-                                 static_cast<std::size_t>(embedded.end - embedded.begin));
-    ORRERY_TRY(const learn::ModelFile file, learn::ParseModelFile(bytes));
-    ORRERY_TRY_STATUS(models.AddFrom(file));
+  for (const std::string& path : paths) {
+    ORRERY_TRY(const std::vector<std::string> files, ModelFilesAt(path));
+    for (const std::string& name : files) {
+      ORRERY_TRY(const learn::ModelFile file, learn::ReadModelFile(name));
+      if (const Status added = models.AddFrom(file); !added) {
+        return FailWithin(name, added);
+      }
+    }
+  }
+  return models;
+}
+
+Result<ModelSet> ShippedModels() {
+  const std::span<const EmbeddedFile> files(kEmbeddedKernelModels, kNumEmbeddedKernelModels);
+  std::vector<Result<ModelSet>> parts(files.size());
+  ParallelFor(files.size(), 0, [&](std::size_t index) { parts[index] = ModelsIn(files[index]); });
+  ModelSet models;
+  for (Result<ModelSet>& part : parts) {
+    ORRERY_TRY(ModelSet read, std::move(part));
+    models.Merge(std::move(read));
   }
   ORRERY_TRY(SiblingLevels levels,
              ParseSiblingLevels(kEmbeddedSiblingLevels, "data/models/sibling_levels.yaml"));

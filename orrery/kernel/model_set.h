@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,6 +79,9 @@ class ModelSet : public CostModel {
 
   void Add(EfficiencyModel model);
 
+  /// Adds the models of another set, in its order.
+  void Merge(ModelSet other);
+
   /// Replaces all levels; each applies where sibling models are used for its GPU, kind and type.
   void SetLevels(std::vector<SiblingLevel> levels);
 
@@ -95,7 +99,8 @@ class ModelSet : public CostModel {
   /// The same for times measured as `timing`.
   void PredictAs(Timing timing, std::span<const Operator> operators, const hardware::Gpu& gpu,
                  std::span<Estimate> estimates, int threads = 0) const;
-  void AddTo(learn::ModelFile& file) const;
+  /// Adds a section for each model, or for each of one kind.
+  void AddTo(learn::ModelFile& file, std::optional<OperatorKind> only = {}) const;
   [[nodiscard]] Status AddFrom(const learn::ModelFile& file);
 
  private:
@@ -116,8 +121,11 @@ class ModelSet : public CostModel {
   std::vector<SiblingLevel> levels_;
 };
 
-/// Reads the embedded models: data/models/kernels, one file for each measured GPU, and the levels
-/// of data/models/sibling_levels.yaml. Takes a moment.
+/// Reads model files; a folder stands for all model files in it and below it.
+[[nodiscard]] Result<ModelSet> ReadModels(std::span<const std::string> paths);
+
+/// Reads the embedded models: data/models/kernels, one file for each operator of each measured GPU,
+/// and the levels of data/models/sibling_levels.yaml. Takes a moment.
 [[nodiscard]] Result<ModelSet> ShippedModels();
 
 }  // namespace orrery::kernel

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ namespace orrery::learn {
 namespace {
 
 constexpr std::size_t kMaxPlanes = 4;
+
+// Added to the number of features where ranks are sorted by feature, as in model files since
+// version 2.
+constexpr std::uint32_t kIsSorted = std::uint32_t{1} << 31;
 
 std::size_t PlanesFor(std::span<const std::uint32_t> numbers) {
   const auto largest = std::max_element(numbers.begin(), numbers.end());
@@ -84,29 +89,67 @@ void AddNode(const TreeNode& node, const Thresholds& thresholds, double step, Co
 }
 
 void WriteThresholds(ByteWriter& writer, const Thresholds& thresholds) {
-  writer.Number(static_cast<std::uint32_t>(thresholds.size()));
+  writer.Number(static_cast<std::uint32_t>(thresholds.size()) | kIsSorted);
   for (const std::vector<float>& values : thresholds) {
     writer.Number(static_cast<std::uint32_t>(values.size()));
     WriteFloats(writer, values);
   }
 }
 
-Thresholds ReadThresholds(ByteReader& reader) {
-  Thresholds thresholds(reader.Count(sizeof(std::uint32_t)));
-  for (std::vector<float>& values : thresholds) {
-    values = ReadFloats(reader, reader.Count(sizeof(float)));
+Thresholds ReadThresholds(ByteReader& reader, std::size_t num_features) {
+  Thresholds thresholds;
+  for (std::size_t feature = 0; feature < num_features && !reader.failed(); ++feature) {
+    thresholds.push_back(ReadFloats(reader, reader.Count(sizeof(float))));
   }
   return thresholds;
 }
 
-Columns ReadColumns(ByteReader& reader) {
+// Returns for each feature the place of its first split when splits are sorted by feature.
+std::vector<std::size_t> FirstPlaces(std::span<const std::uint32_t> features,
+                                     std::size_t num_features) {
+  std::vector<std::size_t> first(num_features);
+  for (const std::uint32_t feature : features) {
+    ++first[feature];
+  }
+  std::exclusive_scan(first.begin(), first.end(), first.begin(), std::size_t{0});
+  return first;
+}
+
+void WriteRanks(ByteWriter& writer, const Columns& columns, std::size_t num_features) {
+  std::vector<std::size_t> next = FirstPlaces(columns.features, num_features);
+  std::vector<std::uint32_t> sorted(columns.ranks.size());
+  for (std::size_t split = 0; split < sorted.size(); ++split) {
+    sorted[next[columns.features[split]]++] = columns.ranks[split];
+  }
+  WritePlanes(writer, sorted);
+}
+
+std::vector<std::uint32_t> ReadRanks(ByteReader& reader, std::span<const std::uint32_t> features,
+                                     std::size_t num_features) {
+  const std::vector<std::uint32_t> sorted = ReadPlanes(reader, features.size());
+  if (std::ranges::any_of(features,
+                          [&](std::uint32_t feature) { return feature >= num_features; })) {
+    reader.SetFailed();
+  }
+  if (reader.failed()) {
+    return {};
+  }
+  std::vector<std::size_t> next = FirstPlaces(features, num_features);
+  std::vector<std::uint32_t> ranks(features.size());
+  std::transform(features.begin(), features.end(), ranks.begin(),
+                 [&](std::uint32_t feature) { return sorted[next[feature]++]; });
+  return ranks;
+}
+
+Columns ReadColumns(ByteReader& reader, std::size_t num_features, bool is_sorted) {
   const std::size_t num_nodes = reader.Number<std::uint32_t>();
   Columns columns;
   columns.splits = ReadFlags(reader, num_nodes);
   const auto num_inner = static_cast<std::size_t>(
       std::count(columns.splits.begin(), columns.splits.end(), std::uint8_t{1}));
   columns.features = ReadPlanes(reader, num_inner);
-  columns.ranks = ReadPlanes(reader, num_inner);
+  columns.ranks =
+      is_sorted ? ReadRanks(reader, columns.features, num_features) : ReadPlanes(reader, num_inner);
   columns.missing_goes_left = ReadFlags(reader, num_inner);
   columns.leaves = ReadSignedPlanes(reader, columns.splits.size() - num_inner);
   return columns;
@@ -279,7 +322,7 @@ std::string EncodeForest(const Forest& forest) {
   writer.Number(static_cast<std::uint32_t>(columns.splits.size()));
   WriteFlags(writer, columns.splits);
   WritePlanes(writer, columns.features);
-  WritePlanes(writer, columns.ranks);
+  WriteRanks(writer, columns, thresholds.size());
   WriteFlags(writer, columns.missing_goes_left);
   WriteSignedPlanes(writer, columns.leaves);
   return writer.bytes();
@@ -289,8 +332,9 @@ Result<Forest> DecodeForest(std::string_view bytes) {
   ByteReader reader(bytes);
   const double base = ReadDouble(reader);
   const double step = ReadDouble(reader);
-  const Thresholds thresholds = ReadThresholds(reader);
-  const Columns columns = ReadColumns(reader);
+  const auto num_features = reader.Number<std::uint32_t>();
+  const Thresholds thresholds = ReadThresholds(reader, num_features & ~kIsSorted);
+  const Columns columns = ReadColumns(reader, thresholds.size(), (num_features & kIsSorted) != 0);
   if (reader.failed() || reader.skipped_bytes() > 0 || !std::isfinite(step)) {
     return Damaged();
   }

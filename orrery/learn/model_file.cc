@@ -14,15 +14,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <xxhash.h>
-#include <zstd.h>
 
 #include "orrery/base/byte_cursor.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/byte_source.h"
-#include "orrery/base/check.h"
 #include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/parse_number.h"
+#include "orrery/base/zstd_frame.h"
 #include "orrery/learn/metrics.h"
 
 namespace orrery::learn {
@@ -136,8 +135,6 @@ bool StoreLine(std::string_view line, DataCard& card) {
 }
 
 constexpr std::string_view kMagic = "ORRMODEL";
-// Written once and read often.
-constexpr int kZstdLevel = 19;
 // Magic, version and zeros; then the checksum and what it covers.
 constexpr std::size_t kVersionEnd = kMagic.size() + 8;
 constexpr std::size_t kChecksumEnd = kVersionEnd + 8;
@@ -154,15 +151,6 @@ std::string FormatContent(const ModelFile& model) {
   return writer.bytes();
 }
 
-std::string PackTightly(std::string_view bytes) {
-  std::string packed(ZSTD_compressBound(bytes.size()), '\0');
-  const std::size_t size =
-      ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), kZstdLevel);
-  ORRERY_CHECK(ZSTD_isError(size) == 0, "packing in memory cannot fail");
-  packed.resize(size);
-  return packed;
-}
-
 tl::unexpected<Error> Damaged() {
   return Invalid("the model file is damaged: copy it again, or train the model again");
 }
@@ -173,10 +161,10 @@ Status CheckVersion(std::string_view bytes) {
   }
   ByteReader reader(bytes.substr(kMagic.size()));
   const auto version = reader.Number<std::uint32_t>();
-  if (!reader.failed() && version != kModelFileVersion) {
+  if (!reader.failed() && (version == 0 || version > kModelFileVersion)) {
     return Fail(Error::Kind::kUnsupported,
-                fmt::format("model file of version {}, and this program reads version {}: use the "
-                            "program that wrote it, or train the model again",
+                fmt::format("model file of version {}, and this program reads versions 1 to {}: "
+                            "use the program that wrote it, or train the model again",
                             version, kModelFileVersion));
   }
   return {};
@@ -244,7 +232,7 @@ Result<std::string_view> ModelFile::Find(std::string_view name) const {
 
 std::string FormatModelFile(const ModelFile& model) {
   const std::string content = FormatContent(model);
-  const std::string packed = PackTightly(content);
+  const std::string packed = ZstdFrame(content);
   ByteWriter sizes;
   sizes.Number(std::uint64_t{content.size()});
   sizes.Number(std::uint64_t{packed.size()});

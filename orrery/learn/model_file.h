@@ -45,8 +45,8 @@ struct DataCard {
 /// Reads what FormatDataCard wrote; an error names the line.
 [[nodiscard]] Result<DataCard> ParseDataCard(std::string_view text);
 
-/// The version of model files that this program writes and reads.
-inline constexpr std::uint32_t kModelFileVersion = 1;
+/// The version of model files that this program writes; it reads those before it, too.
+inline constexpr std::uint32_t kModelFileVersion = 2;
 
 /// A trained model on disk: a data card, and named sections of bytes in the encoding of the model
 /// (see forest.h, perceptron.h).

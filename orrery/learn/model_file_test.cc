@@ -61,8 +61,8 @@ TEST(ModelFile, AnotherVersionIsRefused) {
   std::string bytes = FormatModelFile(SampleModel());
   bytes[8] = 9;
   EXPECT_EQ(RefusalOf(bytes),
-            "model file of version 9, and this program reads version 1: use the program that wrote "
-            "it, or train the model again");
+            "model file of version 9, and this program reads versions 1 to 2: use the program that "
+            "wrote it, or train the model again");
 }
 
 TEST(ModelFile, EveryCutIsRefused) {

@@ -16,6 +16,7 @@
 #include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
+#include "orrery/base/zstd_frame.h"
 #include "orrery/stream/format.h"
 
 namespace orrery::stream {
@@ -42,19 +43,20 @@ Status CheckVersion(std::uint16_t major) {
 }
 
 // Packs streams of a gigabyte in seconds; higher levels gain a few per cent.
-constexpr int kLevel = 9;
+constexpr int kFastLevel = 9;
 
 // Returns the packed payload, or the payload itself if it does not shrink.
-std::string_view Pack(std::string_view payload, std::string& packed) {
+std::string_view Pack(std::string_view payload, int level, std::string& packed) {
   packed.resize(ZSTD_compressBound(payload.size()));
   const std::size_t size =
-      ZSTD_compress(packed.data(), packed.size(), payload.data(), payload.size(), kLevel);
+      ZSTD_compress(packed.data(), packed.size(), payload.data(), payload.size(), level);
   ORRERY_CHECK(ZSTD_isError(size) == 0, "zstd packs what fits its bound");
   return size < payload.size() ? std::string_view(packed).substr(0, size) : payload;
 }
 
-Status WriteChunk(const Chunk& chunk, std::string& packed, ByteSink& sink, Recompressed& done) {
-  const std::string_view stored = Pack(chunk.payload, packed);
+Status WriteChunk(const Chunk& chunk, int level, std::string& packed, ByteSink& sink,
+                  Recompressed& done) {
+  const std::string_view stored = Pack(chunk.payload, level, packed);
   ChunkHeader header = chunk.header;
   done.bytes_before += static_cast<std::int64_t>(kChunkHeaderBytes + header.stored_bytes);
   header.codec = stored.size() < chunk.payload.size() ? Codec::kZstd : Codec::kNone;
@@ -192,19 +194,20 @@ bool StreamReader::TakePayload(const ChunkHeader& header, std::string_view store
   return size == header.raw_bytes;
 }
 
-Result<Recompressed> Recompress(ByteSource& source, ByteSink& sink) {
+Result<Recompressed> Recompress(ByteSource& source, ByteSink& sink, bool smallest) {
   ORRERY_TRY(StreamReader reader, StreamReader::Open(source));
   auto header = FileHeader();
   frame::Put(header.data(), 6, reader.minor_version());
   ORRERY_TRY_STATUS(sink.Write({header.data(), header.size()}));
   Recompressed done;
+  const int level = smallest ? kSmallestZstdLevel : kFastLevel;
   std::string packed;
   while (true) {
     ORRERY_TRY(const Chunk* const chunk, reader.Next());
     if (chunk == nullptr) {
       break;
     }
-    ORRERY_TRY_STATUS(WriteChunk(*chunk, packed, sink, done));
+    ORRERY_TRY_STATUS(WriteChunk(*chunk, level, packed, sink, done));
   }
   done.losses = reader.losses();
   return done;

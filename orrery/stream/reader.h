@@ -82,9 +82,10 @@ struct Recompressed {
   StreamLosses losses;  // of the input; what was lost is not in the output
 };
 
-/// Copies a stream chunk by chunk and packs payloads with zstd where that makes them smaller. The
-/// records stay as they are, byte for byte. Writes nothing to `sink` but the stream; the caller
-/// closes it.
-[[nodiscard]] Result<Recompressed> Recompress(ByteSource& source, ByteSink& sink);
+/// Copies a stream chunk by chunk and packs payloads with zstd where that makes them smaller;
+/// `smallest` takes ten times as long for a few per cent. The records stay as they are, byte for
+/// byte. Writes nothing to `sink` but the stream; the caller closes it.
+[[nodiscard]] Result<Recompressed> Recompress(ByteSource& source, ByteSink& sink,
+                                              bool smallest = false);
 
 }  // namespace orrery::stream

@@ -57,6 +57,20 @@ TEST(RecompressTest, RecordsStayByteForByteAndTheFileShrinks) {
   EXPECT_EQ(done->bytes_after + 16, static_cast<std::int64_t>(sink.bytes().size()));
 }
 
+TEST(RecompressTest, TheSmallestStreamHasTheSameRecords) {
+  const std::string before = StreamOf(5000);
+  const std::unique_ptr<ByteSource> source = OpenMemory(before);
+  const std::unique_ptr<ByteSource> again = OpenMemory(before);
+  MemorySink fast;
+  MemorySink smallest;
+
+  ASSERT_TRUE(Recompress(*source, fast));
+  ASSERT_TRUE(Recompress(*again, smallest, true));
+
+  EXPECT_LE(smallest.bytes().size(), fast.bytes().size());
+  EXPECT_EQ(PayloadsOf(smallest.bytes()), PayloadsOf(before));
+}
+
 TEST(RecompressTest, DoingItAgainChangesNothing) {
   const std::string before = StreamOf(100);
   const std::unique_ptr<ByteSource> source = OpenMemory(before);

@@ -30,7 +30,8 @@
 namespace orrery::cli {
 namespace {
 
-Result<stream::Recompressed> RecompressFile(const std::string& input, const std::string& output) {
+Result<stream::Recompressed> RecompressFile(const std::string& input, const std::string& output,
+                                            bool smallest) {
   std::error_code error;
   if (std::filesystem::is_directory(input, error)) {
     return InvalidInput("{}: is a folder; streams are packed one by one", input);
@@ -44,7 +45,7 @@ Result<stream::Recompressed> RecompressFile(const std::string& input, const std:
   }
   ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
   ORRERY_TRY(const std::unique_ptr<ByteSink> sink, CreateFile(output));
-  auto done = stream::Recompress(*source, *sink);
+  auto done = stream::Recompress(*source, *sink, smallest);
   if (!done) {
     return FailWithin(input, done);
   }
@@ -69,8 +70,8 @@ bool PrintStreamLosses(const stream::StreamLosses& losses) {
 
 // `orrery convert STREAM OUT.orrs`: packs the chunks of a stream and leaves its records as they
 // are. Other inputs are refused.
-Result<int> Recompress(const std::string& input, const std::string& output) {
-  ORRERY_TRY(const stream::Recompressed done, RecompressFile(input, output));
+Result<int> Recompress(const std::string& input, const std::string& output, bool smallest) {
+  ORRERY_TRY(const stream::Recompressed done, RecompressFile(input, output, smallest));
   const bool has_loss = PrintStreamLosses(done.losses);
   Print(fmt::format("{} chunks, {} instead of {}\n", draw::FormatCount(done.num_chunks),
                     draw::FormatBytes({done.bytes_after}), draw::FormatBytes({done.bytes_before})));
@@ -82,6 +83,7 @@ struct ConvertArguments {
   std::string input;
   std::string output;
   trace::AlignClocks align = trace::AlignClocks::kIfItMatters;
+  bool smallest = false;
 };
 
 void PrintOutput(const trace::TraceSet& set, const api::TraceOutput& output) {
@@ -152,18 +154,23 @@ void PrintLosses(const ingest::Run& run) {
 
 Result<int> Convert(ConvertArguments arguments) {
   if (arguments.output.ends_with(".orrs")) {
-    return Recompress(arguments.input, arguments.output);
+    return Recompress(arguments.input, arguments.output, arguments.smallest);
   }
-  ORRERY_TRY([[maybe_unused]] const api::TraceFormat format, api::TraceFormatOf(arguments.output));
+  ORRERY_TRY(const api::TraceFormat format, api::TraceFormatOf(arguments.output));
+  if (arguments.smallest && format != api::TraceFormat::kOrr) {
+    return InvalidInput("{}: --smallest packs .orr and .orrs; leave it out for other formats",
+                        arguments.output);
+  }
   arguments.run.paths = {arguments.input};
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
   if (run.set.ranks.empty()) {
     return InvalidInput("{}: holds no trace to convert", arguments.input);
   }
   ProgressLine progress(TerminalProgress(), "writing " + arguments.output);
-  ORRERY_TRY(const api::TraceOutput written,
-             api::WriteTraceFile(run.set, arguments.output,
-                                 {.threads = arguments.run.threads, .align = arguments.align}));
+  ORRERY_TRY(const api::TraceOutput written, api::WriteTraceFile(run.set, arguments.output,
+                                                       {.threads = arguments.run.threads,
+                                                        .align = arguments.align,
+                                                        .smallest = arguments.smallest}));
   progress.Clear();
   PrintOutput(run.set, written);
   if (written.is_for_viewer) {
@@ -208,6 +215,8 @@ void AddConvertCommand(Verb& app) {
   verb.AddChoice("--align", arguments->align, AlignChoices(),
                  "align the clocks of ranks by the ends of their collectives (viewers only)")
       .ShowDefault("auto");
+  verb.AddFlag("--smallest", arguments->smallest,
+               "pack .orr and .orrs as small as possible: slow to write, as fast to read");
   AddRunOptions(verb, arguments->run);
   verb.OnRun([arguments] { return Convert(*arguments); });
 }

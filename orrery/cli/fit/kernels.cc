@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,8 +21,10 @@
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
 #include "orrery/learn/model_file.h"
 
 namespace orrery::cli {
@@ -75,28 +78,105 @@ Result<kernel::Measurements> ReadRows(const FitKernelsArguments& arguments) {
   return WithRows(std::move(data));
 }
 
-Result<int> FitKernels(const FitKernelsArguments& arguments) {
-  ORRERY_TRY(const kernel::Measurements data, ReadRows(arguments));
+struct FittedKernels {
+  kernel::Measurements data;
+  kernel::ModelSet models;
+  learn::DataCard card;  // of all models, without sources and sections
+};
+
+Result<FittedKernels> FitAndJudge(const FitKernelsArguments& arguments) {
+  FittedKernels fitted;
+  ORRERY_TRY(fitted.data, ReadRows(arguments));
   const calibrate::KernelSplitRule rule{.seed = arguments.seed};
-  learn::ModelFile file;
-  ORRERY_TRY(file.card.sources, SourcesOf(arguments.paths));
-  ORRERY_TRY(const kernel::ModelSet models, Fit(data.rows, arguments.seed, "fitting"));
+  ORRERY_TRY(fitted.models, Fit(fitted.data.rows, arguments.seed, "fitting"));
   if (!arguments.skip_figures) {
-    ORRERY_TRY(file.card.figures, HeldOutMetrics(data.rows, rule));
+    ORRERY_TRY(fitted.card.figures, HeldOutMetrics(fitted.data.rows, rule));
   }
-  file.card.title = "Times of operators on GPUs";
-  file.card.rows = data.rows.size();
-  file.card.split = "figures: " + rule.Text() + "; the models have learned from all rows";
-  file.card.seed = arguments.seed;
-  file.card.made_by = "orrery fit kernels";
-  models.AddTo(file);
+  fitted.card.title = "Times of operators on GPUs";
+  fitted.card.rows = fitted.data.rows.size();
+  fitted.card.split = "figures: " + rule.Text() + "; the models have learned from all rows";
+  fitted.card.seed = arguments.seed;
+  fitted.card.made_by = "orrery fit kernels";
+  return fitted;
+}
+
+/// The card of the models of one operator: only files with rows of it, so that a refit with one
+/// more table changes only the operators that the table has.
+Result<learn::DataCard> CardOfKind(const FittedKernels& fitted, kernel::OperatorKind kind) {
+  learn::DataCard card = fitted.card;
+  std::set<std::uint32_t> files;
+  card.rows = 0;
+  for (const kernel::Measurement& row : fitted.data.rows) {
+    if (row.op.kind() == kind) {
+      files.insert(row.file);
+      ++card.rows;
+    }
+  }
+  std::vector<std::string> paths;
+  for (const std::uint32_t file : files) {
+    paths.push_back(fitted.data.files[file]);
+  }
+  ORRERY_TRY(card.sources, SourcesOf(paths));
+  const std::string ending = fmt::format(" {}", SchemaOf(kind).name);
+  std::erase_if(card.figures, [&](const learn::DataCard::Figures& figures) {
+    return !figures.name.ends_with(ending);
+  });
+  return card;
+}
+
+/// Writes one file for each operator into a folder.
+Result<std::vector<std::string>> WriteByKind(const FittedKernels& fitted,
+                                             const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return InvalidInput("{}: cannot create the folder: {}", folder, error.message());
+  }
+  std::set<kernel::OperatorKind> kinds;
+  for (const kernel::EfficiencyModel& model : fitted.models.models()) {
+    kinds.insert(model.domain().kind);
+  }
+  std::vector<std::string> paths;
+  for (const kernel::OperatorKind kind : kinds) {
+    learn::ModelFile file;
+    ORRERY_TRY(file.card, CardOfKind(fitted, kind));
+    fitted.models.AddTo(file, kind);
+    paths.push_back(
+        (std::filesystem::path(folder) / fmt::format("{}.orrmodel", SchemaOf(kind).name)).string());
+    ORRERY_TRY_STATUS(learn::WriteModelFile(file, paths.back()));
+  }
+  return paths;
+}
+
+Result<std::vector<std::string>> WriteModels(const FittedKernels& fitted,
+                                             const FitKernelsArguments& arguments) {
+  std::error_code error;
+  if (arguments.output.ends_with('/') || std::filesystem::is_directory(arguments.output, error)) {
+    return WriteByKind(fitted, arguments.output);
+  }
+  learn::ModelFile file{.card = fitted.card};
+  ORRERY_TRY(file.card.sources, SourcesOf(arguments.paths));
+  fitted.models.AddTo(file);
   ORRERY_TRY_STATUS(learn::WriteModelFile(file, arguments.output));
-  std::error_code ignored;
-  Print(fmt::format(
-      "{}: {} models from {} rows, {:.0f} kB\n", arguments.output, models.models().size(),
-      data.rows.size(),
-      static_cast<double>(std::filesystem::file_size(arguments.output, ignored)) / 1000));
-  return NoticeRejected(data);
+  return std::vector{arguments.output};
+}
+
+double TotalBytes(const std::vector<std::string>& paths) {
+  double bytes = 0;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    bytes += static_cast<double>(std::filesystem::file_size(path, ignored));
+  }
+  return bytes;
+}
+
+Result<int> FitKernels(const FitKernelsArguments& arguments) {
+  ORRERY_TRY(const FittedKernels fitted, FitAndJudge(arguments));
+  ORRERY_TRY(const std::vector<std::string> paths, WriteModels(fitted, arguments));
+  Print(fmt::format("{}: {} models from {} rows, {:.0f} kB\n", arguments.output,
+                    fitted.models.models().size(), fitted.data.rows.size(),
+                    TotalBytes(paths) / 1000));
+  return NoticeRejected(fitted.data);
 }
 
 struct FitSiblingsArguments {
@@ -145,7 +225,9 @@ void AddFitKernelsCommand(Verb& fit) {
   verb.AddOption("DATA", arguments->paths,
                  "tables of `orrery measure kernels`, NeuSight or aiconfigurator")
       .Required();
-  verb.AddOption("-o,--output FILE", arguments->output, "the model file to write").Required();
+  verb.AddOption("-o,--output FILE", arguments->output,
+                 "the model file to write, or a folder (an ending /) for one file per operator")
+      .Required();
   verb.AddOption("--gpu NAME", arguments->gpu, "only rows of this GPU");
   verb.AddOption("--max-spread", arguments->largest_spread,
                  "leave out rows whose repeats differ by more than so many percent (20)")

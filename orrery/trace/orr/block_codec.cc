@@ -18,12 +18,13 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
+#include "orrery/base/zstd_frame.h"
 #include "orrery/trace/orr/layout.h"
 
 namespace orrery::trace::orr {
 namespace {
 
-constexpr int kZstdLevel = 1;
+constexpr int kFastLevel = 1;
 
 auto Damaged(std::string_view what) {
   return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", what, kDamageFix));
@@ -88,10 +89,24 @@ U DeltaAt(const RawValues& values, std::size_t index) {
 }
 
 template <typename U>
+U FromRowAt(const RawValues& values, std::size_t index) {
+  return static_cast<U>(Load<U>(values.data, index) - static_cast<U>(index));
+}
+
+template <typename U>
 Range<U> RangeOfValues(const RawValues& values) {
   Range<U> range;
   for (std::size_t i = 0; i < values.count; ++i) {
     range.Add(Load<U>(values.data, i));
+  }
+  return range;
+}
+
+template <typename U>
+Range<U> RangeFromRows(const RawValues& values) {
+  Range<U> range;
+  for (std::size_t i = 0; i < values.count; ++i) {
+    range.Add(FromRowAt<U>(values, i));
   }
   return range;
 }
@@ -126,6 +141,10 @@ void NarrowValues(const RawValues& values, const BlockEntry& entry, std::string&
     Narrow<U>(
         values.count, entry.width, base, [&](std::size_t i) { return Load<U>(values.data, i); },
         plain);
+  } else if (entry.transform == Transform::kRow) {
+    Narrow<U>(
+        values.count, entry.width, base, [&](std::size_t i) { return FromRowAt<U>(values, i); },
+        plain);
   } else {
     Narrow<U>(
         values.count, entry.width, base,
@@ -133,19 +152,34 @@ void NarrowValues(const RawValues& values, const BlockEntry& entry, std::string&
   }
 }
 
-// Returns the transforms worth trying. The narrower one wins; between equals only packing decides.
 template <typename U>
-std::vector<BlockEntry> Candidates(const RawValues& values) {
+BlockEntry DeltaEntry(const RawValues& values) {
+  const Range<U> deltas = RangeOfDeltas<U>(values);
+  return {.transform = Transform::kDelta,
+          .width = deltas.width(),
+          .base = deltas.base(),
+          .first = Load<U>(values.data, 0)};
+}
+
+template <typename U>
+BlockEntry RowEntry(const RawValues& values) {
+  const Range<U> distances = RangeFromRows<U>(values);
+  return {.transform = Transform::kRow, .width = distances.width(), .base = distances.base()};
+}
+
+// Returns the transforms worth trying. The narrower one wins; between equals only packing decides,
+// and for the smallest file it decides between all.
+template <typename U>
+std::vector<BlockEntry> Candidates(const RawValues& values, bool smallest) {
   const Range<U> offsets = RangeOfValues<U>(values);
   const BlockEntry offset{.width = offsets.width(), .base = offsets.base()};
   if (offset.width == 0) {
     return {offset};
   }
-  const Range<U> deltas = RangeOfDeltas<U>(values);
-  const BlockEntry delta{.transform = Transform::kDelta,
-                         .width = deltas.width(),
-                         .base = deltas.base(),
-                         .first = Load<U>(values.data, 0)};
+  const BlockEntry delta = DeltaEntry<U>(values);
+  if (smallest) {
+    return {offset, delta, RowEntry<U>(values)};
+  }
   if (delta.width < offset.width) {
     return {delta};
   }
@@ -172,14 +206,23 @@ void WidenDeltas(const char* plain, std::size_t count, U base, U first, std::byt
   }
 }
 
+template <typename U, typename Stored>
+void WidenFromRows(const char* plain, std::size_t count, U base, std::byte* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Store(out, i,
+          static_cast<U>(base + static_cast<U>(i) + static_cast<U>(Load<Stored>(plain, i))));
+  }
+}
+
 template <typename U>
 void FillWithoutStored(const BlockEntry& block, std::size_t count, std::byte* out) {
+  const bool is_delta = block.transform == Transform::kDelta;
   const auto base = static_cast<U>(block.base);
-  const bool constant = block.transform == Transform::kOffset;
-  U value = constant ? base : static_cast<U>(block.first);
+  const auto step = is_delta ? base : static_cast<U>(block.transform == Transform::kRow ? 1 : 0);
+  U value = is_delta ? static_cast<U>(block.first) : base;
   for (std::size_t i = 0; i < count; ++i) {
     Store(out, i, value);
-    value = constant ? value : static_cast<U>(value + base);
+    value = static_cast<U>(value + step);
   }
 }
 
@@ -193,10 +236,35 @@ void Widen(const BlockEntry& block, const char* plain, std::size_t count, std::b
   WithUnsigned(block.width, [&]<typename Stored>(Stored) {
     if (block.transform == Transform::kOffset) {
       WidenOffsets<U, Stored>(plain, count, base, out);
+    } else if (block.transform == Transform::kRow) {
+      WidenFromRows<U, Stored>(plain, count, base, out);
     } else {
       WidenDeltas<U, Stored>(plain, count, base, static_cast<U>(block.first), out);
     }
   });
+}
+
+void ToPlanes(std::string_view plain, std::size_t width, std::string& planes) {
+  const std::size_t count = plain.size() / width;
+  planes.resize(plain.size());
+  for (std::size_t byte = 0; byte < width; ++byte) {
+    for (std::size_t i = 0; i < count; ++i) {
+      planes[byte * count + i] = plain[i * width + byte];
+    }
+  }
+}
+
+void FromPlanes(const char* planes, std::size_t width, std::size_t count, char* plain) {
+  for (std::size_t byte = 0; byte < width; ++byte) {
+    for (std::size_t i = 0; i < count; ++i) {
+      plain[i * width + byte] = planes[byte * count + i];
+    }
+  }
+}
+
+// Reading raw bytes costs nothing, so a saving below an eighth does not pay, unless size is all.
+bool Pays(std::size_t packed, std::size_t plain, bool smallest) {
+  return packed < plain - (smallest ? 0 : plain / 8);
 }
 
 }  // namespace
@@ -204,7 +272,7 @@ void Widen(const BlockEntry& block, const char* plain, std::size_t count, std::b
 EncodedBlock BlockEncoder::Encode(const RawValues& values) {
   std::optional<EncodedBlock> best;
   WithUnsigned(values.value_bytes, [&]<typename U>(U) {
-    for (const BlockEntry& candidate : Candidates<U>(values)) {
+    for (const BlockEntry& candidate : Candidates<U>(values, smallest_)) {
       EncodedBlock block{.entry = candidate, .bytes = {}};
       NarrowValues<U>(values, candidate, plain_);
       Pack(block, plain_);
@@ -224,14 +292,18 @@ EncodedBlock BlockEncoder::EncodeCharacters(std::string_view characters) {
 }
 
 void BlockEncoder::Pack(EncodedBlock& block, std::string_view plain) {
+  const bool in_planes = smallest_ && block.entry.width > 1;
+  if (in_planes) {
+    ToPlanes(plain, block.entry.width, planes_);
+  }
+  const std::string_view content = in_planes ? std::string_view(planes_) : plain;
   block.bytes.resize(ZSTD_compressBound(plain.size()));
   const std::size_t packed =
-      ZSTD_compressCCtx(context_.get(), block.bytes.data(), block.bytes.size(), plain.data(),
-                        plain.size(), kZstdLevel);
+      ZSTD_compressCCtx(context_.get(), block.bytes.data(), block.bytes.size(), content.data(),
+                        content.size(), smallest_ ? kSmallestZstdLevel : kFastLevel);
   ORRERY_CHECK(!ZSTD_isError(packed), "zstd packs into a buffer of its own bound");
-  // Reading raw bytes costs nothing, so a saving below an eighth does not pay.
-  if (packed < plain.size() - plain.size() / 8) {
-    block.entry.packing = Packing::kZstd;
+  if (Pays(packed, plain.size(), smallest_)) {
+    block.entry.packing = in_planes ? Packing::kZstdPlanes : Packing::kZstd;
     block.bytes.resize(packed);
   } else {
     block.bytes = plain;
@@ -249,23 +321,36 @@ Result<const std::byte*> BlockDecoder::Decode(const BlockEntry& block, std::size
         fmt::format("values of {} bytes cannot be stored in {}", value_bytes, block.width));
   }
   ORRERY_TRY(const std::string_view stored, StoredBytes(block));
-  const std::size_t plain_bytes = count * block.width;
-  const char* plain = stored.data();
-  if (block.packing == Packing::kZstd) {
-    plain_.resize(std::max(plain_.size(), plain_bytes));
-    ORRERY_TRY_STATUS(Unpack(stored, plain_.data(), plain_bytes));
-    plain = plain_.data();
-  } else if (stored.size() != plain_bytes) {
-    return Damaged(fmt::format("holds {} bytes instead of {}", stored.size(), plain_bytes));
-  }
+  ORRERY_TRY(const char* const plain, PlainBytes(block, stored, count));
   values_.resize(std::max(values_.size(), count * value_bytes));
   WithUnsigned(value_bytes, [&]<typename U>(U) { Widen<U>(block, plain, count, values_.data()); });
   return values_.data();
 }
 
+Result<const char*> BlockDecoder::PlainBytes(const BlockEntry& block, std::string_view stored,
+                                             std::size_t count) {
+  const std::size_t plain_bytes = count * block.width;
+  if (block.packing == Packing::kRaw) {
+    if (stored.size() != plain_bytes) {
+      return Damaged(fmt::format("holds {} bytes instead of {}", stored.size(), plain_bytes));
+    }
+    return stored.data();
+  }
+  plain_.resize(std::max(plain_.size(), plain_bytes));
+  if (block.packing == Packing::kZstd) {
+    ORRERY_TRY_STATUS(Unpack(stored, plain_.data(), plain_bytes));
+    return plain_.data();
+  }
+  planes_.resize(std::max(planes_.size(), plain_bytes));
+  ORRERY_TRY_STATUS(Unpack(stored, planes_.data(), plain_bytes));
+  FromPlanes(planes_.data(), block.width, count, plain_.data());
+  return plain_.data();
+}
+
 Status BlockDecoder::DecodeCharacters(const BlockEntry& block, char* out, std::size_t size) {
   ORRERY_TRY(const std::string_view stored, StoredBytes(block));
-  if (block.packing == Packing::kZstd) {
+  // Characters have a width of one byte, so planes are the bytes themselves.
+  if (block.packing != Packing::kRaw) {
     return Unpack(stored, out, size);
   }
   if (stored.size() != size) {

@@ -1,5 +1,6 @@
 #include "orrery/trace/orr/block_codec.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,8 +16,8 @@ namespace orrery::trace::orr {
 namespace {
 
 template <typename T>
-EncodedBlock Encoded(const std::vector<T>& values) {
-  return BlockEncoder().Encode(
+EncodedBlock Encoded(const std::vector<T>& values, bool smallest = false) {
+  return BlockEncoder(smallest).Encode(
       {reinterpret_cast<const std::byte*>(values.data()), sizeof(T), values.size()});
 }
 
@@ -35,7 +36,9 @@ std::vector<T> Decoded(const EncodedBlock& block, std::size_t count) {
 
 template <typename T>
 void ExpectRoundTrip(const std::vector<T>& values) {
-  EXPECT_EQ(Decoded<T>(Encoded(values), values.size()), values);
+  for (const bool smallest : {false, true}) {
+    EXPECT_EQ(Decoded<T>(Encoded(values, smallest), values.size()), values);
+  }
 }
 
 using Int64 = std::numeric_limits<std::int64_t>;
@@ -107,6 +110,44 @@ TEST(BlockCodecTest, NoiseIsStoredRawAndRepetitionPacked) {
 
   EXPECT_EQ(Encoded(noise).entry.packing, Packing::kRaw);
   EXPECT_EQ(Encoded(repeated).entry.packing, Packing::kZstd);
+}
+
+// Parents a few rows back: the distance from the row fits one byte.
+TEST(BlockCodecTest, TheSmallestBlockStoresLinksAsDistancesFromTheRow) {
+  std::mt19937_64 random(1);
+  std::vector<std::uint32_t> parents;
+  for (std::uint32_t row = 0; row < 5'000; ++row) {
+    parents.push_back(row - std::min<std::uint32_t>(row, random() % 4));
+  }
+
+  EXPECT_EQ(Encoded(parents, true).entry.transform, Transform::kRow);
+  EXPECT_LT(Encoded(parents, true).bytes.size(), Encoded(parents).bytes.size());
+  ExpectRoundTrip(parents);
+}
+
+// High bytes of times that change slowly repeat when they lie side by side.
+TEST(BlockCodecTest, TheSmallestBlockSortsBytesIntoPlanes) {
+  std::mt19937_64 random(1);
+  std::vector<std::int64_t> durations;
+  for (int i = 0; i < 5'000; ++i) {
+    durations.push_back(i / 1'000 * 1'000 + static_cast<std::int64_t>(random() % 200));
+  }
+
+  EXPECT_EQ(Encoded(durations, true).entry.packing, Packing::kZstdPlanes);
+  EXPECT_LT(Encoded(durations, true).bytes.size(), Encoded(durations).bytes.size());
+  ExpectRoundTrip(durations);
+}
+
+TEST(BlockCodecTest, PlanesOfAnotherLengthAreRefused) {
+  std::vector<std::uint32_t> values;
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    values.push_back(i * i % 1'009);
+  }
+  const EncodedBlock block = Encoded(values, true);
+  ASSERT_EQ(block.entry.packing, Packing::kZstdPlanes);
+
+  EXPECT_FALSE(BlockDecoder(block.bytes).Decode(block.entry, 4, 499));
+  EXPECT_FALSE(BlockDecoder(block.bytes).Decode(block.entry, 4, 501));
 }
 
 TEST(BlockCodecTest, ABlockOfAnotherLengthIsRefused) {

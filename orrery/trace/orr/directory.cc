@@ -1,6 +1,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +13,9 @@
 #include <xxhash.h>
 
 #include "orrery/base/byte_cursor.h"
+#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/zstd_frame.h"
 #include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/trace/problems.h"
@@ -150,9 +153,9 @@ void Blocks(Coder& coder, EntryOf<Coder, BlockList>& blocks) {
     std::uint8_t unused = 0;
     coder.Number(block.offset);
     coder.Number(block.stored_bytes);
-    coder.Enumerator(block.transform, 2);
+    coder.Enumerator(block.transform, 3);
     coder.Number(block.width);
-    coder.Enumerator(block.packing, 2);
+    coder.Enumerator(block.packing, 3);
     coder.Number(unused);
     coder.Number(block.base);
     coder.Number(block.first);
@@ -262,20 +265,35 @@ void Fields(Coder& coder, EntryOf<Coder, Directory>& directory) {
   Records(coder, directory.ranks);
 }
 
+Result<Directory> DecodePlain(std::string_view bytes) {
+  Directory directory;
+  ByteReader reader(bytes);
+  Decoder decoder(reader);
+  Fields(decoder, directory);
+  if (reader.failed()) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("directory: its entries do not fit into it: {}", kDamageFix));
+  }
+  directory.problems.Loss("bytes that a newer Orrery put into the container, skipped",
+                          static_cast<std::int64_t>(reader.skipped_bytes()));
+  return directory;
+}
+
 }  // namespace
 
-std::string Header() {
+std::string Header(std::uint32_t version) {
   ByteWriter writer;
-  writer.Number(kContainerVersion);
+  writer.Number(version);
   writer.Number(std::uint32_t{0});
   return std::string(kOrrMagic) + writer.bytes();
 }
 
-std::string Closing(std::uint64_t directory_offset, std::string_view directory) {
+std::string Closing(std::uint64_t directory_offset, std::string_view directory,
+                    std::uint32_t version) {
   ByteWriter writer;
   writer.Number(directory_offset);
   writer.Number(static_cast<std::uint64_t>(directory.size()));
-  writer.Number(Checksum(Header(), directory, directory_offset));
+  writer.Number(Checksum(Header(version), directory, directory_offset));
   return std::string(directory) + writer.bytes() + std::string(kEndMark);
 }
 
@@ -305,18 +323,21 @@ std::string EncodeDirectory(const Directory& directory) {
   return encoder.bytes();
 }
 
+std::string PackDirectory(std::string_view directory) {
+  return ZstdFrame(directory);
+}
+
+// A plain directory cannot look packed: its first number would be too many rows for a block.
 Result<Directory> DecodeDirectory(std::string_view bytes) {
-  Directory directory;
-  ByteReader reader(bytes);
-  Decoder decoder(reader);
-  Fields(decoder, directory);
-  if (reader.failed()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("directory: its entries do not fit into it: {}", kDamageFix));
+  if (SniffCompression(bytes) != Compression::kZstd) {
+    return DecodePlain(bytes);
   }
-  directory.problems.Loss("bytes that a newer Orrery put into the container, skipped",
-                          static_cast<std::int64_t>(reader.skipped_bytes()));
-  return directory;
+  const std::unique_ptr<ByteSource> source = Unpack(OpenMemory(bytes));
+  ORRERY_TRY(const std::string plain, ReadAll(*source));
+  if (!source->damage().empty()) {
+    return Damaged("directory: " + source->damage());
+  }
+  return DecodePlain(plain);
 }
 
 }  // namespace orrery::trace::orr

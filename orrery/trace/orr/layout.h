@@ -25,9 +25,14 @@ enum class ValueKind : std::uint8_t {
 enum class Transform : std::uint8_t {
   kOffset,  // value = base + stored
   kDelta,   // value = previous value + base + stored
+  kRow,     // value = row within the block + base + stored
 };
 
-enum class Packing : std::uint8_t { kRaw, kZstd };
+enum class Packing : std::uint8_t {
+  kRaw,
+  kZstd,
+  kZstdPlanes,  // all lowest bytes of the stored values, then all second bytes, and so on
+};
 
 /// One block: where its bytes are and how they become values again.
 struct BlockEntry {
@@ -108,27 +113,34 @@ inline constexpr std::uint32_t kMaxRowsPerBlock = 1 << 20;
 inline constexpr std::string_view kDamageFix =
     "the file is damaged; copy it again, or convert the original recording again";
 
-/// The version of containers that this program writes; it reads this one and all before it.
-inline constexpr std::uint32_t kContainerVersion = 1;
+/// The newest version of containers; this program reads it and all before it.
+inline constexpr std::uint32_t kContainerVersion = 2;
+
+/// The version of containers that are written fast, which older programs read, too.
+inline constexpr std::uint32_t kFastVersion = 1;
 
 inline constexpr std::size_t kHeaderBytes = 16;
 
 /// Returns the first bytes of a container: magic and version.
-[[nodiscard]] std::string Header();
+[[nodiscard]] std::string Header(std::uint32_t version = kFastVersion);
 
 /// Returns the directory as bytes.
 [[nodiscard]] std::string EncodeDirectory(const Directory& directory);
 
+/// Returns an encoded directory as one zstd frame, as containers of version 2 have it.
+[[nodiscard]] std::string PackDirectory(std::string_view directory);
+
 /// Returns the encoded directory and the footer that follow `directory_offset` bytes of header and
 /// blocks.
-[[nodiscard]] std::string Closing(std::uint64_t directory_offset, std::string_view directory);
+[[nodiscard]] std::string Closing(std::uint64_t directory_offset, std::string_view directory,
+                                  std::uint32_t version = kFastVersion);
 
 /// Checks header, footer and the checksum over both and the directory; returns the bytes of the
 /// directory.
 [[nodiscard]] Result<std::string_view> OpenEnvelope(std::string_view file);
 
-/// Returns the directory that `bytes` describe. Allocates in proportion to the bytes, whatever
-/// they claim; the reader checks that blocks lie in the file and fit their columns.
+/// Returns the directory that `bytes`, packed or not, describe. Allocates in proportion to the
+/// bytes, whatever they claim; the reader checks that blocks lie in the file and fit their columns.
 [[nodiscard]] Result<Directory> DecodeDirectory(std::string_view bytes);
 
 }  // namespace orrery::trace::orr

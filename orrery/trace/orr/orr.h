@@ -22,10 +22,13 @@ struct OrrOptions {
   int threads = 0;  // 0: one for each core
   /// Values that are packed together; a column is read block by block.
   std::uint32_t rows_per_block = 32 * 1024;
+  /// As small as can be, for files that are written once and kept: some fifty times slower to
+  /// write, as fast to read, and only by programs that know version 2.
+  bool smallest = false;
 };
 
-/// Writes `set` to `path`. The bytes depend on the set and on `rows_per_block` only. They are
-/// written to a temporary file that is renamed at the end, so `path` never holds half a file.
+/// Writes `set` to `path`. The bytes depend on the set, `rows_per_block` and `smallest` only. They
+/// are written to a temporary file that is renamed at the end, so `path` never holds half a file.
 [[nodiscard]] Status WriteOrr(const TraceSet& set, const std::string& path,
                               const OrrOptions& options = {});
 

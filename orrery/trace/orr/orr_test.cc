@@ -179,6 +179,44 @@ TEST(OrrTest, EveryTableAndColumnComesBack) {
   }
 }
 
+std::string WrittenSmallest(const TraceSet& set) {
+  const std::string path = TestPath();
+  const auto status = WriteOrr(set, path, {.rows_per_block = kRowsPerBlock, .smallest = true});
+  EXPECT_TRUE(status) << status.error().message();
+  std::string bytes = FileBytes(path);
+  std::filesystem::remove(path);
+  return bytes;
+}
+
+TEST(OrrTest, TheSmallestContainerHoldsTheSame) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const TraceSet set = RandomTraces(seed).Set(seed - 1);
+    const std::string bytes = WrittenSmallest(set);
+
+    const auto read = ReadOrrBytes(bytes);
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, set) << "seed " << seed;
+    EXPECT_LT(bytes.size(), Written(set).size());
+  }
+}
+
+TEST(OrrTest, EveryCutOfTheSmallestContainerIsRefused) {
+  const std::string bytes = WrittenSmallest(RandomTraces(1).Set(0));
+  for (std::size_t size = 0; size < bytes.size(); size += 97) {
+    EXPECT_FALSE(ReadOrrBytes(std::string_view(bytes).substr(0, size))) << size;
+  }
+}
+
+// Such a directory has a checksum that holds and is no frame of zstd.
+TEST(OrrTest, ADamagedPackedDirectoryIsRefused) {
+  std::string packed = orr::PackDirectory(orr::EncodeDirectory({.rows_per_block = 1}));
+  packed.back() = static_cast<char>(packed.back() ^ 1);
+  packed.resize(packed.size() - 1);
+
+  EXPECT_THAT(ErrorOf(orr::Header(2) + orr::Closing(orr::kHeaderBytes, packed, 2)),
+              StartsWith("directory: "));
+}
+
 TEST(OrrTest, AnEmptySetAndAnEmptyRankComeBack) {
   TraceSet set;
   EXPECT_EQ(*ReadOrrBytes(Written(set)), set);
@@ -247,10 +285,10 @@ TEST(OrrTest, ErrorsNameTheFile) {
 
 TEST(OrrTest, ANewerContainerAsksForAnUpdate) {
   std::string bytes = Written({});
-  bytes[8] = 2;
+  bytes[8] = 3;
 
   EXPECT_EQ(ErrorOf(bytes),
-            "written by a newer Orrery (container version 2, this program reads 1): update "
+            "written by a newer Orrery (container version 3, this program reads 2): update "
             "Orrery");
 }
 

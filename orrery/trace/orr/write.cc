@@ -22,6 +22,11 @@ namespace orr {
 namespace {
 
 constexpr std::uint32_t kCharactersPerBlock = 512 * 1024;
+constexpr std::uint32_t kManyCharactersPerBlock = 32 * kCharactersPerBlock;
+
+std::uint32_t CharactersPerBlock(const OrrOptions& options) {
+  return options.smallest ? kManyCharactersPerBlock : kCharactersPerBlock;
+}
 
 std::string AllCharacters(const StringTable& strings) {
   std::string characters;
@@ -58,7 +63,7 @@ class RankWriter {
   Result<RankEntry> Write(ByteSink& file, std::uint64_t& size) {
     std::vector<EncodedBlock> blocks(sources_.size());
     ForEachIndex(
-        sources_.size(), options_.threads, [] { return BlockEncoder(); },
+        sources_.size(), options_.threads, [&] { return BlockEncoder(options_.smallest); },
         [&](BlockEncoder& encoder, std::size_t index) {
           blocks[index] = EncodeSource(encoder, sources_[index]);
         });
@@ -89,7 +94,7 @@ class RankWriter {
     entry_.strings.num_characters = characters_.size();
     NoteValues(lengths_, entry_.strings.lengths);
     Note({reinterpret_cast<const std::byte*>(characters_.data()), 1, characters_.size()},
-         kCharactersPerBlock, true, entry_.strings.characters);
+         CharactersPerBlock(options_), true, entry_.strings.characters);
   }
 
   // Empty tables are left out.
@@ -145,17 +150,20 @@ Status WriteOrr(const TraceSet& set, const std::string& path, const OrrOptions& 
   ORRERY_CHECK(options.rows_per_block > 0 && options.rows_per_block <= orr::kMaxRowsPerBlock,
                "blocks are neither empty nor larger than readers accept");
   orr::Directory directory{.rows_per_block = options.rows_per_block,
-                           .characters_per_block = orr::kCharactersPerBlock,
+                           .characters_per_block = orr::CharactersPerBlock(options),
                            .card = set.card,
                            .problems = set.problems};
   ORRERY_TRY(const std::unique_ptr<ByteSink> file, CreateFile(path));
   std::uint64_t size = orr::kHeaderBytes;
-  ORRERY_TRY_STATUS(file->Write(orr::Header()));
+  const std::uint32_t version = options.smallest ? orr::kContainerVersion : orr::kFastVersion;
+  ORRERY_TRY_STATUS(file->Write(orr::Header(version)));
   for (const Trace& trace : set.ranks) {
     ORRERY_TRY(orr::RankEntry rank, orr::RankWriter(trace, options).Write(*file, size));
     directory.ranks.push_back(std::move(rank));
   }
-  ORRERY_TRY_STATUS(file->Write(orr::Closing(size, orr::EncodeDirectory(directory))));
+  const std::string plain = orr::EncodeDirectory(directory);
+  ORRERY_TRY_STATUS(file->Write(
+      orr::Closing(size, options.smallest ? orr::PackDirectory(plain) : plain, version)));
   return file->Close();
 }
 

@@ -1,0 +1,7 @@
+"""All held-out models by name."""
+
+import first_half
+import second_half
+import third_part
+
+MODELS = {**first_half.MODELS, **second_half.MODELS, **third_part.MODELS}
