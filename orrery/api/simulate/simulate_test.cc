@@ -19,7 +19,7 @@ training: {sequence: 1024, micro_batch: 1, global_batch: 16, precision: bf16}
 plan: {tp: 2, pp: 2}
 cluster: DGX H100
 gpus: 8
-framework: megatron
+framework: megatron-lm
 )";
 
 SimulateRequest RequestFor(std::string yaml) {
