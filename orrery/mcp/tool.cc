@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/api/goodput.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -48,6 +49,11 @@ std::vector<Tool> AllTools() {
           "Predicts how much several training jobs (jobs: two files or more) that share one "
           "cluster slow each other down.",
           &SimulateTogether, {"job_yaml", "emulate", "with"}),
+      MakeTool<GoodputRequest, GoodputResult>(
+          "goodput",
+          "Predicts a month of a training job with failures: effective training time, what is lost "
+          "to what, the checkpoint interval and spare nodes that lose least, cost.",
+          &Goodput),
   };
 }
 
