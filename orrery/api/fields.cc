@@ -105,6 +105,26 @@ struct SetMember {
     return SetTexts(*target, value);
   }
 
+  Status operator()(std::vector<int>* target) const {
+    target->clear();
+    if (!value.IsList()) {
+      return SetInteger(target->emplace_back(), value);
+    }
+    for (const Value& item : value.items()) {
+      ORRERY_TRY_STATUS(SetInteger(target->emplace_back(), item));
+    }
+    return {};
+  }
+
+  template <typename T>
+  Status operator()(std::optional<T>* target) const {
+    if (value.IsNull()) {
+      target->reset();
+      return {};
+    }
+    return (*this)(&target->emplace());
+  }
+
   template <typename T>
   Status operator()(T* target) const {
     return SetInteger(*target, value);

@@ -53,8 +53,10 @@ struct FieldRange {
 };
 
 /// The member of a request that an option or a property sets.
-using FieldTarget = std::variant<std::monostate, bool*, int*, std::int64_t*, std::uint64_t*,
-                                 double*, std::string*, std::vector<std::string>*>;
+using FieldTarget =
+    std::variant<std::monostate, bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
+                 std::vector<std::string>*, std::vector<int>*, std::optional<std::int64_t>*,
+                 std::optional<double>*>;
 
 template <typename T>
 struct Field {
@@ -64,17 +66,31 @@ struct Field {
   Value (*get)(const T&) = nullptr;
   Value (*schema)() = nullptr;  // JSON Schema without the doc
   Presence presence = Presence::kAlways;
+  bool (*is_given)(const T&) = nullptr;  // left out where it says no; null: never
 
   // Of requests.
   FieldTarget (*target)(T&) = nullptr;  // of results: none
   std::string_view placeholder = {};    // of the value in --help: "FILE"
   std::span<const std::string_view> choices = {};
   std::optional<FieldRange> range = {};
-  bool repeats = false;  // an option that takes one value each time it is given
+  bool repeats = false;        // an option that takes one value each time it is given
+  bool shows_default = false;  // --help shows the value of a new request
 
   [[nodiscard]] constexpr Field Repeats() const {
     Field field = *this;
     field.repeats = true;
+    return field;
+  }
+
+  [[nodiscard]] constexpr Field ShowsDefault() const {
+    Field field = *this;
+    field.shows_default = true;
+    return field;
+  }
+
+  [[nodiscard]] constexpr Field When(bool (*condition)(const T&)) const {
+    Field field = *this;
+    field.is_given = condition;
     return field;
   }
 
@@ -123,6 +139,9 @@ template <HasFields T>
 [[nodiscard]] Value ToObject(const T& object) {
   Value data = Value::Object();
   for (const Field<T>& field : FieldList<T>::Get()) {
+    if (field.is_given != nullptr && !field.is_given(object)) {
+      continue;
+    }
     Value value = field.get(object);
     if (internal::IsPresent(value, field.presence)) {
       data.Set(field.name, std::move(value));
@@ -258,7 +277,7 @@ Value ObjectSchema() {
   for (const Field<T>& field : FieldList<T>::Get()) {
     properties.Set(field.name, internal::WithDetails(field.schema(), field.doc, field.unit,
                                                      field.choices, field.range));
-    if (field.presence == Presence::kAlways) {
+    if (field.presence == Presence::kAlways && field.is_given == nullptr) {
       required.Add(field.name);
     }
   }

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
+#include "orrery/api/fields.h"
+#include "orrery/api/run_fields.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
@@ -23,6 +26,10 @@ Result<ingest::Run> ReadRun(const RunInput& input, const Progress& progress) {
     };
   }
   return ingest::ReadRun(input.paths, options);
+}
+
+std::span<const Field<RunInput>> FieldList<RunInput>::Get() {
+  return kRunFields;
 }
 
 }  // namespace orrery::api

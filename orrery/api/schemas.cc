@@ -6,9 +6,12 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/analyze.h"
+#include "orrery/api/diff.h"
 #include "orrery/api/errors.h"
 #include "orrery/api/fields.h"
 #include "orrery/api/goodput.h"
+#include "orrery/api/info.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -17,7 +20,10 @@ namespace orrery::api {
 namespace {
 
 const std::vector<VerbSchema> kVerbs = {
+    {"analyze", &RequestSchema<AnalyzeRequest>, &ObjectSchema<AnalyzeResult>},
+    {"diff", &RequestSchema<DiffRequest>, &ObjectSchema<DiffResult>},
     {"goodput", &RequestSchema<GoodputRequest>, &ObjectSchema<GoodputResult>},
+    {"info", &RequestSchema<InfoRequest>, &ObjectSchema<InfoResult>},
     {"simulate", &RequestSchema<SimulateRequest>, &ObjectSchema<SimulateResult>},
 };
 

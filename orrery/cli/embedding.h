@@ -10,18 +10,15 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/api/shared_run.h"
 #include "orrery/ingest/run.h"
 #include "orrery/report/document.h"
 #include "orrery/trace/clock_alignment.h"
 
 namespace orrery::cli {
 
-/// A run that the caller of a verb has read. Nobody changes it: its clocks are aligned already.
-struct EmbeddedRun {
-  std::shared_ptr<const ingest::Run> run;
-  std::shared_ptr<const trace::AlignedRun> aligned;
-  trace::AlignClocks align = trace::AlignClocks::kIfItMatters;  // as it was asked for
-};
+/// A run that the caller of a verb has read.
+using EmbeddedRun = api::SharedRun;
 
 /// A verb that runs inside another program, as the Python module runs it: what it would print is
 /// kept for the caller, and runs that the caller has read are found under their names. One for each
@@ -41,6 +38,9 @@ struct Embedding {
   std::string text = {};                  // what was printed without a document
   std::vector<std::string> notices = {};  // sentences beside the output
   std::string error = {};                 // the sentence where there is no result
+
+  /// A run that the caller has read, where it is the only path; else none.
+  [[nodiscard]] static api::SharedRun FindRun(const std::vector<std::string>& paths);
 
   /// The one of this thread; nullptr where the program itself runs.
   [[nodiscard]] static Embedding* Current();

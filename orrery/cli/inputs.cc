@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/run_fields.h"
 #include "orrery/api/session_state.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
@@ -29,8 +30,8 @@
 #include "orrery/base/progress.h"
 #include "orrery/base/table.h"
 #include "orrery/base/units.h"
-#include "orrery/cli/embedding.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/request_options.h"
 #include "orrery/cli/verb.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
@@ -46,34 +47,13 @@
 #include "orrery/overlap/learned_model.h"
 #include "orrery/overlap/pair_table.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/finish.h"
 #include "orrery/workload/job/job_file.h"
 
 namespace orrery::cli {
-namespace {
-
-// What a caller of the program has read already; nullptr where a run is to be read.
-const EmbeddedRun* FindEmbeddedRun(const RunArguments& arguments) {
-  const Embedding* const embedding = Embedding::Current();
-  if (embedding == nullptr || arguments.paths.size() != 1) {
-    return nullptr;
-  }
-  const auto found = embedding->runs.find(arguments.paths.front());
-  return found == embedding->runs.end() ? nullptr : &found->second;
-}
-
-}  // namespace
 
 void AddRunOptions(Verb& verb, RunArguments& arguments) {
-  verb.AddOption("--threads", arguments.threads, "threads to use (default: one for each core)")
-      .Range(0, 1024);
-  verb.AddOption("--max-unpack-ratio", arguments.max_unpack_ratio,
-                 "refuse packed files that grow by more than this factor")
-      .ShowDefault()
-      .Positive();
-  verb.AddOption("--step-marker", arguments.step_marker,
-                 "regular expression (of RE2) for the names of ranges that are steps");
+  AddFieldOptions(verb, arguments, "threads", "step_marker");
 }
 
 api::Session& ProgramSession() {
@@ -91,29 +71,6 @@ Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments) {
   ORRERY_TRY_STATUS(trace::CheckStepMarker(arguments.step_marker));
   ProgressLine line(TerminalProgress(), "reading " + arguments.paths.front());
   return api::ReadRun(arguments, ReportTo(line));
-}
-
-Result<std::shared_ptr<const ingest::Run>> ReadSharedRun(const RunArguments& arguments) {
-  if (const EmbeddedRun* const embedded = FindEmbeddedRun(arguments)) {
-    return embedded->run;
-  }
-  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments));
-  return std::make_shared<const ingest::Run>(std::move(run));
-}
-
-Result<RunToAnalyze> ReadRunToAnalyze(RunArguments arguments, std::vector<std::string> paths,
-                                      trace::AlignClocks align) {
-  arguments.paths = std::move(paths);
-  if (const EmbeddedRun* const embedded = FindEmbeddedRun(arguments)) {
-    if (embedded->align != align) {
-      return InvalidInput("the run was read with another choice of align; read it again with this");
-    }
-    return RunToAnalyze{embedded->run, embedded->aligned};
-  }
-  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments));
-  const auto read = std::make_shared<ingest::Run>(std::move(run));
-  auto aligned = std::make_shared<const trace::AlignedRun>(trace::MatchAndAlign(read->set, align));
-  return RunToAnalyze{read, std::move(aligned)};
 }
 
 Result<ingest::Run> ReadRunWithProgress(RunArguments arguments, std::vector<std::string> paths) {
@@ -142,14 +99,6 @@ Result<collective::Measurements> ReadMeasuredCollectives(const std::vector<std::
                             data.without_gpu, cluster));
   }
   return data;
-}
-
-const std::map<std::string, trace::AlignClocks>& AlignChoices() {
-  static const std::map<std::string, trace::AlignClocks> kChoices{
-      {"auto", trace::AlignClocks::kIfItMatters},
-      {"always", trace::AlignClocks::kAlways},
-      {"off", trace::AlignClocks::kNever}};
-  return kChoices;
 }
 
 void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap) {

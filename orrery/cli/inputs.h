@@ -54,11 +54,6 @@ enum class OverlapKind : std::uint8_t;
 struct SimulationOptions;
 }  // namespace orrery::simulate
 
-namespace orrery::trace {
-enum class AlignClocks : std::uint8_t;
-struct AlignedRun;
-}  // namespace orrery::trace
-
 namespace orrery::workload {
 struct JobFile;
 }  // namespace orrery::workload
@@ -98,22 +93,6 @@ void AddRunOptions(Verb& verb, RunArguments& arguments);
 /// Reads the run with a progress line.
 [[nodiscard]] Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments);
 
-/// The same for verbs that only look at it, so that a run that a caller of the program has read
-/// already is not copied (cli/embedding.h).
-[[nodiscard]] Result<std::shared_ptr<const ingest::Run>> ReadSharedRun(
-    const RunArguments& arguments);
-
-/// A run with aligned clocks, which nobody changes any more.
-struct RunToAnalyze {
-  std::shared_ptr<const ingest::Run> run;
-  std::shared_ptr<const trace::AlignedRun> aligned;
-};
-
-/// Reads a run and aligns its clocks; one that a caller of the program has read is taken as it is.
-[[nodiscard]] Result<RunToAnalyze> ReadRunToAnalyze(RunArguments arguments,
-                                                    std::vector<std::string> paths,
-                                                    trace::AlignClocks align);
-
 /// Reads a run of other paths with the same options.
 [[nodiscard]] Result<ingest::Run> ReadRunWithProgress(RunArguments arguments,
                                                       std::vector<std::string> paths);
@@ -123,9 +102,6 @@ void AddJobOptions(Verb& verb, JobArguments& arguments);
 
 /// Adds --models; LoadKernelModels reads them.
 void AddKernelModelsOption(Verb& verb, JobArguments& arguments);
-
-/// The words of --align.
-[[nodiscard]] const std::map<std::string, trace::AlignClocks>& AlignChoices();
 
 /// Says which measured rows were not used; returns the exit status.
 template <typename Measurements>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,7 +19,14 @@ namespace orrery::cli {
 namespace {
 
 template <typename Number>
-void SetRange(const api::FieldRange& range, Option option) {
+void SetDetails(const OptionDetails& details, Option option) {
+  if (details.shows_default) {
+    option.ShowDefault();
+  }
+  if (details.range == nullptr) {
+    return;
+  }
+  const api::FieldRange& range = *details.range;
   if (!std::isfinite(range.most)) {
     range.least > 0 ? option.Positive() : option.NonNegative();
   } else if constexpr (std::is_floating_point_v<Number>) {
@@ -37,9 +45,12 @@ struct AddOptionOfTarget {
   void operator()(bool* target) const { verb.AddFlag(details.name, *target, details.doc); }
 
   void operator()(std::string* target) const {
-    const Option option = verb.AddOption(details.name, *target, details.doc);
+    Option option = verb.AddOption(details.name, *target, details.doc);
     if (!details.choices.empty()) {
-      Option(option).OneOf(details.choices);
+      option.OneOf(details.choices);
+    }
+    if (details.shows_default) {
+      option.ShowDefault(*target);
     }
   }
 
@@ -50,12 +61,18 @@ struct AddOptionOfTarget {
     }
   }
 
+  void operator()(std::vector<int>* target) const {
+    verb.AddOption(details.name, *target, details.doc);
+  }
+
+  template <typename Number>
+  void operator()(std::optional<Number>* target) const {
+    SetDetails<Number>(details, verb.AddOption(details.name, *target, details.doc));
+  }
+
   template <typename Number>
   void operator()(Number* target) const {
-    const Option option = verb.AddOption(details.name, *target, details.doc);
-    if (details.range != nullptr) {
-      SetRange<Number>(*details.range, option);
-    }
+    SetDetails<Number>(details, verb.AddOption(details.name, *target, details.doc));
   }
 };
 

@@ -22,6 +22,7 @@ struct OptionDetails {
   std::vector<std::string> choices;
   const api::FieldRange* range = nullptr;
   bool repeats = false;
+  bool shows_default = false;
 };
 
 void AddTargetOption(Verb& verb, const api::FieldTarget& target, const OptionDetails& details);
@@ -38,7 +39,8 @@ void AddFieldOption(Verb& verb, Request& request, std::string_view field_name,
        .doc = std::string(field->doc),
        .choices = {field->choices.begin(), field->choices.end()},
        .range = field->range ? &*field->range : nullptr,
-       .repeats = field->repeats});
+       .repeats = field->repeats,
+       .shows_default = field->shows_default});
 }
 
 /// Adds the options of all fields from `first` to `last`, in the order of the list.

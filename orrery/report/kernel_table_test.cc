@@ -186,10 +186,8 @@ TEST(OverlapTest, HiddenAndExposedCommunication) {
   const RunReport report = ReportOf(rank);
   EXPECT_EQ(OverlapText(report),
             "Communication: 40.0 µs; 50.0 % of it hidden by compute, 20.0 µs exposed.");
-  Value data = Value::Object();
-  SetReportFields(report, data);
-  EXPECT_EQ(*data.Find("communication")->Find("exposed_ns"), Value(20'000.0));
-  EXPECT_EQ(*data.Find("communication")->Find("hidden_percent"), Value(50.0));
+  EXPECT_DOUBLE_EQ(ExposedNs(report), 20'000);
+  EXPECT_DOUBLE_EQ(MeanOf(report.communication).hidden_share, 0.5);
 }
 
 TEST(OverlapTest, NothingIsSaidWithoutCommunication) {

@@ -182,8 +182,19 @@ struct RunReport {
 /// Returns exposed communication: as the metric `exposed_comm_time`, in nanoseconds.
 [[nodiscard]] double ExposedNs(const RunReport& report);
 
-/// Sets step time, findings, communication and kernels: docs/formats/analyze-json.md.
-void SetReportFields(const RunReport& report, Value& data);
+/// Means over devices, as `exposed_comm_time` and `comm_comp_overlap` have them.
+struct MeanCommunication {
+  double time_ns = 0;
+  double hidden_ns = 0;
+  double hidden_share = 0;
+  const CommunicationTime* least = nullptr;  // hidden
+  const CommunicationTime* most = nullptr;
+};
+
+[[nodiscard]] MeanCommunication MeanOf(const std::vector<CommunicationTime>& devices);
+
+/// Devices without communication count as time, but have no share that is hidden.
+[[nodiscard]] std::optional<double> HiddenShare(const CommunicationTime& device);
 
 /// Returns what could not be read, matched or used of a run, a sentence for each kind.
 [[nodiscard]] std::vector<std::string> NotesOf(const analyze::RunView& run);

@@ -162,8 +162,8 @@ py::list CategoriesOf(const TableView& table, const std::string& name) {
 
 RunPointer Read(const std::vector<std::string>& paths, int threads, const std::string& step_marker,
                 double max_unpack_ratio, const std::string& align, const Progress& progress) {
-  const auto choice = cli::AlignChoices().find(align);
-  if (choice == cli::AlignChoices().end()) {
+  const auto choice = api::AlignChoices().find(align);
+  if (choice == api::AlignChoices().end()) {
     throw OrreryError("align: auto, always or off, not " + align);
   }
   std::atomic<bool> stop = false;

@@ -16,16 +16,16 @@
 
 #include "orrery/analyze/diff/diff.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/api/diff/page.h"
+#include "orrery/api/documents.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/diff/diff.h"
-#include "orrery/cli/output.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/kernel_name.h"
 #include "orrery/trace/kernel_class.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 constexpr std::size_t kMaxRows = 12;
@@ -386,9 +386,8 @@ Document DiffDocument(const DiffPage& page) {
   }
   AddTable("Peak memory", MemoryTable(diff.memory), document);
   AddTable("Metrics", MetricTable(diff.metrics), document);
-  document.data = DiffData(page);
   document.sheets.emplace_back("changes", DiffTable(page));
   return document;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,4 +1,4 @@
-#include "orrery/cli/analyze/options.h"
+#include "orrery/api/analyze/options.h"
 
 #include <algorithm>
 #include <array>
@@ -19,12 +19,14 @@
 #include "orrery/analyze/measurements.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/option_text.h"
+#include "orrery/api/run_selection.h"
+#include "orrery/api/shared_run.h"
 #include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/base/string_table.h"
 #include "orrery/base/text.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
@@ -33,7 +35,7 @@
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using analyze::WhatIfQuestion;
@@ -144,10 +146,11 @@ Status CheckRank(std::int64_t rank, std::string_view option, const trace::TraceS
                                       : fmt::format("ranks {}", RangesText(ranks)));
 }
 
-Status CheckSteps(const Selection& selection, const trace::TraceSet& set) {
-  const analyze::StepRange range = *selection.options.steps;
+Status CheckSteps(const RunSelection& selection, const analyze::AnalyzeOptions& options,
+                  const trace::TraceSet& set) {
+  const analyze::StepRange range = *options.steps;
   std::vector<std::int64_t> numbers;
-  for (const trace::Trace* const rank : SelectedRanks(selection.options, set)) {
+  for (const trace::Trace* const rank : SelectedRanks(options, set)) {
     numbers.insert(numbers.end(), rank->steps.number.begin(), rank->steps.number.end());
   }
   if (numbers.empty()) {
@@ -197,14 +200,15 @@ std::vector<std::string_view> MetricNames() {
 
 }  // namespace
 
-Status CheckSelection(const Selection& selection, const ingest::Run& run) {
-  for (const std::int32_t rank : selection.options.ranks) {
+Status CheckSelection(const RunSelection& selection, const analyze::AnalyzeOptions& options,
+                      const ingest::Run& run) {
+  for (const std::int32_t rank : options.ranks) {
     ORRERY_TRY_STATUS(CheckRank(rank, fmt::format("--rank {}", rank), run.set));
   }
-  if (selection.options.steps) {
-    ORRERY_TRY_STATUS(CheckSteps(selection, run.set));
+  if (options.steps) {
+    ORRERY_TRY_STATUS(CheckSteps(selection, options, run.set));
   }
-  for (const WhatIfQuestion& question : selection.options.what_if) {
+  for (const WhatIfQuestion& question : options.what_if) {
     ORRERY_TRY_STATUS(CheckWhatIf(question, run.set));
   }
   return {};
@@ -233,8 +237,9 @@ std::string LossOf(const ingest::Run& run) {
 
 }  // namespace
 
-Status CheckGpuWork(const Selection& selection, const ingest::Run& run, const std::string& path) {
-  const auto ranks = SelectedRanks(selection.options, run.set);
+Status CheckGpuWork(const analyze::AnalyzeOptions& options, const ingest::Run& run,
+                    const std::string& path) {
+  const auto ranks = SelectedRanks(options, run.set);
   const bool has_work = std::ranges::any_of(ranks, [](const trace::Trace* rank) {
     return !rank->activities.empty() || !rank->counters.empty();
   });
@@ -258,15 +263,16 @@ Status CheckGpuWork(const Selection& selection, const ingest::Run& run, const st
                   there_is.empty() ? "is nothing else either" : "are " + there_is, LossOf(run));
 }
 
-Status ReadSelection(Selection& selection) {
+Result<analyze::AnalyzeOptions> OptionsOf(const RunSelection& selection, int threads) {
+  analyze::AnalyzeOptions options{.ranks = selection.ranks,
+                                  .min_bytes = selection.min_bytes,
+                                  .launch_gap_ns = selection.launch_gap_us * 1000,
+                                  .threads = threads};
+  ORRERY_TRY(options.align, AlignNamed(selection.align));
   if (!selection.steps.empty()) {
-    ORRERY_TRY(selection.options.steps, ParseSteps(selection.steps));
+    ORRERY_TRY(options.steps, ParseSteps(selection.steps));
   }
-  for (const std::string& text : selection.what_if) {
-    ORRERY_TRY(selection.options.what_if.emplace_back(), ParseWhatIf(text));
-  }
-  selection.options.launch_gap_ns = selection.launch_gap_us * 1000;
-  return {};
+  return options;
 }
 
 Result<std::vector<analyze::NamedMetric>> ChosenMetrics(const std::vector<std::string>& names) {
@@ -287,22 +293,7 @@ Result<std::vector<analyze::NamedMetric>> ChosenMetrics(const std::vector<std::s
   return chosen;
 }
 
-void AddSelectionOptions(Verb& verb, Selection& selection) {
-  analyze::AnalyzeOptions& options = selection.options;
-  verb.AddOption("--steps", selection.steps,
-                 "steps A:B, A included and B not (default: all but the first and the last)");
-  verb.AddOption("--rank", options.ranks, "only devices of this rank; may be repeated");
-  verb.AddOption("--min-bytes", options.min_bytes, "smallest message whose bandwidth counts")
-      .ShowDefault();
-  verb.AddChoice("--align", options.align, AlignChoices(),
-                 "align clocks by the ends of collectives (default: auto, where it matters)");
-  verb.AddOption("--launch-gap-us", selection.launch_gap_us,
-                 "a device gap below this is the cost of launching")
-      .ShowDefault()
-      .Range(0, 1'000'000);
-}
-
-analyze::RunView ViewOf(const RunToAnalyze& read, const analyze::AnalyzeOptions& options) {
+analyze::RunView ViewOf(const SharedRun& read, const analyze::AnalyzeOptions& options) {
   return analyze::ViewRun(read.run->set, *read.aligned, analyze::MeasurementsOf(read.run->tables),
                           options);
 }
@@ -319,4 +310,4 @@ Result<WhatIfQuestion> ParseWhatIf(const std::string& text) {
   return *std::move(question);
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

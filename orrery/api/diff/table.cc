@@ -1,3 +1,5 @@
+#include "orrery/base/table.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -6,11 +8,9 @@
 
 #include "orrery/analyze/diff/diff.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/base/table.h"
-#include "orrery/base/value.h"
-#include "orrery/cli/diff/diff.h"
+#include "orrery/api/diff/page.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 std::vector<CostField> FieldsOf(const Section& section) {
@@ -19,66 +19,8 @@ std::vector<CostField> FieldsOf(const Section& section) {
   return fields;
 }
 
-std::string_view BetterName(analyze::Better better) {
-  return better == analyze::Better::kNeither  ? "neither"
-         : better == analyze::Better::kHigher ? "higher"
-                                              : "lower";
-}
-
-Value StepData(const StepParts& parts) {
-  Value data = Value::Object();
-  data.Set("ranks", parts.num_ranks)
-      .Set("steps", parts.num_steps)
-      .Set("step_time_ns", parts.step_ns)
-      .Set("recorded_span_ns", parts.span_ns);
-  for (const StepPart& part : kStepParts) {
-    data.Set(part.key, parts.*part.member);
-  }
-  return data;
-}
-
 bool IsUnknown(const MetricChange& change) {
   return change.GetVerdict() == analyze::diff::Verdict::kUnknown;
-}
-
-Value MetricData(const MetricChange& change) {
-  return Value::Object()
-      .Set("unit", change.unit)
-      .Set("better", BetterName(change.better))
-      .Set("before", change.before)
-      .Set("after", change.after)
-      .Set("percent", change.Percent())
-      .Set("verdict", IsUnknown(change) ? "unknown" : VerdictName(change.GetVerdict()))
-      .Set("reason_before", change.before ? Value() : Value(change.reason_before))
-      .Set("reason_after", change.after ? Value() : Value(change.reason_after));
-}
-
-Value CostData(const Cost& cost, const Section& section) {
-  Value data = Value::Object();
-  for (const CostField& field : FieldsOf(section)) {
-    data.Set(field.key, cost.*field.member);
-  }
-  return data;
-}
-
-Value ChangeData(const CostChange& change, const Section& section) {
-  Value data = Value::Object();
-  data.Set("name", change.name);
-  if (!change.kernel_class.empty()) {
-    data.Set("class", change.kernel_class);
-  }
-  return data.Set("change", ChangeName(change.change))
-      .Set("difference_ns", change.DifferenceNs())
-      .Set("before", CostData(change.before, section))
-      .Set("after", CostData(change.after, section));
-}
-
-Value MemoryData(const MemoryChange& change) {
-  return Value::Object()
-      .Set("name", change.name)
-      .Set("change", ChangeName(change.change))
-      .Set("before_bytes", change.before_bytes)
-      .Set("after_bytes", change.after_bytes);
 }
 
 struct LineName {
@@ -105,28 +47,6 @@ Change ChangeOfQuantity(const CostChange& change, const CostField& field) {
 }
 
 }  // namespace
-
-Value DiffData(const DiffPage& page) {
-  Value metrics = Value::Object();
-  for (const MetricChange& change : page.diff.metrics) {
-    metrics.Set(change.name, MetricData(change));
-  }
-  Value data = Value::Object();
-  data.Set("before", page.path_before)
-      .Set("after", page.path_after)
-      .Set("fail_over_percent", page.limit_percent)
-      .Set("worse", Value::ListOf(page.worse, &MetricChange::name))
-      .Set("step", Value::Object()
-                       .Set("before", StepData(page.diff.step_before))
-                       .Set("after", StepData(page.diff.step_after)))
-      .Set("metrics", std::move(metrics));
-  for (const Section& section : kSections) {
-    data.Set(section.key, Value::ListOf(page.diff.*section.member, [&](const CostChange& change) {
-               return ChangeData(change, section);
-             }));
-  }
-  return data.Set("memory", Value::ListOf(page.diff.memory, MemoryData));
-}
 
 Table DiffTable(const DiffPage& page) {
   constexpr Table::Type kText = Table::Type::kText;
@@ -164,4 +84,4 @@ Table DiffTable(const DiffPage& page) {
   return table;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/run_view.h"
-#include "orrery/cli/analyze/options.h"
+#include "orrery/api/analyze/options.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using Subject = analyze::WhatIfQuestion::Subject;
 
-TEST(WhatIfOptionTest, Questions) {
+TEST(WhatIfQuestionTest, Questions) {
   const auto network = ParseWhatIf("network=4");
   ASSERT_TRUE(network);
   EXPECT_EQ(network->subject, Subject::kNetwork);
@@ -24,7 +24,7 @@ TEST(WhatIfOptionTest, Questions) {
   EXPECT_EQ(rank->name, "3");
 }
 
-TEST(WhatIfOptionTest, WrongQuestionsSayTheForm) {
+TEST(WhatIfQuestionTest, WrongQuestionsSayTheForm) {
   for (const char* text :
        {"", "network", "network=", "network=0", "network=-1", "network=2x", "network:x=2",
         "kernel=2", "kernel:=2", "rank:3=2", "rank:x", "wind=2"}) {
@@ -35,4 +35,4 @@ TEST(WhatIfOptionTest, WrongQuestionsSayTheForm) {
 }
 
 }  // namespace
-}  // namespace orrery::cli
+}  // namespace orrery::api

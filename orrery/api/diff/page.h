@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "orrery/analyze/diff/diff.h"
+#include "orrery/api/diff.h"
 #include "orrery/base/table.h"
-#include "orrery/base/value.h"
 #include "orrery/report/document.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 using analyze::diff::Change;
 using analyze::diff::Cost;
@@ -33,9 +33,6 @@ struct DiffPage {
 
 /// The text, and the page of --html.
 [[nodiscard]] report::Document DiffDocument(const DiffPage& page);
-
-/// The JSON: docs/formats/diff-json.md.
-[[nodiscard]] Value DiffData(const DiffPage& page);
 
 /// The table of --csv: one line for each thing that was compared.
 [[nodiscard]] Table DiffTable(const DiffPage& page);
@@ -76,13 +73,22 @@ struct Section {
   std::string_view title;
   std::vector<CostChange> RunDiff::* member;
   std::span<const CostField> fields;
+  std::vector<DiffChange> DiffResult::* result;
 };
 
 inline constexpr std::array<Section, 5> kSections{
-    {{"collectives", "Collectives", &RunDiff::collectives, kWaitAndBytes},
-     {"kernel_classes", "Kernel classes", &RunDiff::kernel_classes, {kWaitAndBytes, 1}},
-     {"kernels", "Kernels", &RunDiff::kernels, {kWaitAndBytes, 1}},
-     {"operators", "Operators", &RunDiff::operators, kHostTime},
-     {"copies", "Memcpys and memsets", &RunDiff::copies, {kWaitAndBytes + 1, 1}}}};
+    {{"collectives", "Collectives", &RunDiff::collectives, kWaitAndBytes, &DiffResult::collectives},
+     {"kernel_classes",
+      "Kernel classes",
+      &RunDiff::kernel_classes,
+      {kWaitAndBytes, 1},
+      &DiffResult::kernel_classes},
+     {"kernels", "Kernels", &RunDiff::kernels, {kWaitAndBytes, 1}, &DiffResult::kernels},
+     {"operators", "Operators", &RunDiff::operators, kHostTime, &DiffResult::operators},
+     {"copies",
+      "Memcpys and memsets",
+      &RunDiff::copies,
+      {kWaitAndBytes + 1, 1},
+      &DiffResult::copies}}};
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orrery/api/call.h"
+#include "orrery/api/export.h"
+#include "orrery/api/fields.h"
+#include "orrery/api/run_input.h"
+#include "orrery/api/session.h"
+#include "orrery/base/error.h"
+
+// Traces in the formats of viewers, and in Orrery's own.
+
+namespace orrery::api {
+
+struct ConvertRequest {
+  std::string input;   // file or folder of one run
+  std::string output;  // the name says the format
+  RunInput run = {};   // how the input is read; its paths are not used
+  std::string align = "auto";
+  bool smallest = false;  // .orr and .orrs only
+  CallOptions call = {};
+};
+
+/// What the format has no place for: numbers of rows.
+struct ConvertLeftOut {
+  std::int64_t graph_nodes = 0;
+  std::int64_t memory_objects = 0;
+  std::int64_t touches = 0;
+  std::int64_t accesses = 0;
+  std::int64_t foreign_objects = 0;    // of a snapshot: not the allocator's
+  std::int64_t misplaced_tensors = 0;  // of a snapshot: they overlap others
+};
+
+/// Something of the input that is not in the output either.
+struct ConvertLoss {
+  std::string what;
+  std::int64_t count = 0;
+  std::string first = {};
+};
+
+/// A recorded stream that was packed; its records stay as they are.
+struct PackedStream {
+  std::int64_t chunks = 0;
+  std::int64_t bytes_before = 0;
+  std::int64_t bytes_after = 0;
+};
+
+struct ConvertResult {
+  std::int64_t ranks = 0;
+  std::optional<std::int64_t> matched_collectives = {};  // of viewers: over the ranks
+  bool aligned = false;
+  ConvertLeftOut left_out = {};
+  std::vector<ConvertLoss> losses = {};
+  std::optional<PackedStream> stream = {};  // of .orrs, with nothing but the losses beside it
+  bool partial = false;                     // something was lost
+};
+
+/// Reads a run and writes it to a file.
+[[nodiscard]] ORRERY_API Result<ConvertResult> Convert(const Session& session,
+                                                       const ConvertRequest& request);
+
+/// The result in lines of text.
+[[nodiscard]] ORRERY_API std::string ConvertText(const ConvertResult& result);
+
+template <>
+struct FieldList<ConvertRequest> {
+  ORRERY_API static std::span<const Field<ConvertRequest>> Get();
+};
+
+template <>
+struct FieldList<ConvertLeftOut> {
+  ORRERY_API static std::span<const Field<ConvertLeftOut>> Get();
+};
+
+template <>
+struct FieldList<ConvertLoss> {
+  ORRERY_API static std::span<const Field<ConvertLoss>> Get();
+};
+
+template <>
+struct FieldList<PackedStream> {
+  ORRERY_API static std::span<const Field<PackedStream>> Get();
+};
+
+template <>
+struct FieldList<ConvertResult> {
+  ORRERY_API static std::span<const Field<ConvertResult>> Get();
+};
+
+}  // namespace orrery::api
