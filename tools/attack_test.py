@@ -186,7 +186,7 @@ class CaseTest(unittest.TestCase):
         text = "Options:\n  -h,--help     Print\n  --json Excludes: --csv   one\n  --html FILE  x\n  -o,--output FILE REQUIRED  y\n  --top INT:POSITIVE=1\n"
         self.assertEqual(kinds.options_in(text), [("--json", False), ("--html", True), ("--output", True), ("--top", True)])
 
-    def test_keys_of_jobs_are_read_from_the_document(self):
+    def test_keys_of_jobs_are_read_from_their_table(self):
         self.assertLessEqual({"plan.tp", "plan.expert_tp", "model.hidden", "training.global_batch", "gpus"}, set(kinds.job_keys()))
 
 

@@ -124,13 +124,10 @@ def attack_names(case):
 
 @functools.cache
 def job_keys():
-    """The keys of docs/formats/job.md, as `section.key`."""
-    keys, section = ["gpus", "gpu", "cluster", "framework", "model", "plan", "training", "gpu_of", "megatron", "name"], ""
-    for line in (ROOT / "docs/formats/job.md").read_text(encoding="utf-8").splitlines():
-        section = line[3:].split(",")[0].strip() if line.startswith("## ") else section
-        if line.startswith("| `"):
-            keys += [f"{section}.{key}" for key in re.findall(r"`(\w+)`", line.split("|")[1])]
-    return sorted(set(keys))
+    """The keys of data/workload/job_keys.yaml, `section.key`, and those that are no section's."""
+    keys = ["gpus", "gpu", "cluster", "framework", "model", "plan", "training", "gpu_of", "megatron", "name"]
+    table = (ROOT / "data/workload/job_keys.yaml").read_text(encoding="utf-8")
+    return sorted({*keys, *re.findall(r"^  - key: (\S+)$", table, re.MULTILINE)})
 
 
 PLAUSIBLE = ["1", "2", "3", "4", "8", "16", "64", "128", "1024", "true", "false", "0.5", "gpt2", "llama3-8b", "mixtral-8x7b", "zb-v", "dualpipe",
