@@ -13,6 +13,7 @@
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace_set.h"
 
@@ -60,30 +61,14 @@ struct StepRange {
   std::int64_t end = 0;
 };
 
-/// A what-if question about the recorded step: `subject` becomes `speedup` times as fast.
-struct WhatIfQuestion {
-  enum class Subject : std::uint8_t {
-    kNetwork,   // all transfers
-    kCompute,   // all compute kernels
-    kKernel,    // kernels whose name has the part `name`
-    kOperator,  // kernels launched under operators whose name has the part `name`
-    kHost,      // all host time
-    kRank,      // the lateness of rank `name` goes; no speed-up
-  };
-  Subject subject = Subject::kNetwork;
-  std::string name = {};
-  double speedup = 1;
-  std::string text = {};  // as given by the user
-};
-
 struct AnalyzeOptions {
   std::optional<StepRange> steps = {};   // none: all but the first and the last
   std::vector<std::int32_t> ranks = {};  // whose devices count; none: all
   std::int64_t min_bytes = 1 << 20;      // of messages whose bandwidth counts
   std::int64_t launch_gap_ns = 30'000;   // a shorter gap is the cost of launching
   trace::AlignClocks align = trace::AlignClocks::kIfItMatters;
-  std::vector<WhatIfQuestion> what_if = {};
-  bool distribute_by_time = false;  // `traffic_distribution`: by time instead of bytes
+  std::vector<trace::Speedup> what_if = {};  // see IsOfRecordedStep
+  bool distribute_by_time = false;           // `traffic_distribution`: by time instead of bytes
   std::optional<std::int64_t> link = {};
   LinkDirection direction = LinkDirection::kBoth;
   std::int32_t gpu = 0;

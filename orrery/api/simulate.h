@@ -28,6 +28,7 @@ struct SimulateRequest {
   std::string from = {};
   int world = 0;  // 0: as traced
   JobInput job = {};
+  std::vector<std::string> what_if = {};  // "gemm=2"
   std::vector<std::string> slow = {};     // "rank=7:1.3"
   std::vector<std::string> gpu_of = {};   // "ranks=8-15:A100-80GB"
   std::vector<std::string> fail = {};     // "node=3:nic=2"

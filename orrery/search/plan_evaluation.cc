@@ -15,10 +15,7 @@
 #include "orrery/base/byte_cursor.h"
 #include "orrery/base/error.h"
 #include "orrery/base/work_dealer.h"
-#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/operator.h"
-#include "orrery/kernel/work.h"
 #include "orrery/learn/interval.h"
 #include "orrery/search/memory_bound.h"
 #include "orrery/search/plan_figures.h"
@@ -31,7 +28,9 @@
 #include "orrery/simulate/explain/interval.h"
 #include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/simulate/explain/summary.h"
+#include "orrery/simulate/scenario.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 
@@ -42,43 +41,10 @@ constexpr double kPicoseconds = 1e12;
 constexpr char kScreens = 'S';
 constexpr char kPlays = 'P';
 constexpr char kRefines = 'R';
+constexpr std::uint8_t kNotImproved = 0xFF;
 
 std::int64_t PsOf(double seconds) {
   return std::llround(seconds * kPicoseconds);
-}
-
-// Kernels on a GPU of which one thing is better: they get as much shorter as their roofline does.
-class ImprovedCosts : public kernel::CostModel {
- public:
-  ImprovedCosts(const kernel::CostModel& costs, Resource improved)
-      : costs_(costs), improved_(improved) {}
-
-  using kernel::CostModel::Predict;
-
-  void Predict(std::span<const kernel::Operator> operators, const hardware::Gpu& gpu,
-               std::span<kernel::Estimate> estimates) const override {
-    costs_.Predict(operators, gpu, estimates);
-    for (std::size_t i = 0; i < operators.size(); ++i) {
-      const kernel::Bound bound = kernel::BoundOf(operators[i], kernel::WorkOf(operators[i]), gpu);
-      const double before = std::max(bound.compute_seconds, bound.memory_seconds);
-      const double after = std::max(
-          bound.compute_seconds / (improved_ == Resource::kCompute ? kImprovement : 1),
-          bound.memory_seconds / (improved_ == Resource::kMemoryBandwidth ? kImprovement : 1));
-      estimates[i].seconds *= before > 0 ? after / before : 1;
-    }
-  }
-
- private:
-  const kernel::CostModel& costs_;
-  Resource improved_;
-};
-
-void Improve(Resource improved, workload::Job& job) {
-  if (improved == Resource::kNetwork) {
-    job.cluster.nics.bandwidth.bytes_per_second *= kImprovement;
-  } else if (improved == Resource::kLinks) {
-    job.cluster.island.per_gpu.bytes_per_second *= kImprovement;
-  }
 }
 
 void AddDetails(const simulate::Simulation& simulation, const workload::Job& job,
@@ -108,10 +74,11 @@ double JoulesOf(const StagedPlan& plan, std::int64_t step_ps) {
 
 Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& costs,
                            const simulate::SimulationOptions& options, const PlayOptions& asked) {
-  if (asked.improved != Resource::kNothing) {
+  if (asked.improved) {
+    const simulate::Scenario scenario{.speedups = {{*asked.improved, kImprovement}}};
     workload::Job better = job;
-    Improve(asked.improved, better);
-    return PlayJob(better, ImprovedCosts(costs, asked.improved), options,
+    scenario.ApplyTo(better);
+    return PlayJob(better, simulate::ScenarioCosts(costs, scenario), options,
                    {.details_up_to_ps = asked.details_up_to_ps});
   }
   ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, costs, options));
@@ -244,7 +211,7 @@ std::string PlanEvaluation::PlayRequest(PlanId id, const PlayOptions& asked) {
   ByteWriter writer;
   writer.Number(kPlays);
   writer.Number(id);
-  writer.Number(static_cast<std::uint8_t>(asked.improved));
+  writer.Number(asked.improved ? static_cast<std::uint8_t>(*asked.improved) : kNotImproved);
   writer.Number(asked.details_up_to_ps);
   return writer.bytes();
 }
@@ -267,7 +234,9 @@ Result<std::string> PlanEvaluation::Answer(std::string_view request) {
     const auto last = reader.Number<PlanId>();
     return Encode(Screen(first, last));
   }
-  const auto improved = static_cast<Resource>(reader.Number<std::uint8_t>());
+  const auto part = reader.Number<std::uint8_t>();
+  const auto improved = part == kNotImproved ? std::optional<trace::Part>()
+                                             : std::optional(static_cast<trace::Part>(part));
   const auto details_up_to_ps = reader.Number<std::int64_t>();
   return Encode(Play(first, {.details_up_to_ps = details_up_to_ps, .improved = improved}));
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,14 +20,12 @@
 #include "orrery/search/stage_costs.h"
 #include "orrery/simulate/engine/overlap_rates.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::search {
 
-/// Something of the hardware that could be better.
-enum class Resource : std::uint8_t { kNothing, kNetwork, kLinks, kMemoryBandwidth, kCompute };
-
-/// How much better, where somebody asks.
+/// How many times as fast PlayOptions::improved is.
 inline constexpr double kImprovement = 1.1;
 
 /// Of PlayOptions: details whatever a step takes.
@@ -36,7 +35,7 @@ inline constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max()
 struct PlayOptions {
   /// Interval and shares of time, which take a fifth of the time, for steps that are not longer.
   std::int64_t details_up_to_ps = 0;
-  Resource improved = Resource::kNothing;
+  std::optional<trace::Part> improved = {};  // see kImprovement
 };
 
 /// Simulates a job and sums up what a search wants to know of it.

@@ -22,13 +22,14 @@
 #include "orrery/search/space.h"
 #include "orrery/simulate/explain/breakdown.h"
 #include "orrery/simulate/explain/interval.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::search {
 namespace {
 
-constexpr std::array<Resource, 4> kResources{Resource::kNetwork, Resource::kLinks,
-                                             Resource::kMemoryBandwidth, Resource::kCompute};
+constexpr std::array kParts{trace::Part::kNics, trace::Part::kLinks, trace::Part::kMemory,
+                            trace::Part::kFlops};
 constexpr double kGibibyte = 1 << 30;
 
 simulate::Breakdown BreakdownOf(const PlayedPlan& played) {
@@ -104,20 +105,17 @@ std::string ReasonOf(const Neighbour& neighbour, const PlayedPlan& winner) {
 
 }  // namespace
 
-std::string NameOf(Resource resource) {
-  switch (resource) {
-    case Resource::kNetwork:
+std::string NameOf(trace::Part part) {
+  switch (part) {
+    case trace::Part::kNics:
       return "NIC bandwidth";
-    case Resource::kLinks:
+    case trace::Part::kLinks:
       return "bandwidth between GPUs of a node";
-    case Resource::kMemoryBandwidth:
+    case trace::Part::kMemory:
       return "HBM bandwidth";
-    case Resource::kCompute:
+    default:
       return "peak FLOP/s";
-    case Resource::kNothing:
-      break;
   }
-  return "nothing";
 }
 
 Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation, WorkDealer& dealer,
@@ -130,8 +128,8 @@ Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation, W
     requests.push_back(
         PlanEvaluation::PlayRequest(neighbour.played.id, {.details_up_to_ps = kAlways}));
   }
-  for (const Resource resource : kResources) {
-    requests.push_back(PlanEvaluation::PlayRequest(plan.screened.id, {.improved = resource}));
+  for (const trace::Part part : kParts) {
+    requests.push_back(PlanEvaluation::PlayRequest(plan.screened.id, {.improved = part}));
   }
   std::vector<PlayedPlan> played(requests.size());
   ORRERY_TRY_STATUS(dealer.Run(requests, evaluation.work(),
@@ -151,11 +149,11 @@ Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation, W
                      static_cast<double>(neighbour.played.usable_bytes) * space.memory_share();
     neighbour.reason = ReasonOf(neighbour, plan.played);
   }
-  for (std::size_t i = 0; i < kResources.size(); ++i) {
+  for (std::size_t i = 0; i < kParts.size(); ++i) {
     const PlayedPlan& better = played[reasons.neighbours.size() + i];
     if (better.refusal.empty()) {
       reasons.sensitivities.push_back(
-          {kResources[i],
+          {kParts[i],
            static_cast<double>(better.step_ps) / static_cast<double>(plan.played.step_ps) - 1});
     }
   }

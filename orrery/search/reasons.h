@@ -9,6 +9,7 @@
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/search.h"
+#include "orrery/trace/speedup.h"
 
 namespace orrery::search {
 
@@ -25,7 +26,7 @@ struct Neighbour {
 
 /// What a better part of the hardware would change.
 struct Sensitivity {
-  Resource resource = Resource::kNothing;
+  trace::Part resource = trace::Part::kNics;
   double change = 0;  // of the step, relative
 };
 
@@ -36,7 +37,7 @@ struct Reasons {
 };
 
 /// "NIC bandwidth".
-[[nodiscard]] std::string NameOf(Resource resource);
+[[nodiscard]] std::string NameOf(trace::Part part);
 
 /// Plays the neighbours of a plan, and the plan on better hardware.
 [[nodiscard]] Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation,

@@ -27,6 +27,7 @@
 #include "orrery/base/text.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
@@ -277,8 +278,9 @@ class ActivityMatcher {
   [[nodiscard]] bool Matches(std::uint32_t place, RowId activity) {
     const std::uint32_t rank_index = graph_.rank_index[place];
     const trace::KernelClass kernel_class = run_.classes[rank_index][activity];
-    if ((filter_.kernel_class && *filter_.kernel_class != kernel_class) ||
-        (filter_.only_compute && !trace::IsCompute(kernel_class))) {
+    const bool must_compute = filter_.only_compute || filter_.part;
+    if ((must_compute && !trace::IsCompute(kernel_class)) ||
+        (filter_.part && *filter_.part != trace::PartOf(kernel_class))) {
       return false;
     }
     const trace::Trace& trace = run_.set->ranks[rank_index];
@@ -346,6 +348,11 @@ WhatIf& WhatIf::SpeedUpNetwork(const NetworkChange& change) {
   return *this;
 }
 
+bool IsOfRecordedStep(trace::Part part) {
+  using enum trace::Part;
+  return part != kNics && part != kLinks && part != kFlops && part != kMemory;
+}
+
 WhatIf& WhatIf::ScaleActivities(const ActivityFilter& filter, double factor) {
   ActivityMatcher matcher(run_, graph_, filter);
   ForEachEdge(
@@ -407,22 +414,32 @@ WhatIf& WhatIf::RemoveStragglers() {
   return *this;
 }
 
-WhatIf& WhatIf::Apply(const WhatIfQuestion& question, std::int64_t latency_ns) {
-  using enum WhatIfQuestion::Subject;
-  const double factor = 1 / question.speedup;
-  switch (question.subject) {
+WhatIf& WhatIf::Apply(const trace::Speedup& speedup, std::int64_t latency_ns) {
+  using enum trace::Part;
+  const double factor = 1 / speedup.factor;
+  switch (speedup.part) {
     case kNetwork:
-      return SpeedUpNetwork({.speedup = question.speedup, .latency_ns = latency_ns});
+      return SpeedUpNetwork({.speedup = speedup.factor, .latency_ns = latency_ns});
     case kCompute:
       return ScaleActivities({.only_compute = true}, factor);
+    case kGemm:
+    case kAttention:
+    case kOptimizer:
+    case kOther:
+      return ScaleActivities({.part = speedup.part}, factor);
     case kKernel:
-      return ScaleActivities({.kernel = question.name}, factor);
+      return ScaleActivities({.kernel = speedup.name}, factor);
     case kOperator:
-      return ScaleActivities({.from_operator = question.name}, factor);
+      return ScaleActivities({.from_operator = speedup.name}, factor);
     case kHost:
       return ScaleHost(factor);
     case kRank:
-      return RemoveLateness(std::stoi(question.name));
+      return RemoveLateness(std::stoi(speedup.name));
+    case kNics:
+    case kLinks:
+    case kFlops:
+    case kMemory:
+      break;
   }
   return *this;
 }

@@ -10,7 +10,7 @@
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/stragglers.h"
-#include "orrery/trace/kernel_class.h"
+#include "orrery/trace/speedup.h"
 
 namespace orrery::analyze {
 
@@ -34,11 +34,14 @@ struct NetworkChange {
 
 /// Selects activities that match every criterion that is set.
 struct ActivityFilter {
-  std::string_view kernel = {};         // part of the kernel's name
-  std::string_view from_operator = {};  // part of the name of an operator around its launch
-  std::optional<trace::KernelClass> kernel_class = {};
+  std::string_view kernel = {};          // part of the kernel's name
+  std::string_view from_operator = {};   // part of the name of an operator around its launch
+  std::optional<trace::Part> part = {};  // compute kernels: kGemm, kAttention, kOptimizer, kOther
   bool only_compute = false;
 };
+
+/// Whether a recording tells what a part took: of NICs, links, FLOP/s and HBM it does not.
+[[nodiscard]] bool IsOfRecordedStep(trace::Part part);
 
 /// Changes the weights of a recorded step and replays it. Changes accumulate. Factors scale time:
 /// 0.5 is twice as fast. Scaled weights are rounded to the nanosecond, halves up.
@@ -61,9 +64,9 @@ class WhatIf {
 
   WhatIf& RemoveStragglers();
 
-  /// What a question changes. `latency_ns` is the part of each transfer that a faster network does
-  /// not shorten (KeptLatencyNs).
-  WhatIf& Apply(const WhatIfQuestion& question, std::int64_t latency_ns);
+  /// The speedup of a part that IsOfRecordedStep. `latency_ns` is the part of each transfer that a
+  /// faster network does not shorten (KeptLatencyNs).
+  WhatIf& Apply(const trace::Speedup& speedup, std::int64_t latency_ns);
 
   /// Removes the part of each transfer during which its rank computes nothing.
   WhatIf& OverlapPerfectly();

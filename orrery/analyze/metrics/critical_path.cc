@@ -18,6 +18,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/base/value.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
@@ -263,10 +264,10 @@ MetricResult WhatIfQuestions(const RunView& run) {
   AnswerStandardQuestions(run, graph, latency_ns, answers);
   result.value = answers.best_saved();
   std::string answered = answers.best();
-  for (const WhatIfQuestion& question : run.options.what_if) {
+  for (const trace::Speedup& speedup : run.options.what_if) {
     WhatIf what_if = answers.Ask();
-    result.value = answers.Add(question.text, what_if.Apply(question, latency_ns));
-    answered = question.text;
+    result.value = answers.Add(speedup.text, what_if.Apply(speedup, latency_ns));
+    answered = speedup.text;
   }
   const CriticalPath path = FindCriticalPath(graph, RecordedTiming(graph));
   result.detail.Set("ranks_used", graph.rank_index.size());

@@ -16,6 +16,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/measurements.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
@@ -32,14 +33,14 @@
 #include "orrery/ingest/run.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::api {
 namespace {
 
-using analyze::WhatIfQuestion;
-using enum WhatIfQuestion::Subject;
+using trace::Part;
 
 // What a trace without GPU work may have: names of CountRows, and words for them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kHostRows{
@@ -66,59 +67,6 @@ Result<analyze::StepRange> ParseSteps(std::string_view text) {
     return InvalidInput("--steps {}: must be A:B, the first step and the one after the last", text);
   }
   return range;
-}
-
-struct SubjectWord {
-  std::string_view word;
-  WhatIfQuestion::Subject subject;
-  bool has_name;
-};
-
-constexpr std::array kSubjects{
-    SubjectWord{"network", kNetwork, false},  SubjectWord{"compute", kCompute, false},
-    SubjectWord{"host", kHost, false},        SubjectWord{"kernel", kKernel, true},
-    SubjectWord{"operator", kOperator, true}, SubjectWord{"rank", kRank, true}};
-
-const SubjectWord* FindSubject(std::string_view word) {
-  for (const SubjectWord& subject : kSubjects) {
-    if (subject.word == word) {
-      return &subject;
-    }
-  }
-  return nullptr;
-}
-
-std::optional<double> ParseFactor(std::string_view text) {
-  double factor = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), factor);
-  const bool is_whole =
-      !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  return is_whole && factor > 0 ? std::optional(factor) : std::nullopt;
-}
-
-// Names may hold ':' and '=': the subject ends at the first ':', the name at the last '='.
-std::optional<WhatIfQuestion> Parse(std::string_view text) {
-  const std::size_t equals = text.rfind('=');
-  const std::string_view left = text.substr(0, equals);
-  const std::size_t colon = left.find(':');
-  const SubjectWord* const subject = FindSubject(left.substr(0, colon));
-  const std::string_view name =
-      colon == std::string_view::npos ? std::string_view() : left.substr(colon + 1);
-  if (subject == nullptr || subject->has_name == name.empty()) {
-    return std::nullopt;
-  }
-  WhatIfQuestion question{.subject = subject->subject, .name = std::string(name)};
-  if (question.subject == kRank) {
-    return equals == std::string_view::npos &&
-                   (name.size() < 9 &&
-                    name.find_first_not_of("0123456789") == std::string_view::npos)
-               ? std::optional(question)
-               : std::nullopt;
-  }
-  const auto factor =
-      equals == std::string_view::npos ? std::nullopt : ParseFactor(text.substr(equals + 1));
-  question.speedup = factor.value_or(1);
-  return factor ? std::optional(question) : std::nullopt;
 }
 
 std::vector<const trace::Trace*> SelectedRanks(const analyze::AnalyzeOptions& options,
@@ -167,24 +115,24 @@ Status CheckSteps(const RunSelection& selection, const analyze::AnalyzeOptions& 
 }
 
 // Whether a kernel or operator has this part of a name.
-bool HasName(const WhatIfQuestion& question, const trace::TraceSet& set) {
+bool HasName(const trace::Speedup& speedup, const trace::TraceSet& set) {
   return std::ranges::any_of(set.ranks, [&](const trace::Trace& rank) {
-    const auto& names = question.subject == kKernel ? rank.activities.name : rank.host_ops.name;
+    const auto& names = speedup.part == Part::kKernel ? rank.activities.name : rank.host_ops.name;
     return std::ranges::any_of(
-        names, [&](StringId name) { return Contains(rank.Text(name), question.name); });
+        names, [&](StringId name) { return Contains(rank.Text(name), speedup.name); });
   });
 }
 
-Status CheckWhatIf(const WhatIfQuestion& question, const trace::TraceSet& set) {
-  const std::string option = "--what-if " + question.text;
-  if (question.subject == kRank) {
-    return CheckRank(std::stoi(question.name), option, set);
+Status CheckWhatIf(const trace::Speedup& speedup, const trace::TraceSet& set) {
+  const std::string option = "--what-if " + speedup.text;
+  if (speedup.part == Part::kRank) {
+    return CheckRank(std::stoi(speedup.name), option, set);
   }
-  const bool is_named = question.subject == kKernel || question.subject == kOperator;
-  return !is_named || HasName(question, set)
+  const bool is_named = speedup.part == Part::kKernel || speedup.part == Part::kOperator;
+  return !is_named || HasName(speedup, set)
              ? Status()
              : NotFound("{}: no {} of the run has \"{}\" in its name", option,
-                        question.subject == kKernel ? "kernel" : "operator", question.name);
+                        speedup.part == Part::kKernel ? "kernel" : "operator", speedup.name);
 }
 
 // With the names that other tools have for them.
@@ -208,8 +156,8 @@ Status CheckSelection(const RunSelection& selection, const analyze::AnalyzeOptio
   if (options.steps) {
     ORRERY_TRY_STATUS(CheckSteps(selection, options, run.set));
   }
-  for (const WhatIfQuestion& question : options.what_if) {
-    ORRERY_TRY_STATUS(CheckWhatIf(question, run.set));
+  for (const trace::Speedup& speedup : options.what_if) {
+    ORRERY_TRY_STATUS(CheckWhatIf(speedup, run.set));
   }
   return {};
 }
@@ -298,16 +246,15 @@ analyze::RunView ViewOf(const SharedRun& read, const analyze::AnalyzeOptions& op
                           options);
 }
 
-Result<WhatIfQuestion> ParseWhatIf(const std::string& text) {
-  std::optional<WhatIfQuestion> question = Parse(text);
-  if (!question) {
+Result<trace::Speedup> ParseWhatIf(const std::string& text) {
+  std::optional<trace::Speedup> speedup = trace::ParseSpeedup(text);
+  if (!speedup || !analyze::IsOfRecordedStep(speedup->part)) {
     return InvalidInput(
-        "--what-if {}: must be network=K, compute=K, host=K, kernel:NAME=K, "
-        "operator:NAME=K (K times as fast) or rank:N (not late any more)",
+        "--what-if {}: must be network=K, compute=K, gemm=K, attention=K, optimizer=K, other=K, "
+        "host=K, kernel:NAME=K, operator:NAME=K (K times as fast) or rank:N (not late any more)",
         text);
   }
-  question->text = text;
-  return *std::move(question);
+  return *std::move(speedup);
 }
 
 }  // namespace orrery::api

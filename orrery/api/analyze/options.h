@@ -9,6 +9,7 @@
 #include "orrery/api/shared_run.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/run.h"
+#include "orrery/trace/speedup.h"
 
 namespace orrery::api {
 
@@ -35,6 +36,6 @@ namespace orrery::api {
                                       const analyze::AnalyzeOptions& options);
 
 /// Reads the text of a what-if question: "network=4", "kernel:NAME=2", "rank:3".
-[[nodiscard]] Result<analyze::WhatIfQuestion> ParseWhatIf(const std::string& text);
+[[nodiscard]] Result<trace::Speedup> ParseWhatIf(const std::string& text);
 
 }  // namespace orrery::api

@@ -52,7 +52,7 @@ Result<GoodputStep> SimulatedStepOf(const Session& session, const GoodputRequest
   ORRERY_TRY(const simulate::SimulationOptions options, DefaultOptions(session.state()));
   request.call.Report("simulating the step");
   ORRERY_TRY(const std::shared_ptr<SimulatedRun> run,
-             SimulateJob({.job = job, .yaml = {}}, *costs, options, Explanation::kStep));
+             SimulateJob({.job = job, .yaml = {}}, *costs, options, {}, Explanation::kStep));
   const simulate::StepSummary& summary = run->answer.summary;
   std::int64_t loss_ps = 0;
   if (request.checkpoint_traffic) {

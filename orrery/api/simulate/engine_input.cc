@@ -19,7 +19,9 @@
 #include "orrery/api/simulate/answer.h"
 #include "orrery/base/error.h"
 #include "orrery/simulate/network/group_limits.h"
+#include "orrery/simulate/scenario.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/trace/speedup.h"
 
 namespace orrery::api {
 namespace {
@@ -62,18 +64,36 @@ Result<simulate::SimulationOptions> EngineOptions(const SimulateRequest& request
   simulate::SimulationOptions options;
   options.folds = !request.no_fold;
   ORRERY_TRY(options.overlap, OverlapNamed(request.overlap));
-  options.jitter = request.jitter;
   options.max_tasks = request.max_tasks;
+  return options;
+}
+
+Result<trace::Speedup> ParseWhatIf(const std::string& text) {
+  std::optional<trace::Speedup> speedup = trace::ParseSpeedup(text);
+  if (!speedup || !simulate::IsOfSimulatedStep(speedup->part)) {
+    return InvalidInput(
+        "--what-if {}: must be network=K, nics=K, links=K, flops=K, memory=K, compute=K, gemm=K, "
+        "attention=K, optimizer=K or other=K (K times as fast)",
+        text);
+  }
+  return *std::move(speedup);
+}
+
+Result<simulate::Scenario> ScenarioOf(const SimulateRequest& request) {
+  simulate::Scenario scenario{.jitter = request.jitter};
+  for (const std::string& text : request.what_if) {
+    ORRERY_TRY(scenario.speedups.emplace_back(), ParseWhatIf(text));
+  }
   for (const std::string& text : request.slow) {
-    ORRERY_TRY(options.slow_ranks.emplace_back(), ParseSlowRank(text));
+    ORRERY_TRY(scenario.slow_ranks.emplace_back(), ParseSlowRank(text));
   }
   for (const std::string& text : request.fail) {
-    ORRERY_TRY(options.faults.failed_nics.emplace_back(), ParseFailedNic(text));
+    ORRERY_TRY(scenario.faults.failed_nics.emplace_back(), ParseFailedNic(text));
   }
   for (const std::string& text : request.degrade) {
-    ORRERY_TRY(options.faults.slow_nodes.emplace_back(), ParseSlowNode(text));
+    ORRERY_TRY(scenario.faults.slow_nodes.emplace_back(), ParseSlowNode(text));
   }
-  return options;
+  return scenario;
 }
 
 }  // namespace
@@ -142,6 +162,8 @@ Result<JobInput> JobInputOf(const SimulateRequest& request) {
 Result<EngineInput> ReadEngineInput(const Session& session, const SimulateRequest& request) {
   EngineInput input;
   ORRERY_TRY(input.options, EngineOptions(request));
+  ORRERY_TRY(input.scenario, ScenarioOf(request));
+  input.scenario.ApplyTo(input.options);
   ORRERY_TRY(input.network, ReadNetwork(request));
   input.options.network = input.network.options;
   ORRERY_TRY_STATUS(session.state().SetOverlapModel(input.options));

@@ -17,6 +17,7 @@
 #include "orrery/simulate/explain/energy.h"
 #include "orrery/simulate/explain/memory_timeline.h"
 #include "orrery/simulate/explain/summary.h"
+#include "orrery/simulate/scenario.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/workload_card.h"
 #include "orrery/workload/job/job.h"
@@ -82,16 +83,27 @@ void AddSummary(SimulatedRun& run, const simulate::SimulationOptions& options,
 
 }  // namespace
 
+void AddSpeedups(const simulate::Scenario& scenario, SimulationAnswer& answer) {
+  std::vector<std::string> phrases = scenario.SpeedupPhrases();
+  answer.what_ifs.insert(answer.what_ifs.begin(), phrases.begin(), phrases.end());
+}
+
 Result<std::shared_ptr<SimulatedRun>> SimulateJob(workload::JobFile file,
-                                                  const kernel::CostModel& costs,
-                                                  const simulate::SimulationOptions& options,
+                                                  const kernel::CostModel& given_costs,
+                                                  const simulate::SimulationOptions& given_options,
+                                                  const simulate::Scenario& scenario,
                                                   Explanation explanation) {
+  const simulate::ScenarioCosts costs(given_costs, scenario);
+  simulate::SimulationOptions options = given_options;
+  scenario.ApplyTo(options);
+  scenario.ApplyTo(file.job);
   const auto run = std::make_shared<SimulatedRun>();
   run->job = std::move(file.job);
   run->answer.left_out = std::move(file.not_modelled);
   run->card = simulate::CardOf(run->job);
   ORRERY_TRY(run->simulation, simulate::Simulate(run->job, costs, options));
   AddSummary(*run, options, explanation);
+  AddSpeedups(scenario, run->answer);
   const SimulateWith simulate_with = [&](const simulate::SimulationOptions& changed) {
     return simulate::SimulateEnsemble(run->job, run->simulation.generated->ensemble, changed);
   };

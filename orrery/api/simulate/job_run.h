@@ -8,6 +8,7 @@
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/simulate/explain/summary.h"
+#include "orrery/simulate/scenario.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/ensemble.h"
@@ -39,12 +40,16 @@ enum class Explanation : std::uint8_t {
   kAdvice,    // and changes that are simulated
 };
 
-/// Simulates a job and explains the result: the one place where a step that people see is composed.
-/// The interval, the breakdown and the limits of a job's step are the same in every verb and front
-/// end.
+/// Simulates a job under a scenario and explains the result: the one place where a step that people
+/// see is composed. The interval, the breakdown and the limits of a job's step are the same in
+/// every verb and front end.
 [[nodiscard]] Result<std::shared_ptr<SimulatedRun>> SimulateJob(
     workload::JobFile file, const kernel::CostModel& costs,
-    const simulate::SimulationOptions& options, Explanation explanation);
+    const simulate::SimulationOptions& options, const simulate::Scenario& scenario,
+    Explanation explanation);
+
+/// Says what a scenario makes faster, before the other what-ifs.
+void AddSpeedups(const simulate::Scenario& scenario, SimulationAnswer& answer);
 
 /// Sets the sentence on what binds the step, and the means over ranks. Needs summary and advice.
 void AddConclusion(SimulatedRun& run);

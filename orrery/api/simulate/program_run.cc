@@ -16,13 +16,16 @@
 #include "orrery/api/errors.h"
 #include "orrery/api/job_input.h"
 #include "orrery/api/simulate/answer.h"
+#include "orrery/api/simulate/engine_input.h"
 #include "orrery/base/error.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/simulate/explain/advice.h"
 #include "orrery/simulate/explain/summary.h"
+#include "orrery/simulate/scenario.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/workload_card.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
@@ -94,7 +97,15 @@ simulate::Advice AdviceForProgram(const workload::Job& machine,
   return advice;
 }
 
-Status CheckProgramRequest(const SimulateRequest& request) {
+Status CheckProgramRequest(const SimulateRequest& request, const simulate::Scenario& scenario) {
+  const auto of_kernels =
+      std::ranges::find_if(scenario.speedups, simulate::IsOfKernels, &trace::Speedup::part);
+  if (of_kernels != scenario.speedups.end()) {
+    return InvalidInput(
+        "--what-if {} needs a job file: recorded programs bring the times of their kernels; "
+        "network, nics and links can change",
+        of_kernels->text);
+  }
   if (!request.gpu_of.empty()) {
     return InvalidInput(
         "--gpu-of needs a job: programs of other tools bring the times of their kernels; "
@@ -145,20 +156,22 @@ void AddSummary(const ImportedProgram& imported, SimulatedRun& run) {
 
 Result<std::shared_ptr<SimulatedRun>> SimulateProgram(const Session& session,
                                                       const SimulateRequest& request,
-                                                      SimulateInput kind,
-                                                      simulate::SimulationOptions options,
+                                                      SimulateInput kind, const EngineInput& engine,
                                                       bool tries_changes) {
-  ORRERY_TRY_STATUS(CheckProgramRequest(request));
+  ORRERY_TRY_STATUS(CheckProgramRequest(request, engine.scenario));
   ORRERY_TRY(ImportedProgram imported, ImportProgram(session, kind, request));
   const auto run = std::make_shared<SimulatedRun>();
   run->has_job = false;
   ORRERY_TRY(run->job, MachineOf(request, imported));
+  simulate::SimulationOptions options = engine.options;
+  engine.scenario.ApplyTo(run->job);
   run->card = simulate::MachineCardOf(run->job);
   run->ensemble = std::move(imported.ensemble);
   options.steps_before = imported.steps_before;
   request.call.Report("simulating");
   ORRERY_TRY(run->simulation, simulate::SimulateEnsemble(run->job, run->ensemble, options));
   AddNotes(imported, request, options, *run);
+  AddSpeedups(engine.scenario, run->answer);
   AddSummary(imported, *run);
   ORRERY_TRY_STATUS(AddContention(
       run->simulation, options,

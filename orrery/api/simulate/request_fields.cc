@@ -38,6 +38,12 @@ constexpr auto kFields = std::to_array<Field<Request>>({
     OfJob::kSet,
     OfJob::kGpu,
     OfJob::kCluster,
+    MakeField<&Request::what_if>(
+        "what_if", "",
+        "a part that is K times as fast: network, nics, links, flops, memory (HBM), compute, gemm, "
+        "attention, optimizer, other; may be repeated")
+        .Placeholder("PART=K")
+        .Repeats(),
     MakeField<&Request::slow>("slow", "",
                               "a rank whose kernels take longer: rank=7:1.3; may be repeated")
         .Placeholder("rank=N:FACTOR")

@@ -63,16 +63,16 @@ bool TriesChanges(const SimulateRequest& request, const simulate::NetworkModel n
 }
 
 Result<std::shared_ptr<SimulatedRun>> RunJob(const Session& session, const SimulateRequest& request,
-                                             const simulate::SimulationOptions& options) {
+                                             const EngineInput& engine) {
   ORRERY_TRY(workload::JobFile file, ReadRequestedJob(request));
   ORRERY_TRY(const std::shared_ptr<const kernel::CostModel> costs,
              session.state().Costs(request.job.kernel_models));
   request.call.Report("simulating");
-  const simulate::NetworkModel network = simulate::NetworkModelOf(file.job, options);
+  const simulate::NetworkModel network = simulate::NetworkModelOf(file.job, engine.options);
   const Explanation explanation = request.step_only                ? Explanation::kStepOnly
                                   : TriesChanges(request, network) ? Explanation::kAdvice
                                                                    : Explanation::kNetwork;
-  return SimulateJob(std::move(file), *costs, options, explanation);
+  return SimulateJob(std::move(file), *costs, engine.options, engine.scenario, explanation);
 }
 
 // For pages.
@@ -100,8 +100,8 @@ Result<SimulateResult> RunRequest(const Session& session, const SimulateRequest&
   const bool tries_changes = TriesChanges(request, engine.options.network.model);
   ORRERY_TRY(const std::shared_ptr<SimulatedRun> run,
              kind == SimulateInput::kJob
-                 ? RunJob(session, request, engine.options)
-                 : SimulateProgram(session, request, kind, engine.options, tries_changes));
+                 ? RunJob(session, request, engine)
+                 : SimulateProgram(session, request, kind, engine, tries_changes));
   if (run->answer.network == simulate::NetworkModel::kFlows && !request.step_only) {
     run->answer.remarks.emplace_back(
         "Changes are not tried with flows; --network shared gives advice.");

@@ -185,6 +185,9 @@ Status CheckTogether(const SimulateRequest& request) {
   if (request.step_only) {
     return InvalidInput("--step-only is of one job: {} were given", jobs);
   }
+  if (!request.what_if.empty()) {
+    return InvalidInput("--what-if takes a single job; {} were given", jobs);
+  }
   if (!request.checkpoint_traffic.empty()) {
     return InvalidInput("--checkpoint-traffic is of one job: {} were given", jobs);
   }

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -24,11 +23,9 @@
 #include "orrery/ingest/run.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/model_set.h"
-#include "orrery/kernel/operator.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/search/plan_store.h"
 #include "orrery/serve/answers/answers.h"
-#include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/rank_classes.h"
@@ -63,45 +60,6 @@ std::string NameOf(const std::string& path) {
   return (whole.has_filename() ? whole.filename() : whole.parent_path().filename()).string();
 }
 
-serve::Activity ActivityOf(kernel::OperatorKind kind) {
-  switch (kind) {
-    case kernel::OperatorKind::kGemm:
-    case kernel::OperatorKind::kBatchedGemm:
-    case kernel::OperatorKind::kGroupedGemm:
-    case kernel::OperatorKind::kConv:
-    case kernel::OperatorKind::kConv1d:
-    case kernel::OperatorKind::kMoe:
-      return serve::Activity::kGemm;
-    case kernel::OperatorKind::kAttention:
-      return serve::Activity::kAttention;
-    case kernel::OperatorKind::kOptimizer:
-    case kernel::OperatorKind::kGradientNorm:
-      return serve::Activity::kOptimizer;
-    default:
-      return serve::Activity::kCompute;
-  }
-}
-
-/// Kernels that are faster than a model says.
-class ScaledCosts : public kernel::CostModel {
- public:
-  ScaledCosts(const kernel::CostModel& costs, const serve::JobChanges& changes)
-      : costs_(costs), changes_(changes) {}
-
-  void Predict(std::span<const kernel::Operator> operators, const hardware::Gpu& gpu,
-               std::span<kernel::Estimate> estimates) const override {
-    costs_.Predict(operators, gpu, estimates);
-    for (std::size_t i = 0; i < operators.size(); ++i) {
-      estimates[i].seconds /=
-          changes_.kernels[static_cast<std::size_t>(ActivityOf(operators[i].kind()))];
-    }
-  }
-
- private:
-  const kernel::CostModel& costs_;
-  const serve::JobChanges& changes_;
-};
-
 std::vector<std::string> WordsOf(const std::string& text) {
   std::istringstream stream(text);
   return {std::istream_iterator<std::string>(stream), {}};
@@ -120,13 +78,9 @@ class Simulator {
     std::vector<std::string> all = settings;
     all.insert(all.end(), changes.settings.begin(), changes.settings.end());
     ORRERY_TRY(workload::JobFile file, workload::ReadJob(text, all));
-    file.job.cluster.nics.bandwidth.bytes_per_second *= changes.network;
-    file.job.cluster.island.per_gpu.bytes_per_second *= changes.network;
-    simulate::SimulationOptions options = options_;
-    options.slow_ranks = changes.slow_ranks;
-    const ScaledCosts costs(*models_, changes);
     ORRERY_TRY(const std::shared_ptr<api::SimulatedRun> run,
-               api::SimulateJob(std::move(file), costs, options, api::Explanation::kNetwork));
+               api::SimulateJob(std::move(file), *models_, options_, changes.scenario,
+                                api::Explanation::kNetwork));
     run->has_pictures = true;
     serve::SimulatedJob simulated{.run = run,
                                   .job = &run->job,

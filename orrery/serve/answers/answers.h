@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,7 +16,7 @@
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"
-#include "orrery/simulate/simulation.h"
+#include "orrery/simulate/scenario.h"
 
 namespace orrery::serve {
 
@@ -30,16 +29,8 @@ struct Asset {
 
 /// How a job differs from the one that is open.
 struct JobChanges {
-  std::vector<std::string> settings = {};                    // "gpus=128", "plan.tp=4"
-  std::array<double, kNumActivities> kernels = AsTheyAre();  // so many times as fast, by activity
-  double network = 1;                                        // links so many times as wide
-  std::vector<simulate::SlowRank> slow_ranks = {};
-
-  [[nodiscard]] static constexpr std::array<double, kNumActivities> AsTheyAre() {
-    std::array<double, kNumActivities> speedups{};
-    speedups.fill(1);
-    return speedups;
-  }
+  std::vector<std::string> settings = {};  // "gpus=128", "plan.tp=4"
+  simulate::Scenario scenario = {};
 };
 
 /// What only the program around the server can do; empty: it cannot.

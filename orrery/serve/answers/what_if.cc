@@ -24,9 +24,9 @@
 #include "orrery/draw/format.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/request.h"
-#include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"
-#include "orrery/trace/kernel_class.h"
+#include "orrery/simulate/scenario.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/job.h"
 
@@ -81,29 +81,33 @@ Result<Question> QuestionOf(const std::string& body) {
   return question;
 }
 
-// Which kernels "compute", or "class" with a name, is about.
-Result<std::vector<Activity>> ActivitiesOf(const Change& change) {
-  constexpr std::array<Activity, 4> kComputing = {Activity::kGemm, Activity::kAttention,
-                                                  Activity::kCompute, Activity::kOptimizer};
-  if (change.subject == "compute") {
-    return std::vector<Activity>(kComputing.begin(), kComputing.end());
-  }
-  for (const Activity activity : kComputing) {
-    if (kActivityNames[static_cast<std::size_t>(activity)].key == change.name) {
-      return std::vector<Activity>{activity};
+// What "compute", "network", "host", "kernel" with a name, or "class" with one of a class makes
+// faster; none for other subjects.
+Result<std::optional<trace::Speedup>> SpeedupOf(const Change& change) {
+  if (change.subject == "class") {
+    constexpr auto kClasses = std::to_array<std::pair<std::string_view, trace::Part>>(
+        {{"gemm", trace::Part::kGemm},
+         {"attention", trace::Part::kAttention},
+         {"compute", trace::Part::kOther},
+         {"optimizer", trace::Part::kOptimizer}});
+    const auto* const found =
+        std::ranges::find(kClasses, change.name, &std::pair<std::string_view, trace::Part>::first);
+    if (found == kClasses.end()) {
+      return Invalid("'{}' is no class of kernels: gemm, attention, compute, optimizer",
+                     change.name);
     }
+    return trace::Speedup{.part = found->second, .factor = change.speedup};
   }
-  return Invalid("'{}' is no class of kernels: gemm, attention, compute, optimizer", change.name);
-}
-
-// Classes of recorded kernels that are shown as an activity.
-void Scale(Activity activity, double factor, analyze::WhatIf& what_if) {
-  for (int i = 0; i < trace::kNumKernelClasses; ++i) {
-    const auto kernel_class = static_cast<trace::KernelClass>(i);
-    if (trace::IsCompute(kernel_class) && ActivityOf(kernel_class) == activity) {
-      what_if.ScaleActivities({.kernel_class = kernel_class}, factor);
-    }
-  }
+  constexpr auto kSubjects =
+      std::to_array<std::pair<std::string_view, trace::Part>>({{"compute", trace::Part::kCompute},
+                                                               {"network", trace::Part::kNetwork},
+                                                               {"kernel", trace::Part::kKernel},
+                                                               {"host", trace::Part::kHost}});
+  const auto* const found = std::ranges::find(kSubjects, change.subject,
+                                              &std::pair<std::string_view, trace::Part>::first);
+  return found == kSubjects.end()
+             ? std::optional<trace::Speedup>()
+             : trace::Speedup{.part = found->second, .factor = change.speedup, .name = change.name};
 }
 
 std::optional<std::int64_t> WholeNumber(const std::string& text) {
@@ -113,20 +117,9 @@ std::optional<std::int64_t> WholeNumber(const std::string& text) {
 
 Status Apply(const Change& change, const ViewedRun& run, std::int64_t latency_ns,
              analyze::WhatIf& what_if) {
-  using enum analyze::WhatIfQuestion::Subject;
-  analyze::WhatIfQuestion question{.name = change.name, .speedup = change.speedup};
-  if (change.subject == "network" || change.subject == "compute" || change.subject == "kernel" ||
-      change.subject == "host") {
-    question.subject = change.subject == "network"   ? kNetwork
-                       : change.subject == "compute" ? kCompute
-                       : change.subject == "kernel"  ? kKernel
-                                                     : kHost;
-    what_if.Apply(question, latency_ns);
-  } else if (change.subject == "class") {
-    ORRERY_TRY(const std::vector<Activity> activities, ActivitiesOf(change));
-    for (const Activity activity : activities) {
-      Scale(activity, 1 / change.speedup, what_if);
-    }
+  ORRERY_TRY(const std::optional<trace::Speedup> speedup, SpeedupOf(change));
+  if (speedup) {
+    what_if.Apply(*speedup, latency_ns);
   } else if (change.subject == "stragglers") {
     what_if.RemoveStragglers();
   } else if (change.subject == "rank") {
@@ -188,19 +181,15 @@ std::vector<std::string> ScaledGpus(const workload::Job& job, double factor) {
 }
 
 Status Add(const Change& change, const workload::Job& job, JobChanges& changes) {
-  if (change.subject == "compute" || change.subject == "class") {
-    ORRERY_TRY(const std::vector<Activity> activities, ActivitiesOf(change));
-    for (const Activity activity : activities) {
-      changes.kernels[static_cast<std::size_t>(activity)] *= change.speedup;
-    }
-  } else if (change.subject == "network") {
-    changes.network *= change.speedup;
+  ORRERY_TRY(const std::optional<trace::Speedup> speedup, SpeedupOf(change));
+  if (speedup && simulate::IsOfSimulatedStep(speedup->part)) {
+    changes.scenario.speedups.push_back(*speedup);
   } else if (change.subject == "rank") {
     const std::optional<std::int64_t> rank = WholeNumber(change.name);
     if (!rank || *rank < 0) {
       return Invalid("'{}' is no rank", change.name);
     }
-    changes.slow_ranks.push_back({static_cast<workload::Rank>(*rank), 1 / change.speedup});
+    changes.scenario.slow_ranks.push_back({static_cast<workload::Rank>(*rank), 1 / change.speedup});
   } else if (change.subject == "gpus" && change.name.empty()) {
     std::ranges::move(ScaledGpus(job, change.speedup), std::back_inserter(changes.settings));
   } else if (change.subject == "gpus" || change.subject.starts_with("plan.") ||

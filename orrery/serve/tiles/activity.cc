@@ -16,6 +16,7 @@
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/explain/breakdown.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::serve {
@@ -192,19 +193,19 @@ bool IsGemm(std::string_view category) {
 }  // namespace
 
 Activity ActivityOf(trace::KernelClass kernel_class) {
-  switch (kernel_class) {
-    case trace::KernelClass::kGemm:
-    case trace::KernelClass::kMoeExpert:
-    case trace::KernelClass::kConvolution:
+  if (kernel_class == trace::KernelClass::kCommunication) {
+    return Activity::kCommunication;
+  }
+  if (kernel_class == trace::KernelClass::kMemory) {
+    return Activity::kMemory;
+  }
+  switch (trace::PartOf(kernel_class)) {
+    case trace::Part::kGemm:
       return Activity::kGemm;
-    case trace::KernelClass::kAttention:
+    case trace::Part::kAttention:
       return Activity::kAttention;
-    case trace::KernelClass::kOptimizer:
+    case trace::Part::kOptimizer:
       return Activity::kOptimizer;
-    case trace::KernelClass::kCommunication:
-      return Activity::kCommunication;
-    case trace::KernelClass::kMemory:
-      return Activity::kMemory;
     default:
       return Activity::kCompute;
   }

@@ -21,7 +21,9 @@
 #include "orrery/simulate/explain/interval.h"
 #include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/network/group_limits.h"
+#include "orrery/simulate/scenario.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/trace/speedup.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
@@ -301,7 +303,7 @@ class Changes {
     TryIf(is_healthy && job_.gpus > job_.cluster.island.gpus && now > 0,
           "NICs with twice the bandwidth",
           fmt::format("cluster.nics.gbits_per_second={:g}", 2 * now / kGbit),
-          [&](Job& job) { job.cluster.nics.bandwidth.bytes_per_second = 2 * now; });
+          [&](Job& job) { Scenario{.speedups = {{trace::Part::kNics, 2}}}.ApplyTo(job); });
   }
 
   const Job& job_;
