@@ -6,7 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/api/analyze.h"
+#include "orrery/api/diff.h"
 #include "orrery/api/goodput.h"
+#include "orrery/api/info.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -54,6 +57,22 @@ std::vector<Tool> AllTools() {
           "Predicts a month of a training job with failures: effective training time, what is lost "
           "to what, the checkpoint interval and spare nodes that lose least, cost.",
           &Goodput),
+      MakeTool<InfoRequest, InfoResult>(
+          "info",
+          "Says what recordings (paths: files or folders of one run) hold: ranks, steps, kernels, "
+          "operators, collectives, what is missing or damaged.",
+          &Info),
+      MakeTool<AnalyzeRequest, AnalyzeResult>(
+          "analyze",
+          "Explains a recorded run (paths): findings, where the time of a step goes, exposed "
+          "communication, stragglers, kernels, all metrics. `metric` selects metrics, `what_if` "
+          "(network=4, gemm=2, rank:3) replays the step with a part that is faster.",
+          &Analyze),
+      MakeTool<DiffRequest, DiffResult>(
+          "diff",
+          "Compares two recorded runs: what became slower or faster, metric by metric and kernel "
+          "by kernel.",
+          &Diff),
   };
 }
 
