@@ -126,9 +126,12 @@ def c_blocks(text):
             yield from message(line, re.sub(r'"(\s*)"', r"\1", found.group(0)).strip('"`'))
 
 
+NOT_A_MESSAGE = re.compile(r"(?=.*_)[a-z_]+(?:,\s+[a-z_]+)+$|.*\b(?:TABLE|UPDATE|DELETE FROM) \w|.*\b(?:substr|zeroblob)\(", re.DOTALL)
+
+
 def message(line, text):
-    """A string is a message if it has a blank between words; a key or a name is not."""
-    if re.search(r"\w,? \S", text):
+    """A string is a message if it has a blank between words; a key, a name, a list of columns and SQL are not."""
+    if re.search(r"\w,? \S", text) and not NOT_A_MESSAGE.match(text):
         yield Block(line, MESSAGES, text)
 
 

@@ -26,7 +26,7 @@ struct RunReport;
 
 namespace orrery::api {
 
-/// What to analyze. Texts have the form of the options of `orrery analyze`.
+/// The request of an analysis. Texts have the form of the options of `orrery analyze`.
 struct AnalyzeRequest {
   RunInput run = {};
   SharedRun shared = {};  // was read already: nothing is read
@@ -41,7 +41,7 @@ struct AnalyzeRequest {
   int top = 1;
   bool nccl_only = false;
 
-  // What the result is to hold, since some of it takes a while.
+  // Parts that the result is to hold, since some take a while.
   bool needs_metrics = true;
   bool needs_report = true;  // findings, communication, kernels, stragglers
   bool needs_nvlink_page = false;
@@ -117,7 +117,7 @@ struct AnalyzeResult {
   std::vector<AnalyzedKernel> kernels = {};  // longest first
   Value straggler = {};
 
-  /// What could not be read, matched or used. Not known of another suite's metrics.
+  /// Rows that could not be read, matched or used. Not known of another suite's metrics.
   std::optional<std::vector<std::string>> notes = {};
 
   bool is_timeline = false;  // of operations: there is only what stragglers cost
@@ -138,7 +138,7 @@ struct AnalyzeResult {
 /// Each metric with its details.
 [[nodiscard]] ORRERY_API report::Document MakeMetricsDocument(const AnalyzeResult& result);
 
-/// Whether each metric applies.
+/// The status of each metric: whether it applies.
 [[nodiscard]] ORRERY_API report::Document MakeStatusDocument(const AnalyzeResult& result);
 
 /// The metrics that there are.

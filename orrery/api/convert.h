@@ -20,13 +20,13 @@ namespace orrery::api {
 struct ConvertRequest {
   std::string input;   // file or folder of one run
   std::string output;  // the name says the format
-  RunInput run = {};   // how the input is read; its paths are not used
+  RunInput run = {};   // of the input; its paths are not used
   std::string align = "auto";
   bool smallest = false;  // .orr and .orrs only
   CallOptions call = {};
 };
 
-/// What the format has no place for: numbers of rows.
+/// Rows that the format has no place for.
 struct ConvertLeftOut {
   std::int64_t graph_nodes = 0;
   std::int64_t memory_objects = 0;

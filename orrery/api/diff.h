@@ -17,14 +17,14 @@
 #include "orrery/base/error.h"
 #include "orrery/report/document.h"
 
-// What changed between two runs.
+// Differences between two runs.
 
 namespace orrery::api {
 
 struct DiffRequest {
   std::string path_before;
   std::string path_after;
-  RunInput run = {};             // how both are read; its paths are not used
+  RunInput run = {};             // of both; its paths are not used
   SharedRun shared_before = {};  // was read already: nothing is read
   SharedRun shared_after = {};
   RunSelection selection = {};
@@ -33,7 +33,7 @@ struct DiffRequest {
   CallOptions call = {};
 };
 
-/// Where the time of a step goes on one device: means over devices and steps.
+/// Parts of a step's time on one device: means over devices and steps.
 struct DiffStep {
   std::int64_t ranks = 0;
   std::int64_t steps = 0;  // 0: the whole recording stands for a step

@@ -30,7 +30,7 @@ struct InfoProblem {
   std::string what;
   std::int64_t count = 0;
   bool lost = false;
-  std::string first = {};  // where it was met first; may be empty
+  std::string first = {};  // place of the first one; may be empty
 };
 
 struct InfoGroup {
@@ -59,7 +59,7 @@ struct InfoOverhead {
   std::int64_t bytes = 0;
 };
 
-/// How well the recorder observed kernels, and what the recording cost.
+/// Coverage of kernels by the recorder, and the overhead of the recording.
 struct InfoCoverage {
   Keyed<InfoLaunches> kernels = {};
   std::vector<InfoCoverageCount> counts = {};

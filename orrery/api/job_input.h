@@ -24,7 +24,7 @@ struct JobInput {
   std::vector<std::string> kernel_models = {};
 };
 
-/// What the options change in a job, in the order of workload::ReadJobFile.
+/// Changes of a job by the options, in the order of workload::ReadJobFile.
 [[nodiscard]] std::vector<std::string> OverridesOf(const JobInput& arguments);
 
 /// Reads a job file and changes it by the options: what Simulate needs beside the kernel models.

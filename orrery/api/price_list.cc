@@ -52,7 +52,7 @@ Result<double> PriceOfGpu(const PriceList& prices, const std::string& gpu) {
       return dollars;
     }
   }
-  return InvalidInput("--price has none of {}, which the job uses", gpu);
+  return InvalidInput("--price has no entry for {}, which the job uses", gpu);
 }
 
 }  // namespace orrery::api

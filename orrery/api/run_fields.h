@@ -10,7 +10,7 @@
 
 namespace orrery::api {
 
-/// How a run is read, for the lists of requests that read one.
+/// Options of reading a run, for the lists of requests that read one.
 inline constexpr auto kRunOptionFields = std::to_array<Field<RunInput>>({
     MakeField<&RunInput::threads>("threads", "", "threads to use (default: one for each core)")
         .Range(0, 1024),

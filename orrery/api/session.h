@@ -8,8 +8,8 @@ namespace orrery::api {
 
 struct SessionState;
 
-/// What verbs load once and share: cost models, and the estimates that they made. Pass the same
-/// session to every call; calls of several threads may share one.
+/// State that verbs load once and share: cost models, and the estimates that they made. Pass the
+/// same session to every call; calls of several threads may share one.
 ///
 /// Nothing is loaded before a verb needs it.
 class ORRERY_API Session {

@@ -45,8 +45,8 @@ struct SessionState {
 [[nodiscard]] Result<std::shared_ptr<const kernel::ModelSet>> ReadKernelModels(
     const std::vector<std::string>& files);
 
-/// How kernels that run together slow each other down unless a request says otherwise: the same for
-/// all verbs, and what the scalars of frameworks are fitted with.
+/// The default model of how kernels that run together slow each other down: the same for all verbs
+/// and for the fit of the scalars of frameworks.
 inline constexpr simulate::OverlapKind kDefaultOverlap = simulate::OverlapKind::kModel;
 
 /// Simulation as all verbs do it by default.

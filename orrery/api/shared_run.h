@@ -22,8 +22,8 @@ namespace orrery::api {
 
 [[nodiscard]] Result<trace::AlignClocks> AlignNamed(const std::string& word);
 
-/// A run that was read, with aligned clocks. Nobody changes it any more: copies share it. Requests
-/// take it in place of paths that are read; the paths are its name then.
+/// A run that was read, with aligned clocks. It is never changed: copies share it. Requests take it
+/// in place of paths that are read; the paths are its name then.
 struct SharedRun {
   std::shared_ptr<const ingest::Run> run = {};
   std::shared_ptr<const trace::AlignedRun> aligned = {};

@@ -20,8 +20,8 @@
 
 namespace orrery::api {
 
-/// What to simulate. One job (a file, or the text of one), or the program of another tool; several
-/// jobs share one cluster. Texts have the form of the options of `orrery simulate`.
+/// The request of a simulation. One job (a file, or the text of one), or the program of another
+/// tool; several jobs share one cluster. Texts have the form of the options of `orrery simulate`.
 struct SimulateRequest {
   std::vector<std::string> jobs = {};  // files
   std::string job_yaml = {};           // the text of a job, instead of a file
@@ -54,7 +54,7 @@ struct SimulateRequest {
   std::string emulate = {};   // name of another simulator
   std::string settings = {};  // of it
 
-  bool needs_pictures = false;  // whether the document gets its pictures, which take a while
+  bool needs_pictures = false;  // draws the pictures of the document, which takes a while
   CallOptions call = {};
 };
 
@@ -226,7 +226,8 @@ struct JobResult {
 
 struct SimulatedJobs;
 
-/// Whether a request is for SimulateTogether: the first input is a job, and there are others.
+/// Returns true if a request is for SimulateTogether: the first input is a job, and there are
+/// others.
 [[nodiscard]] ORRERY_API bool HoldsSeveralJobs(const SimulateRequest& request);
 
 /// Several jobs that share a cluster, and what each loses to the others.
@@ -253,7 +254,7 @@ struct SimulateTogetherResult {
 /// The step of a workload as the simulator that it was written for predicts it (`request.emulate`).
 [[nodiscard]] ORRERY_API Result<report::Document> EmulateSimulator(const SimulateRequest& request);
 
-/// What a result says to people. It has pictures where the request asked for them.
+/// The report of a result. It has pictures where the request asked for them.
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const SimulateResult& result);
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const SimulateTogetherResult& result);
 

@@ -22,7 +22,7 @@ struct TraceOutputOptions {
   bool smallest = false;                                        // .orr only
 };
 
-/// What was done for a viewer, and what it has no place for.
+/// Extras for a viewer, and rows that the format has no place for.
 struct TraceOutput {
   std::size_t num_spans = 0;  // collectives that were matched over the ranks
   bool is_for_viewer = false;

@@ -134,7 +134,7 @@ NamedVerb VerbOfMistake(const CLI::App& program) {
   return named;
 }
 
-// What to say of a word that a verb does not take. The first word may be a mistyped verb that was
+// The error of a word that a verb does not take. The first word may be a mistyped verb that was
 // taken for a file.
 std::string UnexpectedWord(const NamedVerb& verb, const std::string& word) {
   if (word.starts_with('-')) {

@@ -5,7 +5,7 @@
 
 namespace orrery::cli {
 
-/// What --help knows of an option or a positional argument.
+/// An option or a positional argument as --help shows it.
 struct OptionDescription {
   std::vector<std::string> names;  // "-o", "--output"; of a positional its one name
   std::string value;               // as --help shows it: "FILE REQUIRED"; empty for a flag
@@ -16,7 +16,7 @@ struct OptionDescription {
   [[nodiscard]] bool IsPositional() const { return !names.front().starts_with('-'); }
 };
 
-/// What --help knows of a verb. Manual pages and completions are made from it.
+/// A verb as --help shows it. Manual pages and completions are made from it.
 struct VerbDescription {
   std::string name;   // its own, "kernels"; of the program "orrery"
   std::string text;   // one line

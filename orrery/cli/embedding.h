@@ -26,7 +26,7 @@ using EmbeddedRun = api::SharedRun;
 struct Embedding {
   // From the caller.
   std::map<std::string, EmbeddedRun, std::less<>> runs = {};
-  /// Told how far long work is; may come from any thread. Empty: nobody wants to know.
+  /// Reports the progress of long work; called from any thread. Empty: no reports.
   std::function<void(std::int64_t done, std::int64_t total, std::string_view what)> progress = {};
 
   /// Set by another thread to end the verb soon.
@@ -35,7 +35,7 @@ struct Embedding {
   // From the verb.
   int status = 0;  // ExitStatus
   std::optional<report::Document> document = {};
-  std::string text = {};                  // what was printed without a document
+  std::string text = {};                  // the output of a verb without a document
   std::vector<std::string> notices = {};  // sentences beside the output
   std::string error = {};                 // the sentence where there is no result
 

@@ -23,7 +23,7 @@
 #include "orrery/cli/verb.h"
 #include "orrery/learn/model_file.h"
 
-// What verbs read: runs, jobs, measurements and models. The types are declared only, because their
+// Inputs of verbs: runs, jobs, measurements and models. The types are declared only, because their
 // headers take long to compile.
 
 namespace orrery::collective {

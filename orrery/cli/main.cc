@@ -10,7 +10,7 @@
 namespace orrery::cli {
 namespace {
 
-// Where standard streams are closed, the first files that are opened would take their numbers, and
+// If standard streams are closed, the first files that are opened would take their numbers, and
 // text for the user would end up in them. Opened for the wrong direction, every use is an error.
 void OccupyStandardStreams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

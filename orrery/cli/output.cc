@@ -35,11 +35,11 @@
 namespace orrery::cli {
 namespace {
 
-// Of a line of a sentence; longer ones quote something that nobody reads to its end.
+// The longest line of a sentence in bytes; longer ones quote something too long to read.
 constexpr std::size_t kMostOfLine = 1000;
-constexpr std::size_t kKeptAtEnd = 300;  // what to do about it is said there
+constexpr std::size_t kKeptAtEnd = 300;  // the end of a sentence says how to fix the error
 
-// The number of bytes up to `at`, or up to the character that it is inside of.
+// The number of bytes up to `at`, or up to the character that contains it.
 std::size_t CharacterBefore(std::string_view line, std::size_t at) {
   while (at > 0 && (static_cast<unsigned char>(line[at]) & 0xc0U) == 0x80) {
     --at;

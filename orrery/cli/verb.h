@@ -18,7 +18,7 @@ class Option;
 
 namespace orrery::cli {
 
-/// What the program ends with.
+/// The exit status of the program.
 enum ExitStatus : int {
   kExitOk = 0,
   kExitWorse = 1,        // a comparison found a regression
@@ -28,7 +28,7 @@ enum ExitStatus : int {
   kExitBug = 70,         // EX_SOFTWARE of sysexits.h
 };
 
-/// How the program was started, and what it ends with.
+/// The start of the program and its exit status.
 struct Invocation {
   std::string version = {};  // "orrery 0.1.0"
   std::string command = {};  // as a shell takes it

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What the program says on standard error, and its exit status, when its only verb does `run`.
+// The exit status and the text on standard error when the only verb does `run`.
 std::pair<int, std::string> RunOf(const std::function<Result<int>()>& run) {
   std::string program = "orrery";
   std::string verb = "work";

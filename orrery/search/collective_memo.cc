@@ -98,7 +98,7 @@ std::int64_t CollectiveMemo::DurationPs(const workload::Communication& communica
                           .element = communication.element,
                           .in_pieces = communication.in_pieces},
                          group.gpus);
-  // What has no price makes a simulation fail later; until then it is free.
+  // A collective without an estimate makes a simulation fail later; until then it is free.
   return duration_of_key_.emplace(key, duration.value_or(0)).first->second;
 }
 

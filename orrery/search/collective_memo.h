@@ -45,7 +45,7 @@ class CollectiveMemo {
   /// Forgets groups where there are very many.
   void ForgetGroups();
 
-  /// What it takes without others on its links, in picoseconds.
+  /// The time of the collective with no others on its links, in picoseconds.
   [[nodiscard]] std::int64_t DurationPs(const workload::Communication& communication,
                                         const PlacedGroup& group);
 

@@ -70,7 +70,7 @@ bool HasNoChunks(const Job& job) {
   return job.plan.pp == 1 || job.plan.schedule != PipelineSchedule::kInterleaved;
 }
 
-// Whether a plan lacks what `needs` of a key names (data/workload/job_keys.yaml).
+// Tells whether a plan lacks the feature that `needs` of a key names (data/workload/job_keys.yaml).
 bool (*IdleWithout(std::string_view needs))(const Job& job) {
   constexpr std::array<std::pair<std::string_view, bool (*)(const Job&)>, 8> kLacks{
       {{"tp", HasNoTensors},
@@ -126,7 +126,7 @@ std::int64_t DividedBy(std::string_view key, const Job& job) {
   return key.starts_with("training.") ? job.training.global_batch : job.gpus;
 }
 
-// What "powers_of_two" of a key end with.
+// The last value of "powers_of_two" of a key.
 std::int64_t LargestOf(std::string_view key, const Job& job) {
   return key == "plan.chunks" || key == "plan.pp" ? std::min<std::int64_t>(NumLayers(job), job.gpus)
                                                   : DividedBy(key, job);

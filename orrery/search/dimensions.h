@@ -28,7 +28,7 @@ struct Dimension {
 struct FastKey {
   std::string_view key;
   void (*copy)(const workload::KeyValues& from, workload::Job& to);
-  /// Whether the values change nothing, given those of the keys before it.
+  /// True if the values change nothing, given those of the keys before it.
   bool (*is_idle)(const workload::Job& job);
   bool changes_layers = true;
 };
@@ -38,7 +38,7 @@ struct FastKey {
 /// The place of a key in FastKeys; their number for another one.
 [[nodiscard]] std::size_t FastKeyOf(std::string_view key);
 
-/// What the section `search` of a job file says.
+/// The section `search` of a job file.
 struct SearchSection {
   std::vector<Dimension> dimensions = {};
   bool has_usual = true;  // dimensions that are not named are the usual ones

@@ -27,7 +27,7 @@ bool IsForward(const InFlight& moment) {
   return moment.step.pass == PipelinePass::kForward;
 }
 
-// Whether `other` holds at least as much whatever chunks hold.
+// Returns true if `other` holds at least as much for any memory per chunk.
 bool IsCovered(const InFlight& moment, const InFlight& other) {
   if (moment.step.chunk != other.step.chunk || moment.step.pass != other.step.pass) {
     return false;

@@ -20,13 +20,14 @@ struct OpenPlan {
 };
 
 /// Plans in the order of their refined bounds, ties by id. Only those are refined whose first bound
-/// says that they may be next: refining takes longer than screening, and playing longer than both.
+/// says that they may be next: refining takes longer than the first bounds, and simulating longer
+/// than both.
 class OpenPlans {
  public:
   /// Returns the plans with closer bounds, in the same order.
   using Refine = std::function<Result<std::vector<OpenPlan>>(const std::vector<OpenPlan>& plans)>;
 
-  /// What a plan must not be above; becomes smaller while plans are played.
+  /// The value that the bound of a plan must not exceed; falls while plans are simulated.
   using BarOf = std::function<double(const OpenPlan& plan)>;
 
   OpenPlans(std::vector<OpenPlan> plans, Refine refine, BarOf bar_of);

@@ -102,7 +102,7 @@ std::vector<PlanTradeoff> ParetoFront(std::vector<PlanTradeoff> plans) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
   }
-  // By all figures: whatever dominates a plan, or equals it with a smaller id, is before it.
+  // By all metrics: a plan that dominates a plan, or equals it with a smaller id, is before it.
   std::ranges::sort(order, [&](std::size_t one, std::size_t other) {
     const Comparison comparison = CompareAll(compared[one], compared[other]);
     return comparison != Comparison{} ? comparison < Comparison{}

@@ -38,7 +38,7 @@ TEST(ParetoFrontTest, WhatIsWorseInSomethingMustBeBetterInSomethingElse) {
   EXPECT_EQ(IdsOf(ParetoFront(plans)), (std::vector<PlanId>{1, 2, 4}));
 }
 
-// 6 is as fast as 5 and leaves more; 9 and 7 have the figures of 6.
+// 6 is as fast as 5 and leaves more; 9 and 7 have the metrics of 6.
 TEST(ParetoFrontTest, OfEqualPlansTheFirstIsThere) {
   const std::vector<PlanTradeoff> plans = {
       {.id = 9, .step_ps = 100, .memory_left_bytes = 20, .gpus = 8},
@@ -67,7 +67,7 @@ TEST(ParetoFrontTest, NoPlansNoFront) {
 
 // 16 GPUs of 3.6 dollars an hour: 0.016 dollars a second, for 64 · 4096 tokens in 2 s. 524,288
 // joules are 2 of a token. The second plan needs all of 100 bytes where 0.9 of them may be used,
-// the third was not simulated, and nobody knows what the fourth draws.
+// the third was not simulated, and the power of the fourth is not known.
 TEST(TradeoffTest, FiguresOfPlansThatFit) {
   const Result<Space> space = SmallSpace(
       SmallJobText("megatron-lm", false, "search: {plan.tp: [1, 2, 4, 8], memory_share: 0.9}\n"));
@@ -96,7 +96,7 @@ TEST(TradeoffTest, FiguresOfPlansThatFit) {
   EXPECT_EQ(TradeoffsOf(result, *space, {})[0].dollars_per_token, std::nullopt);
 }
 
-// Few values, so that there are ties in every figure.
+// Few values, so that there are ties in every metric.
 std::vector<PlanTradeoff> RandomPlans() {
   const bool has_dollars = *rc::gen::arbitrary<bool>();
   const bool has_joules = *rc::gen::arbitrary<bool>();

@@ -70,7 +70,7 @@ class PassClock {
 
   [[nodiscard]] std::int64_t last_kernel_ps() const { return last_kernel_ps_; }
 
-  // What DataParallelCommunication needs of a ProgramWriter.
+  // The part of ProgramWriter's interface that DataParallelCommunication needs.
   [[nodiscard]] static std::span<const workload::LayerOp> Prepare(
       std::span<const workload::LayerOp> ops, workload::Phase /*phase*/, int /*chunk*/) {
     return ops;
@@ -116,7 +116,7 @@ class PassClock {
   TaskId last_compute_ = workload::kNone;
 };
 
-/// What a pass through one unit takes.
+/// Times of a pass through one unit.
 struct UnitPass {
   std::int64_t all_ps = 0;
   std::int64_t until_last_kernel_ps = 0;

@@ -125,15 +125,15 @@ ScreenedPlan PlanEvaluation::ScreenPlan(const Space::Walk& walk, Bounds& bounds)
   const workload::Job& job = walk.job();
   ScreenedPlan screened{.id = walk.id(), .base = static_cast<std::uint32_t>(walk.base())};
   if (job.model.transformer() == nullptr || !job.other_gpus.empty()) {
-    return screened;  // nothing is known before it is played
+    return screened;  // nothing is known before it is simulated
   }
   const Result<const StagedPlan*> plan = bounds.stages.Of(job, walk.base());
   if (!plan) {
-    return screened;  // playing it tells why
+    return screened;  // its simulation fails with the reason
   }
   screened.memory_bytes = bounds.memory.Bytes(**plan);
   if (IsTooLarge(screened, job)) {
-    return screened;  // nobody asks for its time
+    return screened;  // its time is not needed
   }
   screened.bound_ps = StepBoundPs(**plan);
   screened.bound_joules = JoulesOf(**plan, screened.bound_ps);

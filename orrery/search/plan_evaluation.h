@@ -25,13 +25,13 @@
 
 namespace orrery::search {
 
-/// How many times as fast PlayOptions::improved is.
+/// The factor of a better resource in sensitivities.
 inline constexpr double kImprovement = 1.1;
 
 /// Of PlayOptions: details whatever a step takes.
 inline constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
 
-/// What is asked of a plan that is simulated.
+/// Options of the simulation of one plan.
 struct PlayOptions {
   /// Interval and shares of time, which take a fifth of the time, for steps that are not longer.
   std::int64_t details_up_to_ps = 0;
@@ -61,7 +61,7 @@ class PlanEvaluation {
   /// Simulates a plan. What cannot be simulated says why.
   [[nodiscard]] PlayedPlan Play(PlanId id, const PlayOptions& asked = {}) const;
 
-  /// Closer bounds of plans that were screened.
+  /// Closer bounds of plans that have first bounds.
   [[nodiscard]] ScreenedPlans Refine(const ScreenedPlans& plans);
 
   /// The same by messages, for a WorkDealer.
@@ -74,7 +74,7 @@ class PlanEvaluation {
   [[nodiscard]] const Space& space() const { return space_; }
 
  private:
-  // What one thread uses at a time.
+  // State of one thread.
   struct Bounds {
     explicit Bounds(const kernel::CostModel& costs) : stages(costs) {}
 

@@ -63,7 +63,7 @@ ScreenedPlans ReadScreenedPlans(ByteReader& reader) {
 template <typename Answer>
 Result<Answer> CheckedAnswer(const ByteReader& reader, Answer answer) {
   if (reader.failed() || reader.skipped_bytes() > 0) {
-    return Fail(Error::Kind::kInvalidInput, "the figures of a plan are cut off or damaged");
+    return Fail(Error::Kind::kInvalidInput, "the metrics of a plan are truncated or damaged");
   }
   return answer;
 }

@@ -11,7 +11,7 @@
 
 namespace orrery::search {
 
-/// A plan that was not played yet: what it takes at least.
+/// Lower bounds of a plan that was not simulated yet.
 struct ScreenedPlan {
   PlanId id = 0;
   std::uint32_t base = 0;         // of the space
@@ -49,7 +49,7 @@ struct PlayedPlan {
   // Of plans that somebody looks at:
   std::int64_t low_ps = 0;  // 80 % interval
   std::int64_t high_ps = 0;
-  std::vector<simulate::TimeShare> shares = {};  // where the time of the slowest rank goes
+  std::vector<simulate::TimeShare> shares = {};  // parts of the time of the slowest rank
 
   [[nodiscard]] bool has_details() const { return !shares.empty(); }
 

@@ -10,7 +10,7 @@
 using orrery::Result;
 using orrery::search::Space;
 
-// The first byte says what the rest is: a job with a section `search`, or figures of a store.
+// The first byte says what the rest is: a job with a section `search`, or metrics of a store.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) {
     return 0;

@@ -16,14 +16,14 @@
 
 namespace orrery::search {
 
-/// Plans that are settled already, in a SQLite database that survives the end of the program at any
+/// Plans that are decided already, in a SQLite database that survives the end of the program at any
 /// moment (docs/formats/search.md). One search at a time holds it. Damage is found before any plan
 /// counts.
 class PlanStore {
  public:
   enum class Mode : std::uint8_t {
     kNew,     // there must be nothing yet
-    kResume,  // what the same program, models and space have settled is used
+    kResume,  // decided plans of the same program, models and space are used
     kAnyway,  // the same; plans of others are removed first
     kRepair,  // the same; damaged records are removed first
   };
@@ -31,13 +31,13 @@ class PlanStore {
   [[nodiscard]] static Result<PlanStore> Open(const std::string& path,
                                               const StoreIdentity& identity, Mode mode);
 
-  /// What kRepair found.
+  /// The result of kRepair.
   [[nodiscard]] const RepairedStore& repaired() const { return repaired_; }
 
   [[nodiscard]] Result<std::optional<Screening>> FindScreening(PlanId first, PlanId last);
   [[nodiscard]] Result<std::optional<PlayedPlan>> FindPlayed(PlanId id);
 
-  /// When these return, the figures are in the file.
+  /// When these return, the metrics are in the file.
   [[nodiscard]] Status Keep(PlanId first, PlanId last, const Screening& screening);
   [[nodiscard]] Status Keep(const Space& space, const ScreenedPlan& screened,
                             const PlayedPlan& played);

@@ -59,7 +59,7 @@ class PlanStoreTest : public testing::Test {
   StoreIdentity identity_{.program = "orrery 1", .models = "shipped", .space = 7};
 };
 
-/// Screens and plays nothing: that comes from a store.
+/// Bounds and simulates nothing: all results come from a store.
 class FrugalDealer : public WorkDealer {
  public:
   [[nodiscard]] bool is_root() const override { return true; }

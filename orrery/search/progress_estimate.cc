@@ -14,12 +14,12 @@
 namespace orrery::search {
 namespace {
 
-// What is measured over less than that says little.
+// Rates over a shorter time, share or number say little.
 constexpr double kLeastSeconds = 1;
 constexpr double kLeastShare = 0.02;
 constexpr std::uint64_t kLeastPlayed = 32;
 
-// Who has waited for so long wants to know what may come, although most of it may not.
+// After so long a wait a loose upper bound of the time is better than none.
 constexpr double kLongSeconds = 10;
 constexpr double kLeastSlow = 3;
 
@@ -46,7 +46,7 @@ ProgressEstimate::Figures ProgressEstimate::Update(const SearchProgress& progres
     playing_since_s_ = seconds;
     return Screening(progress, seconds);
   }
-  if (!playing_since_s_) {  // all was screened before
+  if (!playing_since_s_) {  // all plans had bounds before
     playing_since_s_ = seconds;
     played_before_ = progress.played;
   }
@@ -91,17 +91,17 @@ ProgressEstimate::Figures ProgressEstimate::Playing(const SearchProgress& progre
 
 std::string ProgressText(const ProgressEstimate::Figures& figures) {
   std::string text = fmt::format("{} plan{} {}", figures.plans, figures.plans == 1 ? "" : "s",
-                                 figures.is_screening ? "screened" : "played");
+                                 figures.is_screening ? "bounded" : "simulated");
   if (figures.plans_per_s) {
     text += fmt::format(" ({} a second)", RateText(*figures.plans_per_s));
   }
   if (figures.share) {
     text += fmt::format(", {} {}", ShareText(*figures.share),
-                        figures.is_screening ? "of the space" : "settled");
+                        figures.is_screening ? "of the space" : "decided");
   }
   if (figures.left_s) {
     text += figures.is_screening
-                ? fmt::format(", {} until plans are played", LeftText(*figures.left_s))
+                ? fmt::format(", {} until plans are simulated", LeftText(*figures.left_s))
                 : fmt::format(", at most {} left", LeftText(*figures.left_s));
   }
   return text;

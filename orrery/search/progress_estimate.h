@@ -11,9 +11,9 @@ namespace orrery::search {
 
 /// Says how far a search is and how long it may take, from what it reports.
 ///
-/// First all plans are screened: the time left until that is done follows from the share that is.
-/// Then plans are played. Those that are open get fewer while better ones are found, so that their
-/// number at the present speed is the most that is left. What is not known yet is not said.
+/// First all plans are bounded: the time left until that is done follows from the share that is.
+/// Then plans are simulated. Fewer are open as better ones are found, so that their number at the
+/// present speed is the most that is left. What is not known yet is not said.
 class ProgressEstimate {
  public:
   /// Before `keep` plans are found all others are open: little is known of the end until then.
@@ -21,10 +21,10 @@ class ProgressEstimate {
 
   struct Figures {
     bool is_screening = true;
-    std::uint64_t plans = 0;                 // screened, or played
+    std::uint64_t plans = 0;                 // bounded, or simulated
     std::optional<double> plans_per_s = {};  // of these
-    std::optional<double> share = {};        // of the space that is screened, or of plans settled
-    std::optional<double> left_s = {};       // until all are screened; or at most, until the end
+    std::optional<double> share = {};        // of the space that is bounded, or of plans decided
+    std::optional<double> left_s = {};       // until all are bounded; or at most, until the end
   };
 
   /// Takes a report, `seconds` after the search began. Reports come in order.
@@ -39,7 +39,7 @@ class ProgressEstimate {
   std::uint64_t played_before_ = 0;  // then
 };
 
-/// "1,200 plans played (17 a second), 98.4 % settled, at most 43 s left".
+/// "1,200 plans simulated (17 a second), 98.4 % decided, at most 43 s left".
 [[nodiscard]] std::string ProgressText(const ProgressEstimate::Figures& figures);
 
 }  // namespace orrery::search

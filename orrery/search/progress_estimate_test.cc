@@ -19,31 +19,31 @@ SearchProgress Played(std::uint64_t played, std::uint64_t open) {
 
 TEST(ProgressEstimateTest, SaysNothingAboutTimeAtFirst) {
   ProgressEstimate estimate(20);
-  EXPECT_EQ(ProgressText(estimate.Update(kQuarter, 0.5)), "80 plans screened");
+  EXPECT_EQ(ProgressText(estimate.Update(kQuarter, 0.5)), "80 plans bounded");
 }
 
 // 80 plans in 4 s; a quarter took 4 s, so that the others take 12.
 TEST(ProgressEstimateTest, ScreeningIsLinear) {
   ProgressEstimate estimate(20);
   EXPECT_EQ(ProgressText(estimate.Update(kQuarter, 4)),
-            "80 plans screened (20 a second), 25.0 % of the space, 12 s until plans are played");
+            "80 plans bounded (20 a second), 25.0 % of the space, 12 s until plans are simulated");
 }
 
-// 40 plans in 8 s after screening ended at 10 s. Of 400 plans 100 are open, 40 of which were
-// played: 60 are not settled, at 5 a second.
+// 40 plans in 8 s after the bounds were complete at 10 s. Of 400 plans 100 are open, 40 of which
+// were simulated: 60 are not decided, at 5 a second.
 TEST(ProgressEstimateTest, OpenPlansAreTheMostThatIsLeft) {
   ProgressEstimate estimate(20);
   estimate.Update(kScreened, 10);
   EXPECT_EQ(ProgressText(estimate.Update(Played(40, 100), 18)),
-            "40 plans played (5.0 a second), 85.0 % settled, at most 12 s left");
+            "40 plans simulated (5.0 a second), 85.0 % decided, at most 12 s left");
 }
 
-// Before 32 plans, or as many as are to be kept, are played, all of the others are open.
+// Before 32 plans, or as many as are to be kept, are simulated, all of the others are open.
 TEST(ProgressEstimateTest, SaysNothingOfTheEndBeforeSomePlansAreKept) {
   ProgressEstimate estimate(50);
   estimate.Update(kScreened, 10);
   EXPECT_EQ(ProgressText(estimate.Update(Played(40, 400), 18)),
-            "40 plans played (5.0 a second), 10.0 % settled");
+            "40 plans simulated (5.0 a second), 10.0 % decided");
 }
 
 // 5 plans in 20 s: the other 395 take at most 1,580 s, 27 minutes.
@@ -51,23 +51,23 @@ TEST(ProgressEstimateTest, SaysWhatMayComeWherePlansAreSlow) {
   ProgressEstimate estimate(50);
   estimate.Update(kScreened, 10);
   EXPECT_EQ(ProgressText(estimate.Update(Played(5, 400), 30)),
-            "5 plans played (0.2 a second), 1.2 % settled, at most 27 min left");
+            "5 plans simulated (0.2 a second), 1.2 % decided, at most 27 min left");
 }
 
 // With the bounds of a store, the first report is one of a plan: the speed is that since then. The
 // number of plans is not known.
 TEST(ProgressEstimateTest, GoesOnFromAStore) {
   ProgressEstimate estimate(20);
-  EXPECT_EQ(ProgressText(estimate.Update({.played = 1, .open = 1'000}, 0.25)), "1 plan played");
+  EXPECT_EQ(ProgressText(estimate.Update({.played = 1, .open = 1'000}, 0.25)), "1 plan simulated");
   EXPECT_EQ(ProgressText(estimate.Update({.played = 41, .open = 1'041}, 4.25)),
-            "41 plans played (10 a second), at most 100 s left");
+            "41 plans simulated (10 a second), at most 100 s left");
 }
 
 TEST(ProgressEstimateTest, IsNeverDoneBeforeTheEnd) {
   ProgressEstimate estimate(20);
   estimate.Update(kScreened, 10);
   EXPECT_EQ(ProgressText(estimate.Update(Played(40, 40), 18)),
-            "40 plans played (5.0 a second), 99.9 % settled, at most 1 s left");
+            "40 plans simulated (5.0 a second), 99.9 % decided, at most 1 s left");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ std::vector<Neighbour> NeighboursOf(const RankedPlan& plan, const Space& space) 
   return neighbours;
 }
 
-// Which part of the step grows most from one plan to the other, and by how much.
+// Returns the part of the step that grows most from one plan to the other, and its growth.
 std::pair<std::string, std::int64_t> LargestGrowth(const PlayedPlan& from, const PlayedPlan& to) {
   std::map<std::string, std::int64_t> growth;
   for (const simulate::TimeShare& share : to.shares) {

@@ -24,7 +24,7 @@ struct Neighbour {
   std::string reason;  // one sentence
 };
 
-/// What a better part of the hardware would change.
+/// The effect of a better part of the hardware.
 struct Sensitivity {
   trace::Part resource = trace::Part::kNics;
   double change = 0;  // of the step, relative
@@ -33,17 +33,18 @@ struct Sensitivity {
 /// Why a plan is the best, and what binds it.
 struct Reasons {
   std::vector<Neighbour> neighbours;       // by dimension
-  std::vector<Sensitivity> sensitivities;  // what helps most first
+  std::vector<Sensitivity> sensitivities;  // largest effect first
 };
 
 /// "NIC bandwidth".
 [[nodiscard]] std::string NameOf(trace::Part part);
 
-/// Plays the neighbours of a plan, and the plan on better hardware.
+/// Simulates the neighbours of a plan, and the plan on better hardware.
 [[nodiscard]] Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation,
                                          WorkDealer& dealer, const SearchOptions& options);
 
-/// Whether the predictions of two plans of one job are too uncertain to tell which is faster.
+/// Returns true if the predictions of two plans of one job are too uncertain to tell which is
+/// faster.
 [[nodiscard]] bool IsTie(const PlayedPlan& first, const PlayedPlan& second,
                          const workload::Job& job);
 

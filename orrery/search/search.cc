@@ -32,7 +32,7 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 constexpr double kSecondsOfHour = 3600;
 constexpr PlanId kMostRanges = 4096;
-constexpr std::size_t kMostTogether = 32;  // plans that are played before the bar is lowered
+constexpr std::size_t kMostTogether = 32;  // plans that are simulated before the bar is lowered
 constexpr std::size_t kRefinedTogether = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -60,7 +60,7 @@ double Judge(double step_s, double joules, const workload::Job& base,
   return step_s;
 }
 
-// Which bases have the same cluster and number of GPUs: the number of the first of them.
+// For each base, the index of the first one with the same cluster and number of GPUs.
 std::vector<std::size_t> MachinesOf(const Space& space) {
   const auto machine = [](const workload::JobFile& base) {
     return std::tuple(base.job.gpus, std::string_view(base.job.cluster.name),
@@ -141,7 +141,7 @@ class SearchRun {
       }
     }
     if (options_.ends_screening) {
-      // What is screened in time is of all parts of the space.
+      // If bounding ends early, the bounded ids are spread over all parts of the space.
       std::ranges::sort(missing, {}, [](std::size_t i) { return MixBits(i); });
     }
     for (const std::size_t i : missing) {
@@ -253,8 +253,8 @@ class SearchRun {
     return std::max(Bar(), best_of_machine_[machine_of_base_[plan.screened.base]]);
   }
 
-  // Plans are played in the order of their bounds. More may be played at once than one after the
-  // other would need: what does not count is left out again.
+  // Plans are simulated in the order of their bounds. In parallel more may be simulated than one
+  // after the other would need: those that do not count are dropped.
   Status PlayByBound(OpenPlans& open) {
     while (!IsOver()) {
       const std::size_t wave = NumPlayedTogether();
@@ -274,7 +274,7 @@ class SearchRun {
     return {};
   }
 
-  // All workers have something to do; and as many as are kept are played in any case.
+  // All workers have something to do; and as many as are kept are simulated in any case.
   [[nodiscard]] std::size_t NumPlayedTogether() const {
     const auto workers = static_cast<std::size_t>(dealer_.num_workers());
     return std::max(2 * workers, std::min(options_.keep - kept_.size(), kMostTogether));
@@ -422,7 +422,7 @@ class SearchRun {
   std::set<std::pair<double, PlanId>> kept_;
   std::vector<std::size_t> machine_of_base_;
   std::vector<double> best_of_machine_;  // of plans that fit
-  std::size_t place_ = 0;                // in the order of open plans: those before it are settled
+  std::size_t place_ = 0;                // in the order of open plans: those before it are decided
   PlanId ids_screened_ = 0;
   bool screening_ends_ = false;
   bool is_over_ = false;

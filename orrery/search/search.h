@@ -17,7 +17,7 @@
 
 namespace orrery::search {
 
-/// What is made as small as possible.
+/// The quantity that is minimized.
 enum class Objective : std::uint8_t {
   kStep,          // seconds of a step
   kTokensPerGpu,  // GPU-seconds of a token, or of a sample of a model without tokens
@@ -28,7 +28,7 @@ enum class Objective : std::uint8_t {
 /// Dollars of an hour, by the name of a GPU.
 using Prices = std::map<std::string, double>;
 
-/// How far a search is.
+/// Progress of a search.
 struct SearchProgress {
   std::uint64_t ids_screened = 0;
   std::uint64_t num_ids = 0;
@@ -41,15 +41,15 @@ struct SearchOptions {
   Objective objective = Objective::kStep;
   std::size_t keep = 20;
   Prices prices = {};
-  PlanStore* store = nullptr;  // what is settled already, and where what is settled now is kept
+  PlanStore* store = nullptr;  // decided plans are read from it and stored in it
   /// Asked between plans: the search ends early where it says so.
   std::function<bool()> is_over = {};
-  /// Asked between ranges of plans: screening ends early, so that time is left to play some.
+  /// Asked between ranges of plans: bounding ends early, so that time is left to simulate some.
   std::function<bool()> ends_screening = {};
   std::function<void(const SearchProgress&)> progress = {};
 };
 
-/// A plan that was played, and what it is judged by.
+/// A simulated plan and its objective.
 struct RankedPlan {
   ScreenedPlan screened;
   PlayedPlan played;
@@ -62,25 +62,25 @@ struct SearchResult {
   std::string first_refusal = {};
   std::uint64_t pruned_by_memory = 0;
   std::uint64_t pruned_by_bound = 0;
-  std::uint64_t too_large = 0;  // played, and need more memory than was known before
+  std::uint64_t too_large = 0;  // simulated, and need more memory than was known before
   std::uint64_t failed = 0;     // could not be simulated
   std::string first_failure = {};
   std::uint64_t open = 0;                // left where the search ended early
   double settled_share = 1;              // of all plans
   double screened_share = 1;             // of the space: of the rest nothing is known
-  std::optional<double> best_open = {};  // a plan that is not settled is not better than that
+  std::optional<double> best_open = {};  // a plan that is not decided is not better than that
   ScreenedPlan smallest = {};            // the plan with the least memory
   std::vector<RankedPlan> played = {};   // by bound
   std::vector<RankedPlan> best = {};     // that fit, best first
 };
 
-/// What a plan is judged by; smaller is better.
+/// The value that plans are compared by; smaller is better.
 [[nodiscard]] double ObjectiveOf(const PlayedPlan& played, const workload::Job& base,
                                  const SearchOptions& options);
 
-/// Finds the best plans of a space: those that playing all of them would find, in the same order,
-/// ties by id. Plans are left out only where their bound of memory is too large or their bound of
-/// time is above that of all that are kept. The same for any number of workers.
+/// Finds the best plans of a space: those that simulating all of them would find, in the same
+/// order, ties by id. Plans are left out only where their bound of memory is too large or their
+/// bound of time is above that of all that are kept. The same for any number of workers.
 [[nodiscard]] Result<SearchResult> Search(PlanEvaluation& evaluation, WorkDealer& dealer,
                                           const SearchOptions& options);
 

@@ -48,7 +48,7 @@ std::string RandomSection(bool has_experts) {
   return section;
 }
 
-// Plays all plans and sorts them.
+// Simulates all plans and sorts them.
 std::vector<PlanId> BruteForce(const PlanEvaluation& evaluation, const SearchOptions& options) {
   const Space& space = evaluation.space();
   std::vector<std::pair<double, PlanId>> fitting;
@@ -131,7 +131,7 @@ TEST_F(SearchTest, ConsidersAllCombinations) {
   EXPECT_EQ(result.considered, 29U);
 }
 
-// A step on 8 GPUs is longer than all that are kept of 16, and its best plan is played anyway.
+// A step on 8 GPUs is longer than all that are kept of 16, and its best plan is simulated anyway.
 TEST_F(SearchTest, FindsTheBestPlanOfEachNumberOfGpus) {
   const Result<Space> space = Space::Of(
       {.text = {.yaml = SmallJobText("megatron-lm", false, kSection), .place = "job.yaml"},
@@ -155,7 +155,7 @@ TEST_F(SearchTest, FindsTheBestPlanOfEachNumberOfGpus) {
   EXPECT_LT(result.played.size(), result.considered);
 }
 
-// Two ranges are screened, and what they hold is played.
+// Two ranges are bounded, and their plans are simulated.
 TEST_F(SearchTest, PlaysPlansWhenScreeningEndsEarly) {
   int asked = 0;
   SearchOptions options{.keep = 1};

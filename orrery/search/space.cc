@@ -31,7 +31,7 @@ namespace {
 
 using workload::Job;
 
-// What a job has where a key changes nothing.
+// The values of a job where a key changes nothing.
 const workload::KeyValues& Neutral() {
   static const workload::KeyValues neutral;
   return neutral;
@@ -96,7 +96,8 @@ Result<std::int64_t> ReadMicroBatch(const std::string& value) {
   });
 }
 
-// What a key must be where its values change nothing, but the job's own would be refused.
+// The value that a key must have where its values change nothing, but the job's own would be
+// refused.
 std::string_view NeutralOf(std::string_view key, const workload::Plan& plan) {
   if (key == "plan.schedule" && plan.schedule != workload::PipelineSchedule::k1f1b) {
     return "1f1b";

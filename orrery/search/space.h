@@ -18,7 +18,7 @@ namespace orrery::search {
 /// decided by it.
 using PlanId = std::uint64_t;
 
-/// What is searched.
+/// The job and the options of a search.
 struct SpaceRequest {
   workload::JobText text;
   std::vector<std::string> overrides = {};  // "plan.tp=4"
@@ -44,19 +44,19 @@ class Space {
   /// Ids are below it; most of them are no plans.
   [[nodiscard]] PlanId num_ids() const { return num_ids_; }
 
-  /// How many ids share all values that change operators of layers.
+  /// The number of ids that share all values that change operators of layers.
   [[nodiscard]] PlanId layer_block() const { return layer_block_; }
 
   /// The same for the same dimensions of the same jobs.
   [[nodiscard]] std::uint64_t Hash() const;
 
-  /// Where the text of the job comes from.
+  /// The file or other source of the job's text.
   [[nodiscard]] const std::string& place() const { return text_.place; }
 
   /// The values of a plan, one for each dimension; empty where the value changes nothing.
   [[nodiscard]] std::vector<std::string> ValuesOf(PlanId id) const;
 
-  /// Which value a plan has in each dimension.
+  /// The index of a plan's value in each dimension.
   [[nodiscard]] std::vector<std::uint32_t> DigitsOf(PlanId id) const;
   [[nodiscard]] PlanId IdOf(std::span<const std::uint32_t> digits) const;
 
@@ -72,7 +72,7 @@ class Space {
 
     [[nodiscard]] const workload::Job& job() const { return job_; }
 
-    /// Which combination of keys beside the plan the job has.
+    /// The index of the job's combination of keys beside the plan.
     [[nodiscard]] std::size_t base() const { return base_; }
 
     /// Ids that CheckJob refused so far, and why the first of them was.
@@ -100,7 +100,8 @@ class Space {
   /// makes `orrery simulate` simulate this plan.
   [[nodiscard]] std::vector<std::string> SettingsOf(PlanId id) const;
 
-  /// Whether ReadJob takes these settings: not of a job that is given by Megatron's arguments.
+  /// Returns true if ReadJob takes these settings: not of a job that is given by Megatron's
+  /// arguments.
   [[nodiscard]] bool TakesSettings() const;
 
   /// Jobs of the combinations of keys beside the plan.

@@ -51,7 +51,8 @@ TEST(SpaceTest, ValuesThatChangeNothingCountOnce) {
   EXPECT_EQ(plans[2].schedule, workload::PipelineSchedule::kZeroBubbleH1);
 }
 
-// What `orrery simulate` is told of a plan must give that plan, whatever the job's own values are.
+// The settings of a plan must give that plan in `orrery simulate`, whatever the job's own values
+// are.
 TEST(SpaceTest, SettingsOfAPlanGiveItsJob) {
   const std::string text = SmallJobText(
       "megatron-lm", false,

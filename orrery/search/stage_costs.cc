@@ -54,7 +54,7 @@ std::int64_t HostPs(const Job& job, std::span<const LayerOp> ops) {
 }
 
 // The busiest rank of a layer and micro-batch has at least the mean of all ranks, while layers are
-// priced for the busiest one on average. Loads are rounded to 1/256.
+// estimated for the busiest one on average. Loads are rounded to 1/256.
 double LeastLoad(const Job& job) {
   const double mean = job.plan.token_imbalance;
   return mean > 1 ? std::max(0.0, 1 / mean - 1.0 / 256) : 1;

@@ -24,7 +24,7 @@ namespace orrery::search {
 /// and the host is never late.
 struct PassTimes {
   std::int64_t forward_ps = 0;
-  std::int64_t again_ps = 0;     // what is recomputed before the backward pass
+  std::int64_t again_ps = 0;     // recomputation before the backward pass
   std::int64_t backward_ps = 0;  // all of it
   std::int64_t input_ps = 0;     // without gradients of weights
   std::int64_t weights_ps = 0;   // these
@@ -32,14 +32,14 @@ struct PassTimes {
   PassTimes& operator+=(const PassTimes& other);
 };
 
-/// What a unit takes.
+/// Times of a unit.
 struct UnitTimes {
   PassTimes computing;                   // kernels one after the other
   PassTimes waiting;                     // with the communication that they wait for
   PassTimes until_last_kernel;           // of `waiting`: what follows it is communication
   std::int64_t host_ps = 0;              // launches of a micro-batch, without what runs again
   std::int64_t host_again_ps = 0;        // of what runs again
-  std::int64_t host_whole_again_ps = 0;  // where the whole unit does
+  std::int64_t host_whole_again_ps = 0;  // if the whole unit does
   std::uint32_t num_groups = 0;          // that communicate
 
   /// Of a unit that may be recomputed as a whole.
@@ -48,7 +48,7 @@ struct UnitTimes {
 
 /// Units of a model with their costs.
 struct PricedModel {
-  workload::Job job;  // that it was priced for: plans with the same layers share it
+  workload::Job job;  // with these operators: plans with the same layers share it
   std::unique_ptr<workload::UnitPricing> pricing;
   workload::StepPower power;  // of one micro-batch that passes through all stages
   std::map<std::vector<std::uint64_t>, std::vector<UnitTimes>> times_of_links;
@@ -96,8 +96,8 @@ class StageCosts {
   StagedPlan plan_;
 };
 
-/// What operations that a stream runs one after the other take at least, with the communication
-/// that they wait for. `groups` are by role.
+/// A lower bound of the time of operations that a stream runs one after the other, with the
+/// communication that they wait for. `groups` are by role.
 class OperationChain {
  public:
   enum class Part : std::uint8_t { kAll, kWithoutWeights, kWeightsOnly };
@@ -120,7 +120,7 @@ class OperationChain {
 
   std::span<const PlacedGroup> groups_;
   CollectiveMemo& collectives_;
-  double least_load_;  // of layers with experts, relative to what they were priced for
+  double least_load_;  // of layers with experts, relative to the estimated load
 };
 
 }  // namespace orrery::search

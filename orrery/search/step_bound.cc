@@ -36,7 +36,7 @@ using workload::PipelineSchedule;
 using workload::Sharding;
 using workload::StageUnit;
 
-// Whether gradients of weights come later than those of activations.
+// Returns true if gradients of weights come later than those of activations.
 bool DefersWeights(PipelineSchedule schedule) {
   return schedule == PipelineSchedule::kZeroBubbleH1 ||
          schedule == PipelineSchedule::kZeroBubble2p || schedule == PipelineSchedule::kZeroBubbleV;
@@ -44,7 +44,7 @@ bool DefersWeights(PipelineSchedule schedule) {
 
 /// Data-parallel communication of one stage.
 struct DataTimes {
-  std::int64_t after_pass_ps = 0;  // what each micro-batch but the last waits for
+  std::int64_t after_pass_ps = 0;  // each micro-batch but the last waits for it
   std::int64_t tail_ps = 0;        // reductions after the last pass
   std::int64_t gather_ps = 0;      // of parameters after the update
   std::int64_t stream_ps = 0;      // on the stream of dense parameters
@@ -422,7 +422,8 @@ class StepBound {
     return std::max({work_ps + end_ps, work_ps + back_ps, data.stream_ps});
   }
 
-  // What the first forward pass waits for parameters that are gathered at the begin of the step.
+  // The time that the first forward pass waits for parameters that are gathered at the begin of the
+  // step.
   [[nodiscard]] std::int64_t GatheringPs(int stage, std::int64_t begin_ps,
                                          const DataTimes& data) const {
     if (data.gathered_ps.empty() || !waits_) {

@@ -7,8 +7,8 @@
 
 namespace orrery::search {
 
-/// Whether passes of two micro-batches run beside each other, so that one computes while the other
-/// communicates.
+/// Returns true if passes of two micro-batches run beside each other, so that one computes while
+/// the other communicates.
 [[nodiscard]] bool RunsPairs(const workload::Job& job);
 
 /// A time that a simulated step of the plan never falls below.
@@ -16,7 +16,7 @@ namespace orrery::search {
 /// It is the largest of what follows for each stage of the pipeline:
 /// 1. Its first micro-batch has come through the stages before it, all its own passes run one after
 ///    the other, and the gradient of its last one goes back through the stages before it. Passes
-///    wait for communication inside of layers. Then come the gradients that are reduced after the
+///    wait for communication inside layers. Then come the gradients that are reduced after the
 ///    last pass, and the parameters that are gathered.
 /// 2. The stream of data-parallel communication is busy with all of it.
 /// 3. The host launches all kernels of layers.

@@ -180,7 +180,7 @@ tl::unexpected<Error> StoreDatabase::DatabaseError() const {
     return tl::unexpected(Damaged(message));
   }
   return Fail(Error::Kind::kSystem,
-              fmt::format("{}: the store cannot be used: {}; what was settled before is in it, and "
+              fmt::format("{}: the store cannot be used: {}; plans decided before are in it, and "
                           "--resume goes on from there",
                           path_, message));
 }

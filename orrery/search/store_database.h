@@ -43,7 +43,7 @@ class StoreDatabase {
   [[nodiscard]] Status Execute(const std::string& text);
   [[nodiscard]] Result<std::int64_t> ReadNumber(std::string_view text);
 
-  /// Whether SQLite finds its structure whole; else what it says.
+  /// Empty if SQLite finds the structure intact; else SQLite's message.
   [[nodiscard]] Result<std::string> StructureProblem();
 
   [[nodiscard]] Status Insert(const StoreTable& table, Record record, std::uint64_t seed);

@@ -39,7 +39,7 @@ class TableCopy {
   [[nodiscard]] const RepairedStore& repaired() const { return repaired_; }
 
  private:
-  // Whether SQLite got to the end.
+  // Returns true if SQLite got to the end.
   bool CopyFrom(const StoreTable& table, bool is_reversed) {
     const std::optional<std::int64_t> end = last_;
     return from_

@@ -8,11 +8,11 @@
 
 namespace orrery::search {
 
-/// What became of the records of a store.
+/// Counts of the records of a repaired store.
 struct RepairedStore {
   std::uint64_t kept = 0;
   std::uint64_t dropped = 0;
-  bool has_lost_more = false;  // that SQLite could not read, so that nobody knows how many
+  bool has_lost_more = false;  // SQLite could not read some, so that their number is unknown
 };
 
 /// Replaces a damaged store of this search by one with its sound records. Does nothing to one that

@@ -24,7 +24,7 @@
 #include "orrery/search/space.h"
 #include "orrery/search/store_schema.h"
 
-// What becomes of a store when bytes of it change.
+// Stores in which bytes change.
 
 namespace orrery::search {
 namespace {
@@ -133,7 +133,7 @@ class DamagedStoreTest : public testing::Test {
   StoreIdentity identity_{.program = "orrery 1", .models = "shipped", .space = 7};
 };
 
-// A value of each column of a row is changed, that of figures as disks do it: zeros and ones in the
+// A value of each column of a row is changed, that of metrics as disks do it: zeros and ones in the
 // middle.
 TEST_F(DamagedStoreTest, DamageOfAnyColumnIsFoundAndOneRecordDropped) {
   const std::vector<std::pair<std::string, std::string>> changes = {

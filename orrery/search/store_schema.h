@@ -8,7 +8,7 @@
 
 namespace orrery::search {
 
-/// What figures of plans depend on: a store holds those of one identity only.
+/// The inputs of the metrics of plans: a store holds those of one identity only.
 struct StoreIdentity {
   std::string program = {};    // its version and build
   std::string models = {};     // a hash of the kernel and overlap models
@@ -30,10 +30,10 @@ inline constexpr StoreTable kPlanTable = {
 /// Checksums of the identity begin with it: it is read before anything is known of a store.
 inline constexpr std::uint64_t kIdentitySeed = 0;
 
-/// Checksums of screenings and plans begin with it.
+/// Checksums of ranges and plans begin with it.
 [[nodiscard]] std::uint64_t SeedOf(const StoreIdentity& identity);
 
-/// What kind of file it is: nothing yet, a store of this format or of another one.
+/// The state of a file: nothing yet, a store of this format or of another one.
 enum class StoreState : std::uint8_t { kEmpty, kOtherFormat, kStore };
 
 /// Fails for a file that is no store.

@@ -56,7 +56,7 @@ constexpr std::int64_t Nanoseconds(std::int64_t picoseconds) {
   return (raised >= 0 ? raised : raised - 999) / 1000;
 }
 
-// How long a task takes alone, and how long it waited for room, as arguments of its slice.
+// Returns the time of a task alone, and its wait for room, as arguments of its slice.
 std::string DelayFields(const DelayedTask* delayed) {
   constexpr double kPicosecondsPerMicrosecond = 1e6;
   if (delayed == nullptr) {
@@ -341,7 +341,8 @@ class RankTrace {
     return last;
   }
 
-  // How long before 0 the rank's host begins the first step, where steps before it are left out.
+  // The time before 0 at which the rank's host begins the first step, if steps before it are left
+  // out.
   [[nodiscard]] std::int64_t HostAheadPs() const {
     std::int64_t ahead_ps = 0;
     for (TaskId task = 0; task < program_.tasks.size(); ++task) {

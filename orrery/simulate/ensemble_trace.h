@@ -21,7 +21,7 @@ struct EnsembleTraceOptions {
   /// A step marker lasts from the first to the last task of the thread that runs the training loop,
   /// as in a recording of a single rank.
   bool marks_training_loop = false;
-  /// What is known of the job: `CardOf`.
+  /// Properties of the job: `CardOf`.
   std::optional<trace::WorkloadCard> card = {};
 };
 

@@ -18,7 +18,7 @@
 
 namespace orrery::simulate {
 
-/// Where the costs of a recorded job come from.
+/// Sources of the costs of a recorded job.
 struct RecordedJobSources {
   CommunicationTimes* times = nullptr;
   const LinkClass* links = nullptr;  // of the machine that `times` knows
@@ -41,14 +41,14 @@ struct RankStep {
 enum class HostSource : std::uint8_t {
   kGiven,
   kOtherRanks,  // recordings of the half of the ranks to which a rank does not belong
-  kShared,      // what is part of the program
+  kShared,      // part of the program
 };
 
 struct RecordedJob {
   std::vector<RankStep> ranks;
   HostSource host = HostSource::kGiven;
   workload::PricingSummary pricing;        // over all ranks
-  std::vector<std::string> unknown_names;  // calls that are priced by their bytes
+  std::vector<std::string> unknown_names;  // calls that are estimated by their bytes
   trace::ProblemLog problems;
 };
 

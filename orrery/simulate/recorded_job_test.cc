@@ -85,8 +85,8 @@ TEST_F(RecordedDlrmTest, RecordedKernelsPredictIt) {
   }
 }
 
-// Rank 7 begins the step last, 7.5 ms after rank 1: it waits for nobody at first, and rank 1 for
-// that long.
+// Rank 7 begins the step last, 7.5 ms after rank 1: it does not wait at first, and rank 1 for that
+// long.
 TEST_F(RecordedDlrmTest, RanksWaitForTheOneThatBeginsLast) {
   const RecordedJob job = Predict();
   EXPECT_EQ(job.ranks[1].begin_ps, 0);

@@ -13,7 +13,7 @@ namespace orrery::simulate {
 /// Enough for the host to run ahead of the GPU as far as it ever will.
 inline constexpr int kReplayRepetitions = 4;
 
-/// What a step in the steady state costs. Taken from the last repetition (the one before it where
+/// Times of a step in the steady state. Taken from the last repetition (the one before it where
 /// streams share the GPU): the period is the distance of its end from that of the one before.
 struct StepFigures {
   std::int64_t step_ps = 0;

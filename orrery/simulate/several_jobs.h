@@ -13,7 +13,7 @@
 
 namespace orrery::simulate {
 
-/// Which nodes of a cluster jobs get.
+/// The nodes of a cluster that jobs get.
 enum class JobPlacement : std::uint8_t {
   kPacked,  // one job after the other
   kSpread,  // one node each in turn, until a job has all of its nodes
@@ -36,7 +36,7 @@ struct PlacedJob {
 /// The machine of all of them.
 [[nodiscard]] workload::Job MachineOf(std::span<const PlacedJob> jobs);
 
-/// How often a job repeats its step at most.
+/// The most steps that a job repeats.
 inline constexpr int kMostSteps = 8;
 
 /// The steps of a job that shares a cluster with others.

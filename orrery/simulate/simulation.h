@@ -34,14 +34,14 @@ struct SlowRank {
   double factor = 1;
 };
 
-/// How kernels that run together slow each other down.
+/// The slowdown of kernels that run together.
 enum class OverlapKind : std::uint8_t {
   kNone,      // not at all
   kAnalytic,  // by the shares they take of a GPU
   kModel,     // by a model of pairs of kernels, which also says who waits for room
 };
 
-/// How transfers of different groups share the network.
+/// Sharing of the network by transfers of different groups.
 enum class NetworkModel : std::uint8_t {
   kDefault,  // kShared for jobs over several nodes, else kAlone
   kAlone,    // each has it to itself
@@ -71,7 +71,7 @@ struct NetworkOptions {
   const collective::MachineModels* collectives = nullptr;
 };
 
-/// Which of several jobs on a cluster has a GPU. Their frameworks lose different parts of the
+/// The job of each GPU of a cluster with several jobs. Their frameworks lose different parts of the
 /// network.
 struct JobsOnGpus {
   std::vector<const workload::Job*> jobs = {};
@@ -86,8 +86,8 @@ struct SimulationOptions {
   /// Of kModel, where many jobs with the same GPU and framework are simulated.
   PairMemo* overlap_memo = nullptr;
   double jitter = 0;
-  /// How often programs run before the step that counts, so that hosts are as far ahead of their
-  /// GPUs as ever; see LastStep.
+  /// Runs of the programs before the step that counts, so that hosts are as far ahead of their GPUs
+  /// as ever; see LastStep.
   int steps_before = 0;
   std::vector<SlowRank> slow_ranks = {};
   NetworkFaults faults = {};
@@ -97,10 +97,10 @@ struct SimulationOptions {
   std::int64_t max_tasks = 0;
 };
 
-/// What became of a CheckpointWrite.
+/// The result of a CheckpointWrite.
 struct WrittenCheckpoint {
   Bytes size = {};
-  Bandwidth of_gpu = {};    // what a rank sends with its links to itself
+  Bandwidth of_gpu = {};    // the rate at which a rank sends with its links to itself
   std::int64_t end_ps = 0;  // the last rank has sent its part, if no further step follows
 };
 
@@ -146,7 +146,7 @@ struct Simulation {
 [[nodiscard]] std::vector<std::string> NotModelledOfNetwork(const workload::Job& machine,
                                                             const SimulationOptions& options);
 
-/// What differs from a job of equal ranks on a network without faults, one phrase each: "rank 7
+/// The differences to a job of equal ranks on a network without faults, one phrase each: "rank 7
 /// takes 1.3 times as long", "node 3 has 7 of 8 NICs".
 [[nodiscard]] std::vector<std::string> WhatIfs(const workload::Job& machine,
                                                const SimulationOptions& options);

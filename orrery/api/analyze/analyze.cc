@@ -120,7 +120,7 @@ Result<AnalyzeResult> AnalyzeRun(const AnalyzeRequest& request,
                    is_ours ? options.align : trace::AlignClocks::kNever, request.call.progress));
   const ingest::Run& run = *read.run;
   ORRERY_TRY_STATUS(CheckSelection(request.selection, options, run));
-  // Who asks for some metrics is told of each why it does not apply.
+  // A user who asks for some metrics gets for each the reason why it does not apply.
   if (is_ours && request.metrics.empty() && !request.accepts_no_gpu_work) {
     ORRERY_TRY_STATUS(CheckGpuWork(options, run, request.run.paths.front()));
   }

@@ -42,10 +42,10 @@ namespace {
 
 using trace::Part;
 
-// What a trace without GPU work may have: names of CountRows, and words for them.
+// Rows that a trace without GPU work may have: names of CountRows, and words for them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kHostRows{
     {{"host_ops", "operators"},
-     {"graph_nodes", "nodes of execution traces (orrery predict prices them)"},
+     {"graph_nodes", "nodes of execution traces (orrery predict estimates them)"},
      {"runtime_calls", "runtime calls"},
      {"collective_calls", "collective calls"},
      {"annotations", "annotations"},
@@ -114,7 +114,7 @@ Status CheckSteps(const RunSelection& selection, const analyze::AnalyzeOptions& 
                             RangesText(numbers));
 }
 
-// Whether a kernel or operator has this part of a name.
+// Returns true if a kernel or operator has this part of a name.
 bool HasName(const trace::Speedup& speedup, const trace::TraceSet& set) {
   return std::ranges::any_of(set.ranks, [&](const trace::Trace& rank) {
     const auto& names = speedup.part == Part::kKernel ? rank.activities.name : rank.host_ops.name;
@@ -164,7 +164,7 @@ Status CheckSelection(const RunSelection& selection, const analyze::AnalyzeOptio
 
 namespace {
 
-// What of the input is missing, which may be why something is not there.
+// Missing parts of the input, which may be why something is not there.
 std::string LossOf(const ingest::Run& run) {
   std::vector<const trace::ProblemLog*> logs{&run.set.problems};
   for (const trace::Trace& rank : run.set.ranks) {

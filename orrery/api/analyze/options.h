@@ -18,8 +18,8 @@ namespace orrery::api {
 /// The options of a selection; on that many threads.
 [[nodiscard]] Result<analyze::AnalyzeOptions> OptionsOf(const RunSelection& selection, int threads);
 
-/// Fails if the run has none of the steps, a rank or a kernel that the options name; the error
-/// says what there is.
+/// Fails if the run lacks the steps, a rank or a kernel that the options name; the error says what
+/// there is.
 [[nodiscard]] Status CheckSelection(const RunSelection& selection,
                                     const analyze::AnalyzeOptions& options, const ingest::Run& run);
 

@@ -64,7 +64,7 @@ Result<ConvertResult> Recompress(const ConvertRequest& request) {
           {.what = std::string(what), .count = static_cast<std::int64_t>(count)});
     }
   };
-  add_loss(done.losses.num_skipped_bytes, "bytes outside of intact chunks");
+  add_loss(done.losses.num_skipped_bytes, "bytes outside intact chunks");
   add_loss(done.losses.num_unknown_chunks, "chunks of types that a newer Orrery writes");
   result.partial = !result.losses.empty();
   return result;
@@ -83,7 +83,7 @@ ConvertLeftOut LeftOutOfViewers(const trace::TraceSet& set) {
   return left_out;
 }
 
-// What a partial result lacks must be seen: one entry for each kind of loss.
+// One entry for each kind of loss: the parts that a partial result lacks must be seen.
 std::vector<ConvertLoss> LossesOf(const ingest::Run& run) {
   trace::ProblemLog all;
   all.Merge(run.set.problems);

@@ -43,7 +43,7 @@ std::string SignedTimeText(double ns) {
   return std::llround(ns) > 0 ? "+" + text : text;
 }
 
-/// What both runs are known by, measured alike: their step times, else their recorded spans.
+/// Times of both runs, measured alike: their step times, else their recorded spans.
 struct StepTimes {
   double before_ns = 0;
   double after_ns = 0;
@@ -121,8 +121,8 @@ std::string DeviceText(const RunDiff& diff, const StepTimes& times) {
                            DurationText(after_ns));
 }
 
-// What a comparison comes down to: "B is 3.2 % slower than A: 607 ms → 626 ms per step." "Most of
-// it in compute (+15.0 ms), there in sgemm (+12.0 ms)."
+// The result of a comparison in a sentence or two: "B is 3.2 % slower than A: 607 ms → 626 ms per
+// step." "Most of it in compute (+15.0 ms), there in sgemm (+12.0 ms)."
 void AddHeadline(const RunDiff& diff, Document::Section& section) {
   const StepTimes times = TimesOf(diff);
   if (times.before_ns <= 0 || times.after_ns <= 0) {

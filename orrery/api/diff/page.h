@@ -37,7 +37,7 @@ struct DiffPage {
 /// The table of --csv: one line for each thing that was compared.
 [[nodiscard]] Table DiffTable(const DiffPage& page);
 
-// What a comparison consists of, once for the text, the JSON and the CSV.
+// Parts of a comparison, once for the text, the JSON and the CSV.
 
 /// A part of a step's time on the device.
 struct StepPart {

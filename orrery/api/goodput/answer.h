@@ -74,7 +74,7 @@ struct GoodputFigures {
   double samples = 0;
   std::optional<double> tokens = {};     // of models that read them
   simulate::WindowFactors factors = {};  // of both, for 80 % of windows
-  std::optional<double> dollars = {};    // where a price is given
+  std::optional<double> dollars = {};    // if a price is given
   std::optional<double> interval_s = {};
   std::optional<double> mtbf_s = {};
 };

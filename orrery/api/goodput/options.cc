@@ -247,7 +247,7 @@ Result<simulate::CheckpointTimes> CheckpointTimesOf(const GoodputRequest& argume
 Status CheckTraffic(const GoodputRequest& arguments) {
   if (arguments.checkpoint_traffic && !arguments.async) {
     return InvalidInput(
-        "--checkpoint-traffic is of --async: training waits for other checkpoints anyway");
+        "--checkpoint-traffic needs --async: training waits for other checkpoints anyway");
   }
   if (arguments.checkpoint_traffic && !arguments.step_time.empty()) {
     return InvalidInput(

@@ -216,7 +216,7 @@ void AddIntervals(const GoodputAnswer& answer, const GoodputFigures& figures, Do
   if (answer.study.intervals.empty()) {
     return;
   }
-  Document::Section& section = document.AddSection("Checkpoint interval: the price of a wrong one");
+  Document::Section& section = document.AddSection("Checkpoint interval: the cost of a wrong one");
   section.Add(IntervalPicture(answer));
   Document::Table table{.key = "intervals",
                         .columns = {AsText("interval", "interval"), AsShare("ettr_mean", "ETTR"),

@@ -11,7 +11,7 @@ namespace orrery::api {
 /// The name of a cause of lost time, for people.
 [[nodiscard]] std::string_view LostTimeName(simulate::LostTime what);
 
-/// How many months had which effective training time; several of them only.
+/// A histogram of months by effective training time; of several months only.
 [[nodiscard]] Document::Picture EttrPicture(const GoodputAnswer& answer);
 
 /// Hours lost to each thing.

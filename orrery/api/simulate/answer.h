@@ -74,8 +74,8 @@ struct ReplayedRank {
 struct ImportedProgram {
   std::string title;
   workload::Ensemble ensemble;
-  std::vector<std::string> notes = {};    // what was left out or taken otherwise
-  std::vector<std::string> remarks = {};  // what else there is to say
+  std::vector<std::string> notes = {};    // parts that were left out or changed
+  std::vector<std::string> remarks = {};  // other remarks
   std::string gpu = {};                   // for which it was recorded; empty: that of the cluster
   std::string framework = {};             // it runs in; empty: none that is known
   int steps_before = 0;                   // see simulate::SimulationOptions
@@ -86,7 +86,7 @@ struct ImportedProgram {
   std::vector<simulate::StageMemory> memory_of_program = {};  // recorded; empty: not known
 };
 
-/// What the inputs are, by their names and first bytes.
+/// Kinds of inputs, found by their names and first bytes.
 enum class SimulateInput { kJob, kSimai, kChakra, kEcho, kTraced };
 
 [[nodiscard]] SimulateInput InputKind(const SimulateRequest& request);

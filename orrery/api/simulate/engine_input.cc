@@ -33,7 +33,7 @@ bool ReadNumber(std::string_view text, Number& number) {
   return read.ec == std::errc() && read.ptr == end && !text.empty();
 }
 
-/// What stands before and after the first ':' of "rank=7:1.3", without the key.
+/// The texts before and after the first ':' of "rank=7:1.3", without the key.
 struct Place {
   std::string_view number;
   std::string_view value;

@@ -183,7 +183,7 @@ class TracedImport {
     return std::move(program.recorded.program);
   }
 
-  // What was not traced: more layers, another GPU.
+  // Adds parts that were not traced: more layers, another GPU.
   Result<trace::Trace> Adapted(trace::Trace recording, const hardware::Gpu& from,
                                const hardware::Gpu& to) {
     if (HasFewerLayers()) {
@@ -236,7 +236,7 @@ class TracedImport {
                                            .parts = {}});
   }
 
-  // What cannot be said of the model is not the end of a simulation.
+  // Adds the description of the model; a model without one does not end a simulation.
   void AddDescription(const hardware::Gpu& gpu) {
     Result<std::optional<workload::Job>> described = ReadDescribedJob(request_.from, job_);
     if (!described) {
@@ -251,7 +251,7 @@ class TracedImport {
     }
   }
 
-  // What is said of one rank need not be said of the next.
+  // Adds remarks that earlier ranks did not have.
   void AddRemarks(const std::vector<std::string>& remarks) {
     for (const std::string& remark : remarks) {
       if (std::find(imported_.remarks.begin(), imported_.remarks.end(), remark) ==

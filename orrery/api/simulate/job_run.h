@@ -32,7 +32,7 @@ struct SimulatedRun {
   }
 };
 
-/// How much of a job's step is explained; each takes longer than the one before.
+/// Parts of a step that are explained; each takes longer than the one before.
 enum class Explanation : std::uint8_t {
   kStepOnly,  // step, throughput and memory
   kStep,      // and interval, breakdown and energy

@@ -69,7 +69,7 @@ void AddThroughput(const StepSummary& summary, Document::Section& section) {
   }
 }
 
-// What ranks lose to each other: to the pipeline where there is one.
+// Adds the time that ranks lose to each other: to the pipeline where there is one.
 void AddLoss(const SimulationAnswer& answer, Document::Section& section) {
   const StepSummary& summary = answer.summary;
   const simulate::Breakdown& breakdown = summary.breakdown;
@@ -93,7 +93,7 @@ void AddLoss(const SimulationAnswer& answer, Document::Section& section) {
   }
 }
 
-// What sharing the network costs.
+// Adds the cost of sharing the network.
 void AddNetwork(const SimulationAnswer& answer, Document::Section& section) {
   if (answer.network == simulate::NetworkModel::kAlone) {
     return;
@@ -108,7 +108,7 @@ void AddNetwork(const SimulationAnswer& answer, Document::Section& section) {
                                      static_cast<double>(answer.summary.step_ps)));
 }
 
-// What a checkpoint beside the step costs it.
+// Adds the cost of a checkpoint that is written beside the step.
 void AddCheckpoint(const SimulationAnswer& answer, Document::Section& section) {
   if (!answer.checkpoint) {
     return;

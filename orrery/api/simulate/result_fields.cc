@@ -43,8 +43,8 @@ constexpr auto kStepVariation = std::to_array<Field<StepVariation>>({
                                               "systems that the jitter is fitted to"),
     MakeField<&StepVariation::fitted_submitters>("fitted_submitters", "",
                                                  "submitters of those systems"),
-    MakeField<&StepVariation::extrapolates_in>("extrapolates_in", "",
-                                               "properties of the job outside of the fit"),
+    MakeField<&StepVariation::extrapolates_in>(
+        "extrapolates_in", "", "properties of the job outside the range of the fit"),
 });
 
 constexpr auto kStepBubble = std::to_array<Field<StepBubble>>({

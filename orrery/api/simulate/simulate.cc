@@ -35,7 +35,7 @@ Result<SimulateRequest> WithFilesOfFolder(SimulateRequest request) {
       return InvalidInput("JOB is required (orrery --help lists what there is)");
     }
     if (request.world != 0) {
-      return InvalidInput("--world is of --from; a job says how many GPUs it has");
+      return InvalidInput("--world applies to --from; a job says how many GPUs it has");
     }
     return request;
   }

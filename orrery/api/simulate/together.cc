@@ -153,7 +153,7 @@ Document::Table MemoryTable(const std::vector<JobAnswer>& answers) {
   return table;
 }
 
-// What is so of all jobs once; the rest with the names of its jobs.
+// Sentences that hold for all jobs once; the rest with the names of their jobs.
 std::vector<std::string> NotModelledOf(const std::vector<JobAnswer>& answers) {
   std::vector<std::pair<std::string, std::vector<std::string>>> jobs_of_sentence;
   for (const JobAnswer& answer : answers) {
@@ -179,17 +179,17 @@ Status CheckTogether(const SimulateRequest& request) {
   const std::size_t jobs = request.jobs.size();
   if (!request.slow.empty() || !request.fail.empty() || !request.degrade.empty() ||
       request.steps > 0) {
-    return InvalidInput("--slow, --fail, --degrade and --steps are of one job: {} were given",
+    return InvalidInput("--slow, --fail, --degrade and --steps apply to one job: {} were given",
                         jobs);
   }
   if (request.step_only) {
-    return InvalidInput("--step-only is of one job: {} were given", jobs);
+    return InvalidInput("--step-only applies to one job: {} were given", jobs);
   }
   if (!request.what_if.empty()) {
     return InvalidInput("--what-if takes a single job; {} were given", jobs);
   }
   if (!request.checkpoint_traffic.empty()) {
-    return InvalidInput("--checkpoint-traffic is of one job: {} were given", jobs);
+    return InvalidInput("--checkpoint-traffic applies to one job: {} were given", jobs);
   }
   return {};
 }

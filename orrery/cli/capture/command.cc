@@ -56,7 +56,7 @@ struct CaptureVerb {
   const char* name;
   const char* description;
   const char* footer;
-  const char* positional = nullptr;  // what may stand behind --
+  const char* positional = nullptr;  // the words behind --
   const char* about_positional = nullptr;
 };
 

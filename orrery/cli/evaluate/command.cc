@@ -97,7 +97,7 @@ Result<int> EvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
   return NoticeRejected(data);
 }
 
-/// Which models evaluate which measured rows.
+/// The models to evaluate and the measured rows.
 struct KernelEvaluationArguments {
   std::vector<std::string> paths;
   std::vector<std::string> models;  // empty: the shipped ones
@@ -202,13 +202,13 @@ Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& 
 
 struct Family {
   std::string name;
-  std::string timing;              // what the times include; empty where there is one kind only
+  std::string timing;  // parts of the measured times; empty where there is one kind only
   std::set<std::string> machines;  // GPUs or clusters
   learn::Evaluation figures;
 };
 
 struct FamilyEvaluation {
-  std::string split;  // which rows were evaluated
+  std::string split;  // the rows that were evaluated
   std::vector<Family> families;
   std::vector<Document::List> not_used = {};  // rows, by name
   std::size_t rejected = 0;

@@ -26,8 +26,7 @@ namespace {
 using calibrate::JudgedSteps;
 using calibrate::RecordedStepTable;
 
-/// What PRISM publishes for the training times that it predicts (arXiv 2510.15596v1), to compare
-/// with.
+/// Published accuracy of PRISM's predicted training times (arXiv 2510.15596v1), to compare with.
 constexpr double kPublishedDistance = 0.208;
 
 struct EvaluateJitterArguments {
@@ -159,7 +158,7 @@ Document::Table ScaleTableOf(const std::vector<JudgedSteps>& judged) {
   return table;
 }
 
-/// How far the predicted p99 is above the median, relative to the measured one.
+/// The distance of the predicted p99 from the median, relative to the measured one.
 struct TailFigures {
   double median_ratio = 0;
   double within_factor_2 = 0;  // share of groups
@@ -199,8 +198,8 @@ Document DocumentOf(const RecordedStepTable& table, const std::vector<JudgedStep
                        tail.median_ratio, 100 * tail.within_factor_2))
       .Add(TableOf(judged))
       .Add(ScaleTableOf(judged))
-      .Say(fmt::format("{} records; not judged: {} at the beginning of runs, {} at their end, {} "
-                       "of runs or windows with too few.",
+      .Say(fmt::format("{} records; not evaluated: {} at the beginning of runs, {} at their end, "
+                       "{} of runs or windows with too few.",
                        table.records, table.in_warm_up, table.at_the_end, table.in_small_groups));
   return document;
 }

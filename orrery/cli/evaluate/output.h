@@ -16,9 +16,9 @@
 
 namespace orrery::cli {
 
-/// What `evaluate kernels` found.
+/// The result of `evaluate kernels`.
 struct KernelEvaluationResult {
-  std::string split;  // which rows were evaluated
+  std::string split;  // the rows that were evaluated
   kernel::Measurements data;
   std::vector<calibrate::EvaluatedOperator> rows;
 };
@@ -41,12 +41,12 @@ struct KernelEvaluationResult {
 [[nodiscard]] Document::List NotUsedList(std::span<const std::string> files,
                                          std::span<const RejectedRow> rows);
 
-/// How to read a chart of ErrorSpread.
+/// The caption of a chart of ErrorSpread.
 inline constexpr std::string_view kSpreadCaption =
     "|error|: the bar ends at the median, the thick line spans the middle half of the rows, the "
     "thin one nine of ten";
 
-/// How errors in per cent, at least one, are spread: from the 5th to the 95th of a hundred, with
+/// The spread of errors in per cent, at least one: from the 5th to the 95th of a hundred, with
 /// their mean in the note.
 [[nodiscard]] draw::Spread ErrorSpread(draw::Series series, std::vector<double> errors);
 

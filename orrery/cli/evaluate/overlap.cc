@@ -191,7 +191,7 @@ void AddOurs(const EchoEvaluation& evaluation, Document& document) {
       evaluation.num_segments));
   section.Add(SummaryTable(evaluation.by_segment));
   section.Say(fmt::format(
-      "ours combines {} forms and chooses none; 'one form' chooses one inside of the training "
+      "ours combines {} forms and chooses none; 'one form' chooses one within the training "
       "part.\nThe forms were designed on this table (docs/validation/echo-slowdown.md); at 99 % "
       "the interval of ours is {:+.2f} to {:+.2f}.\n"
       "Noise: rows without overlap repeat within {:+.1f} to {:+.1f} % (10th and 90th percentile).",

@@ -192,7 +192,7 @@ Table PredictionsOf(const OverlapEvaluation& evaluation, const overlap::PairTabl
   return table;
 }
 
-/// What was evaluated and by what, and the result.
+/// The evaluated model and rows, and the result.
 struct Evaluated {
   std::string what;
   OverlapEvaluation evaluation;

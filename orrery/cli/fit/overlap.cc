@@ -359,7 +359,7 @@ Result<int> FitOverlapPairs(const FitOverlapPairsArguments& arguments) {
   ORRERY_TRY(const overlap::LearnedModel model, Fit(all, arguments.seed));
   file.card.title = "How kernels slow each other down";
   file.card.rows = data.rows.size();
-  file.card.split = "figures: a quarter of the kernels held out; the model learned from all rows";
+  file.card.split = "metrics: a quarter of the kernels held out; the model learned from all rows";
   file.card.seed = arguments.seed;
   file.card.made_by = "orrery fit overlap";
   model.AddTo(file);

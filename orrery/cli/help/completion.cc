@@ -152,7 +152,7 @@ const VerbDescription* FindBelow(const VerbDescription& verb, std::string_view n
   return found == verb.verbs.end() ? nullptr : &*found;
 }
 
-/// Where the next word stands.
+/// The position of the next word.
 struct Place {
   const VerbDescription* verb;
   const OptionDescription* option = nullptr;  // whose value it is; none: of the verb

@@ -13,7 +13,7 @@ namespace {
 
 /// A line of help, and those below that go on with it: "  --gpu NAME      GPU to predict for".
 struct Entry {
-  std::string head;    // what stands left of the text, blanks included
+  std::string head;    // the part left of the text, blanks included
   std::string text;    // on one line
   std::size_t indent;  // the column where further lines begin
 };

@@ -6,9 +6,9 @@
 
 namespace orrery::cli {
 
-/// Breaks the lines of a help text that are wider than `width`. What stands in the right column of
-/// a list stays in that column; a paragraph, or an entry of several lines, is filled anew. Whatever
-/// fits stays as it was written.
+/// Breaks the lines of a help text that are wider than `width`. The right column of a list stays in
+/// that column; a paragraph, or an entry of several lines, is wrapped again. Lines that fit stay as
+/// they were written.
 [[nodiscard]] std::string WrappedHelp(std::string_view help, std::size_t width);
 
 }  // namespace orrery::cli

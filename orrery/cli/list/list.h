@@ -6,7 +6,7 @@
 
 namespace orrery::cli {
 
-/// What `orrery list` can list.
+/// The lists of `orrery list`.
 [[nodiscard]] std::vector<std::string> ListedThings();
 
 /// The names in one of the lists, for completions; empty for an unknown list.

@@ -31,7 +31,7 @@ namespace {
 
 using Reads = MemoryTool::Reads;
 
-/// How large recordings are read.
+/// Options of reading large recordings.
 struct PieceArguments {
   bool whole = false;                            // at once, whatever the size
   std::optional<std::int64_t> piece_bytes = {};  // in pieces, whatever the size

@@ -51,7 +51,7 @@ std::size_t GroupSize(std::size_t count, std::size_t most) {
 
 std::string LabelOf(const AccessHeat& heat, memory::ObjectNumber object) {
   const memory::DescribedObject* const described = heat.Find(object);
-  return described == nullptr ? "outside of objects" : described->label;
+  return described == nullptr ? "outside objects" : described->label;
 }
 
 std::string LabelOf(const AccessHeat& heat, const HeatBlock& block) {
@@ -60,7 +60,7 @@ std::string LabelOf(const AccessHeat& heat, const HeatBlock& block) {
                                : label;
 }
 
-// What neighbours that share a row or column of the picture have in sum.
+// Sums of neighbours that share a row or column of the picture.
 struct Drawn {
   std::size_t blocks_a_row = 1;
   std::size_t windows_a_column = 1;
@@ -211,7 +211,7 @@ Document::Table CellTable(const AccessHeat& heat) {
   return table;
 }
 
-// Where the kernel with most accesses is called, the innermost frame first.
+// The stack of the kernel with most accesses, the innermost frame first.
 Document::Table StackTable(const memory::MostReferenced& most, std::size_t top) {
   Document::Table table{.key = "call_stack",
                         .heading = "where the most referenced kernel is called",

@@ -51,7 +51,7 @@ void AddTimes(const std::vector<RankTimes>& joins, MemoryResult& result);
 /// Returns the name of what a path leads to: "runs/today/" and "runs/today" are both "today".
 [[nodiscard]] std::string MemoryTitle(const std::string& path);
 
-/// What `orrery memory` is to look at.
+/// The inputs of `orrery memory`.
 struct MemorySources {
   RunArguments run;
   std::vector<std::string> times = {};  // other runs of the programs, with times
@@ -59,16 +59,16 @@ struct MemorySources {
   std::size_t top = MemoryInput{}.top;
 };
 
-/// What was read for a tool.
+/// The inputs of a tool, read.
 struct ReadMemory {
   std::vector<ingest::Run> runs = {};
   std::vector<TimesRun> times = {};   // none, one for all runs, or one for each
-  std::vector<RankTimes> joins = {};  // what came of giving runs times
+  std::vector<RankTimes> joins = {};  // the result of joining runs and times
 
   /// Or nullptr.
   [[nodiscard]] const TimesRun* TimesOf(std::size_t run) const;
 
-  /// Whether something of a recording is lost.
+  /// Returns true if something of a recording is lost.
   [[nodiscard]] bool is_partial() const;
 };
 
@@ -80,7 +80,7 @@ struct ReadMemory {
 [[nodiscard]] Result<MemoryInput> MemoryInputOf(const MemorySources& sources,
                                                 const ReadMemory& read, MemoryTool::Reads reads);
 
-/// What all tools together show of the recordings in a folder.
+/// The results of all tools for the recordings in a folder.
 struct MemoryPaper {
   Document document;
   bool is_partial = false;  // something of a recording is lost

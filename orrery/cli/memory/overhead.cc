@@ -40,7 +40,8 @@ struct RunOverhead {
   std::int64_t step_ns = 0;                     // 0: no steps
   std::optional<memory::PlainTime> plain = {};  // against a run without recording
 
-  /// How many times longer the program took; nothing where its time without recording is unknown.
+  /// The factor by which the program took longer; nothing where its time without recording is
+  /// unknown.
   [[nodiscard]] Value OverExecution() const;
 };
 
@@ -119,8 +120,7 @@ Document::Table PartTable(const std::vector<RunOverhead>& runs) {
   return table;
 }
 
-// Where the time of a piece of each program went (Figure 10); no rows where no plain time is
-// known.
+// Parts of the time of each program (Figure 10); no rows where no plain time is known.
 Document::Table PieceTable(const std::vector<RunOverhead>& runs) {
   Document::Table table{
       .key = "pieces",

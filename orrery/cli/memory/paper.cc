@@ -28,12 +28,12 @@
 namespace orrery::cli {
 namespace {
 
-/// What of the paper a tool shows, in its order.
+/// An item of the paper that a tool shows, in the paper's order.
 struct PaperItem {
   std::string_view tool;
   std::string_view item;
   std::string_view shows;
-  std::string_view published;  // what the paper has, in words
+  std::string_view published;  // the paper's result, in words
 };
 
 constexpr std::array<PaperItem, 6> kItems{{
@@ -66,8 +66,8 @@ struct Looked {
 };
 
 struct Recording {
-  Looked with_times;   // where there are any
-  Looked as_recorded;  // where that differs: for tools that look at the recording's own clock
+  Looked with_times;   // if there are any
+  Looked as_recorded;  // if that differs: for tools that look at the recording's own clock
 
   [[nodiscard]] const Looked& For(const MemoryTool& tool) const {
     return tool.joins_times || as_recorded.input.runs.empty() ? with_times : as_recorded;
@@ -145,7 +145,7 @@ void AppendFacts(const std::string& recording, const std::vector<Document::Fact>
   if (table.columns.empty()) {
     table.columns = {AsText("recording", "recording")};
     for (const Document::Fact& fact : facts) {
-      // Facts of memory tools without a unit are counts.
+      // Fields of memory tools without a unit are counts.
       table.columns.push_back(
           {fact.key, fact.label, fact.format.unit == Unit::kText ? Unit::kCount : fact.format});
     }

@@ -31,14 +31,14 @@ struct RankMemory {
 [[nodiscard]] Document::Table AlignedTable(const memory::timeline::Alignment& alignment,
                                            std::size_t top);
 
-/// What layers hold, as lines over the axis, with the peak marked.
+/// The memory of layers, as lines over the axis, with the peak marked.
 [[nodiscard]] Document::Picture LayerPicture(const memory::timeline::Timeline& timeline,
                                              memory::timeline::Axis axis, const std::string& title);
 
 /// Returns the categories of all ranks that have a colour of their own, and "other" for the rest.
 [[nodiscard]] std::vector<draw::Series> CategoriesOf(const std::vector<RankMemory>& ranks);
 
-/// What categories hold, as columns over the axis, each in its colour of `categories`.
+/// The memory of categories, as columns over the axis, each in its colour of `categories`.
 [[nodiscard]] Document::Picture CategoryPicture(const memory::timeline::Timeline& timeline,
                                                 memory::timeline::Axis axis,
                                                 const std::string& title,

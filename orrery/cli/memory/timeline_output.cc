@@ -147,7 +147,7 @@ std::size_t IndexOf(const std::vector<draw::Series>& categories, const std::stri
   return static_cast<std::size_t>(found - categories.begin()) - (found == categories.end() ? 1 : 0);
 }
 
-// What the pointer shows over a column.
+// The tooltip of a column.
 std::string MomentText(const Timeline& timeline, std::size_t point, Axis axis) {
   const std::int64_t position = timeline.Position(point, axis);
   switch (axis) {
@@ -299,7 +299,7 @@ std::vector<Document::Table> PeakTables(const std::vector<RankMemory>& ranks, st
 
 Document::Table GroupTable(const memory::timeline::RankSpread& spread) {
   Document::Table table{.key = "groups",
-                        .heading = "how far peaks lie apart inside of groups of ranks",
+                        .heading = "how far peaks lie apart inside groups of ranks",
                         .columns = {AsText("kind", "groups"), AsCount("groups", "number"),
                                     AsShare("spread", "largest over smallest, at most")},
                         .caption =

@@ -23,25 +23,25 @@ struct MemoryRun {
   std::vector<const trace::Trace*> times = {};  // of ranks, from --times; empty, or some nullptr
 };
 
-/// What a tool is given. Its needs are met by each rank.
+/// The input of a tool. Its needs are met by each rank.
 struct MemoryInput {
   std::vector<MemoryRun> runs = {};
-  std::size_t top = 20;  // how many of what a list can grow long with
+  std::size_t top = 20;  // the length of lists that can grow long
   int threads = 0;
 
   /// The trace of a tool for one rank.
   [[nodiscard]] const trace::Trace& trace() const { return *runs.front().ranks.front(); }
 };
 
-/// What a tool found, and how well the recording knows it.
+/// The result of a tool, and the coverage of the recording.
 struct MemoryResult {
   std::vector<Document::Fact> facts = {};
   std::vector<Document::Picture> pictures = {};
   std::vector<Document::Table> tables = {};
-  std::vector<std::string> sentences = {};  // what it shows and which rules were used
+  std::vector<std::string> sentences = {};  // the result in words and the rules that were used
   std::vector<std::string> coverage = {};   // one line for each rank or run
   Value coverage_parts = Value::List();     // the same in numbers
-  std::vector<std::string> times = {};      // where times are from, if from another run
+  std::vector<std::string> times = {};      // sources of the times, if from another run
 };
 
 /// Returns the document of a tool's result.
@@ -63,7 +63,7 @@ struct MemoryAnalysis {
 
 /// A tool of `orrery memory`: one function in its own file each, listed in tools.cc.
 struct MemoryTool {
-  /// How the paths on the command line are taken.
+  /// The way in which the paths on the command line are taken.
   enum class Reads : std::uint8_t {
     kOneRank,  // one run, of which --rank chooses
     kRun,      // one run with all its ranks
@@ -75,7 +75,7 @@ struct MemoryTool {
   std::vector<memory::Need> needs;
   Reads reads = Reads::kOneRank;
 
-  /// Whether --times gives the launches of its runs times. Else runs stay on their own clocks, and
+  /// If true, --times gives the launches of its runs times. Else runs stay on their own clocks, and
   /// the tool looks into MemoryRun::times itself.
   bool joins_times = true;
 
@@ -85,7 +85,7 @@ struct MemoryTool {
   /// Empty for tools that need a recording whole. Of the input only `top` and `threads` are used.
   std::function<MemoryAnalysis(const MemoryInput& input)> begin = {};
 
-  /// Returns facts, tables and pictures; name, title and coverage are filled in by the verb. Empty
+  /// Returns fields, tables and pictures; name, title and coverage are filled in by the verb. Empty
   /// for tools that take pieces: they are given each rank of the first run as one.
   std::function<Result<MemoryResult>(const MemoryInput& input)> run_whole = {};
 
@@ -97,8 +97,8 @@ using MemoryTools = std::vector<MemoryTool>;
 /// All tools, in the order of --help.
 [[nodiscard]] MemoryTools AllMemoryTools();
 
-/// How well the launches of a recording that comes in pieces were seen, and whether a tool finds in
-/// it what it needs.
+/// The coverage of launches in a recording that comes in pieces, and whether the needs of a tool
+/// are met.
 class CoverageAndNeeds {
  public:
   void Add(const trace::Trace& piece) { parts_.Add(piece); }

@@ -257,7 +257,7 @@ Document MemoryDocument(std::string_view tool, const std::string& title, MemoryR
   }
   Document::Section& facts = document.AddSection("", "facts");
   for (Document::Fact& fact : result.facts) {
-    // Facts of memory tools without a unit are counts.
+    // Fields of memory tools without a unit are counts.
     fact.format = fact.format.unit == Unit::kText ? Unit::kCount : fact.format;
     facts.Add(std::move(fact));
   }

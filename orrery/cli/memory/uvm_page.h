@@ -24,7 +24,7 @@ struct UvmRun {
 /// All policies on one run with one size of memory.
 struct UvmCase {
   const UvmRun* run = nullptr;
-  double factor = 0;  // how many times too small; 0: a size was given
+  double factor = 0;  // the memory is too small by it; 0: a size was given
   memory::uvm::Comparison comparison;
 };
 

@@ -177,7 +177,7 @@ std::vector<Document::Fact> FactsOf(const WorkingSetSummary& summary) {
            Unit::kRatio},
           {"read_bytes", "read", summary.read_bytes, Unit::kBytes, "issued by exact launches"},
           {"write_bytes", "written", summary.write_bytes, Unit::kBytes, "issued by exact launches"},
-          {"unowned_bytes", "outside of live objects", summary.unowned_bytes, Unit::kBytes}};
+          {"unowned_bytes", "outside live objects", summary.unowned_bytes, Unit::kBytes}};
 }
 
 std::vector<std::string> SentencesOf(std::int64_t page_bytes) {

@@ -66,7 +66,7 @@ void AddKernel(const PredictedKernel& kernel, const hardware::Gpu& gpu, Document
                                    kernel.work.flops / estimate.seconds / 1e12,
                                    kernel.work.Bytes() / estimate.seconds / 1e9));
   section.Show("from", std::string(kernel::EstimateSourceName(estimate.source)) +
-                           (estimate.is_extrapolated ? ", outside of what was measured" : ""));
+                           (estimate.is_extrapolated ? ", extrapolated" : ""));
   if (estimate.alignment_gpu != nullptr) {
     section.Show("alignment", fmt::format("costs as on {}: only aligned sizes were measured",
                                           estimate.alignment_gpu->name));

@@ -69,7 +69,7 @@ std::string PricingText(const workload::PricingSummary& pricing) {
                           kernel::EstimateSourceName(static_cast<kernel::EstimateSource>(rung)));
     }
   }
-  return text + fmt::format("; {} outside of what was measured", pricing.extrapolated);
+  return text + fmt::format("; {} extrapolated", pricing.extrapolated);
 }
 
 Document::Table StepTable(const simulate::StepFigures& figures) {
@@ -271,9 +271,9 @@ Document DocumentOf(const RecordedJob& job, const RanksRequest& request) {
   return document;
 }
 
-// From models that nobody fitted (docs/validation/held-out-models.md): four of five are within 10 %
-// where kernels come from models and within 4 % where they were recorded, and hosts of equal
-// machines differ by up to a third.
+// From held-out models (docs/validation/held-out-models.md): four of five are within 10 % where
+// kernels come from models and within 4 % where they were recorded, and hosts of equal machines
+// differ by up to a third.
 learn::TimeInterval IntervalOf(const Prediction& prediction) {
   constexpr double kModelled = 0.06;
   constexpr double kRescaled = 0.1;  // to another GPU, which no recording of ours verifies

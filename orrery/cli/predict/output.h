@@ -28,11 +28,11 @@ struct OperatorError {
 struct Prediction {
   std::string path = {};
   std::string gpu = {};
-  std::string kernels = {};  // where their times come from
-  std::string host = {};     // where the host's times come from
+  std::string kernels = {};  // source of their times
+  std::string host = {};     // source of the host's times
   simulate::StepFigures figures = {};
   workload::HostCoverage coverage = {};
-  bool is_priced = false;  // by models alone; then `pricing` counts the operators too
+  bool is_priced = false;  // estimated by models alone; then the summary counts the operators too
   workload::PricingSummary pricing = {};
   std::vector<OperatorError> worst = {};  // empty without a measured trace
   double measured_step_s = 0;             // 0 without one
@@ -51,7 +51,7 @@ struct RanksRequest {
   const workload::HostModel* host = nullptr;  // nullptr: of other ranks, or the shared one
   std::string host_path = {};
   const hardware::Cluster* cluster = nullptr;
-  std::string kernels = {};                    // where their times come from
+  std::string kernels = {};                    // source of their times
   workload::PricingSummary pricing = {};       // of recorded kernels that were rescaled
   std::vector<std::string> not_modelled = {};  // by the rescaling, or lost
 };

@@ -63,7 +63,7 @@ void AddPredicted(const workload::Program& program, ErrorOfName& errors) {
   }
 }
 
-// Kernels launched inside of steps only: others belong to steps that were cut off.
+// Kernels launched inside steps only: others belong to steps that were cut off.
 void AddMeasured(const trace::Trace& measured, ErrorOfName& errors) {
   const auto num_steps = static_cast<double>(std::max<std::size_t>(1, measured.steps.size()));
   for (RowId row = 0; row < measured.activities.size(); ++row) {
@@ -306,7 +306,7 @@ void NoteKernelsWithoutLaunch(const trace::Trace& rank, Prediction& prediction) 
   }
 }
 
-// What is assumed of streams beside each other.
+// Notes the assumption about parallel streams.
 void NoteStreams(const workload::RecordedProgram& recorded, Prediction& prediction) {
   const workload::Program& program = recorded.program;
   const auto num_streams =
@@ -327,8 +327,8 @@ void NoteStreams(const workload::RecordedProgram& recorded, Prediction& predicti
   }
 }
 
-// Hooks of activation checkpointing run in Python, inside of operators, where nothing tells them
-// from the profiler.
+// Hooks of activation checkpointing run in Python, inside operators, where they cannot be told from
+// the profiler.
 void NoteRecomputation(const workload::HostModel& host, Prediction& prediction) {
   const auto* const cost = host.Find(workload::HostPart::kRecompute, workload::HostModel::kAll);
   if (prediction.coverage.recomputed > 0) {
@@ -339,7 +339,7 @@ void NoteRecomputation(const workload::HostModel& host, Prediction& prediction) 
   }
 }
 
-// What a program of one rank leaves out.
+// Notes the gaps in a program of one rank.
 void NoteGaps(const trace::Trace& rank, const workload::RecordedProgram& recorded,
               Prediction& prediction) {
   if (!prediction.is_priced) {

@@ -46,8 +46,8 @@ constexpr const char* kFooter =
     "  search: {plan.tp: [1, 2, 4, 8], plan.pp: divisors, training.micro_batch: powers_of_two,\n"
     "           memory_share: 0.92, must: [tp within node]}\n"
     "Without one, the plan of a transformer is free; --set fixes a key.\n\n"
-    "The result is that of playing every plan: plans are left out only where they do not fit into\n"
-    "memory or where a lower bound of their step is above that of all that are kept.\n\n"
+    "The result is that of simulating every plan: a plan is left out only if it does not fit into\n"
+    "memory or if a lower bound of its step is above that of all that are kept.\n\n"
     "Examples:\n"
     "  orrery search examples/llama3-70b-512-h100.yaml\n"
     "  orrery search job.yaml --gpus 64..1024 --objective tokens_per_gpu\n"
@@ -172,7 +172,7 @@ Result<int> Run(const SearchArguments& arguments, WorkDealer& dealer) {
   std::optional<double> budget_s;
   if (!arguments.budget.empty()) {
     ORRERY_TRY(budget_s, ParseSeconds(arguments.budget));
-    constexpr double kScreening = 0.5;  // of the time; the rest is for playing plans
+    constexpr double kScreening = 0.5;  // of the time; the rest is for simulating plans
     options.is_over = [&] { return SecondsSince(begin) > *budget_s; };
     options.ends_screening = [&] { return SecondsSince(begin) > kScreening * *budget_s; };
   }
@@ -244,8 +244,8 @@ void AddSearchCommand(Verb& program) {
                   {"tokens_per_gpu", search::Objective::kTokensPerGpu},
                   {"dollars", search::Objective::kDollars},
                   {"energy", search::Objective::kEnergy}},
-                 "what is best: the shortest step, most tokens of a GPU, fewest dollars or joules "
-                 "of a token (default: step)");
+                 "the objective: the shortest step, most tokens per GPU, fewest dollars or joules "
+                 "per token (default: step)");
   verb.AddOption("--memory-reserve PERCENT", arguments->memory_reserve,
                  "of a GPU's usable memory that plans leave free (default: 5, or what memory_share "
                  "of the job leaves)")
@@ -253,9 +253,9 @@ void AddSearchCommand(Verb& program) {
   verb.AddOption("--keep", arguments->keep, "how many of the best plans to keep (20)")
       .Range(1, 10'000);
   verb.AddOption("--budget TIME", arguments->budget,
-                 "stop after this time, 60s, and say what is not settled");
+                 "stop after this time, 60s, and say what is not decided");
   verb.AddOption("--store FILE", arguments->store,
-                 "keep what is settled in this file: nothing is lost when the search is ended");
+                 "keep decided plans in this file: nothing is lost when the search is ended");
   verb.AddFlag("--resume", arguments->resumes, "go on with the search that is in the store");
   verb.AddFlag("--anyway", arguments->computes_anyway,
                "remove plans of another program, of other models or of another job from the store");

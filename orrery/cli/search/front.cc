@@ -39,7 +39,7 @@ Value FrontData(const SearchAnswer& answer, const PlanTradeoff& plan) {
   return figures;
 }
 
-/// Which figures tell plans apart.
+/// The metrics that tell plans apart.
 struct Figures {
   bool has_gpus = false;
   bool has_dollars = false;
@@ -74,7 +74,7 @@ Value RankOf(const SearchAnswer& answer, const PlanTradeoff& plan) {
   return found == best.end() ? Value() : Value(found - best.begin() + 1);
 }
 
-// What may be better than the front in something.
+// Plans that may be better than the front in some metric.
 std::string NotComparedText(const SearchAnswer& answer) {
   std::string text;
   if (answer.result.pruned_by_bound > 0) {
@@ -86,12 +86,12 @@ std::string NotComparedText(const SearchAnswer& answer) {
                                          : "");
   }
   return text +
-         (answer.result.settled_share < 1 ? " Plans that are not settled are not compared." : "");
+         (answer.result.settled_share < 1 ? " Plans that are not decided are not compared." : "");
 }
 
 std::string CaptionOf(const SearchAnswer& answer, const Figures& figures) {
   return fmt::format(
-      "Of the {} plans that were played and fit, no other one is at least as good as one of these "
+      "Of the {} simulated plans that fit, no other one is at least as good as one of these "
       "in step time, memory left{}{}{}, and better in some.{}",
       draw::FormatCount(static_cast<std::int64_t>(answer.tradeoffs.size())),
       figures.has_gpus ? ", GPUs" : "", figures.has_dollars ? ", dollars" : "",

@@ -139,7 +139,7 @@ bool IsFirst(const SearchAnswer& answer, const PlanTradeoff& plan) {
   return plan.id == answer.result.best.front().screened.id;
 }
 
-// What a plan may need, where some plan comes near to it: else it would only take room.
+// The memory limit, if some plan comes near to it: else it would only take room.
 std::vector<draw::ScatterLine> LimitOf(const SearchAnswer& answer) {
   constexpr double kNear = 0.6;
   const auto usable = [&](const PlanTradeoff& plan) {
@@ -166,13 +166,13 @@ Document::Picture MemoryPicture(const SearchAnswer& answer) {
                            .y_quantity = draw::Quantity::kBinaryBytes,
                            .x_title = {},
                            .y_title = "memory of the fullest GPU",
-                           .description = "Step time and memory of plans that were played"};
+                           .description = "Step time and memory of simulated plans"};
   Document::Picture picture =
       ScatterOf(answer, std::move(chart), needed,
                 [&](const PlanTradeoff& plan) { return IsFirst(answer, plan) ? "plan 1" : ""; });
   picture.heading = "Step time against memory";
   picture.caption =
-      "Every mark is a plan that was played and fits. Left and below is better; the dotted line "
+      "Every mark is a simulated plan that fits. Left and below is better; the dotted line "
       "joins plans of which no other one is both faster and smaller.";
   return picture;
 }
@@ -209,7 +209,7 @@ Document::Picture CostPicture(const SearchAnswer& answer) {
   draw::ScatterChart chart{
       .x_title = {},
       .y_title = has_dollars ? fmt::format("dollars per million {}s", ItemOf(answer)) : "GPUs",
-      .description = "Step time and cost of plans that were played"};
+      .description = "Step time and cost of simulated plans"};
   Document::Picture picture = ScatterOf(answer, std::move(chart), cost, label_of);
   picture.heading = has_dollars ? "Step time against dollars" : "Step time against GPUs";
   picture.caption = "The same plans. The fastest one of each number of GPUs has its number.";

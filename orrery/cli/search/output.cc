@@ -78,8 +78,8 @@ std::string Quoted(const std::string& word) {
   return quoted + "'";
 }
 
-// How `orrery simulate` gets a plan, in lines that can be pasted together: with what the caller of
-// the search changed in the job.
+// The command of `orrery simulate` for a plan, in lines that can be pasted together: with the
+// changes to the job that the search was given.
 std::vector<std::string> SimulateCommand(const SearchAnswer& answer, search::PlanId id) {
   constexpr std::size_t kWidth = 90;
   std::vector<std::string> words{Quoted(answer.space->place())};
@@ -190,22 +190,22 @@ void AddHead(const SearchAnswer& answer, Document& document) {
   if (result.settled_share < 1) {
     const bool has_gap = !result.best.empty() && result.best_open;
     section.Say(
-        fmt::format("NOT SETTLED: {:.1f} % of the space is{}.{}", 100 * result.settled_share,
-                    has_gap
-                        ? fmt::format("; a plan that is not may be up to {:.1f} % better than "
-                                      "the first one here",
-                                      100 * (1 - *result.best_open / result.best.front().objective))
-                        : "",
-                    result.screened_share < 1
-                        ? fmt::format(" Of {:.1f} % of the space nothing is known: the time was "
-                                      "over before it had bounds.",
-                                      100 * (1 - result.screened_share))
-                        : ""),
+        fmt::format(
+            "NOT COMPLETE: {:.1f} % of the space is decided{}.{}", 100 * result.settled_share,
+            has_gap ? fmt::format("; an undecided plan may be up to {:.1f} % better than "
+                                  "the first one here",
+                                  100 * (1 - *result.best_open / result.best.front().objective))
+                    : "",
+            result.screened_share < 1
+                ? fmt::format(" Of {:.1f} % of the space nothing is known: the time was "
+                              "over before it had bounds.",
+                              100 * (1 - result.screened_share))
+                : ""),
         Document::Text::Style::kAlarm);
   }
   section.Show(
       "plans", draw::FormatCount(static_cast<std::int64_t>(result.considered)),
-      fmt::format("{} do not fit into memory, {} are slower by their bound, {} were played",
+      fmt::format("{} do not fit into memory, {} are slower by their bound, {} were simulated",
                   draw::FormatCount(static_cast<std::int64_t>(result.pruned_by_memory)),
                   draw::FormatCount(static_cast<std::int64_t>(result.pruned_by_bound)),
                   draw::FormatCount(static_cast<std::int64_t>(result.played.size()))));
@@ -241,7 +241,7 @@ void AddWinner(const SearchAnswer& answer, Document& document) {
   section.Show(
       "throughput",
       fmt::format("{} {}/s", draw::FormatCount(std::llround(items)), tokens ? "tokens" : "samples"),
-      fmt::format("{:.4g} of a GPU", items / BaseOf(answer, best).gpus));
+      fmt::format("{:.4g} per GPU", items / BaseOf(answer, best).gpus));
   section.Add(PlanTable(answer));
   if (answer.space->TakesSettings()) {
     section.Say("The first one:");

@@ -136,7 +136,7 @@ ColouredLines LinesOf(const SearchAnswer& answer, const std::vector<RankedPlan>&
   return lines;
 }
 
-// What the picture above says already.
+// Removes the legend and captions that the picture above has already.
 void LeaveOutRepeated(const Document::Picture& above, Document::Picture& picture) {
   const bool has_legend = std::ranges::all_of(picture.legend, [&](const draw::Series& series) {
     return std::ranges::count(above.legend, series.name, &draw::Series::name) > 0;

@@ -14,7 +14,7 @@
 
 namespace orrery::cli {
 
-/// What the pointer says about a plan; `rank` is its place among the kept ones.
+/// The tooltip of a plan; `rank` is its place among the kept ones.
 [[nodiscard]] std::string PlanTip(const SearchAnswer& answer, const search::RankedPlan& ranked,
                                   const std::optional<std::size_t>& rank);
 

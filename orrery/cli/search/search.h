@@ -43,7 +43,7 @@ struct SearchArguments {
 [[nodiscard]] Result<std::optional<search::PlanStore>> OpenStore(const SearchArguments& arguments,
                                                                  const search::Space& space);
 
-/// What a search has to say.
+/// The result of a search.
 struct SearchAnswer {
   const search::Space* space = nullptr;
   std::vector<std::string> kernel_models = {};  // of --models
@@ -51,7 +51,7 @@ struct SearchAnswer {
   search::SearchResult result;
   search::Reasons reasons = {};
   std::vector<bool> ties = {};                       // with the first, by kept plan
-  std::vector<search::PlanTradeoff> tradeoffs = {};  // of played plans that fit
+  std::vector<search::PlanTradeoff> tradeoffs = {};  // of simulated plans that fit
   std::vector<search::PlanTradeoff> front = {};      // of those
   double seconds = 0;
   std::vector<std::string> left_out = {};      // of the job, a sentence each
@@ -72,7 +72,7 @@ struct SearchAnswer {
 /// A kept plan, or one of the front, for programs.
 [[nodiscard]] Value PlanFigures(const SearchAnswer& answer, const search::RankedPlan& ranked);
 
-/// What dollars and joules are of: "token", or "sample" of a model without tokens.
+/// The unit of dollars and joules: "token", or "sample" of a model without tokens.
 [[nodiscard]] const char* ItemOf(const SearchAnswer& answer);
 
 /// Adds the front of Pareto.

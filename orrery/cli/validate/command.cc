@@ -210,11 +210,12 @@ void AddValidateCommand(Verb& app) {
                  "scalars of `orrery fit frameworks`, instead of the shipped ones");
   verb.AddFlag(
       "--leave-team-out", arguments->leaves_team_out,
-      "judge each row by frameworks and intervals that were fitted without its stack and its "
+      "evaluate each row with frameworks and intervals that were fitted without its stack and its "
       "team (data/workload/stacks.yaml)");
-  verb.AddFlag("--rank", arguments->ranks_plans,
-               "judge the order of plans instead of times: groups of six rows or more that differ "
-               "only in their plan, and what choosing our first costs over the measured best");
+  verb.AddFlag(
+      "--rank", arguments->ranks_plans,
+      "evaluate the order of plans instead of times: groups of six rows or more that differ "
+      "only in their plan, and what choosing our first costs over the measured best");
   verb.AddOption("--without NAME", arguments->without,
                  "leave a mechanism of the simulator out, to see what it does: power")
       .Delimiter(',');

@@ -312,17 +312,19 @@ void SayWhatWasSeen(const Validation& validation, const workload::FittedRuns& ru
 }  // namespace
 
 FitNote LeftOutNote() {
-  return {"left out",
-          "left out: each row is judged by frameworks and intervals fitted without its stack and "
-          "its team, and by collectives that neither measured"};
+  return {
+      "left out",
+      "left out: each row is evaluated with frameworks and intervals fitted without its stack and "
+      "its team, and with collectives that neither measured"};
 }
 
 FitNote InSampleNote(const workload::FittedRuns& runs) {
-  return {"in sample",
-          "in sample: the scalars of frameworks were fitted to published runs; rows whose stack or "
-          "team is among those are \"in sample\", the others \"held out\"; --leave-team-out judges "
-          "each row by a fit that has not seen it",
-          &runs};
+  return {
+      "in sample",
+      "in sample: the scalars of frameworks were fitted to published runs; rows whose stack or "
+      "team is among those are \"in sample\", the others \"held out\"; --leave-team-out evaluates "
+      "each row with a fit that has not seen it",
+      &runs};
 }
 
 Document ValidationDocument(const Validation& validation, const FitNote& fit) {

@@ -6,7 +6,7 @@
 
 namespace orrery::cli {
 
-/// What the rows' predictions have seen of them.
+/// Says which of the rows the models were fitted to.
 struct FitNote {
   const char* word;
   const char* sentence;

@@ -28,7 +28,7 @@ struct OtherFits {
 /// Nothing for an empty path.
 [[nodiscard]] Result<std::optional<OtherFits>> ReadOtherFits(const std::string& path);
 
-/// What rows are judged by where their stack and their team were left out of the fit.
+/// The models for rows whose stack and team were left out of the fit.
 struct LeftOutJudges {
   struct Judge {
     calibrate::LeftOutModels models;
@@ -42,7 +42,7 @@ struct LeftOutJudges {
   }
 };
 
-/// Fits anew without each stack and team of the rows that the options ask for.
+/// Refits without each stack and team of the rows that the options ask for.
 [[nodiscard]] LeftOutJudges JudgesWithout(const workload::RunTable& table,
                                           const kernel::ModelSet& models,
                                           const calibrate::ValidateOptions& options,

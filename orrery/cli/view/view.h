@@ -21,7 +21,7 @@ struct ViewArguments {
   std::string export_file = {};  // instead of serving
 };
 
-/// What is open, and what the page can ask for beside reading.
+/// The runs that are open, and the actions of the page beside reading.
 struct OpenedRuns {
   serve::RunList runs = {};
   serve::ViewActions actions = {};
@@ -32,7 +32,7 @@ struct OpenedRuns {
 /// of a store of `search`.
 [[nodiscard]] Result<OpenedRuns> OpenRuns(const ViewArguments& arguments);
 
-/// What the tools of `orrery memory` show of a recorded run, of each whose needs it meets.
+/// The documents of the tools of `orrery memory` for a recorded run, of each whose needs it meets.
 [[nodiscard]] std::vector<report::Document> MemoryDocuments(const serve::ViewedRun& run);
 
 }  // namespace orrery::cli

@@ -34,7 +34,7 @@ class CompiledProgram {
   /// The place of a task among those of its lane.
   [[nodiscard]] std::uint32_t PlaceOf(workload::TaskId task) const { return place_of_task_[task]; }
 
-  /// What a launch hands over, the last one where there are several; kNone for other tasks.
+  /// The kernel that a launch hands over, the last one of several; kNone for other tasks.
   [[nodiscard]] workload::TaskId KernelOf(workload::TaskId launch) const {
     return kernel_of_launch_[launch];
   }
@@ -42,10 +42,10 @@ class CompiledProgram {
   /// The place of a communication among those of its role, in the order of the program.
   [[nodiscard]] std::uint32_t TurnOf(workload::TaskId task) const { return turn_of_task_[task]; }
 
-  /// How many communications a role has.
+  /// The number of communications of a role.
   [[nodiscard]] std::uint32_t TurnsOn(std::uint32_t role) const { return turns_on_role_[role]; }
 
-  /// How many predecessors each task waits for.
+  /// The number of predecessors that each task waits for.
   [[nodiscard]] std::span<const std::uint32_t> waits() const { return waits_; }
 
   [[nodiscard]] const workload::Successors& successors() const { return successors_; }

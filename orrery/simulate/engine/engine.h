@@ -51,18 +51,18 @@ class CommunicationTimes {
 };
 
 struct EngineOptions {
-  /// How often each program runs, back to back on every lane.
+  /// Runs of each program, back to back on every lane.
   int repetitions = 1;
-  /// How many launched tasks a stream queues before a launch blocks.
+  /// Launched tasks that a stream queues before a launch blocks.
   std::int64_t queue_depth = 1024;
-  /// How concurrent tasks on a GPU slow each other down; nullptr: they do not.
+  /// The slowdown of concurrent tasks on a GPU; nullptr: none.
   const RateModel* rates = nullptr;
-  /// Which links transfers use, and so share while they overlap in time; nullptr: each transfer has
-  /// the network to itself. Used by one simulation at a time.
+  /// The links that transfers use, and so share while they overlap in time; nullptr: each transfer
+  /// has the network to itself. Used by one simulation at a time.
   LinkUsage* links = nullptr;
-  /// What else is on them from the begin on; nullptr: nothing.
+  /// Other traffic on the links, from the begin on; nullptr: none.
   const std::vector<LinkTraffic>* traffic = nullptr;
-  /// What links lose when transfers compete for them; nullptr: nothing.
+  /// The loss of links for which transfers compete; nullptr: none.
   const network::CongestionModel* congestion = nullptr;
   /// Spread of kernel times, relative (sigma of their logarithm). Drawn for each kernel of each
   /// rank when the rank classes is not folded; otherwise each communication of n ranks waits for
@@ -74,7 +74,7 @@ struct EngineOptions {
 /// A task that concurrent tasks on its GPU delayed.
 struct DelayedTask {
   std::size_t index = 0;          // of Timeline
-  std::int64_t alone_ps = 0;      // how long it takes alone; of communication the transfer
+  std::int64_t alone_ps = 0;      // the time that it takes alone; of communication the transfer
   std::int64_t delayed_ps = 0;    // from its begin until it got resources
   std::int64_t contended_ps = 0;  // of a transfer: lost to others on its links
 

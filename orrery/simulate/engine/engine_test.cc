@@ -117,7 +117,7 @@ TEST(EngineTest, OneForwardOneBackward) {
   EXPECT_EQ(simulated.EndOf(1), 72);
 }
 
-// A rank alone in its group has nobody to wait for; one without a group takes its program's time.
+// A rank alone in its group waits for no others; one without a group takes its program's time.
 TEST(EngineTest, GroupsOfOneStartAtOnce) {
   RankWriter rank({"tp", "dp"});
   rank.Talk(0, 5);

@@ -31,7 +31,7 @@ class FreeTimes : public CommunicationTimes {
   }
 };
 
-/// What the kernels of a chunk take.
+/// Times of the kernels of a chunk.
 struct PassTimes {
   std::int64_t forward_ps = 10;
   std::int64_t inputs_ps = 10;   // gradients of inputs

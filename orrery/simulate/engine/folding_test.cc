@@ -105,7 +105,7 @@ RC_GTEST_PROP(FoldProperty, WhatAModelRemembersChangesNothing,
   RC_ASSERT(SimulatedBy(rank_classes, &used) == SimulatedBy(rank_classes, &fresh));
 }
 
-/// Nobody disturbs anybody.
+/// Tasks do not slow each other down.
 class FullSpeed : public RateModel {
  public:
   void Rates(std::span<const RunningTask> /*running*/, std::span<double> rates) const override {

@@ -13,9 +13,9 @@ namespace orrery::simulate {
 [[nodiscard]] double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank,
                                 std::uint64_t number);
 
-/// What varying kernels cost a folded rank classes: the work between two communications of n ranks
-/// in the order of the program has a spread of sigma · sqrt(Σ d²), and all wait for the slowest of
-/// n.
+/// The expected delay by varying kernels in folded rank classes: the work between two
+/// communications of n ranks in the order of the program has a spread of sigma · sqrt(Σ d²), and
+/// all wait for the slowest of n.
 class ExpectedDelay {
  public:
   ExpectedDelay(const RankClasses& rank_classes, double sigma);
@@ -23,7 +23,7 @@ class ExpectedDelay {
   /// Σ d² of the kernels of a rank class since its last communication with others, in ps².
   [[nodiscard]] double SquaresBefore(RankClassId rank_class, workload::TaskId task) const;
 
-  /// How much later the last rank of a group is than one of them.
+  /// The expected time by which the last rank of a group is later than one of them.
   [[nodiscard]] std::int64_t DelayPs(GroupClassId group, double squares) const;
 
  private:

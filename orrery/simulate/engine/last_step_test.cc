@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Nobody communicates.
+/// For programs without communication.
 class NoTimes : public CommunicationTimes {
  public:
   [[nodiscard]] Result<std::int64_t> DurationPs(const workload::Communications::Row& /*row*/,

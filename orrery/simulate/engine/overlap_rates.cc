@@ -24,7 +24,7 @@ constexpr std::int64_t kLeastLeft = 10'000;  // a multiprocessor is always there
 constexpr double kMillionths = 1e6;
 constexpr double kPicosecondsPerMicrosecond = 1e6;
 
-// What NCCL's kernels are compiled for (2.30, sm_80 to sm_100): a cap on registers, and memory for
+// Compile-time limits of NCCL's kernels (2.30, sm_80 to sm_100): a cap on registers, and memory for
 // 20 warps.
 constexpr int kRegistersOfThread = 96;
 constexpr int kSharedBytesOfBlock = 82'240;
@@ -32,7 +32,7 @@ constexpr int kSharedBytesOfBlock = 82'240;
 // No kernel stands still for another; what finds no room at all creeps.
 constexpr double kMostSlowdown = 1000;
 
-// What each gets of a resource of which all together want so much.
+// The share of a resource that each task gets if all together want so much.
 double ShareOf(std::int64_t wanted, std::int64_t available = kAll) {
   return wanted <= available ? 1.0 : static_cast<double>(available) / static_cast<double>(wanted);
 }
@@ -55,7 +55,7 @@ KernelCode AllCommunication(std::span<const RunningTask> running) {
   return sum.Total();
 }
 
-/// What kernels that compute leave each other.
+/// The shares that computing kernels leave each other.
 struct ComputeShares {
   double processors = 1;
   double memory = 1;
@@ -249,8 +249,8 @@ std::int64_t ModelledOverlap::DelayPs(const RunningTask& arriving,
       continue;
     }
     const std::uint32_t since = CodeOfTime(running_ps[i]);
-    const double first_us =
-        arriving.is_communication ? AloneUs(ComputeTaskOf(compute.side)) : 0;  // nobody knows
+    // The time of communication alone is not known.
+    const double first_us = arriving.is_communication ? AloneUs(ComputeTaskOf(compute.side)) : 0;
     const std::uint32_t is_first = arriving.is_communication ? 1 : 0;
     const PairKey key{compute.side, SideOf(communication), GpuOf(arriving), since * 2 + is_first};
     longest_ps = std::max(longest_ps, DelayOf(key, {.compute_is_first = is_first == 1,

@@ -28,7 +28,7 @@ struct RunningTask {
   bool operator==(const RunningTask&) const = default;
 };
 
-/// How fast concurrent tasks on a GPU run, and how long an arriving task waits for resources.
+/// The speeds of concurrent tasks on a GPU, and the time that an arriving task waits for resources.
 /// Evaluated whenever the set of running tasks changes. Not thread-safe.
 class RateModel {
  public:
@@ -38,11 +38,11 @@ class RateModel {
   /// Must not depend on anything but `running`; the order of tasks must not matter.
   virtual void Rates(std::span<const RunningTask> running, std::span<double> rates) const = 0;
 
-  /// Whether it uses kernel codes and delays arriving tasks.
+  /// True if the model uses kernel codes and delays arriving tasks.
   [[nodiscard]] virtual bool KnowsPairs() const { return false; }
 
-  /// How long an arriving task waits for resources; `running_ps` says for how long
-  /// each of them has been there. It gets room earlier when all of the other kind have gone:
+  /// The time that an arriving task waits for resources; `running_ps` says for how long each of the
+  /// running ones has been there. It gets room earlier when all of the other kind have gone:
   /// communication waits for what computes and the other way round.
   [[nodiscard]] virtual std::int64_t DelayPs(const RunningTask& /*arriving*/,
                                              std::span<const RunningTask> /*running*/,
@@ -51,7 +51,7 @@ class RateModel {
   }
 };
 
-/// How concurrent tasks share a GPU, analytically and without measured constants. The scarcest
+/// Sharing of a GPU by concurrent tasks, analytically and without measured constants. The scarcest
 /// resource limits a task:
 ///
 /// 1. Multiprocessors. A communication kernel holds its share as long as it is resident, waiting
@@ -74,7 +74,7 @@ struct SharedGpu {
 
 [[nodiscard]] SharedGpu SharedGpuOf(const hardware::Gpu& gpu);
 
-/// What is asked of a model of kernel pairs, by numbers.
+/// A question to a model of kernel pairs, by numbers.
 struct PairKey {
   KernelCode compute = 0;
   KernelCode communication = 0;
@@ -103,7 +103,7 @@ class PairMemo {
   tsl::robin_map<PairKey, std::int64_t, PairKeyHash> delays_;
 };
 
-/// How concurrent tasks share a GPU according to a model of kernel pairs.
+/// Sharing of a GPU by concurrent tasks according to a model of kernel pairs.
 ///
 /// 1. All communication that runs on a GPU counts as one kernel, with the blocks of all and what
 ///    they move together: blocks hold multiprocessors and traffic takes bandwidth whoever they
@@ -135,7 +135,7 @@ class ModelledOverlap : public RateModel {
                                      std::span<const RunningTask> running,
                                      std::span<const std::int64_t> running_ps) const override;
 
-  /// How many different pairs and arrivals the model was asked for.
+  /// The number of different pairs and arrivals that the model was asked for.
   [[nodiscard]] std::size_t num_asked() const { return slowdowns_.size() + delays_.size(); }
 
  private:

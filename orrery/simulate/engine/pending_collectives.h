@@ -71,7 +71,7 @@ struct PendingCollective {
 struct Arrival {
   const RankClasses* rank_classes = nullptr;
   GroupClassId group = 0;
-  std::uint64_t turn = 0;  // which communication of the group
+  std::uint64_t turn = 0;  // index of the communication in the group's order
   RankClassId rank_class = 0;
   workload::TaskId task = 0;
   std::int64_t begin_ps = 0;

@@ -21,7 +21,7 @@ struct RandomJob {
   std::uint32_t microbatches = 1;
   bool has_programs_by_stage = false;
   bool is_launched = false;
-  std::vector<std::uint32_t> work;  // what a micro-batch does
+  std::vector<std::uint32_t> work;  // tasks of a micro-batch
   std::uint32_t straggler = 0;      // odd: a rank, modulo their number, is slow
 
   static constexpr std::uint32_t kTp = 0;

@@ -49,8 +49,8 @@ struct Visit {
   std::uint32_t ranks = 0;
 };
 
-// Where communication is matched: a group, or, where its members have it on several roles, the
-// group on one of them.
+// The channels in which communication is matched: a group, or, if its members have it on several
+// roles, the group on one of them.
 struct Channels {
   std::vector<ChannelId> of_role;  // rank · num_roles + role
   std::vector<GroupId> group;      // by channel
@@ -147,7 +147,7 @@ class Refinement {
 
   [[nodiscard]] const std::vector<RankClassId>& class_of_rank() const { return class_of_rank_; }
 
-  // What a channel looks like; after Run equal for channels that behave alike.
+  // A hash of each channel; after Run equal for channels that behave alike.
   [[nodiscard]] const std::vector<std::uint64_t>& look_of_channel() const {
     return look_of_channel_;
   }

@@ -17,7 +17,7 @@
 namespace orrery::simulate {
 namespace {
 
-// What a training step looks like: host work, a launch and a kernel, over and over.
+// A simplified training step: host work, a launch and a kernel, over and over.
 workload::Program Launches(std::int64_t num_launches) {
   workload::Program program;
   program.lanes.Append({.kind = workload::LaneKind::kHostThread});

@@ -31,7 +31,7 @@ struct LaneState {
   bool is_stream = false;
   bool has_parked = false;  // launches wait for a place in its queue
 
-  /// How many tasks have begun.
+  /// The number of tasks that have begun.
   [[nodiscard]] std::uint64_t NumBegun() const {
     return static_cast<std::uint64_t>(repetition) * num_tasks + next + (is_busy ? 1 : 0);
   }
@@ -123,7 +123,7 @@ class TaskScheduler {
            TaskOf(lanes_[lane]);
   }
 
-  /// What the communication costs that a lane is about to begin; nothing where it has no group.
+  /// The cost of the communication that a lane is about to begin; nothing where it has no group.
   [[nodiscard]] TransferCost OwnCost(LaneIndex lane) {
     const workload::Program& program = ProgramOf(lanes_[lane]);
     const workload::Communications::Row row =

@@ -171,7 +171,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     return transfer;
   }
 
-  // Transfers without lanes, which nobody waits for.
+  // Transfers without lanes, for which no task waits.
   void BeginTraffic() {
     for (std::size_t i = 0; traffic_ != nullptr && i < traffic_->size(); ++i) {
       const TransferId transfer = NewTransfer();
@@ -210,7 +210,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     }
   }
 
-  // What computes goes first: communication waits for an event of another stream before it can
+  // Computing tasks go first: communication waits for an event of another stream before it can
   // follow a kernel, so that the next kernel is there before it.
   void AdmitArrivals() {
     if (!knows_pairs_) {
@@ -374,7 +374,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     }
   }
 
-  // What takes no time needs no links.
+  // Transfers that take no time need no links.
   void TakeLinks(TransferId transfer) {
     TransferState& state = transfers_[transfer];
     state.flow = kNoFlow;
@@ -501,7 +501,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     }
   }
 
-  // What links leave it. A speed that is the cap but for rounding is the cap.
+  // The rate that links leave to a transfer. A speed that is the cap but for rounding is the cap.
   [[nodiscard]] std::int64_t LinkRate(const TransferState& state) const {
     if (state.flow == kNoFlow) {
       return kFullTransferRate;

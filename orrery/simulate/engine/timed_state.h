@@ -12,12 +12,12 @@
 #include "orrery/simulate/network/link_sharing.h"
 #include "orrery/workload/program.h"
 
-// What a simulation in order of time keeps of lanes, GPUs and transfers.
+// State of lanes, GPUs and transfers in a simulation in order of time.
 
 namespace orrery::simulate {
 
 // Rates are whole parts of full speed and work is counted in picoseconds times such parts, so that
-// it does not matter how often work is settled.
+// the result does not depend on how often progress is updated.
 inline constexpr std::int64_t kFullRate = 1 << 16;
 
 // Transfers count in smaller parts: a link may leave very little to one of many.
@@ -80,7 +80,7 @@ struct Event {
   }
 };
 
-/// What a lane has on its GPU.
+/// The task of a lane on its GPU.
 struct Occupant {
   RunningTask task = {};
   Progress progress = {};  // of communication only the rate
@@ -139,7 +139,7 @@ struct TransferState {
   }
 };
 
-/// What runs on the GPU of a rank class, and what waits for room on it.
+/// Tasks that run on the GPU of a rank class, and tasks that wait for room on it.
 struct GpuState {
   std::vector<LaneIndex> running;  // ascending
   std::vector<LaneIndex> queued;   // those that have arrived and have no room yet

@@ -418,13 +418,13 @@ std::vector<std::string> AdviceSentences(const Advice& advice) {
     }
   }
   if (!in_vain.empty()) {
-    sentences.push_back(fmt::format("Tried in vain: {}.", fmt::join(in_vain, ", ")));
+    sentences.push_back(fmt::format("No gain: {}.", fmt::join(in_vain, ", ")));
   }
   return sentences;
 }
 
 std::string CauseSentence(const Advice& advice) {
-  // Where one alone explains what all together do, it is the cause.
+  // If one alone explains the loss of all together, it is the cause.
   const auto explains = [&](const TriedChange& tried) {
     return tried.gain >= std::max(kLeastGain, kNearlyAll * advice.causes.front().gain);
   };

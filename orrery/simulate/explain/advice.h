@@ -30,7 +30,7 @@ struct TriedChange {
   [[nodiscard]] bool IsWorthwhile() const;
 };
 
-/// What was tried for a step, best first.
+/// The changes that were tried for a step, best first.
 struct Advice {
   std::vector<TriedChange> causes;   // slow ranks, other GPUs and faults, each repaired
   std::vector<TriedChange> changes;  // of plan, training, framework or network
@@ -46,7 +46,7 @@ struct VariantStep {
 using SimulateVariant =
     std::function<Result<VariantStep>(const workload::Job&, const SimulationOptions&)>;
 
-/// Which parts of a job can be changed.
+/// Parts of a job that can be changed.
 enum class JobScope : std::uint8_t {
   kWhole,    // all: its programs are generated
   kMachine,  // cluster and faults: its programs were recorded
@@ -60,7 +60,7 @@ enum class JobScope : std::uint8_t {
                                 const StepSummary& summary, JobScope scope,
                                 const SimulateVariant& simulate);
 
-/// One sentence for each worthwhile change with its gain, then what was tried in vain.
+/// One sentence for each worthwhile change with its gain, then one for those without a gain.
 [[nodiscard]] std::vector<std::string> AdviceSentences(const Advice& advice);
 
 /// Names what differs from a healthy job and costs at least 1 % of the step; empty where nothing

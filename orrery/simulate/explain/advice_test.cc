@@ -84,7 +84,7 @@ TEST(AdviceTest, ARecommendationGainsOnePercent) {
   const Advice useless = Try(TensorParallelJob(), summary, taking(991));
   EXPECT_EQ(AdviceSentences(useless).size(), 1U);
   EXPECT_THAT(AdviceSentences(useless).front(),
-              ::testing::StartsWith("Tried in vain: sequence parallelism (0.9 % shorter), "));
+              ::testing::StartsWith("No gain: sequence parallelism (0.9 % shorter), "));
 }
 
 TEST(AdviceTest, WhatDoesNotFitIsNotRecommended) {
@@ -115,10 +115,10 @@ TEST(AdviceTest, AUselessLargerBatchSaysThatItIsComparedBySample) {
             return VariantStep{.step_ps = job.training.global_batch == 16 ? 2120 : 1000};
           });
   EXPECT_THAT(AdviceSentences(advice),
-              ElementsAre("Tried in vain: twice the global batch (6.0 % longer per sample)."));
+              ElementsAre("No gain: twice the global batch (6.0 % longer per sample)."));
 }
 
-// Nobody can buy a network that helps against ranks that come late.
+// No network helps against ranks that come late.
 TEST(AdviceTest, NothingIsRecommendedAgainstWaiting) {
   Job job = TensorParallelJob();
   job.cluster = *hardware::FindCluster("DGX H100");

@@ -21,7 +21,8 @@ using workload::Sharding;
 using workload::TokenBatch;
 using workload::Transformer;
 
-// What tensor cores, memory and links reach of their datasheets: one round number for all.
+// The share of their datasheets that tensor cores, memory and links reach: one round number for
+// all.
 constexpr double kEfficiency = 0.8;
 constexpr double kBytesOfActivation = 2;
 constexpr double kBytesOfState = 16;    // parameter, gradient and two moments with a master copy
@@ -51,7 +52,7 @@ class ClosedForms {
                     (plan_.tp * plan_.pp * plan_.ep)),
         trained_(job.training.adapter_rank > 0 ? 0 : parameters_) {}
 
-  /// What a GPU executes for one micro-batch.
+  /// FLOPs that a GPU executes for one micro-batch.
   [[nodiscard]] double ExecutedOfPass() const {
     const TokenBatch batch = {job_.training.sequence, job_.training.micro_batch};
     return workload::ExecutedFlops(
@@ -89,8 +90,8 @@ class ClosedForms {
     return static_cast<double>(model_.num_blocks()) / plan_.pp;
   }
 
-  // What a group of so many ranks sends by, of which every `stride`-th GPU is a member: the links
-  // of an island, or all NICs that its members on a node have.
+  // The bandwidth of a group of so many ranks, of which every `stride`-th GPU is a member: the
+  // links of an island, or all NICs that its members on a node have.
   [[nodiscard]] double Rate(int ranks, int stride) const {
     const hardware::Cluster& cluster = job_.cluster;
     const double links = cluster.island.per_gpu.bytes_per_second;

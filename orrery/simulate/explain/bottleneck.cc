@@ -15,7 +15,7 @@
 namespace orrery::simulate {
 namespace {
 
-// What takes a smaller share of the step is not worth a word.
+// Smaller shares of the step are not mentioned.
 constexpr double kWorthAWord = 0.03;
 
 const TimeShare* LargestCompute(const Breakdown& breakdown) {

@@ -51,7 +51,7 @@ constexpr std::array<KindText, 8> kKindTexts = {{
     {"idle", "between kernels"},
 }};
 
-/// What a stream does for a while.
+/// Work of a stream for a while.
 struct Segment {
   std::int64_t begin_ps = 0;
   std::int64_t end_ps = 0;
@@ -63,7 +63,7 @@ struct Segment {
   [[nodiscard]] auto Order() const { return std::tuple(begin_ps, lane, end_ps); }
 };
 
-/// What a rank class's streams do in a step.
+/// The work of a rank class's streams in a step.
 class SegmentList {
  public:
   SegmentList(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class)
@@ -85,7 +85,7 @@ class SegmentList {
 
   [[nodiscard]] std::int64_t host_end_ps() const { return host_end_ps_; }
 
-  /// Whether the rank has messages of a pipeline, which a pause may wait for.
+  /// True if the rank has messages of a pipeline, which a pause may wait for.
   [[nodiscard]] bool is_in_pipeline() const { return is_in_pipeline_; }
 
  private:
@@ -184,7 +184,7 @@ void ShareEvenly(std::span<TimePart> transfers) {
   }
 }
 
-// What no kernel hides, by dimension.
+// Transfers that no kernel hides, by dimension.
 std::vector<TimePart> ExposedTransfers(const std::vector<Segment>& segments,
                                        const IntervalSet& kernels, Interval window) {
   std::map<std::string, std::vector<Interval>> by_dimension;
@@ -202,7 +202,8 @@ std::vector<TimePart> ExposedTransfers(const std::vector<Segment>& segments,
   return transfers;
 }
 
-// What the streams do in a window; at every instant the first kind counts, then the first stream.
+// The work of the streams in a window; at every instant the first kind counts, then the first
+// stream.
 std::vector<TimePart> BusyParts(const std::vector<Segment>& segments, Interval window) {
   std::map<std::tuple<TimeKind, LaneId, std::string>, IntervalSet> times;
   IntervalSet kernels;

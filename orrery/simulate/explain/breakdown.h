@@ -37,7 +37,7 @@ inline constexpr std::string_view kPipeline = "pp";
 /// "tp communication", "global synchronisation".
 [[nodiscard]] std::string CommunicationText(std::string_view dimension);
 
-/// Where the time of a step goes on one rank class; the shares add up to the step.
+/// Parts of the time of a step on one rank class; the shares add up to the step.
 struct Breakdown {
   RankClassId rank_class = 0;
   std::int64_t step_ps = 0;
@@ -54,7 +54,7 @@ struct Breakdown {
 /// stages and without waiting.
 [[nodiscard]] std::int64_t BusyPs(const Breakdown& breakdown);
 
-/// What a GPU does from one instant to another.
+/// Work of a GPU from one instant to another.
 struct TimeSlice {
   std::int64_t begin_ps = 0;
   std::int64_t end_ps = 0;
@@ -68,7 +68,8 @@ struct TimeSlice {
 /// The dimension of a role: "tp", "pp".
 [[nodiscard]] std::string DimensionOf(const workload::Program& program, std::uint32_t role);
 
-/// Whether some rank class talks to other stages of a pipeline, so that it may wait in a bubble.
+/// Returns true if some rank class talks to other stages of a pipeline, so that it may wait in a
+/// bubble.
 [[nodiscard]] bool HasPipeline(const RankClasses& rank_classes);
 
 /// Divides the time from 0 to the end of all classes. A pause belongs to the host until the task
@@ -87,7 +88,7 @@ struct TimeSlice {
                                               const Timeline& timeline, RankClassId rank_class,
                                               std::int64_t begin_ps = 0);
 
-/// What one rank communicates in a step along one dimension of its plan.
+/// Communication of one rank in a step along one dimension of its plan.
 struct DimensionTotal {
   std::string dimension;  // "tp", "dp", …
   std::int64_t calls = 0;

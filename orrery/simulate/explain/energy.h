@@ -8,7 +8,7 @@
 
 namespace orrery::simulate {
 
-/// What the GPUs of a job draw; hosts, network and cooling come on top.
+/// Energy of the GPUs of a job; hosts, network and cooling come on top.
 struct StepEnergy {
   double joules = 0;        // of a step, all GPUs
   double watts_of_gpu = 0;  // mean over GPUs and the step

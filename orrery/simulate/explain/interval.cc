@@ -73,7 +73,7 @@ double UnmeasuredShare(std::span<const workload::PriceCoverage> coverage) {
   return all > 0 ? unmeasured / all : 0;
 }
 
-/// What the spread of frameworks adds to the variance of ln time.
+/// The variance of ln time that the spread of frameworks adds.
 double VarianceOf(const Sensitivity& sensitivity) {
   double variance = 0;
   for (std::size_t i = 0; i < workload::kNumScalars; ++i) {

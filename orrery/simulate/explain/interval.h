@@ -12,7 +12,7 @@
 
 namespace orrery::simulate {
 
-/// What the step's interval depends on.
+/// The traits that the interval of a step depends on.
 [[nodiscard]] StepTraits TraitsOf(const Breakdown& breakdown, const workload::Job& job,
                                   std::span<const workload::PriceCoverage> coverage);
 

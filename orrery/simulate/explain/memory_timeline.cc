@@ -35,7 +35,7 @@ std::int64_t Rounded(std::int64_t bytes) {
   return (bytes + piece - 1) / piece * piece;
 }
 
-/// What is in use, by category.
+/// Memory in use, by category.
 class Usage {
  public:
   explicit Usage(bool rounds) : rounds_(rounds) {}
@@ -101,7 +101,7 @@ StageMemory MemoryOfRankClass(const RankClasses& rank_classes, const Timeline& t
           .parts = std::move(memory.parts)};
 }
 
-/// What is in use, category by category, and the fullest state of each column.
+/// Memory in use, category by category, and the fullest state of each column.
 class ColumnWriter {
  public:
   explicit ColumnWriter(std::size_t num_columns) { columns_.bytes.resize(num_columns); }
@@ -203,7 +203,7 @@ MemoryColumns MemoryColumnsOf(const RankClasses& rank_classes, const Timeline& t
     const double share = static_cast<double>(step.at_ps) / step_ps;
     const auto column = static_cast<std::size_t>(share * static_cast<double>(num_columns));
     const std::size_t clipped = std::min(column, num_columns - 1);
-    // What was in use until now was so at the begin of this column.
+    // Memory in use until now was in use at the begin of this column, too.
     writer.Note(clipped);
     writer.Change(step.category, program.strings.View(step.category), step.bytes);
     writer.Note(clipped);

@@ -64,7 +64,7 @@ struct MemoryColumns {
                                             const Timeline& timeline, RankClassId rank_class,
                                             std::size_t num_columns);
 
-/// What a program can use of a GPU's memory: the figure that every answer compares with. Less than
+/// The memory of a GPU that a program can use: the limit that every answer compares with. Less than
 /// the card has, more than 10^9 bytes for each GB of its data sheet (data/workload/memory.yaml).
 [[nodiscard]] std::int64_t UsableBytes(const hardware::Gpu& gpu);
 
@@ -77,13 +77,13 @@ inline constexpr double kSafeMemoryShare = 0.95;
 struct StageMemory {
   workload::ProgramId program = 0;
   RankClassId rank_class = 0;     // the first of those that run it
-  std::int64_t peak_bytes = 0;    // what its tensors take, in blocks of the allocator
+  std::int64_t peak_bytes = 0;    // of its tensors, in blocks of the allocator
   std::int64_t needed_bytes = 0;  // including fragmentation
   std::int64_t usable_bytes = 0;  // that a job can use of its GPU
   std::int64_t peak_ps = 0;
   std::vector<MemoryPart> parts;  // at the peak, the largest first
 
-  /// What is left; below 0 it does not fit.
+  /// Memory that is left; below 0 it does not fit.
   [[nodiscard]] std::int64_t free_bytes() const { return usable_bytes - needed_bytes; }
 };
 

@@ -62,7 +62,7 @@ TEST_F(MemoryTest, TakesAtTheBeginAndGivesBackAtTheEnd) {
                                         MemoryPart{"activations", 800}, MemoryPart{"logits", 400}));
 }
 
-// What the first kernel gives back at 10 is free for the second, which begins at 10.
+// Memory that the first kernel gives back at 10 is free for the second, which begins at 10.
 TEST_F(MemoryTest, WhatIsGivenBackIsThereForTheNext) {
   Change(0, "work", 500);
   Change(0, "work", -500);

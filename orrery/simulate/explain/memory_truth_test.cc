@@ -26,7 +26,8 @@
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
 
-// Which published runs fit. Memory hardly depends on times, so every operator takes a microsecond.
+// Published runs fit into memory, and most that gave no result do not. Memory hardly depends on
+// times, so every operator takes a microsecond.
 
 namespace orrery::simulate {
 namespace {

@@ -68,7 +68,7 @@ void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
   }
 }
 
-// How a board draws power was measured on few.
+// The power of only a few boards was measured.
 void AddPower(const std::string& gpu, const workload::StepPower& power, Sentences& sentences) {
   if (power.measured_on.empty()) {
     sentences.push_back(fmt::format(
@@ -123,7 +123,7 @@ std::string_view OthersText(const NetworkOptions& network, bool has_several_jobs
                           : " Other jobs send nothing (--background).";
 }
 
-// What the network model leaves out.
+// Adds the effects that the network model leaves out.
 void AddSharing(const Job& machine, const SimulationOptions& options, bool has_several_jobs,
                 Sentences& sentences) {
   if (machine.gpus <= machine.cluster.island.gpus) {

@@ -64,10 +64,10 @@ struct Formula {
 // not a device, has gone through all stages. ZB-H1: (p − 1)(F + B − W), weight gradients fill the
 // rest (Qi et al., 2024).
 //
-// ZB-2p and ZB-V leave no pause inside of a device for F = B = W. Their papers let a stage begin
-// its next step while others still work. With a sum over all stages between steps, a device still
-// waits for its first micro-batch or after its last pass: the last of p stages begins after
-// (p − 1)·F, and with two chunks in a V, of F / 2 each, after (p − 1)·F / 2.
+// ZB-2p and ZB-V leave no pause on a device for F = B = W. Their papers let a stage begin its next
+// step while others still work. With a sum over all stages between steps, a device still waits for
+// its first micro-batch or after its last pass: the last of p stages begins after (p − 1)·F, and
+// with two chunks in a V, of F / 2 each, after (p − 1)·F / 2.
 const std::vector<Formula>& Formulas() {
   static const std::vector<Formula> formulas = {
       {PipelineSchedule::kGpipe,
@@ -150,7 +150,7 @@ TEST_P(PublishedBubbleTest, EqualStagesHaveIt) {
 INSTANTIATE_TEST_SUITE_P(Formulas, PublishedBubbleTest,
                          testing::Range(std::size_t{0}, Formulas().size()));
 
-// Where schedules take any number of micro-batches.
+// All schedules but the interleaved one take any number of micro-batches.
 TEST(PipelineBubbleTest, MicroBatchesNeedNotDivideByStages) {
   for (const Formula& formula : Formulas()) {
     if (formula.schedule == PipelineSchedule::kInterleaved) {

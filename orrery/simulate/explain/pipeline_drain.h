@@ -11,9 +11,9 @@
 
 namespace orrery::simulate {
 
-/// How long a rank waits for the drain of its pipeline in groups that span its stages, such as that
-/// of the grad-norm all-reduce. Stages end their last passes one after the other; a rank that was
-/// first waits for the last, and has no message of the pipeline to wait in.
+/// The time that a rank waits for the drain of its pipeline in groups that span its stages, such as
+/// that of the grad-norm all-reduce. Stages end their last passes one after the other; a rank that
+/// was first waits for the last, and has no message of the pipeline to wait in.
 ///
 /// Of a wait, the bubble is as much as the last pass of the latest stage ended later than the
 /// rank's own, passes counted since the meeting before. What remains has other reasons: stages

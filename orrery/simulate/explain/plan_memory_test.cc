@@ -23,8 +23,7 @@
 #include "orrery/workload/plan/plan.h"
 #include "orrery/workload/program.h"
 
-// What sharding saves of memory it costs of communication, whatever the model, the pipeline and the
-// framework.
+// Sharding trades communication for memory, whatever the model, the pipeline and the framework.
 
 namespace orrery::simulate {
 namespace {

@@ -151,7 +151,7 @@ TEST(StageBalanceTest, TheSlowestRankIsNotTheOneThatEndsLast) {
   EXPECT_EQ(summary.breakdown.TotalPs(TimeKind::kWait), 0);
 }
 
-// Where nobody says which program is of which stage, ranks are named; two of one stage have both.
+// If the stages of programs are not known, ranks are named; two of one stage have both.
 TEST(StageBalanceTest, RanksAreNamedWhereStagesAreNotKnown) {
   workload::Ensemble ensemble = TwoStages();
   ensemble.knows_stages = false;

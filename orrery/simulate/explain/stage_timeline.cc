@@ -39,8 +39,8 @@ PassKind KindOf(Phase phase) {
   }
 }
 
-// Outside of passes kernels belong together only when they follow each other at once: what lies
-// between them are communications of the whole job.
+// Between passes kernels belong together only when they follow each other at once: between them are
+// communications of the whole job.
 constexpr std::int64_t kAtOncePs = 20'000'000;
 
 bool IsSamePass(const PassSlice& pass, const PassSlice& kernel) {
@@ -70,7 +70,7 @@ std::vector<PassSlice> KernelsOf(const Program& program, const Timeline& timelin
   return kernels;
 }
 
-// What runs beside an earlier pass is cut off.
+// Merges kernels into passes. Parts beside an earlier pass are cut off.
 std::vector<PassSlice> Joined(const std::vector<PassSlice>& kernels) {
   std::vector<PassSlice> passes;
   for (const PassSlice& kernel : kernels) {

@@ -10,7 +10,7 @@
 
 namespace orrery::simulate {
 
-/// What the timeline of a pipeline shows.
+/// Kinds of passes in the timeline of a pipeline.
 enum class PassKind : std::uint8_t {
   kForward,
   kBackward,  // with what is recomputed for it
@@ -40,8 +40,8 @@ struct PassSlice {
   bool operator==(const PassSlice&) const = default;
 };
 
-/// What one rank class does in a step: passes that do not overlap, in order; between them where
-/// nothing is said is bubble. And the communication, exposed, inside of passes.
+/// The work of one rank class in a step: passes that do not overlap, in order; the rest is bubble.
+/// And the communication, exposed, inside passes.
 struct StageTimeline {
   std::vector<PassSlice> passes;
   std::vector<TimeSlice> inside;  // kTransfer, kWait and kHost only

@@ -105,7 +105,7 @@ Result<StepIntervals> ReadStepIntervals(const std::string& yaml) {
       "intervals of steps", yaml, [](const YAML::Node& root) -> Result<StepIntervals> {
         if (!root["intervals"]) {
           return workload::Refuse(
-              "the file has no 'intervals'; write it anew with `orrery fit frameworks`");
+              "the file has no 'intervals'; write it again with `orrery fit frameworks`");
         }
         std::optional<Error> first_error;
         YamlFields fields(root["intervals"], "intervals", first_error);

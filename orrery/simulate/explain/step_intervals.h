@@ -10,10 +10,10 @@
 
 namespace orrery::simulate {
 
-/// Where the time of a step is spent, by what makes it uncertain.
+/// Parts of a step's time, by the source of their uncertainty.
 enum StepPart : std::uint8_t { kGemms, kAttention, kMemory, kCommunication, kHost, kNumStepParts };
 
-/// What a predicted step says about how sure it is.
+/// Traits of a predicted step that determine its uncertainty.
 struct StepTraits {
   std::array<double, kNumStepParts> shares = {};  // of the step
   double bubble = 0;                              // of the step; counted with the GEMMs, too
@@ -27,9 +27,9 @@ struct StepTraits {
   bool operator==(const StepTraits&) const = default;
 };
 
-/// What makes a step less sure, each from 0 to 1.
+/// Causes of a wider interval, each from 0 to 1.
 enum IntervalCause : std::uint8_t {
-  kOfIdleness,         // what a dense step leaves unused of half the peak, squared
+  kOfIdleness,         // the part of half the peak that a dense step leaves unused, squared
   kOfNetworkIdleness,  // the same where ranks are in several islands: faults of a network, too
   kOfUnmeasured,       // share of operators with times from other GPUs or the roofline
   kOfExperts,          // 1 for models that have experts

@@ -121,7 +121,7 @@ std::vector<Breakdown> BreakdownsOf(const RankClasses& rank_classes, const Timel
   return breakdowns;
 }
 
-// Where several programs are of one stage, and no GPU tells them apart, a rank does.
+// If several programs are of one stage, and no GPU tells them apart, a rank does.
 void NameStages(std::uint32_t ranks, std::vector<StageSummary>& stages) {
   for (StageSummary& stage : stages) {
     if (!stage.stage) {

@@ -14,11 +14,11 @@
 
 namespace orrery::simulate {
 
-/// How much kernels of one rank class delay each other in a step.
+/// Delays that kernels of one rank class cause each other in a step.
 struct DelayTotals {
   std::int64_t kernels = 0;           // that compute and took longer than alone
-  std::int64_t kernels_alone_ps = 0;  // what they would have taken
-  std::int64_t kernels_ps = 0;        // what they took
+  std::int64_t kernels_alone_ps = 0;  // the same kernels alone
+  std::int64_t kernels_ps = 0;        // the same kernels in the step
   std::int64_t transfers = 0;         // that took longer than alone, or began later
   std::int64_t transfers_alone_ps = 0;
   std::int64_t transfers_ps = 0;
@@ -27,7 +27,7 @@ struct DelayTotals {
 
 [[nodiscard]] DelayTotals DelayTotalsOf(const Timeline& timeline, RankClassId rank_class);
 
-/// How much of what the GPUs of a job could compute at their peak a step uses.
+/// The part of the peak of a job's GPUs that a step uses.
 struct Utilisation {
   double flops = 0;               // of a step, all GPUs
   double flops_per_s_of_gpu = 0;  // the mean over GPUs
@@ -37,8 +37,8 @@ struct Utilisation {
   bool operator==(const Utilisation&) const = default;
 };
 
-/// What the model needs, however it is computed: no recomputation, the whole square of attention
-/// (MFU).
+/// Utilisation by the FLOPs that the model needs, however it is computed: no recomputation, the
+/// whole square of attention (MFU).
 [[nodiscard]] Utilisation ModelUtilisation(const workload::Job& job, std::int64_t step_ps);
 
 /// The same count and what is recomputed (HFU): never below the model's. What a flash kernel leaves
@@ -60,7 +60,7 @@ struct StageSummary {
   workload::Rank rank = 0;
   std::uint32_t ranks = 1;   // that run the program
   StageMemory memory;        // of programs of other tools: nothing
-  std::string gpu = {};      // where ranks of the job have different ones
+  std::string gpu = {};      // if ranks of the job have different ones
   std::string name = {};     // "stage 0"; "rank 0 of 64" without a pipeline
   std::int64_t busy_ps = 0;  // BusyPs of that rank
 
@@ -75,8 +75,8 @@ struct StageSummary {
 struct JobFigures {
   double samples_per_s = 0;
   std::optional<double> tokens_per_s = {};   // of models that read tokens
-  std::optional<Utilisation> model = {};     // where its operations are known
-  std::optional<Utilisation> hardware = {};  // where it is known how they are executed
+  std::optional<Utilisation> model = {};     // if its operations are known
+  std::optional<Utilisation> hardware = {};  // if the executed operations are known
 };
 
 /// The results of a simulated step.
@@ -106,8 +106,8 @@ struct StepSummary {
   [[nodiscard]] bool IsNearlyOutOfMemory() const;
 };
 
-/// How much is summed up; the breakdown, what ranks lose to each other and stages' work take as
-/// long as a third of the simulation.
+/// The extent of a summary; the breakdown, the time that ranks lose to each other and stages' work
+/// take as long as a third of the simulation.
 enum class SummaryDetail : std::uint8_t { kAll, kStepOnly };
 
 [[nodiscard]] StepSummary Summarize(const SimulatedStep& simulated,
@@ -124,8 +124,7 @@ struct BindingStage {
   std::int64_t busy_ps = 0;
   std::int64_t others_ps = 0;  // the mean of the other stages
 
-  /// How much longer it takes than the mean of all stages: what a step gains at most where all
-  /// have as much to do.
+  /// The time beyond the mean of all stages: the most that a step gains if all have as much to do.
   std::int64_t excess_ps = 0;
 };
 
@@ -133,8 +132,8 @@ struct BindingStage {
 /// two of them.
 [[nodiscard]] std::optional<BindingStage> BindingStageOf(const StepSummary& summary);
 
-/// What a step loses to one thing: its time on the slowest rank, as the breakdown has it. Waiting
-/// for late ranks and moving data are two things.
+/// The time that a step loses to one cause: its time on the slowest rank, as the breakdown has it.
+/// Waiting for late ranks and moving data are two things.
 using Loss = TimeShare;
 
 /// All but compute, the largest first.

@@ -7,11 +7,11 @@
 
 namespace orrery::simulate {
 
-/// What a checkpoint of a job holds, each once: weights, master copies and moments of the
+/// The content of a checkpoint of a job, each once: weights, master copies and moments of the
 /// optimizer, as their types in memory. Of LoRA the adapters only.
 [[nodiscard]] Bytes CheckpointBytes(const workload::Job& job);
 
-/// How a checkpoint gets from the GPUs to storage. All ranks write equal shares at once.
+/// The path of a checkpoint from the GPUs to storage. All ranks write equal shares at once.
 struct CheckpointPath {
   Bytes size;
   Bandwidth storage;    // all of it
@@ -20,7 +20,7 @@ struct CheckpointPath {
   bool is_asynchronous = false;
 };
 
-/// What a checkpoint takes.
+/// Times of a checkpoint.
 struct CheckpointTimes {
   std::int64_t stall_ps = 0;  // training stands still
   std::int64_t write_ps = 0;  // after that, beside training, until it is durable

@@ -12,7 +12,7 @@
 
 namespace orrery::simulate {
 
-/// What fails, for people who ask where interruptions come from.
+/// Parts that fail, to show the causes of interruptions.
 enum class FailedPart : std::uint8_t { kGpu, kNic, kNode, kSwitch, kSoftware };
 
 inline constexpr std::array<std::pair<std::string_view, FailedPart>, 5> kFailedParts{{
@@ -23,10 +23,10 @@ inline constexpr std::array<std::pair<std::string_view, FailedPart>, 5> kFailedP
     {"software", FailedPart::kSoftware},
 }};
 
-/// What the rate of a cause grows with.
+/// The unit with whose number the rate of a cause grows.
 enum class FailureUnit : std::uint8_t { kGpu, kNic, kNode, kJob };
 
-/// How many of them a job has.
+/// Numbers of the units of a job.
 struct UnitCounts {
   std::int64_t gpus = 0;
   std::int64_t nics = 0;
@@ -44,7 +44,7 @@ struct FailureCause {
   bool is_planned = false;  // announced: no work is lost and nothing is to detect, so no failure
 };
 
-/// How often what fails (docs/formats/failures.md).
+/// Rates of failures by cause (docs/formats/failures.md).
 struct FailureRates {
   std::string name;
   std::vector<FailureCause> causes;

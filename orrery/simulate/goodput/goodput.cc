@@ -22,7 +22,7 @@ constexpr std::uint64_t kSlowNodeRuns = 1ULL << 63;  // apart from those of fail
 /// Steps that were done and are not durable yet.
 struct Work {
   std::int64_t steps = 0;
-  std::int64_t slow_ps = 0;    // what they took longer
+  std::int64_t slow_ps = 0;    // by slow nodes
   std::int64_t shrunk_ps = 0;  // …
 
   void Add(const Work& more) {

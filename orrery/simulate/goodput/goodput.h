@@ -43,7 +43,7 @@ struct GoodputOptions {
   std::uint64_t seed = 0;
 };
 
-/// What time is lost to. Together with productive time these are the window, to the picosecond.
+/// Causes of lost time. Together with productive time these are the window, to the picosecond.
 enum class LostTime : std::uint8_t {
   kCheckpoint,      // training stands still for one
   kLostWork,        // since the last durable checkpoint, done again
@@ -51,8 +51,8 @@ enum class LostTime : std::uint8_t {
   kRestart,         // reschedule and initialise
   kLoad,            // the checkpoint
   kWaitingForNode,  // all spares are in repair
-  kSlowNode,        // what steps take longer until it is found
-  kShrunk,          // what steps take longer with fewer replicas
+  kSlowNode,        // the extra time of steps until it is found
+  kShrunk,          // the extra time of steps with fewer replicas
   kUnfinishedStep,  // at the end of the window
 };
 
@@ -75,9 +75,9 @@ struct GoodputMonth {
 /// Simulates one window, from failure to failure: O(failures + slow nodes), whatever the steps.
 ///
 /// Failures come by the clock, at the rate of the whole job, also during stalls, detection and
-/// restarts; one of those begins the downtime anew. All work since the last durable checkpoint is
-/// done again. A cause that takes nodes away takes them for `repair_ps`; while fewer than the job
-/// needs are left it waits, or is restarted with the replicas that there are nodes for: their
+/// restarts; one of those restarts the downtime. All work since the last durable checkpoint is done
+/// again. A cause that takes nodes away takes them for `repair_ps`; while fewer than the job needs
+/// are left it waits, or is restarted with the replicas that there are nodes for: their
 /// micro-batches are redistributed, so that the batch stays and a step takes replicas / running
 /// times as long. It grows again, and gets rid of slow nodes that were found, by a checkpoint and a
 /// restart. At the end of the window work without a checkpoint counts: the job goes on.
@@ -129,8 +129,8 @@ struct WindowFactors {
   double high = 1;
 };
 
-/// What windows differ by, and what the step time may be off by where it is predicted: `step` is
-/// its interval over the prediction. Both are independent and add up as deviations of logarithms.
+/// The spread of windows, and the error of the step time if it is predicted: `step` is its interval
+/// over the prediction. Both are independent and add up as deviations of logarithms.
 [[nodiscard]] WindowFactors FactorsOf(const GoodputSummary& summary,
                                       const std::optional<learn::TimeInterval>& step);
 

@@ -11,7 +11,7 @@
 
 namespace orrery::simulate {
 
-/// What is asked of a job that runs for a month.
+/// The request of a study of a job that runs for a month.
 struct GoodputRequest {
   GoodputJob job = {};
   JobFailures failures = {};

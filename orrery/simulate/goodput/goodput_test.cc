@@ -99,7 +99,8 @@ TEST(GoodputTest, ACheckpointThatFailsIsNotDurable) {
   EXPECT_EQ(LostSeconds(month, LostTime::kCheckpoint), 5 + 2 + 5 * 6);  // six periods after 302 s
 }
 
-// The second failure comes 30 s after the first: 20 s of detection, 10 s of restart, then all anew.
+// The second failure comes 30 s after the first: 20 s of detection, 10 s of restart, then both
+// start again.
 TEST(GoodputTest, AFailureDuringARestartBeginsItAnew) {
   const GoodputMonth month = SimulateMonth(kJob, Log({237, 267}), kOptions, 0);
 

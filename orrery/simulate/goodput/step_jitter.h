@@ -11,7 +11,7 @@
 
 namespace orrery::simulate {
 
-/// How the times of healthy steps vary, relative to their median (docs/design/0017-step-jitter.md).
+/// The variation of healthy step times, relative to their median (docs/design/0017-step-jitter.md).
 ///
 /// The body is normal and correlated: noise that changes with every step, every second, every
 /// fourth … step, each with `persistence` times the variance of the one before. So the mean of k
@@ -26,7 +26,7 @@ struct JitterModel {
   double stall_shape = 0.1;
   double longest_stall_s = 1;  // longer ones were not measured and are not drawn
 
-  // What it was fitted to.
+  // The data of the fit.
   int systems = 0;
   int submitters = 0;
   int least_gpus = 0;

@@ -33,7 +33,7 @@ using network::NodeKind;
 using network::Topology;
 using workload::Direction;
 
-/// What limits a transfer on a link.
+/// The place of a link that limits a transfer.
 enum LinkPlace : std::uint8_t {
   kToNic,   // the closed form knows what slots cost
   kIsland,  // of a GPU, inside its island

@@ -20,7 +20,7 @@
 
 namespace orrery::simulate {
 
-/// How switches choose between equally short paths.
+/// The choice of switches between equally short paths.
 enum class Routing : std::uint8_t {
   kHash,      // ECMP: one path for each connection, by a hash
   kAdaptive,  // packets go where bandwidth is left

@@ -115,7 +115,7 @@ Timeline SimulateFlows(const workload::Ensemble& ensemble, const Topology& topol
 }
 
 // Eight rings of two hosts, each from leaf 0 to leaf 1, over four cables up: sprayed, every cable
-// carries two; nobody is faster or slower than half.
+// carries two; all run at exactly half speed.
 TEST(FlowUsageTest, OversubscribedSwitchesSlowAllThatCrossThem) {
   const Topology topology = HostsOnClos(12, 2);  // 8 hosts and 4 cables on a leaf
   std::vector<OneTransfer> transfers;

@@ -58,7 +58,7 @@ Status CheckNic(const workload::Job& machine, const FailedNic& failed) {
   return {};
 }
 
-// What a GPU reaches others of its island with: a GPU without links of its own uses the host's.
+// The bandwidth from a GPU to others of its island: a GPU without links of its own uses the host's.
 Bandwidth LinkOf(const hardware::Gpu& gpu, const hardware::Island& island) {
   const bool has_links =
       island.kind != hardware::IslandKind::kPcie && gpu.link.bytes_per_second > 0;
@@ -92,8 +92,8 @@ void Tighten(LinkLimits& limits, const LinkLimits& other) {
   }
 }
 
-// What each node has left of its network, as a share: of its NICs those that work, of what they
-// carry what they still do. Fails for nodes and NICs that do not exist.
+// The share of its network that each node has left: the share of working NICs times their remaining
+// bandwidth. Fails for nodes and NICs that do not exist.
 Result<std::vector<double>> NetworkShares(const workload::Job& machine,
                                           const NetworkFaults& faults) {
   std::vector<int> working(NumNodes(machine), machine.cluster.nics.per_node);

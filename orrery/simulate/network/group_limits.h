@@ -25,7 +25,7 @@ struct SlowNode {
   double share = 1;
 };
 
-/// What is wrong with the network of a job.
+/// Faults in the network of a job.
 struct NetworkFaults {
   std::vector<FailedNic> failed_nics = {};
   std::vector<SlowNode> slow_nodes = {};
@@ -33,8 +33,8 @@ struct NetworkFaults {
   [[nodiscard]] bool empty() const { return failed_nics.empty() && slow_nodes.empty(); }
 };
 
-/// What limits groups: GPUs with slower links than the job's usual one, and nodes
-/// with faults. Rank r of the job is on GPU r.
+/// Limits of groups: GPUs with slower links than the job's usual one, and nodes with faults. Rank r
+/// of the job is on GPU r.
 class GroupLimits {
  public:
   /// No limits.

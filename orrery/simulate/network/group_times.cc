@@ -62,9 +62,9 @@ overlap::Pattern PatternOf(CollectiveKind kind, const collective::KernelShape& s
              : overlap::Pattern::kCopy;
 }
 
-// What goes through a GPU's memory for each byte that it sends: its own and the neighbour's part
-// are read and one is written, or a part comes in, is read and is written. With Simple, three
-// bytes; a switch reads and writes the buffer once.
+// The traffic of a GPU's memory for each byte that it sends: its own and the neighbour's part are
+// read and one is written, or a part comes in, is read and is written. With Simple, three bytes; a
+// switch reads and writes the buffer once.
 double PayloadOf(const collective::Request& request, const collective::KernelShape& shape,
                  overlap::Pattern pattern, int ranks) {
   constexpr double kTrafficOfSentByte = 3;
@@ -147,7 +147,7 @@ Result<collective::LinkDemand> ClusterTimes::DemandOf(
   collective::ClosedFormCost& cost = IsInsideIsland(gpus) ? inside_ : between_;
   ORRERY_TRY(collective::LinkDemand demand,
              cost.DemandOf(RequestOf(communication), gpus, limits_.Of(gpus)));
-  // What a framework loses passes while links are idle.
+  // The time that a framework loses passes while links are idle.
   demand.link_share *= std::min(rate_, 1.0);
   demand.nic_share *= std::min(rate_, 1.0);
   return demand;

@@ -131,7 +131,7 @@ class JobLinkClass : public LinkClass {
   const JobsOnGpus* jobs_;
 };
 
-/// What works of the NICs of a GPU.
+/// The working shares of the NICs of a GPU.
 class NicShares {
  public:
   NicShares(const hardware::Cluster& cluster, const NetworkFaults& faults) : cluster_(cluster) {
@@ -215,7 +215,7 @@ Status JobNetwork::PrepareTopology() {
 }
 
 RankClasses JobNetwork::Classes(bool folds) const {
-  // Where nobody holds a group back, its placement alone tells what it costs.
+  // If no rank holds a group back, its cost depends on its placement alone.
   const IslandLinkClass placed(
       static_cast<std::uint32_t>(std::max(machine_.cluster.island.gpus, 1)));
   const LimitedLinkClass limited(placed, limits_);

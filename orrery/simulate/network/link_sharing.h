@@ -19,11 +19,11 @@
 
 namespace orrery::simulate {
 
-/// What a transfer takes of links while it runs alone.
+/// Links that a transfer uses while it runs alone.
 struct TransferUses {
   std::vector<network::LinkUse> links;        // as shares of their bandwidth, each link once
   double bytes_per_second = 0;                // over the link that carries most of it
-  std::vector<network::LinkPair> pairs = {};  // which of them lead to which, where links pause
+  std::vector<network::LinkPair> pairs = {};  // consecutive links of paths, where links pause
 };
 
 /// Traffic beside the programs, from the begin of the simulation until it is done: the checkpoint
@@ -38,11 +38,11 @@ class LinkUsage {
  public:
   virtual ~LinkUsage() = default;
 
-  /// What is there of each link for the job, as a share of its bandwidth: less than 1 where other
+  /// The part of each link for the job, as a share of its bandwidth: less than 1 where other
   /// traffic takes some or the link is degraded.
   [[nodiscard]] virtual std::vector<double> Capacities() const = 0;
 
-  /// Which links lose goodput when transfers compete for them; empty: none.
+  /// Marks links that lose goodput when transfers compete for them; empty: none.
   [[nodiscard]] virtual std::vector<std::uint8_t> LosesGoodput() const { return {}; }
 
   /// "nic0.3 → leaf3".
@@ -52,8 +52,8 @@ class LinkUsage {
   [[nodiscard]] virtual Result<TransferUses> UsesOf(GroupClassId group,
                                                     const workload::Communications::Row& row) = 0;
 
-  /// What the ranks of a class use that send to storage at a rate each: their NICs, and what is
-  /// above them on the way out of the network.
+  /// The links of the ranks of a class that send to storage at a rate each: their NICs, and the
+  /// links above them on the way out of the network.
   [[nodiscard]] virtual Result<TransferUses> UsesToStorage(RankClassId rank_class,
                                                            Bandwidth rate) = 0;
 };
@@ -79,7 +79,7 @@ class LinkSharing {
 
   void End(network::FlowRow flow);
 
-  /// Shares links anew and returns the transfers whose speed may have changed.
+  /// Recomputes the shares of links and returns the transfers whose speed may have changed.
   [[nodiscard]] std::span<const network::FairFilling::Filled> Refill();
 
   /// The speed of a transfer as a share of its speed alone; at most its cap.

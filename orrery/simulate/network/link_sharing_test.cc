@@ -197,7 +197,7 @@ TEST(LinkSharingTest, TransfersShareALinkWhileTheyOverlap) {
 }
 
 // Traffic of 50 ps on the link of a transfer of 100: it is done after 100 at half speed, when the
-// transfer has 50 left. Traffic of 1000 lasts beyond it, and nobody waits for that: the transfer
+// transfer has 50 left. Traffic of 1000 lasts beyond it, and no task waits for that: the transfer
 // takes 200, and traffic has 900 left then.
 TEST(LinkSharingTest, TrafficBesideThePrograms) {
   const Ensemble ensemble = TwoGroups(0);

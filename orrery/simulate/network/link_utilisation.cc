@@ -87,7 +87,7 @@ class Accumulation {
     Add(begin_ps, timeline.end_ps[index], delayed == nullptr ? took_ps : delayed->alone_ps, uses);
   }
 
-  // What it takes of links in the time that it takes alone, over the time that it took.
+  // Adds the use of links by a transfer alone, over the time that it took.
   void Add(std::int64_t begin_ps, std::int64_t end_ps, std::int64_t alone_ps,
            const TransferUses& uses) {
     if (end_ps <= begin_ps) {

@@ -12,7 +12,7 @@
 
 namespace orrery::simulate {
 
-/// How busy links are over a step.
+/// Utilisation of links over a step.
 struct LinkUtilisation {
   struct Link {
     std::string name;

@@ -49,7 +49,7 @@ bool Receives(Direction direction) {
   return direction != Direction::kSends;
 }
 
-/// The first switch outside of the island of a GPU; none where all GPUs are in one island.
+/// The first switch outside the island of a GPU; none where all GPUs are in one island.
 std::optional<NodeId> FirstSwitch(const Topology& topology, GpuId gpu) {
   NodeId node = topology.gpu_node(gpu);
   for (const network::LinkId link : topology.out_links(node)) {

@@ -19,7 +19,7 @@
 
 namespace orrery::simulate {
 
-/// Which NICs and first switches the GPUs of a cluster have in common. Switches spread traffic
+/// The NICs and first switches that GPUs of a cluster have in common. Switches spread traffic
 /// evenly, so that all cables of a switch to others are one.
 struct PortMap {
   std::uint32_t gpus_per_island = 1;
@@ -43,10 +43,11 @@ struct PortMap {
 [[nodiscard]] Result<PortMap> PortMapOf(const hardware::Cluster& cluster, int nodes,
                                         double free_share);
 
-/// Whether GPUs of a cluster have cables above their first switch, which may be too few.
+/// Returns true if GPUs of a cluster have cables above their first switch, which may be too few.
 [[nodiscard]] bool HasUplinks(hardware::Cluster cluster, int gpus, double oversubscription);
 
-/// What ranks share beside groups, for Fold: numbers of NICs and of first switches, by rank.
+/// Resources that ranks share beside groups, for Fold: numbers of NICs and of first switches, by
+/// rank.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> SharedPlaces(
     const PortMap& ports, const workload::Ensemble& ensemble);
 
@@ -93,8 +94,8 @@ class PortUsage : public LinkUsage {
     double ranks = 0;
   };
 
-  /// What the ranks of all groups of a class send over a first switch and receive, in times of what
-  /// one rank does.
+  /// The traffic of the ranks of all groups of a class over a first switch, sent and received, in
+  /// multiples of one rank's.
   struct LeafLoad {
     std::uint32_t leaf = 0;  // place in leaves_
     double up = 0;

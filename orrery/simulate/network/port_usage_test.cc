@@ -215,7 +215,7 @@ Result<Timeline> SimulateShared(const RankClasses& ranks, const PortMap& ports) 
   return Simulate(ranks, times, {.links = &usage});
 }
 
-/// Where ranks of a class have the times of each of their ranks.
+/// Expects that ranks of a class have the times of each of their ranks.
 void ExpectSameTimes(const RankClasses& folded, const Timeline& of_folded, const RankClasses& all,
                      const Timeline& of_all) {
   for (workload::Rank rank = 0; rank < all.classes.size(); ++rank) {
