@@ -15,8 +15,8 @@
 
 namespace orrery::simulate {
 
-/// How a simulated step differs from that of the job as its file says: every what-if of the command
-/// line, a search, the page and a library's caller.
+/// Differences of a simulated step from that of the job as its file says: every what-if of the
+/// command line, a search, the page and callers of the library.
 struct Scenario {
   std::vector<trace::Speedup> speedups = {};  // of parts that IsOfSimulatedStep
   std::vector<SlowRank> slow_ranks = {};
@@ -33,11 +33,11 @@ struct Scenario {
   [[nodiscard]] std::vector<std::string> SpeedupPhrases() const;
 };
 
-/// Whether a simulation can change a part: single kernels and operators, the host and the lateness
-/// of a rank are those of recorded steps.
+/// Returns false for parts that only recorded steps have: single kernels and operators, the host
+/// and the lateness of a rank.
 [[nodiscard]] bool IsOfSimulatedStep(trace::Part part);
 
-/// Whether ScenarioCosts change by it, not the machine.
+/// Returns true if a part changes ScenarioCosts, not the machine.
 [[nodiscard]] bool IsOfKernels(trace::Part part);
 
 /// Kernels as a scenario has them: classes as many times as fast as it says; with more FLOP/s or

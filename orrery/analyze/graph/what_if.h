@@ -40,7 +40,7 @@ struct ActivityFilter {
   bool only_compute = false;
 };
 
-/// Whether a recording tells what a part took: of NICs, links, FLOP/s and HBM it does not.
+/// Returns false for parts that a recording does not tell apart: NICs, links, FLOP/s and HBM.
 [[nodiscard]] bool IsOfRecordedStep(trace::Part part);
 
 /// Changes the weights of a recorded step and replays it. Changes accumulate. Factors scale time:
