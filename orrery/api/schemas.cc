@@ -12,6 +12,8 @@
 #include "orrery/api/fields.h"
 #include "orrery/api/goodput.h"
 #include "orrery/api/info.h"
+#include "orrery/api/init.h"
+#include "orrery/api/list.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -24,6 +26,8 @@ const std::vector<VerbSchema> kVerbs = {
     {"diff", &RequestSchema<DiffRequest>, &ObjectSchema<DiffResult>},
     {"goodput", &RequestSchema<GoodputRequest>, &ObjectSchema<GoodputResult>},
     {"info", &RequestSchema<InfoRequest>, &ObjectSchema<InfoResult>},
+    {"init", &RequestSchema<InitRequest>, &ObjectSchema<InitResult>},
+    {"list", &RequestSchema<ListRequest>, &ObjectSchema<ListResult>},
     {"simulate", &RequestSchema<SimulateRequest>, &ObjectSchema<SimulateResult>},
 };
 

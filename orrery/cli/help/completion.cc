@@ -12,9 +12,9 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/list.h"
 #include "orrery/base/text.h"
 #include "orrery/cli/description.h"
-#include "orrery/cli/list/list.h"
 
 namespace orrery::cli {
 namespace {
@@ -94,7 +94,7 @@ const OptionDescription* FindOption(const VerbDescription& verb, std::string_vie
 std::vector<Candidate> JobSettings() {
   std::vector<Candidate> candidates;
   for (const std::string thing : {"model", "gpu", "cluster", "framework"}) {
-    for (const std::string& name : ListedNames(thing + "s")) {
+    for (const std::string& name : api::ListedNames(thing + "s")) {
       candidates.push_back({fmt::format("{}={}", thing, name)});
     }
   }
@@ -107,7 +107,7 @@ std::vector<Candidate> ValuesOf(const VerbDescription& verb, const OptionDescrip
   const std::string_view name = option.names.back();
   const auto list = kLists.find(name);
   if (list != kLists.end() && !option.value.starts_with(" INT")) {
-    return Words(ListedNames(list->second));
+    return Words(api::ListedNames(list->second));
   }
   if (name == "--set" && option.value.starts_with(" KEY=")) {
     return JobSettings();
