@@ -19,11 +19,11 @@ _DEVICES = ("nvidiactl", "nvidia[0-9]*", "nvhost-gpu", "dxg")
 
 
 class BuildError(Exception):
-    """What is needed is not there and cannot be built."""
+    """A required program or library is missing and cannot be built."""
 
 
 def has_gpu(root="/"):
-    """Whether the driver shows a GPU; asks no library, which may take seconds."""
+    """Returns whether the driver shows a GPU, without loading a library, which may take seconds."""
     return any(glob.glob(os.path.join(glob.escape(root), "dev", name)) for name in _DEVICES)
 
 
@@ -46,7 +46,7 @@ def _digest(folder):
 
 
 def _is_writable(place):
-    """Whether the folder can be written, or made."""
+    """Returns whether the folder can be written, or created."""
     while not place.exists() and place != place.parent:
         place = place.parent
     return place.is_dir() and os.access(place, os.W_OK)
@@ -62,7 +62,7 @@ def cache(variables=os.environ):
 
 
 def folder_of(target, folder=FOLDER, variables=os.environ):
-    """Where the target is, or will be."""
+    """Returns the path of the target, which may not be built yet."""
     return cache(variables) / _digest(folder) / target
 
 

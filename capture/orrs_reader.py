@@ -152,7 +152,7 @@ class Stream:
         return self._records.get(name, [])
 
     def count(self, name):
-        """How many records of this name there are, read or not."""
+        """Returns the number of records of this name, read or not."""
         skipped = sum(number for key, number in self.counts.items() if SCHEMA.get(key, ("",))[0] == name)
         return skipped + len(self.records(name))
 

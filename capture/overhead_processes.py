@@ -11,7 +11,7 @@ _FOLDER = pathlib.Path(__file__).resolve().parent
 
 
 def run(words, folder, options=None, out="s.orrs"):
-    """What overhead_steps.py printed, and the seconds of the whole process as `process_s`; `options` of capture: under it."""
+    """Returns the output of overhead_steps.py, with the seconds of the whole process as `process_s`; with `options`, under capture."""
     line = [sys.executable, str(_FOLDER / "pytorch" / "overhead_steps.py"), *words]
     if options is not None:
         line = [sys.executable, str(_FOLDER / "orrery-capture"), "capture", *options, "--out", str(folder / out), "--", *line]

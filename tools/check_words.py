@@ -23,7 +23,9 @@ import sys
 import generated_header
 
 # Patterns of the paths that must be clean. Add a folder here once its files are.
-COVERED = ("*.md",)
+COVERED = ("*.md", "orrery/analyze/*", "orrery/base/*", "orrery/collective/*", "orrery/draw/*", "orrery/export/*",
+           "orrery/hardware/*", "orrery/ingest/*", "orrery/kernel/*", "orrery/learn/*", "orrery/memory/*",
+           "orrery/network/*", "orrery/overlap/*", "orrery/stream/*", "orrery/trace/*", "capture/*", "python/*")
 # History keeps its words; the scoreboard is written by a tool as a whole; the test is about these words.
 NOT_CHECKED = ("CHANGELOG.md", "docs/validation/scoreboard.md", "tools/check_words_test.py")
 FOLDERS = ("bench", "capture", "data", "docs", "examples", "orrery", "python", "tests", "tools", "web")

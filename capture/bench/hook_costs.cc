@@ -1,5 +1,5 @@
-// What an event costs the thread that it happens on, in nanoseconds: `make -C capture hook-costs`.
-// Needs neither a GPU nor the vendor's libraries; a thread writes out as in a recording.
+// Measures the cost of an event on its thread, in nanoseconds: `make -C capture hook-costs`. Needs
+// neither a GPU nor the vendor's libraries; a thread writes out as in a recording.
 
 #include <algorithm>
 #include <array>

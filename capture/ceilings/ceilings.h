@@ -12,7 +12,7 @@ namespace ceilings {
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kGiB = int64_t{1} << 30;
 
-/// Ends the program when a CUDA call failed: no figure after that would mean anything.
+/// Ends the program when a CUDA call failed: all later values would be meaningless.
 void Check(cudaError_t status, const char* what);
 
 /// Gives the blocks of a grid that fills the GPU.

@@ -95,7 +95,7 @@ def _plan(options):
 
 
 def _launched_ranks():
-    """How many ranks a launcher such as torchrun started; 0 without one."""
+    """The number of ranks that a launcher such as torchrun started; 0 without one."""
     ranks = os.environ.get("WORLD_SIZE", "")
     return int(ranks) if ranks.isdigit() and "RANK" in os.environ else 0
 

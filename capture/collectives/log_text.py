@@ -106,7 +106,7 @@ def closing(plan, bus_bandwidths):
 
 
 def plan_lines(plan, gpus, sizes):
-    """What would be measured, for people."""
+    """Returns lines that describe the planned measurement to the user."""
     kind = plan.kind
     lines = [f"{plan.collective} of {plan.dtype} on {gpus} GPUs, {plan.warmup} warm-up and "
              f"{plan.iterations} timed calls per size, "

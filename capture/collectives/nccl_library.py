@@ -14,7 +14,7 @@ class NcclError(Exception):
 
 
 class UniqueId(ctypes.Structure):
-    """What the ranks of a communicator have in common; the first rank makes it."""
+    """The identifier that the ranks of a communicator share; the first rank creates it."""
 
     _fields_ = [("content", ctypes.c_byte * _UNIQUE_ID_BYTES)]
 
@@ -104,7 +104,7 @@ class Communicator:
         return lambda: queue.collective(name, buffers, count, options)
 
     def buffers_in_place(self, plan, buffer, message):
-        """Where a rank sends from and receives to when both are in one buffer of the full side."""
+        """Returns a rank's send and receive addresses when both are in one buffer of the full side."""
         own_share = buffer + self._rank * (message.size_bytes // self._ranks)
         if plan.collective == "all_gather":
             return own_share, buffer

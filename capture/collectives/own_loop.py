@@ -78,7 +78,7 @@ def _versions(nccl):
 
 
 def _measure(plan, group, index, out):
-    """What every rank does once the group stands; the first rank writes the log."""
+    """Measures on every rank once the group exists; the first rank writes the log."""
     torch.cuda.set_device(index)
     nccl = nccl_library.load()
     unique_id = group.from_first(nccl.unique_id() if group.rank == 0 else None)

@@ -1,4 +1,4 @@
-"""What is measured: collectives as nccl-tests names, counts and rates them, sizes, repeats and types; needs neither GPU nor PyTorch."""
+"""The measured collectives: as nccl-tests names, counts and rates them, sizes, repeats and types; needs neither GPU nor PyTorch."""
 
 import dataclasses
 import re

@@ -48,7 +48,7 @@ class ActivityReceiver {
   virtual void TakeOverhead(std::int64_t duration_ns) = 0;
 };
 
-/// What is collected besides kernels, memcpy, memset, memory and synchronization.
+/// Options to collect more than kernels, memcpy, memset, memory and synchronization.
 struct CollectionOptions {
   bool all_calls = false;        // every call of the runtime and driver becomes a record
   bool whole_graphs = false;     // one record per graph launch, cheaper than one per node
@@ -92,9 +92,9 @@ class ActivitySource {
   virtual std::string version() = 0;
 };
 
-/// Whether calls of this name are always recorded: those that begin work on a device or change its
-/// memory. They tell on which thread and when, in the host's order, work was begun; CUPTI's records
-/// of the work do not.
+/// Returns true if calls of this name are always recorded: those that launch work on a device or
+/// change its memory. They show the thread and, in the host's order, the time of a launch, which
+/// CUPTI's records of the work do not have.
 [[nodiscard]] bool IsWantedCall(std::string_view name);
 
 /// CUPTI of the process; there can be one at a time (cupti_calls.cc).

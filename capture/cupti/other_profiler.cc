@@ -27,7 +27,7 @@ struct Other {
   CUpti_TimestampCallbackFunc now = nullptr;
   SharedClock clock;
   std::set<CUpti_ActivityKind> kinds;  // that it collects
-  std::set<CUpti_ActivityKind> asked;  // likewise, until it begins anew: its last flush comes after
+  std::set<CUpti_ActivityKind> asked;  // likewise, until it restarts: its last flush comes after
                                        // it has disabled all
   std::uint64_t since_ns = 0;          // when it began
   bool is_recording = false;
@@ -158,7 +158,8 @@ Times TimesOf(CUpti_Activity& activity) {
   }
 }
 
-/// What began before it did, and what only we asked for, is not for it.
+/// Returns false for activities that began before the other profiler did, and for kinds that only
+/// this recorder requested.
 bool IsForOther(const Other& other, CUpti_Activity& activity) {
   const Times times = TimesOf(activity);
   const bool is_too_old = times.start != nullptr && *times.start < other.since_ns;

@@ -12,7 +12,7 @@
 
 namespace orrery::capture {
 
-/// What the recording itself needs of CUPTI.
+/// The CUPTI state that the recording itself needs.
 struct OwnNeeds {
   bool (*is_kind_ours)(CUpti_ActivityKind kind) = nullptr;
   void (*enable_calls)() = nullptr;  // again, after the other disabled all calls

@@ -7,7 +7,7 @@ import sys
 from doctor import findings
 from doctor.programs import Machine
 
-# What each needs. Nothing needs nsys or compute-sanitizer.
+# The requirements of each verb. None needs nsys or compute-sanitizer.
 _NEEDS = {
     "measure kernels": ("gpu", "pytorch", "cupti"),
     "measure collectives": ("gpu", "pytorch", "nccl"),
@@ -32,7 +32,7 @@ class Measurement:
 
 
 def measurements_of(findings):
-    """Judges all measurements."""
+    """Returns all measurements with the requirements that they lack."""
     ok = {finding.name for finding in findings if finding.is_ok}
     return [Measurement(name, [need for need in needs if need not in ok])
             for name, needs in _NEEDS.items()]

@@ -1,4 +1,4 @@
-"""What doctor checks: one function for each requirement of measuring and capture."""
+"""The checks of doctor: one function for each requirement of measuring and capture."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ class Finding:
     name: str
     state: str
     found: str      # version and place, or what was seen instead
-    why: str        # what it is for
+    why: str        # purpose
     fix: str = ""  # one line; empty where nothing is to be fixed
 
     @property
@@ -99,7 +99,7 @@ def tool(machine, name):
 
 
 def counters(machine):
-    """Whether the driver lets this user read counters."""
+    """Checks that the driver lets this user read counters."""
     why = "ncu reads counters only where the driver allows it"
     parameters = machine.read("proc/driver/nvidia/params")
     if parameters is None:
@@ -113,7 +113,7 @@ def counters(machine):
                                        "lack CAP_SYS_ADMIN)", why)
     return Finding("counters", LIMITED, "for administrators only", why,
                    "run as root, or write `options nvidia NVreg_RestrictProfilingToAdminUsers=0` "
-                   "into /etc/modprobe.d/ and load the module anew")
+                   "into /etc/modprobe.d/ and reload the module")
 
 
 def _library(machine, name, pattern, why, fix):
@@ -193,12 +193,12 @@ def sandbox(machine):
     is_sandbox = "gVisor" in version or version.startswith("Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016")
     if is_sandbox:
         return Finding("sandbox", LIMITED, "gVisor", why,
-                       "capture --accesses outside of the sandbox; capture without it may work inside")
+                       "run capture --accesses outside the sandbox; capture without it may work inside")
     return Finding("sandbox", OK, "none", why)
 
 
 def build_folder(machine):
-    """Where this user's builds go."""
+    """Checks the folder of this user's builds."""
     why = "capture and measure build their libraries there, on first use"
     try:
         building.cache(machine.variables)

@@ -8,7 +8,7 @@ import subprocess
 
 _SECONDS = 60.0
 _TOOLKIT = "usr/local/cuda/bin"
-# Where installers put what is often not in $PATH, by program; a star stands for the version.
+# Folders in which installers put programs that are often not in $PATH; a star stands for the version.
 _PLACES = {
     "nvcc": (_TOOLKIT,),
     "ncu": (_TOOLKIT, "opt/nvidia/nsight-compute", "opt/nvidia/nsight-compute/*"),
@@ -51,7 +51,7 @@ def version_in(text):
 
 
 def version(program):
-    """What the program says of its version; "" where it does not run or does not say."""
+    """Returns the version that the program prints; "" if it does not run or prints none."""
     if not program:
         return ""
     said = output([program, "--version"])
@@ -89,7 +89,7 @@ class Machine:
         return output([self.python, "-c", _ASK_TORCH])
 
     def python_folders(self):
-        """Where the interpreter finds modules; wheels bring NVIDIA's libraries along."""
+        """The folders in which the interpreter finds modules; wheels contain NVIDIA's libraries."""
         said = output([self.python, "-c", "import sys; print('\\n'.join(sys.path))"])
         return [line for line in said[1].splitlines() if line] if said and said[0] == 0 else []
 
@@ -107,7 +107,7 @@ class Machine:
         return None
 
     def exists(self, path):
-        """Whether a file is there under the root."""
+        """Returns whether a file exists under the root."""
         return os.path.exists(os.path.join(self.root, path))
 
     @property

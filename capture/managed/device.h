@@ -9,7 +9,7 @@
 
 namespace managed {
 
-/// Ends the program when a CUDA call failed: no figure after that would mean anything.
+/// Ends the program when a CUDA call failed: all later values would be meaningless.
 void Check(cudaError_t status, const char* what);
 
 /// Asks for a range to be moved; `to_gpu` or to the host.

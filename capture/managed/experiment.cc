@@ -60,7 +60,8 @@ void AddStreams(std::vector<Experiment>& plan) {
   }
 }
 
-// Where pages lie that only cudaMemcpy has written, as the weights of a loaded model.
+// Adds experiments on the location of pages that only cudaMemcpy has written, as the weights of a
+// loaded model.
 void AddCopied(std::vector<Experiment>& plan) {
   for (const char* backing : {"copied", "copied_pinned"}) {
     plan.push_back(OnBytes("copied", "read", 256 * kMiB));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-// What is measured on managed memory, without CUDA, so that it can be tested on any machine.
+// The experiments on managed memory, without CUDA, so that they can be tested on any machine.
 
 namespace managed {
 

@@ -122,7 +122,7 @@ Runner::Times Runner::Once(const Experiment& experiment) {
   return Measure(experiment, pool_);
 }
 
-// What the host has not written can only be had once of a piece of memory.
+// Memory that the host has not written can be used for one experiment only.
 Runner::Times Runner::OnFreshMemory(const Experiment& experiment) {
   Memory fresh(SpanBytes(experiment));
   if (experiment.backing == "touched") {

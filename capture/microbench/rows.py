@@ -15,7 +15,7 @@ class NotOurTable(Exception):
 
 @dataclasses.dataclass
 class Machine:
-    """What stays the same over a run."""
+    """The columns that stay the same over a run."""
 
     gpu: str
     driver: str

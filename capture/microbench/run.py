@@ -52,7 +52,7 @@ def _failed_before(out):
 
 
 def _restart(out, lost):
-    """Starts this program anew without the operators that may have broken the context."""
+    """Restarts this program without the operators that may have broken the context."""
     with open(_failed_path(out), "a", encoding="utf-8") as file:
         file.writelines(text + "\n" for text in lost.suspects)
     restarts = int(os.environ.get(_RESTARTS, "0")) + 1
@@ -132,7 +132,7 @@ _SECONDS = 50.0
 
 
 class _Outcome:
-    """What became of one group."""
+    """The outcome of one group."""
 
     def __init__(self):
         self.ok = self.failed = 0

@@ -41,7 +41,7 @@ def quartiles(values):
 
 @dataclasses.dataclass
 class KernelTimes:
-    """What a configuration's calls took on the GPU, in microseconds."""
+    """The GPU time of a configuration's calls, in microseconds."""
 
     kernel_us: float
     warm_us: float

@@ -45,7 +45,7 @@ _BYTES = {"byte": 1.0, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
 
 @dataclasses.dataclass
 class Written:
-    """How many kernels have counters, of how many, and the columns that are empty in all rows."""
+    """The number of kernels that have counters, the number of all, and the columns that are empty in all rows."""
 
     found: int
     called: int
@@ -71,7 +71,7 @@ def _mark_of(text):
     if len(groups) == 2 and (len(groups[1]) != 3 or len(groups[0]) > 3 or groups[0] == "0"):
         return mark
     if len(groups) > 2:
-        return "," if mark == "." else "."  # what occurs twice groups digits
+        return "," if mark == "." else "."  # a mark that occurs twice groups digits
     return ""
 
 
@@ -102,7 +102,7 @@ def _scaled(value, unit, wanted):
 
 
 def _places(header):
-    """Where each column of ours stands on the page."""
+    """Returns the position of each of our columns on the page."""
     at = {name: index for index, name in enumerate(header)}
     found = {}
     for column, (names, _) in METRICS.items():

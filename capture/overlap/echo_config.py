@@ -23,14 +23,14 @@ class NotUsable(Exception):
 
 @dataclasses.dataclass
 class Settings:
-    """What a configuration asks for."""
+    """The settings of a configuration."""
 
     devices: str = ""
     paths: dict = dataclasses.field(default_factory=dict)  # of ncu, nsys, python
     remarks: list = dataclasses.field(default_factory=list)
 
     def apply(self, environment, arguments, start=os.execv):
-        """Sets the devices, and starts anew with the interpreter asked for."""
+        """Sets the devices, and restarts with the requested interpreter."""
         if self.devices:
             environment["CUDA_VISIBLE_DEVICES"] = self.devices
         python = self.paths.get("python")

@@ -124,7 +124,7 @@ _MOST_TRIES = 8
 
 
 class Outcome:
-    """What became of one part."""
+    """The outcome of one part."""
 
     def __init__(self, name, works, text, seconds=0.0):
         self.name, self.works, self.text, self.seconds = name, works, text, seconds

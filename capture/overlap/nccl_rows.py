@@ -33,7 +33,7 @@ class Setting:
         return f"nccl_{self.collective}_{self.algorithm}_{self.protocol}".lower()
 
     def environment(self):
-        """What NCCL must find in its environment before its first call."""
+        """The environment that NCCL needs before its first call."""
         channels = str(self.channels)
         out = {"NCCL_MIN_NCHANNELS": channels, "NCCL_MAX_NCHANNELS": channels,
                "NCCL_ALGO": self.algorithm, "NCCL_PROTO": self.protocol}
@@ -72,7 +72,7 @@ def is_nccl(name):
 
 
 def _covered_ns(activity, others):
-    """How long any of `others`, which do not overlap each other, ran during the activity."""
+    """The time during the activity in which any of `others` ran; they do not overlap each other."""
     end = activity.start_ns + activity.duration_ns
     return sum(max(0, min(end, other.start_ns + other.duration_ns)
                    - max(activity.start_ns, other.start_ns)) for other in others)

@@ -164,7 +164,7 @@ class _Lead:
         return times[1:]
 
     def _kernel(self, planned, collective_us):
-        """What one compute kernel showed; None where it is not fit."""
+        """Returns the measurement of one compute kernel; None if it is not suitable."""
         with torch.no_grad():
             try:
                 compute = Compute(planned, self._operands, None)

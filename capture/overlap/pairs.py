@@ -65,7 +65,7 @@ def _rejected(alone, together):
 
 
 def _delay(together, alone, key):
-    """How much later than alone the blocks of communication began."""
+    """The delay of the communication blocks' begin, compared with communication alone."""
     found = _median_of(together, key)
     return None if found is None or alone[key] is None else max(0.0, found - alone[key])
 

@@ -1,4 +1,4 @@
-"""Measure, fit, judge and install in one go, as Echo's run_all.sh does."""
+"""Measures, fits, evaluates and installs in one command, as Echo's run_all.sh does."""
 
 import json
 import os
@@ -14,7 +14,7 @@ _STAGES = 4
 
 def add_options(parser):
     parser.add_argument("--pipeline", action="store_true",
-                        help="then fit a model to the pairs, judge it and install it, all with the "
+                        help="then fit a model to the pairs, evaluate and install it, all with the "
                              "program orrery")
     orrery_program.add_option(parser)
 
@@ -24,7 +24,7 @@ def model_path(tree):
 
 
 def installed_path(environment):
-    """Where `orrery simulate --overlap model` looks before it takes the shipped model."""
+    """The path that `orrery simulate --overlap model` tries before the shipped model."""
     home = environment.get("XDG_DATA_HOME", "")
     if not os.path.isabs(home):
         home = os.path.join(environment.get("HOME", os.path.expanduser("~")), ".local", "share")
@@ -32,7 +32,7 @@ def installed_path(environment):
 
 
 def commands(orrery, tree):
-    """The command lines that fit and judge what a tree holds."""
+    """The command lines that fit and evaluate a model on the data of a tree."""
     pairs = os.path.join(tree, "processed", "pairs.csv")
     counters = os.path.join(tree, "features", "counters.csv")
     data = [pairs, *(["--counters", counters] if os.path.exists(counters) else [])]

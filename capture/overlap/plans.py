@@ -68,7 +68,7 @@ class Drawn:
         return 1000
 
     def chunks_for(self, duration_us):
-        """How many chunks a block moves in about that time."""
+        """Returns the number of chunks that a block moves in about that time."""
         if self.pattern == "spin":
             return max(5, int(duration_us))
         return max(2, round(duration_us * 1e3 * self.block_gbps() / self.chunk_bytes))

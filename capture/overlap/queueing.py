@@ -115,7 +115,7 @@ class Incomplete(Exception):
 
 @dataclasses.dataclass
 class Shown:
-    """What one slot showed; times in microseconds, None where it does not apply."""
+    """The measurement of one slot; times in microseconds, None where it does not apply."""
 
     compute_us: list = dataclasses.field(default_factory=list)
     gap_us: float = None            # from the gate's end to the first kernel, as recorded

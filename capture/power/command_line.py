@@ -10,7 +10,7 @@ from microbench.machine import driver_version, why_no_gpu
 
 HEADER = ["operator", "burst_us", "sustained_us", "power_w", "energy_w", "limit_w", "sm_mhz", "mem_mhz", "celsius", "gpu",
           "driver", "cuda", "torch"]
-# What training spends its power on, and as often.
+# Operators that dominate the power of training, weighted by their frequency.
 _SHARES = {"gemm": 50, "bgemm": 6, "attention": 22, "elementwise": 12, "copy": 4, "layernorm": 3, "softmax": 3}
 _SHORTEST_S, _LONGEST_S = 15e-6, 8e-3
 

@@ -81,7 +81,7 @@ _FIRST_STEPS, _BLOCK_STEPS = 2, 6
 
 
 class _Collection:
-    """What the recording in this process collects."""
+    """Selects the parts that the recording in this process collects."""
 
     def __init__(self):
         self._recorder = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a small transformer for a few steps, alone or inside of what spreads it over ranks, and prints the losses as JSON.
+"""Trains a small transformer for a few steps, alone or in a wrapper that spreads it over ranks, and prints the losses as JSON.
 
   wrapped_pass.py plain
   wrapped_pass.py ddp            DistributedDataParallel; one rank is enough

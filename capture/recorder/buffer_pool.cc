@@ -135,7 +135,7 @@ void ChunkSink::Close() {
   file_.Close();
 }
 
-// Other threads of the parent may have held the lock, and in the child nobody will release it.
+// Other threads of the parent may have held the lock, which the child then never releases.
 void ChunkSink::Abandon() noexcept {
   Stop();
   is_abandoned_ = true;
@@ -232,7 +232,7 @@ void DeferredEvents::Take(std::vector<DeferredEvent>& events) {
   }
 }
 
-// The first slot is nobody's: threads use it while they end.
+// The first slot has no owner: threads use it while they end.
 BufferPool::BufferPool(std::size_t chunk_bytes, ChunkSink& sink)
     : id_(NextPool()), chunk_bytes_(chunk_bytes), sink_(sink) {
   slots_.push_back(std::make_shared<Slot>(0, chunk_bytes_, sink_, blocks_));

@@ -34,7 +34,7 @@ class ChunkSink {
   /// is whole.
   void Write(std::string_view chunk, std::uint64_t num_records);
 
-  /// Whether new records are still wanted; counts those that are not.
+  /// Returns true if new records are still wanted; otherwise counts them as dropped.
   [[nodiscard]] bool Wants(std::uint64_t num_records = 1) noexcept {
     if (is_open_.load(std::memory_order_acquire)) [[likely]] {
       return true;
@@ -154,7 +154,7 @@ class DeferredEvents {
   std::atomic<std::size_t> num_used_up_{0};
 };
 
-/// What one thread has recorded and not yet written, a chunk for each type of record. Only its
+/// The records of one thread that are not yet written, a chunk for each type of record. Only its
 /// thread appends; the lock is there for the thread that writes everything out, which holds it as
 /// long as it takes to swap a chunk.
 class ThreadBuffers {
@@ -260,8 +260,8 @@ class ThreadBuffers {
   KnownTexts known_texts_;
 };
 
-/// What a thread looks up for every event. Without a destructor, so that it can be read while the
-/// thread ends.
+/// The data that a thread looks up for every event. Without a destructor, so that it can be read
+/// while the thread ends.
 struct ThreadCache {
   std::uint64_t pool = 0;
   ThreadBuffers* buffers = nullptr;
@@ -296,7 +296,7 @@ class BufferPool {
 
   void FlushAll();
 
-  /// What all threads put aside, in the order of threads.
+  /// Takes the events that all threads deferred, in the order of threads.
   void TakeDeferred(std::vector<DeferredEvent>& events);
 
   /// Makes room for what threads will put aside.

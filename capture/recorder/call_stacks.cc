@@ -39,7 +39,7 @@ Dl_info PlaceOfCall(void* return_address) {
   return PlaceOf(static_cast<char*>(return_address) - 1);
 }
 
-/// What runs Python's code: its frames say less than Python's own.
+/// Returns true for the library that runs Python code: its frames say less than Python's own.
 bool IsInterpreter(const Dl_info& place) {
   const std::string_view file = FileName(place.dli_fname);
   return file.starts_with("libpython") || file.starts_with("python");
@@ -67,7 +67,7 @@ const void* CallStacks::OwnModule() {
 
 CallStacks::CallStacks(Recorder& recorder, const void* own_module)
     : recorder_(recorder), own_module_(own_module) {
-  // The first call loads a library, which is not to happen inside of a callback.
+  // The first call loads a library, which must not happen inside a callback.
   std::array<void*, 1> none{};
   static_cast<void>(backtrace(none.data(), 1));
 }
@@ -104,8 +104,8 @@ std::uint64_t CallStacks::OfThisThread() {
   return known_.try_emplace(key, number).first->second;
 }
 
-// Our own frames come first, and are nobody's business; those of the interpreter are said better in
-// Python.
+// Our own frames come first and are left out; those of the interpreter are replaced by Python's
+// frames.
 CallStacks::Frames CallStacks::FramesOf(const Addresses& addresses, const Frames* python) const {
   Frames frames;
   const auto is_ours = [&](void* address) { return PlaceOfCall(address).dli_fbase == own_module_; };

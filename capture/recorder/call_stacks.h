@@ -15,8 +15,8 @@
 
 namespace orrery::capture {
 
-/// Where threads are when they launch: frames of C++, the innermost first, and behind them those of
-/// Python that called, where a framework tells. Each stack is named and written once; finding a
+/// The call stacks of threads at launches: frames of C++, the innermost first, then the calling
+/// frames of Python if the framework reports them. Each stack is named and written once; finding a
 /// known one costs a walk over return addresses and a search. Any thread may call.
 class CallStacks {
  public:
@@ -28,7 +28,7 @@ class CallStacks {
   /// The library, or program, that this is in.
   [[nodiscard]] static const void* OwnModule();
 
-  /// What this thread does in Python from now on, the innermost frame first; nothing: not known.
+  /// Sets this thread's Python frames from now on, the innermost first; none: not known.
   void SetPython(std::span<const std::string_view> frames);
 
   /// The number of this thread's stack.

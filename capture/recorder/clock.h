@@ -5,7 +5,7 @@
 
 namespace orrery::capture {
 
-/// Where the times of a recording come from; tests hand in one of their own.
+/// The source of a recording's times; tests pass one of their own.
 class Clock {
  public:
   virtual ~Clock() = default;

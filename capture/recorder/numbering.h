@@ -102,7 +102,7 @@ class ObjectNumbers {
     return object;
   }
 
-  /// Frees of memory that nobody allocated, as far as was seen.
+  /// Returns the number of frees without a recorded allocation.
   [[nodiscard]] std::uint64_t num_unmatched() {
     const std::lock_guard lock(mutex_);
     return num_unmatched_;
@@ -213,7 +213,7 @@ class KnownTexts {
     }
   };
 
-  /// Where this text is, or another one with the same hash.
+  /// Returns the place of this text, or of another one with the same hash.
   [[nodiscard]] Known& PlaceOf(std::string_view text) {
     return known_[std::hash<std::string_view>()(text) % known_.size()];
   }

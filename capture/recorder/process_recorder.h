@@ -4,7 +4,7 @@
 
 namespace orrery::capture {
 
-/// How the library that is in this process wants to record; set before the first use.
+/// The options with which the library in this process records; set before the first use.
 struct ProcessRecorderOptions {
   const char* producer = "orrery";
   Ordering ordering = Ordering::kCounted;

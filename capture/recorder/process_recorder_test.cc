@@ -11,14 +11,14 @@
 #include "capture/recorder/tests/recording_test.h"
 #include "orrery/stream/codes.h"
 
-// The recorder of a process is one: each test plays its part in a process of its own.
+// A process has one recorder, so each test records in a process of its own.
 
 namespace orrery::capture {
 namespace {
 
 namespace codes = stream::codes;
 
-/// Runs `play` in a child that ends by exit(3), and returns its status.
+/// Runs the function in a child that ends by exit(3), and returns its status.
 template <typename Play>
 int InChild(const std::string& out, Play&& play) {
   const pid_t child = fork();

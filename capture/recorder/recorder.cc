@@ -15,7 +15,7 @@ namespace {
 
 namespace codes = stream::codes;
 
-/// A chunk of its own for what is written outside of threads' buffers.
+/// Appends to a chunk of its own, for records that are written outside threads' buffers.
 template <typename Record>
 void AppendTo(stream::ChunkBuilder& chunk, const Record& record, ChunkSink& sink) {
   if (chunk.Append(record)) {

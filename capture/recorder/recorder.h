@@ -21,7 +21,7 @@
 
 namespace orrery::capture {
 
-/// Which launches are to be recorded in detail while it is open.
+/// The launches to record in detail while the selection is open.
 struct DetailSelection {
   std::uint64_t id = 0;
   std::string_view kernels;    // part of the kernel's name; empty: any
@@ -53,8 +53,8 @@ class RecorderListener {
   virtual void OnFlush() {}
 };
 
-/// What the header of a stream says of the machine; those who know it fill it in before the first
-/// chunk is written.
+/// The fields of a stream's header that describe the machine; set by the recorder's owner before
+/// the first chunk is written.
 struct MachineFacts {
   std::string driver = {};
   std::string toolkit = {};
@@ -73,7 +73,7 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Whether a file could be opened. Without one every call is harmless.
+  /// Returns true if a file could be opened. Without one every call is harmless.
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
 
   [[nodiscard]] std::int64_t now_ns() const noexcept { return clock_.now_ns(); }
@@ -105,8 +105,8 @@ class Recorder {
     is_deferring_ = is_deferring;
   }
 
-  /// Records an event whose number, time and thread are filled in already, or a record that has
-  /// none of them.
+  /// Records an event whose number, time and thread are filled in already, or a record without
+  /// these fields.
   template <typename AnyRecord>
   void Write(const AnyRecord& record) {
     if (sink_.Wants()) {
@@ -140,7 +140,7 @@ class Recorder {
   std::uint64_t Allocated(stream::Allocation allocation);
   void Freed(stream::Free free);
 
-  /// Told of later: number, time and thread are filled in.
+  /// Records an event that is reported later: number, time and thread are filled in.
   std::uint64_t AllocatedLate(stream::Allocation allocation);
   void FreedLate(stream::Free free);
 
@@ -164,7 +164,7 @@ class Recorder {
     names_.ForgetModule(context, handle);
   }
 
-  // What frameworks tell.
+  // Events of frameworks.
 
   std::uint64_t OperatorBegin(std::string_view name, std::int64_t sequence, std::uint64_t scope,
                               std::uint64_t forward_thread);
@@ -179,7 +179,7 @@ class Recorder {
 
   void Step(std::uint64_t number) { Record(stream::Step{.number = number}); }
 
-  /// What the thread does in Python, for those who record stacks.
+  /// Passes the thread's Python frames to listeners that record stacks.
   void PythonStack(std::span<const std::string_view> frames) {
     Tell([&](RecorderListener& listener) { listener.OnPythonStack(frames); });
   }
@@ -195,9 +195,9 @@ class Recorder {
     Tell([&](RecorderListener& listener) { listener.OnCollect(parts); });
   }
 
-  // What the stream says of itself.
+  // Records about the stream itself.
 
-  /// Adds what is known to the facts of the header, in time before the first chunk is written.
+  /// Adds to the machine's fields in the header; call it before the first chunk is written.
   void SetFacts(const MachineFacts& facts);
 
   void Setting(std::string_view key, std::string_view value) {
@@ -214,7 +214,7 @@ class Recorder {
   /// Writes out what is complete so far; the listener hands in what it holds first.
   void Flush();
 
-  /// Writes out what was recorded so far, and asks nobody.
+  /// Writes out everything recorded so far, without the listener.
   void WriteOut();
 
   /// Writes everything out, the sums and the end mark. Whatever comes later is ignored. Returns at
@@ -242,7 +242,7 @@ class Recorder {
     }
   }
 
-  /// Whether the event was put aside.
+  /// Returns true if the event was deferred.
   template <typename Event>
   [[nodiscard]] bool Defers(const Event& event) {
     if (!is_deferring_.load(std::memory_order_relaxed) || !sink_.Wants()) {

@@ -38,8 +38,8 @@ uint64_t orrery_region_begin(const char* name);
 void orrery_region_end(uint64_t begin);
 void orrery_step(uint64_t number);
 
-/// Where this thread is in Python, the innermost of `count` frames first ("train.py:17 step"),
-/// until it is told anew; 0: nowhere. Launches that are recorded with stacks have it. Not in every
+/// Sets this thread's Python frames until the next call, the innermost of `count` first
+/// ("train.py:17 step"); 0: none. Launches that are recorded with stacks have them. Not in every
 /// library of this version: callers go without.
 void orrery_python_stack(const char* const* frames, uint64_t count);
 
@@ -48,7 +48,7 @@ void orrery_python_stack(const char* const* frames, uint64_t count);
 uint64_t orrery_detail_begin(const char* kernels, uint64_t launches);
 void orrery_detail_end(uint64_t begin);
 
-/// What the framework knows of itself ("torch", "2.11.0"); goes into the header of the stream.
+/// Adds a property of the framework ("torch", "2.11.0") to the header of the stream.
 void orrery_setting(const char* key, const char* value);
 
 /// Collects only these parts from now on: 1 GPU work, 2 calls; the hooks in PyTorch have the same

@@ -113,8 +113,7 @@ TEST_F(RecorderTest, ARequestedFreeDoesNotEndTheObject) {
   EXPECT_EQ(frees[2].object, 0U);
 }
 
-// PASTA defect 5: a free of memory that nobody allocated, as a late attach meets it, ends the
-// target.
+// PASTA defect 5: a free without a recorded allocation, as after a late attach, ends the target.
 TEST_F(RecorderTest, AFreeOfUnknownMemoryIsRecordedAndCounted) {
   Recorder recorder(Settings(), clock_);
   recorder.Freed({.address = 0xABC, .level = codes::kTensor});
@@ -343,7 +342,7 @@ TEST_F(RecorderTest, EventsAreWrittenByTheChunkAndNeverPrinted) {
   EXPECT_LE(NumChunks(BytesOf(path_)), kNumEvents * kMaxEventBytes / settings.chunk_bytes + 8);
 }
 
-// PASTA defect 24: allocations outside of regions are lost. Regions only label.
+// PASTA defect 24: allocations outside regions are lost. Regions only label.
 TEST_F(RecorderTest, EventsAreRecordedWhetherOrNotARegionIsOpen) {
   Recorder recorder(Settings(), clock_);
   recorder.Allocated({.address = 64, .bytes = 1});

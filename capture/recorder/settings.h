@@ -6,7 +6,7 @@
 
 namespace orrery::capture {
 
-/// How events are numbered.
+/// The numbering of events.
 enum class Ordering : std::uint8_t {
   kCounted,  // 1, 2, 3 … as they are recorded: for recorders that see the host's calls as they
              // happen
@@ -25,8 +25,8 @@ struct RecorderSettings {
 /// Looks a setting up; null where it is not set.
 using Environment = const char* (*)(const char* name);
 
-/// What the launcher asks for: ORRERY_CAPTURE_OUT, ORRERY_CAPTURE_LIMIT_MB, ORRERY_CAPTURE_HOST
-/// (instead of the machine's name).
+/// Returns the launcher's settings: ORRERY_CAPTURE_OUT, ORRERY_CAPTURE_LIMIT_MB,
+/// ORRERY_CAPTURE_HOST (instead of the machine's name).
 [[nodiscard]] RecorderSettings SettingsFrom(Environment environment);
 
 /// The number that a setting holds, or `otherwise`.

@@ -93,7 +93,7 @@ def _wait(program):
 def record(options, surroundings):
     """Runs the program, its words untouched; returns its exit status."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
-    handled = signal.signal(signal.SIGCHLD, lambda *_: None)  # what is ignored by default is not waited for
+    handled = signal.signal(signal.SIGCHLD, lambda *_: None)  # sigwaitinfo may miss signals that are ignored
     try:
         program = subprocess.Popen(options.script, env=surroundings,
                                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before))

@@ -1,4 +1,4 @@
-"""What the recorded program finds in its environment, and the libraries that are built for it."""
+"""The environment of the recorded program, and the libraries that are built for it."""
 
 import os
 import pathlib

@@ -11,7 +11,7 @@ import socket
 
 import orrs_reader
 
-_LARGEST_BEGINNING = 1 << 20  # what says who wrote a stream stands at its beginning
+_LARGEST_BEGINNING = 1 << 20  # a stream's records about its process are at its beginning
 
 
 def manifest_path(out):
@@ -26,7 +26,7 @@ def _text(value):
 
 
 def _entry(path):
-    """What the beginning of a stream says of its process; only its name and size where it says nothing."""
+    """Returns the process's fields at the beginning of a stream; only its name and size if it has none."""
     found = {"file": path.name, "bytes": path.stat().st_size}
     try:
         with open(path, "rb") as file:
@@ -44,7 +44,7 @@ def _entry(path):
 
 
 def manifest(paths):
-    """What the manifest of these streams holds. Its first key tells what it is."""
+    """Returns the content of these streams' manifest. Its first key identifies the format."""
     files = sorted((_entry(path) for path in paths), key=lambda entry: (entry.get("rank", -1), entry["file"]))
     return {"orrery_manifest": 1, "world_size": max((entry.get("world_size", 1) for entry in files), default=1),
             "files": files}

@@ -260,7 +260,7 @@ std::vector<CommunicationPart> CommunicationParts(const RunView& run, const Devi
                              .drained_ns = begin_ns};
       if (collective != kNoRow) {
         part.dimension = dimensions[collective].dimension;
-        // What matching found out about a collective.
+        // The results of matching for the collective.
         const RowId instance = run.matched.ranks[device.rank_index].instance_of_row[collective];
         if (instance != kNoRow) {
           part.group = run.matched.instances.group[instance];

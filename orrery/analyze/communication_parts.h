@@ -69,7 +69,7 @@ struct CommunicationPart {
 /// may contain waiting.
 [[nodiscard]] std::vector<TimePart> TimeParts(const RunView& run, const DeviceView& device);
 
-/// How communication that no compute hides divides among parallel dimensions.
+/// The division of exposed communication among parallel dimensions.
 struct Exposure {
   std::int64_t busy_ns = 0;       // union of the dimension's kernels
   std::int64_t hidden_ns = 0;     // of that, under compute
@@ -111,14 +111,14 @@ struct CollectiveRecord {
 /// rank has a counterpart, those of the chosen ranks.
 [[nodiscard]] std::vector<CollectiveRecord> CollectiveRecords(const RunView& run);
 
-/// Whether a record is of a kind; send, receive and their fused form count as one.
+/// Returns true if a record is of a kind; send, receive and their fused form count as one.
 [[nodiscard]] bool IsKind(CollectiveKind found, CollectiveKind kind);
 
 /// Returns how many ranks take part in a collective of a rank: as its group says, else as many as
 /// were matched, else all ranks; -1 when nothing says.
 [[nodiscard]] std::int32_t NumParticipants(const RunView& run, std::uint32_t rank_index, RowId row);
 
-/// Whether two collectives of a rank are calls that the same kernel served.
+/// Returns true if two collectives of a rank are calls that the same kernel executed.
 [[nodiscard]] bool AreServedTogether(const trace::Collectives& table, RowId a, RowId b);
 
 [[nodiscard]] std::int64_t NumSteps(const RunView& run);

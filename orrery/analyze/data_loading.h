@@ -7,8 +7,9 @@
 
 namespace orrery::analyze {
 
-/// What the data loader costs a rank, over all recorded steps (over those that the user chose):
-/// a loader that works ahead makes some steps wait and others not, so that no step stands for all.
+/// The time a rank spends on data loading, over all recorded steps, or over those that the user
+/// selected. A loader that prefetches makes some steps wait and others not, so a single step is not
+/// representative.
 struct DataLoading {
   std::int32_t rank = 0;
   std::int64_t num_steps = 0;   // 0: the whole recording

@@ -51,7 +51,7 @@ std::vector<ExposedCopies> FindExposedCopies(const RunView& run) {
     for (const auto& [kind, running] : CopiesOf(run, device)) {
       ExposedCopies& copies = by_kind[kind];
       copies.kind = kind;
-      // What runs on after the window belongs to no selected step.
+      // Time after the end of the window belongs to no selected step.
       copies.exposed_ns += Difference(Intersection(running.all, device.memory), hidden).length_ns();
       copies.busy_ns += running.all.length_ns();
       copies.bytes += running.bytes;

@@ -35,7 +35,8 @@ namespace orrery::analyze {
 /// nullptr when the catalogue does not have it.
 [[nodiscard]] const hardware::Gpu* ChipOf(const RunView& run);
 
-// Arguments that have no column of their own lie in `extra` as the inside of a JSON object.
+// Arguments without a column of their own are in `extra`, as the fields of a JSON object without
+// braces.
 
 /// Returns the text of a field: strings without their quotes, all else as written.
 [[nodiscard]] std::optional<std::string_view> JsonField(std::string_view fields,

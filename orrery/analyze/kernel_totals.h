@@ -82,7 +82,7 @@ struct KernelTotal {
 /// Returns the same kernels by class, whose name they have.
 [[nodiscard]] std::vector<KernelTotal> TotalKernelClasses(const RunView& run);
 
-/// Whether kernels of the class have the work of a call that launched others beside them: GEMMs,
+/// Returns true if kernels of the class do the work of a call that also launched others: GEMMs,
 /// convolutions, attention.
 [[nodiscard]] bool IsMainClass(trace::KernelClass kernel_class);
 
@@ -131,7 +131,7 @@ struct WorkTotal {
 
 [[nodiscard]] WorkTotal TotalWork(const RunView& run, const DeviceView& device);
 
-/// How much of the compute time the kernels with known work have.
+/// The part of the compute time that is in kernels with known work.
 struct WorkCoverage {
   std::int64_t known_ns = 0;
   std::int64_t compute_ns = 0;

@@ -163,7 +163,7 @@ void ForEachWithin(const LinkSeries& series, Interval time, Visit&& visit) {
   }
 }
 
-// What NVML gives for the sum over all links.
+// NVML's link number for the sum over all links.
 constexpr std::int64_t kAllLinks = -1;
 // In 2096: later times are damage, and differences of earlier ones always fit.
 constexpr std::int64_t kLatestUs = 4'000'000'000'000'000;

@@ -15,7 +15,7 @@
 
 namespace orrery::analyze {
 
-/// What went over the links between two samples of their counters.
+/// The traffic over the links between two samples of their counters.
 struct LinkInterval {
   Interval time;
   double bytes = 0;

@@ -234,8 +234,7 @@ MetricResult MaxThroughput(const LinkTraffic& traffic, const AnalyzeOptions& opt
   result.detail.Set("time_ns", best.interval->time.begin_ns);
   result.detail.Set("duration_us", static_cast<double>(best.interval->time.length_ns()) / 1e3);
   result.detail.Set("bytes", best.interval->bytes);
-  // How the bytes of an interval are spread over the links; empty where links are not recorded
-  // separately.
+  // Shares of the links in the bytes of an interval; empty if links are not recorded separately.
   Value shares = Value::List();
   for (const LinkSeries& link : best.gpu->links) {
     const auto same_round =

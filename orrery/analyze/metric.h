@@ -47,7 +47,7 @@ struct MetricResult {
 
 struct MetricAlias {
   std::string_view name;
-  /// How the other tool's definition differs; empty when only the spelling does.
+  /// The difference of the other tool's definition; empty if only the name differs.
   std::string_view difference = {};
   double scale = 1.0;                         // the alias gives `scale` times the value
   std::optional<std::string_view> unit = {};  // if it is not the metric's
@@ -76,8 +76,8 @@ struct Metric {
   std::string_view unit = {};  // empty: a plain number
   MetricResult (*compute)(const RunView& run) = nullptr;
   Better better = Better::kNeither;
-  /// What the run must have, as `--list` shows it: words of kNeeds in the source, "card FIELD" or a
-  /// kind of collective, separated by ", ". The first unmet one is the reason.
+  /// The data that the run must have, as `--list` shows it: words of kNeeds in the source, "card
+  /// FIELD" or a kind of collective, separated by ", ". The first unmet one is the reason.
   std::string_view needs = "GPU activity";
   std::vector<MetricAlias> aliases = {};
 };

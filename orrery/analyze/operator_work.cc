@@ -85,7 +85,7 @@ std::optional<OperatorWork> Linear(const OperatorInputs& inputs) {
                 rows->Elements() / static_cast<double>(rows->dims.back()) * columns);
 }
 
-/// Where an operator has the settings of a convolution.
+/// The argument positions of a convolution's settings in an operator.
 struct ConvolutionForm {
   std::string_view name;
   std::size_t stride;
@@ -141,7 +141,7 @@ std::optional<OperatorWork> Convolution(const OperatorInputs& inputs, const Conv
   return Finish(2 * output * filter, {input, weight}, output);
 }
 
-/// Where an attention operator has the length of its keys and whether it is causal.
+/// The argument positions of the key length and the causal flag in an attention operator.
 struct AttentionForm {
   std::string_view name;
   std::size_t length_dimension;

@@ -22,7 +22,7 @@ struct TensorInput {
   [[nodiscard]] std::optional<double> Bytes() const;
 };
 
-/// What a call of an operator was given, by position.
+/// The arguments of an operator call, by position.
 class OperatorInputs {
  public:
   OperatorInputs(const trace::Trace& trace, RowId host_op);
@@ -45,8 +45,8 @@ class OperatorInputs {
   std::vector<std::string_view> values_;
 };
 
-/// What an operator has to compute and to move at least: each input read and the output written
-/// once.
+/// The FLOPs of an operator, and the bytes it has to move at least: each input is read and the
+/// output written once.
 struct OperatorWork {
   double flops = 0;
   double bytes = 0;

@@ -33,7 +33,7 @@ using trace::KernelClass;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-// What a step launched on one device.
+// The extent of the activities that a step launched on one device.
 struct StepExtent {
   std::int64_t first_begin_ns = kNever;
   std::int64_t last_end_ns = std::numeric_limits<std::int64_t>::min();
@@ -58,7 +58,7 @@ std::vector<StepExtent> LaunchedExtents(const trace::Trace& trace,
   for (const RowId row : activities) {
     const std::int64_t begin_ns = trace.activities.begin_ns[row];
     const RowId launch = trace.activities.launch[row];
-    // Where the launch was not recorded, the activity's own begin is used.
+    // Activities without a recorded launch use their own begin.
     const auto step =
         StepAt(trace.steps, launch == kNoRow ? begin_ns : trace.runtime_calls.begin_ns[launch]);
     if (step) {

@@ -19,7 +19,7 @@
 
 namespace orrery::analyze {
 
-/// How the durations of matched collectives split into waiting for others and moving data. The time
+/// The division of matched collectives' durations into waiting for others and moving data. The time
 /// of a member is its wait and then its transfer; `transfer_ns` of the collective is the shortest
 /// duration of a member, which needs no common clock.
 struct CollectiveWaits {
@@ -91,10 +91,10 @@ struct Window {
   std::int64_t last_end_ns = 0;  // of what the step launched
   RowId step = kNoRow;           // Steps of the rank; kNoRow: the whole recording
   std::int64_t number = -1;      // of the step
-  std::int64_t marker_ns = 0;    // how long the marker lasted on the host
+  std::int64_t marker_ns = 0;    // duration of the marker on the host
 };
 
-/// How the time of a window was used. The first four are parts that sum to `window_ns`.
+/// The division of a window's time. The first four are parts that sum to `window_ns`.
 struct Breakdown {
   std::int64_t compute_ns = 0;                // some compute kernel runs
   std::int64_t exposed_communication_ns = 0;  // communication and no compute kernel
@@ -153,8 +153,8 @@ struct RunView {
     return classes[device.rank_index][activity];
   }
 
-  /// Whether a matched collective may enter statistics: it is reliable and its first member began
-  /// in a selected step.
+  /// Returns true if a matched collective may enter statistics: it is reliable and its first member
+  /// began in a selected step.
   [[nodiscard]] bool Counts(std::size_t instance) const;
 
   [[nodiscard]] bool IsSelected(std::uint32_t rank_index, std::int64_t begin_ns) const;

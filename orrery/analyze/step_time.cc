@@ -91,7 +91,7 @@ std::map<std::uint32_t, std::vector<const DeviceView*>> PipelineGroups(const Run
   return result;
 }
 
-// What one stage did in one step.
+// The time of one stage in one step.
 struct Stage {
   Interval own;  // from its first activity of the step to the end of its last
   IntervalSet useful;
@@ -155,7 +155,7 @@ void ClassifyIdle(const RunView& run, const DeviceView& device, const Stage& sta
   time.p2p_wait_ns = OverlapNs(idle, stage.pipeline_waits);
   const IntervalSet in_no_message = Difference(idle, stage.pipeline_waits);
   time.drain_ns = OverlapNs(in_no_message, stage.drain_waits);
-  // What is left without the waits.
+  // The idle time outside these waits is attributed to the host or to other causes.
   const IntervalSet rest = Difference(in_no_message, stage.drain_waits);
   for (const Interval& gap : rest.intervals()) {
     const auto launch_ns = LaunchOfNext(run, device, gap.end_ns);
@@ -188,8 +188,8 @@ std::optional<PipelineStep> MeasureStep(const RunView& run,
     longest_ns = std::max(longest_ns, SpanOf(stages.back()).length_ns());
     marker_ns = std::max(marker_ns, window->marker_ns);
   }
-  // Where stages end at different times, some are in the next step before others have ended this
-  // one: together they take longer than a step, none of them does.
+  // Stages that end at different times overlap with the next step: the range over all of them is
+  // longer than a step, although no single stage takes that long.
   const std::int64_t window_ns =
       marker_ns > 0 ? std::clamp(marker_ns, longest_ns, std::max(longest_ns, whole.length_ns()))
                     : whole.length_ns();

@@ -34,7 +34,8 @@ struct RunTime {
 /// Returns it; nothing where nothing has a time.
 [[nodiscard]] std::optional<RunTime> MeasureRunTime(const RunView& run);
 
-/// What every screen calls exposed communication; its seconds are the metric `exposed_comm_time`.
+/// The definition of exposed communication that every view shows; its seconds are the metric
+/// `exposed_comm_time`.
 inline constexpr std::string_view kExposedCommunication =
     "communication runs, waiting for other ranks included, and no compute kernel does; mean over "
     "GPUs";
@@ -43,7 +44,7 @@ inline constexpr std::string_view kExposedCommunication =
 /// activities over all ranks; of host events where nothing ran on a device.
 [[nodiscard]] Interval RecordedTime(const RunView& run, bool& is_device_time);
 
-/// What an engine step of an inference server worked on, from the marker's name.
+/// The work of an inference server's engine step, from the marker's name.
 struct EngineStep {
   std::int64_t context_tokens = 0;    // of prompts
   std::int64_t generated_tokens = 0;  // one for each sequence that is being answered
@@ -57,7 +58,7 @@ struct EngineStep {
 
 [[nodiscard]] const Table* FindTable(const RunView& run, std::string_view format);
 
-/// How one stage of a pipeline spent the group's window of one step.
+/// The division of the group's window of one step on one stage of a pipeline.
 struct StageTime {
   std::int32_t rank = 0;
   std::int64_t window_ns = 0;    // of the whole pipeline group, at most that of the step's marker

@@ -29,7 +29,7 @@
 namespace orrery::analyze {
 namespace {
 
-/// What a host thread was doing: nanoseconds by the name of the innermost operator or call. The
+/// The time of a host thread, in nanoseconds by the name of the innermost operator or call. The
 /// empty name is time in which nothing recorded was open.
 using HostTimes = std::unordered_map<std::string, std::int64_t>;
 
@@ -112,7 +112,7 @@ std::vector<Neighbours> NeighboursOf(const RunView& run) {
   return pairs;
 }
 
-// What a rank did between the two.
+// The work of a rank between the two.
 struct RankSegment {
   std::uint32_t rank_index = 0;
   std::int32_t rank = 0;

@@ -128,7 +128,7 @@ void ForEachGap(const std::vector<IdleGap>& gaps, Interval segment, Visit&& visi
   }
 }
 
-/// Which work of other streams an activity had to wait for, by the events that streams wait for.
+/// The work of other streams that an activity had to wait for, by the events that streams wait for.
 /// Profilers record these waits only on request; without them nothing is stored. Building costs O(n
 /// log n) in the launched activities of the trace.
 class AwaitedWork {

@@ -39,7 +39,7 @@ struct IdleGap {
 /// add up to the idle time of its breakdown. Linear in the activities.
 [[nodiscard]] std::vector<IdleGap> FindIdleGaps(const RunView& run, const DeviceView& device);
 
-/// How one rank arrived at the collectives of its group.
+/// The arrivals of one rank at the collectives of its group.
 struct RankArrivals {
   std::int32_t rank = 0;
   std::uint32_t rank_index = 0;
@@ -65,7 +65,7 @@ struct GroupArrivals {
 /// Adds the arrivals of all groups by rank; those with most blame first, then gain, then rank.
 [[nodiscard]] std::vector<RankArrivals> ArrivalsByRank(const std::vector<GroupArrivals>& groups);
 
-/// What a rank did between two collectives of a group.
+/// The use of a rank's time between two collectives of a group.
 enum class SegmentUse : std::uint8_t {
   kCompute,
   kMemory,
@@ -110,10 +110,10 @@ class SegmentSplitter {
 /// after it explain differences of arrival.
 struct LateArrival {
   std::size_t instance = 0;
-  std::int32_t rank = 0;           // who was last
+  std::int32_t rank = 0;           // the last to arrive
   std::int32_t baseline_rank = 0;  // compared with
-  std::int64_t excess_ns = 0;      // how much longer it took; 0 or below: no cause here
-  std::optional<SegmentUse> use;   // what took most of the excess
+  std::int64_t excess_ns = 0;      // additional time; 0 or below: no cause here
+  std::optional<SegmentUse> use;   // the largest part of the excess
   std::int64_t use_excess_ns = 0;
   std::string culprit;  // the kernel, operator or call; empty when nothing was recorded
 };

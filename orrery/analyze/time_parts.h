@@ -12,7 +12,8 @@
 
 namespace orrery::analyze {
 
-/// What a GPU does at an instant, recorded or predicted; of several the first in this order counts.
+/// The activity of a GPU at an instant, recorded or predicted; of several the first in this order
+/// counts.
 enum class TimeKind : std::uint8_t {
   kCompute,    // a kernel runs; of a prediction by its category
   kOptimizer,  // a kernel of the optimizer runs

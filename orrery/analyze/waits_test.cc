@@ -60,7 +60,7 @@ TEST(WaitsTest, AllReduceOfThreeRanks) {
   EXPECT_EQ(ranks[0].gain_ns, 60'000);
 }
 
-// Nobody can have finished before the last arrived: the match is wrong, and nothing is derived.
+// No rank can finish before the last one arrives: the match is wrong, and nothing is derived.
 TEST(WaitsTest, AnEndBeforeTheLastArrivalIsDoubtful) {
   trace::TraceSet set = AllReduces({{{100, 150}}, {{160, 200}}});
   const RunView run = View(set);

@@ -114,7 +114,8 @@ std::string TemporaryName() {
   return fmt::format("{}{:016x}", kTemporaryPrefix, bits);
 }
 
-// Who may not give files away keeps the new one; file systems without modes have nothing to keep.
+// Errors are ignored: a user may not be allowed to change the owner, and some file systems have no
+// modes.
 void KeepOwnerAndMode(int descriptor, const struct stat& replaced) {
   [[maybe_unused]] const int owner = fchown(descriptor, replaced.st_uid, replaced.st_gid);
   [[maybe_unused]] const int mode = fchmod(descriptor, replaced.st_mode & 0777);

@@ -34,7 +34,7 @@ constexpr std::string_view CollectiveKindName(CollectiveKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-/// Whether values of several ranks are combined.
+/// Returns true for collectives that combine values of several ranks.
 constexpr bool IsReduction(CollectiveKind kind) {
   return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
          kind == CollectiveKind::kReduce;

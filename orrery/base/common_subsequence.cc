@@ -12,8 +12,8 @@ namespace {
 
 using Values = std::span<const std::uint64_t>;
 
-// How far into the first sequence each diagonal (first - second position) was followed with a given
-// number of edits; diagonals -edits, -edits + 2, … edits.
+// The furthest position in the first sequence on each diagonal (first - second position) with a
+// given number of edits; diagonals -edits, -edits + 2, … edits.
 using Reach = std::vector<std::int64_t>;
 
 class EditSearch {
@@ -67,13 +67,13 @@ class EditSearch {
                    [static_cast<std::size_t>((diagonal + edits) / 2)];
   }
 
-  // Whether the best path to the diagonal skips a value of the second sequence.
+  // Returns true if the best path to the diagonal skips a value of the second sequence.
   bool StepsInSecond(std::int64_t edits, std::int64_t diagonal) const {
     return diagonal == -edits || (diagonal != edits && Reached(edits - 1, diagonal - 1) <
                                                            Reached(edits - 1, diagonal + 1));
   }
 
-  // Where on the diagonal the search begins after its last edit.
+  // Returns the position on the diagonal after the last edit, where the search continues.
   std::int64_t Start(std::int64_t edits, std::int64_t diagonal) const {
     if (edits == 0) {
       return 0;

@@ -51,7 +51,7 @@ enum class DataType : std::uint8_t {
 /// Returns the bytes of `elements`, or -1 if their number or type is unknown.
 [[nodiscard]] std::int64_t SizeInBytes(std::int64_t elements, DataType type);
 
-/// Whether it is a floating-point type of eight bits.
+/// Returns true for 8-bit floating-point types.
 [[nodiscard]] bool IsFp8(DataType type);
 
 }  // namespace orrery

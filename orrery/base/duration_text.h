@@ -8,7 +8,7 @@
 namespace orrery {
 
 /// Reads a time with its unit as seconds: "30s", "8m" (or "8min"), "1.5h", "20d". A bare number is
-/// refused, because nobody can tell what it counts.
+/// rejected, because its unit would be a guess.
 [[nodiscard]] Result<double> ParseSeconds(std::string_view text);
 
 /// Returns seconds as people say them, with three digits: "45 s", "8 min", "1.5 h", "20 d".

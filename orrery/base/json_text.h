@@ -6,7 +6,7 @@
 
 namespace orrery {
 
-/// What stands in for bytes that are not UTF-8.
+/// The replacement (U+FFFD) for bytes that are not UTF-8.
 inline constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
 
 struct CodePoint {

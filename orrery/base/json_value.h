@@ -18,7 +18,7 @@ class JsonText {
   /// Returns nothing if the text is empty or not valid.
   [[nodiscard]] std::optional<JsonElement> Parse(std::string_view text);
 
-  /// Parses the inside of an object.
+  /// Parses the fields of an object, without its braces.
   [[nodiscard]] std::optional<JsonElement> ParseFields(std::string_view fields);
 
  private:

@@ -143,7 +143,7 @@ void RunOnOneThread(const PipelineStages& stages) {
   }
 }
 
-// What is nested in work may be stopped inside of it: all threads end before that is passed on.
+// Catches Stopped from nested work, so that all threads end before it is thrown to the caller.
 template <typename Work>
 void ExceptStopped(const Work& work) {
   try {

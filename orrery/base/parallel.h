@@ -6,9 +6,9 @@
 
 namespace orrery {
 
-/// How many threads to use where `wanted` are asked for (0: as many as possible): no more than
-/// there are cores, and than the system lets the program have (`ulimit -u`, the limit of a
-/// container).
+/// Returns the number of threads to use if `wanted` are requested (0: as many as possible): at most
+/// the number of cores, and at most what the system allows the program (`ulimit -u`, the limit of
+/// a container).
 [[nodiscard]] int NumThreads(int wanted);
 
 /// Calls `work(i)` for every i below `count` on NumThreads(threads) threads and returns when all

@@ -116,7 +116,7 @@ TEST(StopTest, ParallelForEndsEarly) {
   }
 }
 
-// The child has none of the threads of its parent. Should it wait for them, an alarm ends it.
+// The child does not have the threads of its parent. If it waited for them, an alarm would end it.
 TEST(ParallelTest, AForkedChildOfAProcessWithThreadsGoesOn) {
   const auto sum = [] {
     std::atomic<std::size_t> total = 0;

@@ -21,14 +21,14 @@ class StopScope {
   StopScope& operator=(const StopScope&) = delete;
   ~StopScope();
 
-  /// Of this thread; nullptr: nobody can stop it.
+  /// Returns the flag of this thread; nullptr if it cannot be stopped.
   [[nodiscard]] static const std::atomic<bool>* flag();
 
  private:
   const std::atomic<bool>* before_;
 };
 
-/// Whether the work of this thread is to end.
+/// Returns true if the work of this thread should end.
 [[nodiscard]] inline bool ShouldStop() {
   const std::atomic<bool>* const flag = StopScope::flag();
   return flag != nullptr && flag->load(std::memory_order_relaxed);

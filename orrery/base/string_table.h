@@ -37,7 +37,7 @@ class StringTable {
   /// Returns the id of `text`, or kEmpty if the table does not hold it.
   [[nodiscard]] StringId Find(std::string_view text) const;
 
-  /// How many strings there are, the empty one included.
+  /// Returns the number of strings, including the empty one.
   [[nodiscard]] std::size_t size() const { return views_.size(); }
 
   /// Adds all strings of `other` and returns, for each of its ids, the id here.

@@ -19,7 +19,7 @@ class UnfinishedFile {
 
  private:
   std::string path_;
-  std::atomic<const char*>* place_ = nullptr;  // where the signal handler finds the path
+  std::atomic<const char*>* place_ = nullptr;  // the path, for the signal handler
 };
 
 /// Removes unfinished files when SIGHUP, SIGINT or SIGTERM ends the program; call it once, early.

@@ -23,7 +23,7 @@ namespace orrery {
 ///   ORRERY_TRY_STATUS(dealer.Run(requests, work, done));  // as often as there are phases
 class WorkDealer {
  public:
-  /// What answers requests.
+  /// The functions that answer requests.
   struct Work {
     /// Called on several threads at once. The answer depends on nothing but the request, so it does
     /// not matter which process gives it. Must not throw.
@@ -41,10 +41,10 @@ class WorkDealer {
   WorkDealer& operator=(const WorkDealer&) = delete;
   virtual ~WorkDealer() = default;
 
-  /// Whether this process deals; the others answer and print nothing.
+  /// True on the process that hands out requests; the others answer and print nothing.
   [[nodiscard]] virtual bool is_root() const = 0;
 
-  /// How many requests are answered at once on all processes.
+  /// The number of requests that are answered at once on all processes.
   [[nodiscard]] virtual int num_workers() const = 0;
 
   /// On the root: deals the requests in their order, each to the first free thread of any process.
@@ -97,7 +97,7 @@ class RequestQueue {
 
   [[nodiscard]] std::size_t num_left() const;
 
-  /// Whether nothing is left to deal and all that was dealt is answered.
+  /// Returns true if no request is left and all requests have been answered.
   [[nodiscard]] bool is_finished() const;
 
   /// The first error.

@@ -81,7 +81,7 @@ TEST_P(ThreadDealerTest, AnErrorOfTheCallerEndsTheDealing) {
 
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message(), "the disk is full");
-  EXPECT_LE(worked, dealer.num_workers());  // what others had begun by then
+  EXPECT_LE(worked, dealer.num_workers());  // those that had started by then
 }
 
 TEST_P(ThreadDealerTest, NothingToDoIsDone) {

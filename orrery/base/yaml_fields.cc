@@ -80,7 +80,7 @@ YAML::Node YamlFields::Node(std::string_view key) {
 }
 
 std::string YamlFields::Text(std::string_view key, std::optional<std::string> fallback) {
-  return ReadValue(*this, key, std::move(fallback), "must be a text",
+  return ReadValue(*this, key, std::move(fallback), "must be a string",
                    [](const std::string& text) { return !text.empty(); });
 }
 

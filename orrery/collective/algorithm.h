@@ -26,7 +26,7 @@ inline constexpr std::array<Algorithm, kNumTunedAlgorithms> kTunedAlgorithms = {
     Algorithm::kCollnetChain, Algorithm::kNvls, Algorithm::kNvlsTree,
     Algorithm::kPat};
 
-/// How a rank detects that data has arrived.
+/// The way in which a rank detects that data has arrived.
 enum class Protocol {
   kLl,      // a flag in each word of 8 bytes
   kLl128,   // a flag in each line of 128 bytes

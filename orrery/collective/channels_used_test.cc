@@ -62,8 +62,8 @@ TEST(ChannelsUsedTest, SwitchReductionHasItsOwnChannels) {
   EXPECT_EQ(nvls("DGX B200", 16).channels, 32);
 }
 
-// A message has two channels over the network, four inside of a node, fewer where it is short: a
-// thread of the 512 of a channel has 64 bytes at least.
+// A message has two channels over the network, four inside a node, and fewer if it is short: each
+// of the 512 threads of a channel has at least 64 bytes.
 TEST(ChannelsUsedTest, MessagesUseFewChannels) {
   const auto channels = [](int gpus, std::int64_t bytes) {
     const Fabric fabric =

@@ -160,7 +160,7 @@ struct CostSettings {
   MachineConstants constants = DefaultConstants();
   NcclSettings nccl{};
   const TunerTables* tables = &NewestTunerTables();
-  std::optional<FormRules> of_node{};  // of groups inside of one island, where they differ
+  std::optional<FormRules> of_node{};  // of groups inside one island, if they differ
 
   [[nodiscard]] FormsOfMachine forms() const {
     const FormRules rules{constants, nccl, tables};
@@ -180,9 +180,9 @@ class FabricMemo {
   std::map<std::pair<int, int>, Fabric> fabric_of_ranks_;  // by ranks and most ranks of an island
 };
 
-/// What a collective takes of links while it runs alone: its bytes over its time. What libraries do
-/// not reach of a link is left to others, so that two collectives with shares of 0.4 fit on one NIC
-/// and slow each other down with 0.6.
+/// The bandwidth that a collective uses on links while it runs alone: its bytes over its time.
+/// Bandwidth that libraries do not reach is left to others, so that two collectives with shares of
+/// 0.4 fit on one NIC and slow each other down with 0.6.
 struct LinkDemand {
   Algorithm algorithm = Algorithm::kRing;
   double link_share = 0;  // of the links of a GPU, inside its island

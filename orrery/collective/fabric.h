@@ -21,7 +21,7 @@ struct Fabric {
   int ranks = 1;
   int nodes = 1;
   int ranks_per_node = 1;  // ranks / nodes, rounded down as NCCL does
-  int ranks_of_host = 0;   // where an island spans hosts (NVL72)
+  int ranks_of_host = 0;   // set if an island spans hosts (NVL72)
   GpuGeneration generation = GpuGeneration::kOther;
   IntraLink intra = IntraLink::kNvlink;
   Bandwidth gpu_link{};       // inside a node, of a GPU, one direction, according to NCCL

@@ -10,7 +10,8 @@
 namespace orrery::collective {
 namespace {
 
-/// What one of `parts` equal members has to send or receive, as a multiple of the size.
+/// Returns the bytes that one of `parts` equal members has to send or receive, as a multiple of the
+/// size.
 double LeastTraffic(CollectiveKind kind, double parts) {
   const double others = (parts - 1) / parts;
   switch (kind) {

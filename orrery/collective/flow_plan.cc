@@ -154,8 +154,8 @@ class Planner {
     return HasRoot() ? bytes : (IsAllReduce() ? 2 : 1) * bytes * (n - 1) / n;
   }
 
-  /// Where a channel enters the islands: on a rail if there are as many channels as ranks per
-  /// island.
+  /// Returns the GPU of each island at which a channel enters: all on one rail if there are as many
+  /// channels as ranks per island.
   std::vector<GpuId> Heads(std::size_t channel, std::size_t channels) const {
     std::vector<GpuId> heads;
     for (const std::vector<GpuId>& group : groups_) {

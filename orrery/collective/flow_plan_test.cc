@@ -33,7 +33,7 @@ Placement AllOf(const Topology& topology) {
   return Placement::Strided(topology, 0, topology.num_gpus()).value();
 }
 
-/// What each GPU sends over the whole plan.
+/// Returns the bytes that each GPU sends over the whole plan.
 std::map<network::GpuId, double> SentBytes(const FlowPlan& plan) {
   std::map<network::GpuId, double> sent;
   for (const FlowPlan::Stage& stage : plan.stages()) {

@@ -111,7 +111,7 @@ Status ReadConstants(const YAML::Node& constants, const std::string& name, Machi
     const double value = entry.second.as<double>(std::nan(""));
     if (!(value >= info.least && value <= info.most)) {
       return Damaged(name, entry.second,
-                     fmt::format("{} lies outside of {} to {}", key, info.least, info.most));
+                     fmt::format("{} is outside {} to {}", key, info.least, info.most));
     }
     model.constants.Set(constant, value);
     model.fitted.push_back(constant);
@@ -217,8 +217,8 @@ MachineModels::Found MachineModels::FindModel(const Question& question, bool is_
     if (is_same_source && model.setup == question.setup) {
       return {&model, ModelMatch::kSource};
     }
-    // Constants of links and of the network are independent: rows of several nodes say little of
-    // the links inside of one, and the other way round.
+    // Constants of links and of the network are independent: rows of several nodes say little about
+    // the links inside one, and the other way round.
     const bool is_same_reach =
         is_on_nodes ? model.most_gpus > other.island.gpus : model.fewest_gpus <= other.island.gpus;
     // Ties: most fitted constants, then most rows.

@@ -26,8 +26,8 @@ inline constexpr std::int64_t kHeavyBytes = 1'000'000;
 /// A machine as described by one source's measurements.
 struct MachineModel {
   std::string machine;       // name of a cluster of the catalogue
-  std::string source;        // who measured
-  std::string setup;         // what they call the machine
+  std::string source;        // of the measurements
+  std::string setup;         // the source's name of the machine
   std::string nccl_version;  // of the tuner's constants: given, or the best fit
   bool was_version_told = false;
   /// Inferred NCCL settings between nodes where the data do not give them: "" or what fits better.
@@ -44,7 +44,7 @@ struct MachineModel {
   double small_deviation = 0;
   double large_deviation = 0;
 
-  /// The deviation at this size; `is_nearest`: where it stands for a machine that nobody measured.
+  /// The deviation at this size; `is_nearest`: if it is used for a machine without measurements.
   [[nodiscard]] double DeviationAt(std::int64_t bytes, bool is_nearest) const;
 };
 
@@ -73,7 +73,7 @@ class MachineModels {
     int gpus = 1;
     std::string_view source = {};  // the source of the measurements to compare with
     std::string_view setup = {};   // the source's name of the machine
-    bool is_unseen = false;        // as if nobody had measured the machine
+    bool is_unseen = false;        // as if the machine had no measurements
     int nodes = 0;                 // islands that the ranks are on; 0: as few as hold them
   };
 

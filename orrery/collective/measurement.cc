@@ -197,7 +197,7 @@ bool AreAlike(const hardware::Gpu& one, const hardware::Gpu& other) {
          one.link.bytes_per_second == other.link.bytes_per_second;
 }
 
-/// Whether the row names its GPU; fails where that is none of the cluster.
+/// Returns true if the row names its GPU; fails if that is not the cluster's.
 Result<bool> IsMeasuredOn(const hardware::Cluster& cluster, const Measurement& measurement) {
   const hardware::Gpu* measured = hardware::FindGpu(measurement.setup);
   const hardware::Gpu* expected = hardware::FindGpu(cluster.gpu);

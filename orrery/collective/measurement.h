@@ -15,7 +15,7 @@
 namespace orrery::collective {
 
 struct Measurement {
-  std::string source;                          // who measured
+  std::string source;                          // of the measurement
   std::string setup = {};                      // the source's name of the machine
   const hardware::Cluster* cluster = nullptr;  // the catalogue's, or the nearest to it
   int gpus = 0;

@@ -28,7 +28,7 @@ constexpr int kFirstOctave = 6;
 constexpr int kLastOctave = 36;
 constexpr int kSizesOfOctave = 2;
 constexpr std::size_t kSizes = (kLastOctave - kFirstOctave) * kSizesOfOctave + 1;
-/// How much faster than NCCL's choice another candidate is predicted to be at most.
+/// The largest predicted speedup of a forced candidate over NCCL's choice.
 constexpr double kForcedGain = 1.05;
 
 Bytes SizeAt(std::size_t place) {

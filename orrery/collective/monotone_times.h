@@ -18,7 +18,7 @@
 
 namespace orrery::collective {
 
-/// What the time of a collective follows from, besides its fabric.
+/// The inputs to the time of a collective, besides its fabric.
 struct FormRules {
   MachineConstants constants = DefaultConstants();
   NcclSettings nccl{};
@@ -73,9 +73,9 @@ class MonotoneTimes {
 };
 
 /// Chooses like NCCL and predicts the time as MonotoneTimes does. `forced`: settings of the user
-/// instead of the usual ones. What they force is not predicted to be faster by more than 5 %:
-/// NCCL would choose it, and nobody has measured that it is wrong. Fails if the settings leave no
-/// candidate.
+/// instead of the usual ones. A forced candidate is predicted to be at most 5 % faster than NCCL's
+/// choice: otherwise NCCL would choose it, and no measurement shows that it is wrong. Fails if the
+/// settings leave no candidate.
 [[nodiscard]] Result<Prediction> Predict(const Fabric& fabric, const Request& request,
                                          const FormsOfMachine& forms,
                                          const std::optional<NcclSettings>& forced = {});

@@ -260,7 +260,7 @@ Fabric FabricOfGpus(const char* cluster, int gpus) {
   return FabricOf(*hardware::FindCluster(cluster), {.gpus = gpus}).value();
 }
 
-// Where NCCL keeps to its choice and the grid has the size, the time is that of the choice.
+// The time is that of NCCL's choice if the choice does not change and the grid has the size.
 TEST(MonotoneTimes, AreThoseOfTheChoiceWhereNothingFalls) {
   const Fabric fabric = FabricOfGpus("dgx h100", 64);
   const FormRules rules;

@@ -22,7 +22,7 @@
 #include "orrery/network/routing.h"
 #include "orrery/network/topology.h"
 
-/// What holds for any collective on any machine, whatever its constants.
+/// Properties of any collective on any machine, whatever its constants.
 namespace orrery::collective {
 namespace {
 

@@ -36,7 +36,7 @@ struct Request {
 /// of a link.
 [[nodiscard]] double BusFactor(CollectiveKind kind, int ranks);
 
-/// Whether NVSwitch can reduce values of the type.
+/// Returns true if NVSwitch can reduce values of the type.
 [[nodiscard]] bool SwitchReduces(DataType element);
 
 }  // namespace orrery::collective

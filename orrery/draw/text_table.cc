@@ -300,7 +300,7 @@ std::string TextTable::Render(std::size_t page_width, const Paint& paint) const 
   for (const Column& column : columns_) {
     headers.push_back(column.header);
   }
-  std::vector<std::size_t> widths(columns_.size(), 0);  // of what is inside of the limits
+  std::vector<std::size_t> widths(columns_.size(), 0);  // within the limits
   const auto broken = [&](const std::vector<std::string>& cells) {
     std::vector<Lines> lines;
     for (std::size_t column = 0; column < columns_.size(); ++column) {
@@ -315,7 +315,7 @@ std::string TextTable::Render(std::size_t page_width, const Paint& paint) const 
   };
   std::vector<std::vector<Lines>> rows = {broken(headers), {}};
   const std::size_t tallest = Height(rows.front());
-  for (Lines& header : rows.front()) {  // what is short stands at the rule
+  for (Lines& header : rows.front()) {  // align short headers at the bottom
     header.insert(header.begin(), tallest - header.size(), "");
   }
   for (const auto& row : rows_) {

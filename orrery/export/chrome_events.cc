@@ -175,7 +175,7 @@ void WriteArrow(const Arrow& arrow, ChromeEvents& events) {
   WriteArrowEnd(arrow, arrow.to, "\"ph\":\"f\",\"bp\":\"e\",", events);
 }
 
-// Where a row of `table` begins.
+// Returns the begin of a row of `table`.
 template <typename Table>
 ArrowEnd BeginOf(const ChromeRank& rank, const Table& table, SliceKind kind, RowId row) {
   const RowId track = DrawnTracks(rank.trace).Of(table.track[row]);

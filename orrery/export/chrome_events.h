@@ -29,7 +29,7 @@ struct ChromeThread {
   std::string place;  // the fields that put an event here: "pid":538,"tid":598
 };
 
-/// Which process and thread each track and lane of a rank is drawn on.
+/// The process and thread on which each track and lane of a rank is drawn.
 struct ChromeRows {
   std::vector<ChromeProcess> processes;
   std::vector<ChromeThread> threads;

@@ -118,7 +118,7 @@ bool LiesInside(const LayoutSlice& inner, const LayoutSlice& outer) {
 }
 
 // Returns for each slice whether it crosses one of `base`, which nest. A slice crosses if one of
-// its ends lies within a base slice that it is neither inside of nor around; of those around one
+// its ends lies within a base slice that it is neither inside nor around; of those around one
 // moment the innermost decides.
 std::vector<bool> FindCrossing(std::span<const LayoutSlice> slices,
                                std::span<const std::size_t> base,

@@ -70,7 +70,7 @@ TEST(CollectiveSpansTest, AnUnreliableMatchShowsNoWaitAndNoBandwidth) {
   EXPECT_LT(MetricsOf(spans.at(0)).bus_bytes_per_second, 0);
 }
 
-// A send that is over before the receive begins was buffered: nobody waited.
+// A send that is over before the receive begins was buffered: neither side waited.
 TEST(CollectiveSpansTest, OnlySendsThatMeetTheirReceiveWait) {
   const trace::TraceSet set = MakeTestSet();
   trace::MatchedCollectives matched = trace::MatchCollectives(set);

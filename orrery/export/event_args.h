@@ -11,7 +11,7 @@
 ///   Text(key, StringId)   a string,
 ///   Json(key, StringId)   a value that is JSON text already,
 ///   Triple(key, x, y, z)  an array of three,
-///   Fields(StringId)      the inside of a JSON object,
+///   Fields(StringId)      the fields of a JSON object, without braces,
 /// and leaves out empty strings.
 
 namespace orrery::exporting {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;
 
-// What ends a word of JSON.
+// The characters that end a word of JSON.
 constexpr std::string_view kSeparators = ",:[]{}\" \t\r\n";
 
 // The length of the string, word or separator that text begins with.

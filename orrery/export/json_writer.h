@@ -95,7 +95,7 @@ class JsonStrings {
 
   void Write(JsonWriter& json, StringId id);
 
-  /// What a string that should be JSON already stands for.
+  /// The expected content of a string that should be JSON already.
   enum class Part : std::uint8_t { kValue, kFields };
 
   /// Returns the text of a value or of the fields of an object as it is where that is valid JSON.

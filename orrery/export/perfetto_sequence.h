@@ -48,7 +48,7 @@ inline constexpr Field kClockId = 1;
 inline constexpr Field kClockTimestamp = 2;
 
 inline constexpr std::uint32_t kRealtime = 1;
-inline constexpr std::uint32_t kBoottime = 6;  // what time stamps are in unless they say otherwise
+inline constexpr std::uint32_t kBoottime = 6;  // of time stamps unless they name another
 }  // namespace snapshot
 
 namespace interned {

@@ -51,7 +51,7 @@ struct ReadEvent {
   std::map<std::string, std::string> args;
 };
 
-// What one sequence has given numbers to.
+// The names that one sequence has numbered.
 struct ReadNames {
   std::map<std::uint64_t, std::string> of_field[32];
 };

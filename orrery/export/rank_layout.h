@@ -68,7 +68,7 @@ struct RankLayout {
   /// For each track, then for rows that name no track, then for the steps (see DrawnTracks).
   std::vector<Lane> num_lanes;
 
-  /// Whether anything is drawn on the tracks of our own: rows without a track, steps.
+  /// True if anything is drawn on the added tracks: rows without a track, steps.
   bool uses_no_track = false;
   bool uses_steps = false;
 
@@ -98,7 +98,7 @@ struct DrawnTracks {
   explicit DrawnTracks(const trace::Trace& trace)
       : none(static_cast<RowId>(trace.tracks.size())), steps(none + 1), count(none + 2) {}
 
-  /// Where a row with this track goes.
+  /// Returns the drawn track for rows of a track.
   [[nodiscard]] RowId Of(RowId track) const { return track < none ? track : none; }
 
   RowId none;  // for rows that name no track

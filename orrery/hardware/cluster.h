@@ -11,7 +11,7 @@
 
 namespace orrery::hardware {
 
-/// How the GPUs that reach each other without NICs are connected.
+/// The kind of connection between GPUs that reach each other without NICs.
 enum class IslandKind {
   kNvswitch,        // a star that never blocks
   kNvlinkMesh,      // a direct link between any two

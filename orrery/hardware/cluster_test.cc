@@ -73,7 +73,7 @@ TEST(ClusterTest, AnIslandMaySpanNodes) {
   EXPECT_TRUE(rack.island.reduces_in_switch);
 }
 
-// The makers' figure of a GPU's links is in both catalogues.
+// Both catalogues have the vendor's bandwidth of a GPU's links.
 TEST(ClusterTest, IslandsAreAsFastAsTheLinksOfTheirGpus) {
   EXPECT_GE(ClusterCatalogue().size(), 20u);
   for (const Cluster& cluster : ClusterCatalogue()) {

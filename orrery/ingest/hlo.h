@@ -8,7 +8,7 @@
 
 namespace orrery::ingest {
 
-/// What the category of an HLO operation ("all-reduce-start", "loop fusion") means.
+/// The meaning of an HLO operation's category ("all-reduce-start", "loop fusion").
 struct HloCategory {
   /// Asynchronous work appears twice among the operations of a core: where it is issued and where
   /// the core waits for its end. Neither lasts as long as the work.

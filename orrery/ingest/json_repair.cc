@@ -45,7 +45,7 @@ std::optional<std::uint32_t> UnicodeEscape(std::string_view text) {
   return unit;
 }
 
-// What ends a number or a word.
+// The characters that end a number or a word.
 constexpr std::string_view kDelimiters = ",:[]{}\" \t\r\n";
 
 // Spellings of Python, JavaScript and C, without a sign.

@@ -36,7 +36,7 @@ bool IsClosing(char c) {
   return c == '}' || c == ']';
 }
 
-// What matters outside strings; commas, colons, numbers and words do not.
+// The bytes that matter outside strings; commas, colons, numbers and words do not.
 constexpr auto kStructural = [] {
   std::array<bool, 256> structural{};
   for (const char c : {'{', '}', '[', ']', '"'}) {

@@ -17,7 +17,7 @@ struct JsonLimits {
   std::size_t max_value_bytes = std::size_t{256} << 20;  // of one value that is taken
 };
 
-/// How a JSON stream ended.
+/// The way in which a JSON stream ended.
 enum class JsonEnd {
   kNotYet,
   kComplete,       // the outermost bracket was closed
@@ -71,7 +71,7 @@ class JsonStream {
     return buffer_offset_ + static_cast<std::int64_t>(position_);
   }
 
-  /// Where the last value or element began.
+  /// Returns the offset at which the last value or element began.
   [[nodiscard]] std::int64_t value_offset() const { return value_offset_; }
 
   [[nodiscard]] std::int64_t num_stray_commas() const { return num_stray_commas_; }

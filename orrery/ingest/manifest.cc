@@ -40,7 +40,7 @@ Result<RunManifest> ReadManifest(const InputFile& file) {
   const auto version = Integer(Field(whole, "orrery_manifest"));
   if (version != kVersion) {
     return version ? Fail(Error::Kind::kUnsupported,
-                          file.path() + ": the manifest is of a newer Orrery")
+                          file.path() + ": the manifest was written by a newer Orrery")
                    : Fail(Error::Kind::kInvalidInput,
                           file.path() + ": the manifest is truncated or not JSON");
   }

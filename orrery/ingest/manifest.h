@@ -12,8 +12,9 @@
 
 namespace orrery::ingest {
 
-/// What `orrery capture` writes next to the streams of several processes (docs/formats/orrs.md):
-/// their names, and how many ranks the job had. All else is in the streams.
+/// The manifest that `orrery capture` writes next to the streams of several processes
+/// (docs/formats/orrs.md): their names, and the number of ranks of the job. Everything else is in
+/// the streams.
 struct RunManifest {
   struct File {
     std::string name;        // in the folder of the manifest

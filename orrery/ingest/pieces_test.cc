@@ -42,7 +42,7 @@ std::vector<std::int64_t> Begins(const std::string& path, int threads) {
     begins.insert(begins.end(), (*piece)->activities.begin_ns.begin(),
                   (*piece)->activities.begin_ns.end());
   }
-  // Launches of a function that nobody names.
+  // Some launches are of a function without a name.
   EXPECT_TRUE((*pieces)->is_partial());
   return begins;
 }

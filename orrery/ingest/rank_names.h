@@ -10,7 +10,8 @@ namespace orrery::ingest {
 /// "worker3_…", "nsys_3.sqlite", "megatron_kineto_3.json.gz". Nothing if there is none.
 [[nodiscard]] std::optional<std::int32_t> RankInFileName(std::string_view path);
 
-/// Whether a word says that the number is a rank: "rank3_trace.json", not "conv_08.xplane.pb".
+/// Returns true if a word says that the number is a rank: "rank3_trace.json", not
+/// "conv_08.xplane.pb".
 [[nodiscard]] bool NamesRankByWord(std::string_view path);
 
 /// Finds the GPU in a file's name: the number after "gpu" or "device", else what would be the

@@ -36,7 +36,7 @@ std::vector<double> SpreadsUs(const MatchedCollectives& matched) {
   return spreads;
 }
 
-// How often each rank came last.
+// Returns how often each rank arrived last.
 std::map<std::int32_t, int> LastArrivals(const TraceSet& set, const MatchedCollectives& matched) {
   std::map<std::int32_t, int> arrivals;
   for (std::size_t instance = 0; instance < matched.size(); ++instance) {

@@ -160,7 +160,7 @@ Result<std::vector<Candidate>> FindFiles(const std::vector<std::string>& paths) 
   return files;
 }
 
-// What a file contained: data, or a manifest of other files.
+// The content of a file: data, or a manifest of other files.
 struct ReadContent {
   FileContent content = {};
   std::optional<RunManifest> manifest = {};

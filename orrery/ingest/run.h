@@ -29,7 +29,7 @@ struct Run {
 
 struct RunOptions {
   ReadOptions read;
-  /// Told after each file; may come from any thread.
+  /// Called after each file, from any thread.
   std::function<void(std::size_t done, std::size_t total, std::string_view file)> progress;
 };
 

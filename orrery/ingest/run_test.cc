@@ -159,8 +159,8 @@ TEST_F(RunTest, ADamagedFileOfAFolderMakesTheRunPartial) {
   EXPECT_TRUE(run->is_partial());
 }
 
-// Whether a format reads the file, or the database that its SQL makes. What a report needs to be
-// read, nsys_report_test has.
+// Returns true if a format reads the file, or the database that its SQL creates. Reading nsys
+// reports is tested in nsys_report_test.
 bool Reads(const Format& format, const fs::path& path) {
   std::string bytes;
   if (path.extension() == ".sql") {

@@ -82,7 +82,7 @@ class SqliteDatabase {
 
   [[nodiscard]] bool IsEmpty(std::string_view table) const;
 
-  /// What was wrong with the file as a whole ("gzip data end early …", "the file is truncated").
+  /// Damage of the file as a whole ("gzip data end early …", "the file is truncated").
   [[nodiscard]] const std::string& damage() const { return damage_; }
 
  private:

@@ -76,7 +76,7 @@ ModelSet BlindBeside(std::string_view gpu, std::string_view other) {
   return models;
 }
 
-/// How many times its base (launch and roofline) a GEMM takes.
+/// Returns the time of a GEMM as a multiple of its base (launch and roofline).
 double BasesOf(const Estimate& estimate) {
   return estimate.seconds / kFloor.Join(estimate.roofline_seconds);
 }
@@ -147,8 +147,8 @@ TEST(Alignment, AModelThatKnowsIsLeftAlone) {
   }
 }
 
-// What it learned of n holds for the layout that it saw. In another one it is asked for the aligned
-// GEMM, 1.5 bases, so that nothing is counted twice: 1.5 · 6 / 1.2.
+// The model's knowledge of n holds for the layout it was trained on. In another layout it predicts
+// the aligned GEMM, 1.5 bases, so that nothing is counted twice: 1.5 · 6 / 1.2.
 TEST(Alignment, AModelIsBlindInALayoutThatItHasNotSeen) {
   ModelSet models;
   models.Add(ModelOf("H100", KnowingForest(3, 1.5), {0, 0}));

@@ -79,7 +79,7 @@ bool TouchesGpu(const AtenCall& call) {
          std::ranges::any_of(call.outputs, is_defined_on_gpu);
 }
 
-// Calls outside of any library that only forward tensors. Their kernels have calls of their own;
+// Calls outside any library that only forward tensors. Their kernels have calls of their own;
 // collectives are modelled elsewhere.
 constexpr auto kPassAlong = std::to_array<std::string_view>(
     {"PythonDispatchMode", "PythonSubclass", "Redistribute", "RedistributeBackward",

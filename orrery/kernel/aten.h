@@ -68,12 +68,12 @@ enum class AtenMeaning : std::uint8_t {
   kUnknown,   // modelled as one element-wise operator over its tensors, and counted
 };
 
-/// The operators of a framework call, including all nested calls: nothing below a priced call is
-/// priced. Calls that are not priced are searched for nested calls.
+/// The operators of a framework call, including all nested calls: calls nested in an estimated call
+/// are not estimated separately. Calls that are not estimated are searched for nested calls.
 struct AtenOperators {
   AtenMeaning meaning = AtenMeaning::kNoKernel;
   std::vector<Operator> operators;
-  bool only_passes_on = false;  // priced, but nested calls are more precise if recorded
+  bool only_passes_on = false;  // nested calls, if recorded, are more precise
 };
 
 /// Translates a call by the name of its operator (aten/mapping.h lists the families). Layouts

@@ -1,4 +1,4 @@
-// What happens to a time when a size is doubled.
+// Tests of the change of a time when a size is doubled.
 #include <cstddef>
 #include <span>
 #include <string>

@@ -50,8 +50,8 @@ struct LaunchFloor {
 };
 
 /// The efficiency of operators relative to the roofline, learned from measurements of one kind on
-/// one GPU with one timing method: time = Join(roofline) · exp(forest(features)). Sizes outside of
-/// the measured range use the efficiency at its edge, so that beyond it the time grows like the
+/// one GPU with one timing method: time = Join(roofline) · exp(forest(features)). Sizes outside the
+/// measured range use the efficiency at its edge, so that beyond it the time grows like the
 /// roofline.
 class EfficiencyModel {
  public:
@@ -89,7 +89,7 @@ class EfficiencyModel {
   /// determines the contiguous sizes.
   [[nodiscard]] GemmSizes IndistinctSizes(const Operator& op) const;
 
-  /// Whether it was trained on unaligned GEMMs of at least one layout.
+  /// Returns true if it was trained on unaligned GEMMs of at least one layout.
   [[nodiscard]] bool DistinguishesAlignment(DataType type) const {
     return !alignment_.IndistinctSizes(type).all();
   }

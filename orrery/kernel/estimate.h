@@ -31,7 +31,7 @@ struct Estimate {
   double seconds = 0;
   double roofline_seconds = 0;   // lower bound from the specification
   double uncertainty = 0;        // relative, one standard deviation
-  bool is_extrapolated = false;  // outside of the measured range
+  bool is_extrapolated = false;  // outside the measured range
   EstimateSource source = EstimateSource::kRoofline;
   /// The GPU whose loss by unaligned sizes was used where none was measured here.
   const hardware::Gpu* alignment_gpu = nullptr;

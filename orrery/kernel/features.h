@@ -16,8 +16,9 @@ inline constexpr std::size_t kMaxFeatures = 96;
 /// Elements of one tensor per block in PyTorch's kernels over lists of tensors.
 inline constexpr std::int64_t kListChunkElements = 65536;
 
-/// What a learned model sees of an operator on a GPU: its parameters (sizes as logarithms), its
-/// work and bounds, and what decides how well a GPU is filled: tiles, waves, padding, alignment.
+/// The inputs of a learned model for an operator on a GPU: its parameters (sizes as logarithms),
+/// its work and bounds, and the quantities that decide how well it fills the GPU: tiles, waves,
+/// padding, alignment.
 class FeatureRow {
  public:
   /// Rounds to steps of 2^-10, so that a logarithm that differs in its last bit between machines

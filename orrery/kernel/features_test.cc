@@ -22,7 +22,8 @@ FeatureRow FeaturesOn(std::string_view gpu, std::string_view text) {
   return FeaturesOf(*ParseOperator(text), *hardware::FindGpu(gpu));
 }
 
-/// Whether two neighbouring features are the logarithm of so many waves and how full they are.
+/// Returns true if two neighbouring features are the logarithm of so many waves and their fill
+/// level.
 bool HasWaves(const FeatureRow& row, double waves, double filled) {
   const auto is_pair = [&](float first, float second) {
     return std::abs(first - std::log2(waves)) <= kStep && std::abs(second - filled) <= kStep;

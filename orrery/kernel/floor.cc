@@ -29,8 +29,8 @@ bool IsConvolution(OperatorKind kind) {
   return kind == OperatorKind::kConv || kind == OperatorKind::kConv1d;
 }
 
-/// Whether the bytes of the work surely move: not where indices, a skewed choice of experts or a
-/// stride leave some out, and not where the description does not say what is read twice.
+/// Returns true if all bytes of the work surely move: false if indices, a skewed choice of experts
+/// or a stride may leave some out, or if the description does not say which bytes are read twice.
 bool MovesAllBytes(const Operator& op) {
   using enum OperatorKind;
   switch (op.kind()) {

@@ -70,7 +70,8 @@ Operator AnyOperator(OperatorKind kind, DataType type, learn::Random& random) {
   return op;
 }
 
-// Below are burst and sustained times of every GPU of the catalogue, most of which nobody measured.
+// Covers burst and sustained times of every GPU of the catalogue, most of them without
+// measurements.
 TEST(Floor, NoPredictionIsBelowIt) {
   learn::Random random(7);
   std::vector<Operator> operators;

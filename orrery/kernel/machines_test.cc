@@ -23,7 +23,7 @@ TEST(Machines, TellTheSameTimes) {
   ModelSet models;
   const Status added = models.AddFrom(*file);
   ASSERT_TRUE(added.has_value()) << added.error().message()
-                                 << " (tests/data/make_kernel_golden.py makes it anew)";
+                                 << " (tests/data/make_kernel_golden.py regenerates it)";
   const auto golden = ReadCsvFile(kFolder + "golden.csv");
   ASSERT_TRUE(golden.has_value()) << golden.error().message();
   ASSERT_GE(golden->num_rows(), 40);

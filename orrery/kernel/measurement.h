@@ -14,7 +14,7 @@
 
 namespace orrery::kernel {
 
-/// What a measured time includes; models of different timings are not comparable.
+/// The scope of a measured time; models of different timings are not comparable.
 enum class Timing : std::uint8_t {
   kKernels,  // durations of the kernels, added
   kReplay,   // a captured graph replayed by a serving stack

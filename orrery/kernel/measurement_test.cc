@@ -32,7 +32,7 @@ Measurements Read(const std::string& csv) {
   return *std::move(read);
 }
 
-/// What is said of one row of our layout; empty when it is used.
+/// Returns the reason for rejecting one row of our layout; empty if it is accepted.
 std::string Refusal(std::string_view op, std::string_view time_us, std::string_view gpu) {
   const Measurements read = Read(fmt::format("{}{},{},{}\n", kHead, op, time_us, gpu));
   return read.rejected.empty() ? "" : read.rejected.front().reason;

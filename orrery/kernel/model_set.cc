@@ -66,8 +66,8 @@ double Peak(const hardware::Gpu& gpu, DataType type) {
   return gpu.PeakFlops(PeakName(type)).value_or(gpu.PeakFlops("fp32").value_or(1e12));
 }
 
-// How well the efficiency of one GPU predicts that of another, above 0 and at most 1: GPUs of one
-// generation run the same kernels; peak rate, bandwidth, cache and power should be close.
+// Returns how well the efficiency of one GPU predicts that of another, above 0 and at most 1: GPUs
+// of one generation run the same kernels; peak rate, bandwidth, cache and power should be close.
 double Similarity(const hardware::Gpu& source, const hardware::Gpu& gpu, DataType type) {
   const double distance =
       1 * Distance(Peak(source, type), Peak(gpu, type)) +
@@ -79,7 +79,7 @@ double Similarity(const hardware::Gpu& source, const hardware::Gpu& gpu, DataTyp
   return std::exp(-distance);
 }
 
-/// Whether the model has kernel times and eager times are requested.
+/// Returns true if the model has kernel times and eager times are requested.
 bool LacksLaunch(Timing given, Timing asked) {
   return given != Timing::kEager && asked == Timing::kEager;
 }
@@ -275,7 +275,8 @@ ModelChoice ModelSet::ChooseModels(OperatorKind kind, DataType type, const hardw
 
 namespace {
 
-// Whether `model` suits better than `own`: measured as asked, or else with the least launch time.
+// Returns true if `model` suits better than `own`: measured as requested, or else with the least
+// launch time.
 bool IsBetterTiming(const EfficiencyModel& model, const EfficiencyModel* own, Timing timing) {
   return own == nullptr || model.domain().timing == timing ||
          (own->domain().timing != timing && model.domain().timing < own->domain().timing);

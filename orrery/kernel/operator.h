@@ -138,7 +138,7 @@ enum class Key : std::uint8_t {
   kReduction,
 };
 
-/// How a parameter reads and how it grows.
+/// The type of a parameter, which decides its parsing and its scaling.
 enum class FieldType : std::uint8_t {
   kSize,   // work never decreases with it
   kCount,  // another integer: a stride, a number of groups

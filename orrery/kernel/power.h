@@ -13,7 +13,7 @@
 
 namespace orrery::kernel {
 
-/// What a board draws, in watts at the highest clock of its multiprocessors
+/// The power of a board, in watts at the highest clock of its multiprocessors
 /// (data/hardware/power.yaml). At a share x of that clock a kernel that uses u of the tensor cores'
 /// peak per cycle and v of the memory's bandwidth draws idle + memory · v + (active + tensor · u) ·
 /// x^kPowerExponent: voltage follows the clock, memory has a clock of its own.
@@ -28,7 +28,7 @@ struct BoardPower {
   double burst_short = 1;
   double burst_long = 1;
   std::string measured_on =
-      {};  // the GPU whose figures were scaled; its own name where it was measured
+      {};  // the GPU whose values were scaled; its own name if it was measured
 };
 
 inline constexpr double kPowerExponent = 2.4;
@@ -79,7 +79,7 @@ class SustainedClock {
 
   [[nodiscard]] SustainedState Of(std::span<const WeightedLoad> loads) const;
 
-  /// How many times longer a kernel takes at this clock than in a burst.
+  /// Returns the time of a kernel at this clock relative to a burst.
   [[nodiscard]] double Slowdown(const KernelLoad& load, double clock) const;
 
   /// The same of a kernel that is repeated alone.
@@ -91,8 +91,8 @@ class SustainedClock {
   [[nodiscard]] double BurstClock(const KernelLoad& load) const;
 
   BoardPower power_;
-  BoardPower burst_power_;  // of the board that it was scaled from: kernel times of a GPU that
-                            // nobody measured are as little throttled as those of its siblings
+  BoardPower burst_power_;  // of the board that it was scaled from: kernel times of an
+                            // unmeasured GPU are as little throttled as those of its siblings
   double limit_w_;
   double burst_limit_w_;
 };

@@ -347,7 +347,7 @@ Work WorkOf(const Operator& op) {
     case kLoss:
       return LossWork(op);
     case kTriton:
-      // Which of its tensors a generated kernel writes is not recorded.
+      // Traces do not record which of its tensors a generated kernel writes.
       return {matrix(), op.Number(kBytes), 0};
     case kSoftmax:
       return is_backward ? StreamWork(op, matrix(), 4, 2, 1) : StreamWork(op, matrix(), 6, 1, 1);

@@ -18,9 +18,9 @@ struct Work {
 /// docs/formats/operators.md.
 [[nodiscard]] Work WorkOf(const Operator& op);
 
-/// Whether the operator is made of matrix products, which tensor cores compute.
-/// Whether a convolution computes both gradients: frameworks call dgrad, then wgrad, so it takes as
-/// long as the two (3 % mean difference over 1,182 measured shapes, +0.6 % median).
+/// Returns true if a convolution computes both gradients: frameworks call dgrad, then wgrad, so it
+/// takes as long as the two together (3 % mean difference over 1,182 measured shapes, +0.6 %
+/// median).
 [[nodiscard]] bool HasBothGradients(const Operator& op);
 
 [[nodiscard]] bool IsGemm(OperatorKind kind);
@@ -33,8 +33,8 @@ struct GemmShape {
   double k = 1;
 };
 
-/// The product inside of an operator: convolutions as the implicit product, attention as query
-/// rows × head size over keys. Of one result of 1 × 1 for other kinds.
+/// The product inside an operator: convolutions as the implicit product, attention as query rows ×
+/// head size over keys. Of one result of 1 × 1 for other kinds.
 [[nodiscard]] GemmShape GemmOf(const Operator& op);
 
 /// The lower bounds of an operator's time from a GPU's specification.

@@ -16,11 +16,11 @@ namespace orrery::learn {
 /// A node of a decision tree as trainers and files give it. A row goes left when its feature is
 /// below the threshold; a leaf adds its value.
 struct TreeNode {
-  std::uint32_t left = 0;  // 0 for a leaf: the root is nobody's child
+  std::uint32_t left = 0;  // 0 for a leaf: the root is never a child
   std::uint32_t right = 0;
   std::uint32_t feature = 0;
   float threshold = 0;
-  bool missing_goes_left = true;  // where a row without the feature (NaN) goes
+  bool missing_goes_left = true;  // direction of a row without the feature (NaN)
   double value = 0;
 
   [[nodiscard]] bool IsLeaf() const { return left == 0; }

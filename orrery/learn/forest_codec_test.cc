@@ -44,7 +44,7 @@ TEST(ForestCodec, EveryCutIsRefused) {
   }
 }
 
-// What shipping costs and what it loses: 300 trees of depth 8, 76,000 nodes.
+// The size and the error of a shipped forest: 300 trees of depth 8, 76,000 nodes.
 TEST(ForestCodec, ShippedForestsAreSmallAndLoseLittle) {
   const DataSet data = test_data::MakeCurve({.num_rows = 10'000, .num_features = 16, .noise = 0.1});
   const Forest forest =

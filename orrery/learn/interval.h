@@ -4,7 +4,7 @@
 
 namespace orrery::learn {
 
-/// Where a measured time is expected in four of five cases.
+/// The interval that is expected to contain a measured time in four of five cases.
 struct TimeInterval {
   double low_s = 0;
   double high_s = 0;

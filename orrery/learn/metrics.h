@@ -16,8 +16,8 @@ namespace orrery::learn {
 inline constexpr std::array<double, 15> kErrorBinEnds = {5,  10, 15,  20,  25,  30,  40, 50,
                                                          60, 80, 100, 150, 200, 300, 400};
 
-/// How well predictions meet measurements. The error of a row is predicted / measured - 1. All
-/// figures are in percent but the number of rows, R² and the histogram; without rows they are NaN.
+/// The accuracy of predictions. The error of a row is predicted / measured - 1. All metrics are in
+/// percent except the number of rows, R² and the histogram; without rows they are NaN.
 struct Evaluation {
   std::size_t rows = 0;
   double mape = 0;  // mean |error|
@@ -81,10 +81,10 @@ struct PermutationOptions {
   std::uint64_t seed = 0;
 };
 
-/// How much worse predictions become without the information of a group.
+/// The increase of the error without the information of a feature group.
 struct GroupImportance {
   std::string name;
-  double mean_increase = 0;  // of the error figure, over all shuffles
+  double mean_increase = 0;  // of the error metric, over all shuffles
   double spread = 0;         // standard deviation over the shuffles
 };
 

@@ -21,7 +21,7 @@ struct DataCard {
   };
 
   struct Figures {
-    std::string name;  // which rows were evaluated, by what split
+    std::string name;  // the evaluated rows and their split
     Evaluation evaluation;
 
     bool operator==(const Figures&) const = default;

@@ -63,7 +63,7 @@ TEST(Split, TheSameSeedGivesTheSameRowsAndAnotherSeedOthers) {
   EXPECT_NE(split.test, SplitAtRandom(data, {.seed = 2}, 0.2).test);
 }
 
-// Written down once: a change of the hash would silently change every published figure.
+// Fixed values: a change of the hash would silently change every published metric.
 TEST(Split, StaysWhatItWas) {
   const Split split = SplitAtRandom(MakeDuplicates(40), {.seed = 1}, 0.2);
   EXPECT_THAT(split.test, ElementsAre(2, 3, 4, 5, 18, 19, 28, 29, 38, 39));

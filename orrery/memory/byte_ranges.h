@@ -32,8 +32,8 @@ struct ByteRange {
 /// Returns how many different bytes lie in the ranges. Costs a sort; reorders them.
 [[nodiscard]] std::int64_t UnionBytes(std::vector<ByteRange>& ranges);
 
-/// How many different bytes lie in ranges that come and go. Adding or removing costs a step for
-/// each end of another range inside, so ranges in ranges are cheap to change from the inside.
+/// Counts the different bytes in ranges that are added and removed. Adding or removing costs a step
+/// for each end of another range inside, so ranges in ranges are cheap to change from the inside.
 class CoveredBytes {
  public:
   void Add(const ByteRange& range);
@@ -51,7 +51,7 @@ class CoveredBytes {
   void Join(Depths::iterator at);
   void Change(const ByteRange& range, std::int64_t by);
 
-  // How many ranges hold the bytes from a key to the next.
+  // The number of ranges that hold the bytes from a key to the next.
   Depths depth_from_;
   std::int64_t size_ = 0;
 };

@@ -19,8 +19,8 @@ inline constexpr std::size_t kNumCoverages = 5;
 /// Returns the meaning of a row of CoverageCounts: "launches skipped".
 [[nodiscard]] std::string_view CoverageKindName(trace::CoverageKind kind);
 
-/// How completely the kernel launches of a recording were observed. A kernel without an
-/// observation is unseen.
+/// The observation coverage of a recording's kernel launches. A kernel without an observation is
+/// unseen.
 struct LaunchCoverage {
   struct Share {
     std::int64_t num_launches = 0;
@@ -51,7 +51,7 @@ struct LaunchCoverage {
 /// not recorded" where none was seen.
 [[nodiscard]] std::string CoverageLine(const LaunchCoverage& coverage);
 
-/// What a memory tool requires of a recording.
+/// The data that a memory tool requires in a recording.
 enum class Need : std::uint8_t {
   kKernels,       // device work
   kKernelTimes,   // … with durations
@@ -81,7 +81,7 @@ class RecordedParts {
  private:
   LaunchCoverage coverage_;
   std::string format_;
-  std::string reasons_;  // what the recorder reports as missing
+  std::string reasons_;  // the recorder's reasons for missing data
   std::bitset<10> parts_;
 };
 

@@ -49,7 +49,7 @@ void StableSort(std::vector<Item>& items, Projection key) {
 
 }  // namespace
 
-/// Where accesses are counted: by object, by block and by window.
+/// The access counters: by object, by block and by window.
 struct HeatCounter::Counts {
   HeatOptions options;
   HeatBlocks blocks = {};
@@ -144,8 +144,8 @@ class HeatCounter::LaunchHeat {
     return !runs_.empty();
   }
 
-  // Whether the runs are in order of page, and no page lies in two blocks. Runs of two objects may
-  // share the page at their border.
+  // Returns true if the runs are in order of page, and no page lies in two blocks. Runs of two
+  // objects may share the page at their border.
   [[nodiscard]] bool AreRunsInOrder() const {
     const trace::PageRuns& runs = trace_.page_runs;
     std::uint64_t last_page = 0;

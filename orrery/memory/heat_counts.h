@@ -111,7 +111,7 @@ class HeatWindows {
 
   [[nodiscard]] std::int64_t window() const { return window_; }
 
-  /// Whether a fixed window is so small that there are too many; counting has stopped.
+  /// Returns true if a fixed window is so short that there are too many; counting has stopped.
   [[nodiscard]] bool AreTooMany() const { return are_too_many_; }
 
  private:

@@ -29,7 +29,7 @@ class Lifetimes {
     return objects_->birth_order[object] <= order && (death < 0 || death > order);
   }
 
-  /// Whether `outer` is alive whenever `inner` is.
+  /// Returns true if `outer` is alive whenever `inner` is.
   [[nodiscard]] bool LifetimeContains(RowId outer, RowId inner) const;
 
   /// Returns the objects that contain the object, innermost first.
@@ -133,7 +133,7 @@ class ObjectsByAddress {
  private:
   struct Entry {
     ByteRange range;
-    Place outermost = kNowhere;  // where it is the same for the object's whole lifetime
+    Place outermost = kNowhere;  // if it is the same for the object's whole lifetime
     RowId object = kNoRow;
   };
 

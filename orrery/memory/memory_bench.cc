@@ -14,9 +14,8 @@
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
-// How fast the memory tools go through a trace on one core: launches that touch twenty of a
-// thousand tensors each, as in a training step. Items are touches, or launches for
-// kernel-frequency.
+// Measures the memory tools on one core. As in a training step, each launch touches twenty of a
+// thousand tensors. Items are touches, or launches for kernel-frequency.
 
 namespace orrery::memory {
 namespace {
@@ -30,10 +29,10 @@ constexpr std::int64_t kTensorBytes = 3 << 20;
 constexpr std::uint64_t kTensorsOfSegment = 50;
 constexpr std::uint64_t kSegmentBytes = kTensorsOfSegment * kTensorBytes;
 
-/// What is special about a trace.
+/// The special properties of a trace.
 struct Kind {
   bool has_pages = false;
-  bool has_births = false;  // each launch makes a tensor anew
+  bool has_births = false;  // each launch allocates a new tensor
   std::int64_t lanes = 250'000;
 };
 

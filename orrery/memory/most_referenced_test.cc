@@ -47,7 +47,7 @@ TEST(MostReferencedTest, IsTheKernelWithMostAccessesAndItsBusiestPlace) {
   EXPECT_EQ(most->stack_accesses, 200);
 }
 
-// What is only known by argument is no access, and copies are no kernels.
+// Objects known only by argument are not accessed, and copies are not kernels.
 TEST(MostReferencedTest, CountsOnlyWhatWasCounted) {
   TestRecording recording;
   const RowId object = recording.Born(0x1000, 4096);

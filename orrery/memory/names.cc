@@ -75,7 +75,7 @@ std::string ObjectLabel(std::string_view name, std::int64_t id, std::int64_t num
 
 std::string ObjectLabel(const trace::Trace& trace, RowId object) {
   if (object == kNoRow) {
-    return "outside of objects";
+    return "outside objects";
   }
   return ObjectLabel(ObjectName(trace, object), trace.memory_objects.id[object], object);
 }

@@ -18,7 +18,7 @@ namespace orrery::memory {
 /// Returns a name with the recorder's number of an object, or `number` where it has none.
 [[nodiscard]] std::string ObjectLabel(std::string_view name, std::int64_t id, std::int64_t number);
 
-/// Returns ObjectName with the object's number; "outside of objects" for kNoRow.
+/// Returns ObjectName with the object's number; "outside objects" for kNoRow.
 [[nodiscard]] std::string ObjectLabel(const trace::Trace& trace, RowId object);
 
 }  // namespace orrery::memory

@@ -37,7 +37,7 @@ struct OverheadSummary {
   /// The unexplained rest: below 0 where phases overlap. 0 without a total.
   [[nodiscard]] std::int64_t RestNs() const;
 
-  /// Whether the rest is within the tolerance.
+  /// Returns true if the rest is within the tolerance.
   [[nodiscard]] bool Agrees(double tolerance_percent) const;
 
   /// The total, else the sum of the parts.
@@ -52,7 +52,7 @@ struct OverheadSummary {
 /// Adds up all devices.
 [[nodiscard]] OverheadSummary OverheadOf(const trace::Trace& trace);
 
-/// What is compared between a recorded and a plain run.
+/// The part of a recorded and a plain run that is compared.
 enum class TimedPiece : std::uint8_t {
   kStep,      // a step: the median of all but the first
   kLaunches,  // from the first to the last launch, copy or set that both runs have

@@ -35,7 +35,7 @@ class TestPiece {
  private:
   [[nodiscard]] bool IsInside(std::int64_t order) const { return order >= begin_ && order < end_; }
 
-  // What dies at the first order lives up to it, so that somebody says that it is dead.
+  // Includes objects that die at the first order, so that one piece has their death.
   [[nodiscard]] bool HasObject(RowId row) const {
     const std::int64_t birth = whole_.memory_objects.birth_order[row];
     const std::int64_t death = whole_.memory_objects.death_order[row];

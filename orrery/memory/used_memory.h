@@ -9,8 +9,8 @@
 
 namespace orrery::memory {
 
-/// The granularity of a working set. At each level a byte counts once, and only inside of objects
-/// that are alive when the launch begins.
+/// The granularity of a working set. At each level a byte counts once, and only inside objects that
+/// are alive when the launch begins.
 enum class WorkingSetLevel : std::uint8_t {
   kAllocation,  // whole allocations, outermost, that contain something touched
   kObject,      // whole objects touched, innermost: tensors where they are known

@@ -13,8 +13,8 @@
 
 namespace orrery::memory {
 
-/// How values are spread. Percentiles interpolate linearly between the sorted values at position
-/// q * (n - 1), as NumPy does. Without values all is zero.
+/// The distribution of values. Percentiles interpolate linearly between the sorted values at
+/// position q * (n - 1), as NumPy does. Without values all is zero.
 struct BytesSpread {
   std::int64_t count = 0;
   double smallest = 0;
@@ -68,7 +68,7 @@ class KernelLine {
  public:
   static constexpr std::size_t kMaxPoints = 2'000;
 
-  /// What is drawn over the kernels.
+  /// The curves over the kernels.
   enum Curve : std::uint8_t { kFootprint, kReach, kObjects };
 
   static constexpr std::size_t kNumCurves = 3;
@@ -79,7 +79,7 @@ class KernelLine {
 
   [[nodiscard]] const std::vector<Point>& points() const { return points_; }
 
-  /// How many kernels a point stands for; the last may stand for fewer.
+  /// Returns the number of kernels per point; the last point may have fewer.
   [[nodiscard]] std::int64_t step() const { return step_; }
 
   [[nodiscard]] std::int64_t num_kernels() const { return num_kernels_; }
@@ -145,7 +145,7 @@ struct WorkingSetSummary {
 /// only the distinct values.
 class WorkingSet {
  public:
-  /// What one launch, copy or set used, with its name.
+  /// The memory that one launch, copy or set used, with its name.
   struct Launch {
     StringId name = StringId::kEmpty;  // NameOf says it
     UsedMemory used = {};
@@ -165,8 +165,8 @@ class WorkingSet {
 
   [[nodiscard]] const KernelLine& line() const { return line_; }
 
-  /// Whether more than one piece came: launches are not listed then, since their list would grow
-  /// with the recording.
+  /// Returns true if there was more than one piece. Launches are not listed then, since their list
+  /// would grow with the recording.
   [[nodiscard]] bool IsInPieces() const { return num_pieces_ > 1; }
 
   [[nodiscard]] std::span<const Launch> launches() const { return launches_; }

@@ -18,7 +18,7 @@
 namespace orrery::memory {
 namespace {
 
-// What each launch, copy and set used, in order.
+// Returns the memory that each launch, copy and set used, in order.
 std::vector<UsedMemory> UsedMemoryOf(const trace::Trace& trace) {
   const RecordedWork work(trace);
   UseWalk walk(work, 4096);

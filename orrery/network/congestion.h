@@ -7,8 +7,8 @@
 
 namespace orrery::network {
 
-/// How much of a link's bandwidth arrives when flows compete for it under ECN-style control: all
-/// for one flow, then `first - slope · log2(flows)`, never below `floor`.
+/// The share of a link's bandwidth that remains when flows compete for it under ECN-style control:
+/// all for one flow, then `first - slope · log2(flows)`, never below `floor`.
 struct CongestionModel {
   double first = 1;
   double slope = 0;

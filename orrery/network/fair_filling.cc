@@ -22,7 +22,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSameLevel = 1 + 1e-13;
 constexpr double kTolerance = 1e-11;
 
-// Whether no other flow is on the link.
+// Returns true if no other flow is on the link.
 bool IsAlone(const TableUse& use) {
   return use.next == kNoUse && use.previous == kNoUse;
 }
@@ -261,7 +261,7 @@ void FairFilling::JoinOverloaded() {
   }
 }
 
-// Flows outside of the set that lost their bottleneck, or that are above a flow whose bottleneck
+// Adds flows outside the set that lost their bottleneck, or that are above a flow whose bottleneck
 // they share.
 void FairFilling::JoinViolated(LinkId link) {
   const SharedLink& shared = shared_[link];

@@ -38,7 +38,7 @@ struct TableUse {
 
 inline constexpr std::uint32_t kNoUse = ~std::uint32_t{0};
 
-/// Which flows are on which links, in both directions. Uses of a link are a list through the one
+/// The flows on each link and the links of each flow. Uses of a link are a list through the one
 /// array of uses, so that adding and removing a flow costs O(its links) and allocates nothing.
 class FlowTable {
  public:
@@ -148,9 +148,9 @@ class FairFilling {
     double Level() const;
   };
 
-  // The further state of a link when some of its flows are outside of the set.
+  // The additional state of a link with some flows outside the set.
   struct SharedLink {
-    double fixed_rest = 0;  // capacity less what flows outside of the set hold
+    double fixed_rest = 0;  // capacity minus the rates of flows outside the set
     double set_load = 0;    // of the flows in the set
     std::uint32_t num_fixed = 0;
     std::uint32_t num_set = 0;

@@ -252,7 +252,7 @@ class FlowSimulation::State {
     return kNever;
   }
 
-  // Whether a flow whose end is next is merged with those that end now.
+  // Returns true if a flow that ends next is merged with those that end now.
   bool EndsNow(std::int64_t end_ps) {
     if (end_ps == kNever || end_ps == now_ps_) {
       return end_ps == now_ps_;

@@ -186,7 +186,7 @@ void BM_BuildFatTree(benchmark::State& state) {
   }
 }
 
-// All searches anew, then a path from every host.
+// Repeats all searches, then finds a path from every host.
 void BM_Route(benchmark::State& state) {
   for (auto _ : state) {
     Router router(FatTreeOf4096());

@@ -38,7 +38,7 @@ bool PauseSpread::IsHeld(FlowRow flow) const {
   return IsBelow(rows_[flow].level, table_.flow(flow).cap_level);
 }
 
-// A link that is full, and on which nobody has more.
+// Returns true if the link is full and no flow on it has more.
 bool PauseSpread::IsBottleneck(FlowRow flow, LinkId link) const {
   double carried = 0;
   double highest = 0;
@@ -118,7 +118,7 @@ double PauseSpread::FairLevel(LinkId link) {
   return kInfinity;
 }
 
-// Who is held here or later would send as much as it can, others send what they do.
+// Flows that are held here or later would send as much as they can; others keep their rate.
 void PauseSpread::PauseLink(std::span<const Cause> causes) {
   const LinkId link = causes.front().link;
   const auto is_cause = [&](FlowRow flow) {

@@ -18,7 +18,7 @@ struct LinkPair {
   auto operator<=>(const LinkPair&) const = default;
 };
 
-/// What pause frames (PFC) cost flows that share links max-min fair.
+/// The effect of pause frames (PFC) on flows that share links max-min fair.
 ///
 /// A flow that gets less on a link than it could send makes the switch in front of that link pause
 /// the links from which the flow arrives. A paused link holds back all that is on it, in order of
@@ -59,14 +59,14 @@ class PauseSpread {
     FlowRow flow = 0;
   };
 
-  // What a paused link leaves a flow.
+  // The level at which a paused link limits a flow.
   struct Limit {
     FlowRow flow = 0;
     LinkId link = 0;
     double level = 0;
   };
 
-  // What a link would carry of a flow.
+  // The load that a flow offers to a link.
   struct Offer {
     FlowRow flow = 0;
     double load = 0;

@@ -76,7 +76,7 @@ TEST(PauseTest, VictimIsHeldBackByAPortThatItDoesNotUse) {
   const FlowRow other = paused.Add({kUplinkB, kPort}, 50);
   paused.Add({kUplinkA, kElsewhere}, 50);
   EXPECT_THAT(paused.Levels(), ElementsAre(25, 25, 25));
-  // The port can carry one of them: nobody waits.
+  // The port can carry one of them, so no link pauses.
   paused.Remove(other);
   EXPECT_THAT(paused.Levels(), ElementsAre(50, 50));
 }
@@ -112,7 +112,7 @@ TEST(PauseTest, PausesSpreadUpstream) {
 }
 
 // Two flows over the same links: the first one is shared, the second gets no more than it carries.
-// All of it arrives, so nobody pauses, and a third one keeps what is left of the first link.
+// All of it arrives, so no link pauses, and a third flow keeps the rest of the first link.
 TEST(PauseTest, ALinkThatGetsNoMoreThanItCarriesDoesNotPause) {
   Paused paused({60, 40, 100});
   paused.Add({0, 1}, 100);

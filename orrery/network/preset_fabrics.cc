@@ -16,7 +16,7 @@
 namespace orrery::network {
 namespace {
 
-// How the ports of the switches of a Clos are used.
+// The use of the switch ports of a Clos.
 struct ClosShape {
   std::uint32_t leaf_down = 0;
   std::uint32_t leaf_up = 0;

@@ -52,7 +52,7 @@ Topology Rails() {
       .value();
 }
 
-// The same rail of a block is one leaf away, inside of a server the NVSwitch.
+// GPUs on the same rail of a block are one leaf apart, those of a server one NVSwitch.
 TEST(RoutingTest, RailsAndIslands) {
   const Topology topology = Rails();
   Router router(topology);

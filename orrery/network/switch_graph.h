@@ -12,8 +12,8 @@
 
 namespace orrery::network {
 
-/// How a GPU reaches a switch, or is reached from one: over nothing when it forwards itself, over
-/// one link, or over two with a NIC between.
+/// The connection from a GPU to a switch or back: no link if the GPU forwards itself, one link, or
+/// two with a NIC between.
 struct Attachment {
   std::uint32_t place = 0;  // of the switch in the graph
   std::uint32_t num_links = 0;

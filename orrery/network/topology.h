@@ -98,7 +98,7 @@ class Topology {
     return {in_links_.data() + in_begin_[node], in_begin_[node + 1] - in_begin_[node]};
   }
 
-  /// Whether GPUs forward traffic of other GPUs: in rings, meshes and tori they do.
+  /// Returns true if GPUs forward traffic of other GPUs, as in rings, meshes and tori.
   [[nodiscard]] bool gpus_forward() const { return gpus_forward_; }
 
   /// Islands that have GPUs, numbered by their first GPU.
@@ -187,8 +187,8 @@ class TopologyBuilder {
   Topology topology_;
 };
 
-/// How much of a flow crosses a link: 1, less when the flow is split over equal paths, more when it
-/// crosses repeatedly.
+/// The part of a flow that crosses a link: 1, less if the flow is split over equal paths, more if
+/// it crosses repeatedly.
 struct LinkUse {
   LinkId link = 0;
   double share = 1;

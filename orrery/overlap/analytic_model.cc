@@ -237,7 +237,7 @@ double RoomSlowdown(const Machine& machine, const Pair& pair) {
   return static_cast<double>(machine.sms) / static_cast<double>(left);
 }
 
-// Whether all blocks of `other` fit with `resident` evenly distributed blocks of `shape`.
+// Returns true if all blocks of `other` fit with `resident` evenly distributed blocks of `shape`.
 bool FitsWith(const Machine& machine, const LaunchShape& shape, const LaunchShape& other,
               std::int64_t resident) {
   LaunchShape running = shape;

@@ -76,8 +76,8 @@ TEST(BlockTimeline, PlansFollowFromLaunches) {
   EXPECT_EQ(plan.blocks, 528);
   EXPECT_EQ(plan.tiles, 1'000);
   EXPECT_EQ(plan.alone, 6 * 132);  // of 33 KB, in 227 KB
-  EXPECT_EQ(plan.overlapped,
-            6 * 36);  // what communication leaves of a multiprocessor is too little
+  // No block fits beside communication.
+  EXPECT_EQ(plan.overlapped, 6 * 36);
   EXPECT_DOUBLE_EQ(plan.later_pace, 6.0 / 4);  // alone there are four on each
 }
 

@@ -66,7 +66,8 @@ class LearnedModel : public Model {
   Parts parts_;
 };
 
-/// Where `measure overlap --pipeline` installs a model for this user; empty without a home folder.
+/// Returns the path at which `measure overlap --pipeline` installs a model for this user; empty
+/// without a home folder.
 [[nodiscard]] std::string InstalledModelPath();
 
 /// The embedded model (data/models/overlap.orrmodel), or the one that `measure overlap --pipeline`

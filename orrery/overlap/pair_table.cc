@@ -114,7 +114,7 @@ struct StampedKernel {
 };
 
 constexpr double kRoundBytes = 32;   // a thread reads sixteen bytes and writes as many
-constexpr double kSectorBytes = 32;  // what one load at a random place brings
+constexpr double kSectorBytes = 32;  // transferred by one load at a random address
 
 std::string_view ValueOf(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(key);

@@ -45,7 +45,8 @@ enum CopyKind : std::uint64_t {
   kPeerToPeer = 5,
 };
 
-/// How completely a launch, or its use of one object, was observed. 0 at a touch: like its launch.
+/// The observation coverage of a launch, or of its use of one object. 0 at a touch: like its
+/// launch.
 enum Coverage : std::uint64_t {
   kUnseen = 0,
   kExact = 1,
@@ -77,7 +78,7 @@ enum ManagedAction : std::uint64_t {
   kRemoteMap = 8,
 };
 
-/// How the pages of a PageTouch are written.
+/// The encoding of the pages of a PageTouch.
 enum PageForm : std::uint64_t {
   kBitmap = 0,  // bit i of byte i / 8: page first_page + i was touched
   kRuns = 1,    // numbers in pairs: pages to skip, pages touched
@@ -86,7 +87,7 @@ enum PageForm : std::uint64_t {
 
 enum AccessFlag : std::uint64_t { kRead = 1, kWrite = 2, kAtomic = 4 };
 
-/// How the addresses of a warp's lanes are written.
+/// The encoding of the addresses of a warp's lanes.
 enum AddressForm : std::uint64_t {
   kBroadcast = 0,  // all lanes at `address`
   kAffine = 1,     // lane i at address + i * stride

@@ -7,11 +7,11 @@
 
 #include "orrery/stream/format.h"
 
-// How the fields of records are written, and how a record is declared.
+// The encodings of record fields, and the declaration of records.
 
 namespace orrery::stream {
 
-/// How a field is written.
+/// The encoding of a field.
 enum class Encoding : std::uint8_t {
   kUnsigned,   // varint
   kSigned,     // zig-zag varint

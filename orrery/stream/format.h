@@ -102,7 +102,7 @@ struct ChunkHeader {
   std::uint32_t num_records = 0;
   std::uint32_t raw_bytes = 0;
   std::uint32_t stored_bytes = 0;
-  std::uint32_t buffer = 0;  // which producer
+  std::uint32_t buffer = 0;  // number of the producer
   std::uint32_t payload_crc = 0;
 
   bool operator==(const ChunkHeader&) const = default;

@@ -23,7 +23,7 @@ struct Chunk {
 struct StreamLosses {
   std::uint64_t num_damaged_chunks = 0;  // with an intact header; their records are counted
   std::uint64_t num_lost_records = 0;
-  std::uint64_t num_skipped_bytes = 0;  // outside of intact chunks: how many records is not known
+  std::uint64_t num_skipped_bytes = 0;  // outside intact chunks; their record count is unknown
   std::uint64_t first_damage = 0;       // offset of what was skipped first
   bool is_torn = false;  // the last chunk is incomplete: the recording was interrupted
   std::uint64_t num_unknown_chunks = 0;  // types of a later version

@@ -10,7 +10,8 @@
 #include "orrery/stream/visit.h"
 #include "orrery/stream/writer.h"
 
-// How fast streams are checked and decoded on one core; bytes per second are those of the file.
+// Measures how fast streams are checked and decoded on one core; bytes per second are bytes of the
+// file.
 
 namespace orrery::stream {
 namespace {

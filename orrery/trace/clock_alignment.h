@@ -13,7 +13,7 @@ enum class AlignClocks : std::uint8_t {
   kNever,
 };
 
-/// How the clock of one rank differs from those of the other ranks of its component.
+/// The offset and drift of a rank's clock against those of the other ranks of its component.
 struct RankClock {
   std::uint32_t clock = 0;      // ranks that read the same clock have the same number
   std::uint32_t component = 0;  // offsets of different components cannot be compared
@@ -21,8 +21,8 @@ struct RankClock {
   std::int64_t offset_ns = 0;   // of its clock: subtract it
   double deviation_ns = 0;      // median absolute deviation of the rank's ends from it
   std::int64_t num_records = 0;
-  std::int64_t drift_ps_per_s = 0;   // how fast the offset grows; 0 unless it is worth correcting
-  std::int64_t drift_origin_ns = 0;  // where, on this rank's clock, the offset is as above
+  std::int64_t drift_ps_per_s = 0;   // growth of the offset; 0 unless it is worth correcting
+  std::int64_t drift_origin_ns = 0;  // time on this rank's clock at which the offset holds
   bool apply = false;
 
   bool operator==(const RankClock&) const = default;

@@ -101,7 +101,7 @@ TEST(ClockCorrectionTest, ARankThatIsNotToBeCorrectedStays) {
   EXPECT_THAT(set.ranks[0].activities.begin_ns, ElementsAre(10));
 }
 
-// What lay inside another slice lies inside it afterwards, under any drift.
+// Slices inside another slice stay inside it, under any drift.
 RC_GTEST_PROP(ClockCorrectionProperty, NestingSurvives, ()) {
   const auto begin_ns = *rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000);
   const auto duration_ns = *rc::gen::inRange<std::int64_t>(2, 1'000'000);

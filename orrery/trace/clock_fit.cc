@@ -57,7 +57,7 @@ class GroupEnds {
            Correction(instance, b);
   }
 
-  // Whether the records suffice to distinguish a drift from noise.
+  // Returns true if the records suffice to distinguish a drift from noise.
   [[nodiscard]] bool ShowDrift() const {
     return group_.instances.size() >= kLeastRecordsForDrift && SpanNs(0) >= kLeastSpanForDriftNs;
   }

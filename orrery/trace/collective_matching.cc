@@ -139,8 +139,7 @@ bool HasCounterparts(const CollectiveLane& lane, bool has_folded_ranks) {
           (lane.members.size() == 2 && lane.members[0].rank_index != lane.members[1].rank_index));
 }
 
-// Whether the ends of such a record should be close together.
-
+// Returns true if the ends of a collective's members should be close together.
 bool HasCommonEnd(const MatchedCollectives& matched, std::size_t instance) {
   const CollectiveKind kind = matched.instances.kind[instance];
   return !matched.Has(instance, match_flag::kHostTimes) &&

@@ -410,7 +410,7 @@ INSTANTIATE_TEST_SUITE_P(
         Doubt{{.group = 0, .bytes = 9, .sequence = 1}, match_flag::kSizeMismatch},
         Doubt{{.group = 0, .bytes = 8, .sequence = 1, .type = DataType::kFp16},
               match_flag::kTypeMismatch},
-        // What a file does not say contradicts nothing.
+        // Values that a file does not give contradict nothing.
         Doubt{{.kind = kUnknown, .group = 0, .sequence = 1, .type = DataType::kUnknown}, 0},
         // The run's only spread is 1,001 µs, so the limit is five times that.
         Doubt{{.begin = 1001, .group = 0, .bytes = 8, .sequence = 1}, 0}));

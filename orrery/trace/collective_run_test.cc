@@ -69,7 +69,8 @@ TraceSet RandomRun(std::mt19937& engine) {
   return set;
 }
 
-// What a match says without indices of the input's order: (rank, row) of each member and the rest.
+// A match without indices that depend on the input's order: (rank, row) of each member and the
+// other fields.
 using Description = std::tuple<std::vector<std::pair<std::int32_t, RowId>>, CollectiveKind,
                                std::string, std::int64_t, MatchRule, std::uint8_t>;
 

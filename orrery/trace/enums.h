@@ -76,7 +76,7 @@ enum class MemoryClass : std::uint8_t {
   kStatic,  // data of a module
 };
 
-/// How completely the memory accesses of an activity were observed.
+/// The completeness with which the memory accesses of an activity were observed.
 enum class Coverage : std::uint8_t {
   kExact,         // every access was counted
   kByArgument,    // an argument of the launch points there: an upper bound

@@ -72,7 +72,7 @@ class MergedRows {
       : begin_{std::span<const std::int64_t>(tables.begin_ns)...},
         duration_{std::span<const std::int64_t>(tables.duration_ns)...} {}
 
-  // Which table has the next row; kNone at the end.
+  // Returns the table that has the next row; kNone at the end.
   [[nodiscard]] std::size_t Next() const {
     std::size_t best = kNone;
     for (std::size_t table = 0; table < begin_.size(); ++table) {

@@ -4,7 +4,7 @@
 
 namespace orrery::trace {
 
-/// How graph nodes were matched with rows of a recording.
+/// The rule that matched graph nodes with rows of a recording.
 enum class GraphLinkRule : std::uint8_t {
   kNone,              // they were not
   kRecordFunctionId,  // both files number the calls
@@ -24,8 +24,8 @@ struct GraphMatches {
   std::vector<GraphMatch> matches;  // a node of a repeated step has several
 };
 
-/// Whether a recording has the node on a host thread: an operator or an
-/// annotation, but not a root, GPU work or the observer's own list of process groups.
+/// Returns true if a recording has the node on a host thread: an operator or an annotation, but not
+/// a root, GPU work or the observer's own list of process groups.
 [[nodiscard]] bool IsHostWork(const Trace& trace, RowId node);
 
 /// Matches the graph nodes of a trace with its host rows.
@@ -37,7 +37,7 @@ struct GraphMatches {
 /// decide: fewer than 99 % that agree, or fewer than 99 % of the nodes found, give no match at all.
 [[nodiscard]] GraphMatches MatchGraph(const Trace& trace);
 
-/// How many nodes of an execution trace were linked.
+/// Counts of the linked nodes of an execution trace.
 struct GraphLinkSummary {
   GraphLinkRule rule = GraphLinkRule::kNone;
   std::int64_t linked = 0;    // operators and annotations that have a row in the recording

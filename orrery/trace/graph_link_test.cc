@@ -305,7 +305,7 @@ TEST(LinkGraph, DoesNotCarryNumbersFromOneStepToAnother) {
     const Collectives& calls = both.recording.trace.collectives;
     EXPECT_THAT(calls.sequence, ElementsAre(-1, -1));
     EXPECT_THAT(calls.graph_node, ElementsAre(1, 1));
-    // What an all-to-all sends depends on the data of its step.
+    // The bytes of an all-to-all depend on the data of its step.
     const std::int64_t bytes = kind == CollectiveKind::kAllToAll ? -1 : 20;
     EXPECT_THAT(calls.in_bytes, ElementsAre(bytes, bytes));
   }

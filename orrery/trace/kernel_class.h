@@ -36,8 +36,8 @@ inline constexpr int kNumKernelClasses = 15;
 /// element-wise templates under an optimizer); kOther for other operators.
 [[nodiscard]] KernelClass ClassifyOperator(std::string_view name);
 
-/// How the argument of a kernel that states its class begins, up to the name of the class: kernels
-/// of a simulated job have the names of layers.
+/// The argument that states a kernel's class, up to the name of the class. Kernels of a simulated
+/// job need it, since they are named after layers.
 inline constexpr std::string_view kClassArgument = "\"kernel_class\": \"";
 
 /// Returns the class of each activity: memcpys and memsets are memory; kernels of a collective are
@@ -45,7 +45,7 @@ inline constexpr std::string_view kClassArgument = "\"kernel_class\": \"";
 /// operator.
 [[nodiscard]] std::vector<KernelClass> ClassifyActivities(const Trace& trace);
 
-/// Whether kernels of the class compute (they are P in the breakdown of time).
+/// Returns true if kernels of the class compute (P in the time breakdown).
 [[nodiscard]] inline bool IsCompute(KernelClass kernel_class) {
   return kernel_class != KernelClass::kCommunication && kernel_class != KernelClass::kMemory;
 }

@@ -30,7 +30,7 @@ struct CollectiveGroup {
 /// Returns how many ranks the group has, from its size or its list; -1 when unknown.
 [[nodiscard]] std::int32_t GroupSize(const Trace& trace, RowId group);
 
-/// How the members of a collective were found.
+/// The rule by which the members of a collective were found.
 enum class MatchRule : std::uint8_t {
   kSequenceNumber,  // equal group and sequence number
   kCommsId,         // equal "Comms Id"
@@ -77,7 +77,7 @@ ORRERY_TABLE(MatchedInstances, ORRERY_MATCHED_INSTANCE_COLUMNS);
   X(std::int64_t, end_ns, 0)
 ORRERY_TABLE(MatchedMembers, ORRERY_MATCHED_MEMBER_COLUMNS);
 
-/// How the collectives of one rank were matched, in rows of its table.
+/// The matches of one rank's collectives, by rows of its table.
 struct RankMatching {
   std::int64_t num_matched = 0;
   std::int64_t num_unmatched = 0;

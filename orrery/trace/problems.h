@@ -12,7 +12,7 @@ namespace orrery::trace {
 /// One kind of thing that was wrong with the input, and how often.
 struct Problem {
   std::string what;   // "truncated JSON", "kernel without a launch"
-  std::string first;  // where it was met first: "byte 1234"; may be empty
+  std::string first;  // first occurrence: "byte 1234"; may be empty
   std::int64_t count = 0;
   Severity severity = Severity::kNote;
 

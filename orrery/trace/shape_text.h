@@ -13,7 +13,7 @@ namespace orrery::trace {
 /// The elements of a JSON array, each as its text without outer blanks; empty for other text.
 [[nodiscard]] std::vector<std::string_view> ArrayItems(std::string_view array);
 
-/// The text inside of quotes; other text as it is.
+/// Returns the text without its quotes; text without quotes as it is.
 [[nodiscard]] std::string_view Unquoted(std::string_view text);
 
 /// The integers of "[4, -1]"; nothing when an item is no integer.

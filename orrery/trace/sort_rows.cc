@@ -44,7 +44,7 @@ class RowOrder {
   const Table& table_;
 };
 
-// Where the ascending runs of the table begin, and its end.
+// Returns the begins of the table's ascending runs, and its end.
 template <typename Table>
 std::vector<std::size_t> FindRuns(const Table& table) {
   const RowOrder<Table> is_before(table);

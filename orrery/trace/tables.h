@@ -8,7 +8,7 @@
 
 // The tables of a Trace. Times are integer nanoseconds, sizes bytes; -1 (or kNoRow) means "not
 // known" wherever 0 is a possible value. Text that repeats is interned. `extra` holds the arguments
-// that have no column of their own, as the inside of a JSON object, so that nothing is dropped.
+// that have no column of their own, as the fields of a JSON object without braces: none is lost.
 //
 // Rows of a table with `begin_ns` are in order of begin time (ties: longer first, then file order).
 //
@@ -148,7 +148,7 @@ ORRERY_TABLE(Steps, ORRERY_STEP_COLUMNS);
   X(std::uint8_t, ranks_cut, 0) /* the profiler shortened the list with "..." */ \
   X(std::int32_t, rank_start, -1)                                                \
   X(std::int32_t, rank_stride, -1)                                               \
-  X(std::uint64_t, communicator, 0) /* where the tool names it (nsys, old execution traces) */
+  X(std::uint64_t, communicator, 0) /* if the tool names it (nsys, old execution traces) */
 ORRERY_TABLE(ProcessGroups, ORRERY_PROCESS_GROUP_COLUMNS);
 
 /// Collective and point-to-point calls of this rank. The time is that of the kernels when there are
@@ -317,8 +317,8 @@ ORRERY_TABLE(Metadata, ORRERY_METADATA_COLUMNS);
   X(RowId, parent, kNoRow)                  /* MemoryObjects: what it lies in */
 ORRERY_TABLE(MemoryObjects, ORRERY_MEMORY_OBJECT_COLUMNS);
 
-/// How each launch, memcpy and memset of a recording was observed, in order. A launch that was left
-/// out has its reason, and the probability with which such a launch is taken.
+/// The observation of each launch, memcpy and memset of a recording, in order. A launch that was
+/// left out has its reason, and the probability with which such a launch is taken.
 #define ORRERY_OBSERVATION_COLUMNS(X)     \
   X(RowId, activity, kNoRow)              \
   X(std::int64_t, order, 0)               \

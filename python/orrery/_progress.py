@@ -1,4 +1,4 @@
-"""How far long work is: a bar of tqdm where it is installed, else a line on standard error."""
+"""The progress of long work: a bar of tqdm where it is installed, else a line on standard error."""
 from __future__ import annotations
 
 import contextlib
@@ -50,7 +50,7 @@ class _Bar:
 
 @contextlib.contextmanager
 def shown(wanted: bool) -> Iterator[Optional[Report]]:
-    """Yields what is to be told of progress; None where nobody wants to know."""
+    """Yields the function that receives progress; None if progress is not wanted."""
     if not wanted:
         yield None
         return

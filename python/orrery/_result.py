@@ -1,4 +1,4 @@
-"""What commands return: a mapping that shows itself in a notebook and in a terminal."""
+"""The result of a command: a mapping with a representation for notebooks and terminals."""
 from __future__ import annotations
 
 import html
@@ -47,12 +47,12 @@ class Result(Mapping[str, Any]):
 
     @property
     def is_partial(self) -> bool:
-        """Whether something of the input is missing (exit status 3 of the command)."""
+        """True if something of the input is missing (exit status 3 of the command)."""
         return self._delivered.status == 3
 
     @property
     def status(self) -> int:
-        """What the command would end with."""
+        """The exit status of the command."""
         return self._delivered.status
 
     def to_dict(self) -> Dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas
 
 _numbers = itertools.count()
-_NO_ROW = 0xFFFFFFFF  # what a link to no row is in a column
+_NO_ROW = 0xFFFFFFFF  # a link without a target row
 
 
 class NotApplicable(UserWarning):
@@ -64,7 +64,7 @@ class Table:
             raise KeyError(f"{self.name} has no column {column!r}; it has {', '.join(self.columns)}") from None
 
     def categories(self, column: str) -> List[str]:
-        """What the codes of a column mean; empty for columns of numbers."""
+        """The names of a column's codes; empty for columns of numbers."""
         self[column]  # for its error
         return self._native.categories(column)
 
@@ -76,7 +76,7 @@ class Table:
         return [categories[code] for code in self[column]]
 
     def is_link(self, column: str) -> bool:
-        """Whether a column has rows of another table."""
+        """True if the values of a column are rows of another table."""
         self[column]  # for its error
         return self._native.is_link(column)
 
@@ -146,7 +146,7 @@ class Rank:
 
     @property
     def rank_index(self) -> int:
-        """What `run.match().members["rank_index"]` calls it."""
+        """The index of the rank in `run.match().members["rank_index"]`."""
         return self._native.rank_index
 
     @property
@@ -216,7 +216,7 @@ class Matched:
 
 
 class Run:
-    """What was recorded of a training job, or what a simulation says it would be."""
+    """A run of a training job, recorded or simulated."""
 
     def __init__(self, native: _native.Run, paths: Sequence[str], keeps: Any = None) -> None:
         self._native = native
@@ -244,12 +244,12 @@ class Run:
 
     @property
     def is_partial(self) -> bool:
-        """Whether something of the input is not in the run."""
+        """True if something of the input is not in the run."""
         return self._native.is_partial
 
     @property
     def problems(self) -> List[Dict[str, Any]]:
-        """What was wrong with the input, each kind once for each rank, and files that were not read."""
+        """The problems of the input, each kind once for each rank, and the files that were not read."""
         found = [{**problem, "rank": rank.rank} for rank in self.ranks for problem in rank.problems]
         found += [{"what": f"skipped: {why}", "first": file, "count": 1, "is_loss": True, "rank": None}
                   for file, why in self._native.skipped]
@@ -303,7 +303,7 @@ class Run:
         return memory(self, tool, **options)
 
     def diff(self, other: "Run", **options: Any) -> Result:
-        """What changed from this run to another: `orrery diff`."""
+        """The changes from this run to another: `orrery diff`."""
         return diff(self, other, **options)
 
     def view_words(self) -> List[str]:
@@ -354,7 +354,7 @@ def _named(run: Any, argument: str, runs: Dict[str, _native.Run]) -> str:
 
 
 def diff(a: Union[Run, PathLike], b: Union[Run, PathLike], *, progress: bool = False, **options: Any) -> Result:
-    """What changed between two runs: `orrery diff`.
+    """The changes between two runs: `orrery diff`.
 
     >>> changes = orrery.diff("tests/data/kineto/two_ranks", "tests/data/kineto/two_ranks")
     >>> changes["worse"]

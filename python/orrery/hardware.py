@@ -1,4 +1,4 @@
-"""What is known: GPUs, clusters, models and frameworks of the catalogue."""
+"""The catalogue: GPUs, clusters, models and frameworks."""
 from __future__ import annotations
 
 from typing import Any, Dict, List

@@ -34,7 +34,7 @@ def collective(what: str, cluster: str = "", gpus: int = 0, **options: Any) -> R
 
 
 def overlap(operator: str, gpu: str, **options: Any) -> Result:
-    """How much longer a kernel takes beside communication: `orrery predict overlap`.
+    """The slowdown of a kernel beside communication: `orrery predict overlap`.
 
     >>> orrery.predict.overlap("gemm m=4096 n=4096 k=4096 bf16", gpu="H100")["stretch"] > 1
     True

@@ -222,7 +222,7 @@ class _Recording:
 
     @property
     def is_done(self) -> bool:
-        """Whether all is recorded; further steps cost nothing."""
+        """True if recording is complete; further steps cost nothing."""
         return self._done > self._last_profiled
 
     def step(self) -> None:
@@ -293,7 +293,7 @@ def trace(folder: PathLike, *, steps: int = 3, skip: int = 3, rank: Optional[int
     streams where PyTorch records them); then the execution trace of one more step (`rank-R.execution.json.gz`), on its own,
     since recording it slows the host. The files are there when the block has ended.
 
-    Unlike the command `orrery trace`, which plays ranks of a large job on one GPU with process groups that have no peers,
+    Unlike the command `orrery trace`, which runs ranks of a large job on one GPU with process groups that have no peers,
     this records a job that is running: all its ranks exist, and each calls this.
 
     >>> with orrery.torch.trace("trace") as recording:  # doctest: +SKIP
@@ -340,7 +340,8 @@ def _hand_over(prof: Any, path: str, compress: bool, findings: bool, export: str
 
 
 def _forked(prof: Any, path: str, compress: bool) -> Optional[Callable[[], None]]:
-    """What waits for the fork that exports; None where there can be none, or this PyTorch keeps its profile elsewhere."""
+    """Forks a process that exports the profile. Returns the function that waits for it; None if there can be no fork, or if this
+    PyTorch keeps its profile elsewhere."""
     save = getattr(getattr(getattr(prof, "profiler", None), "kineto_results", None), "save", None)
     if hasattr(os, "fork") and callable(save):
         with contextlib.suppress(OSError):  # no memory, or too many processes

@@ -17,7 +17,8 @@ namespace {
 std::atomic<int> num_calls = 0;
 std::atomic<bool> is_copy_of_calls = false;
 
-// A child that is forked while another thread is in a call has copies of locks that nobody opens.
+// A child that is forked while another thread is in a call has copies of locks that are never
+// released.
 void RefuseCopiesOfCalls() {
   [[maybe_unused]] static const int registered = pthread_atfork(
       nullptr, nullptr, [] { is_copy_of_calls = is_copy_of_calls || num_calls > 0; });

@@ -59,7 +59,7 @@ struct Rank {
   [[nodiscard]] const trace::Trace& trace() const { return run->run->set.ranks[place]; }
 };
 
-/// What a verb delivered.
+/// The output of a verb.
 struct Delivered {
   int status = 0;
   std::optional<report::Document> document;
@@ -117,7 +117,7 @@ py::dtype TypeOf(const Column& column) {
   return py::dtype(std::string(1, kind) + std::to_string(column.item_bytes));
 }
 
-// The array keeps the run alive, and nobody can write to it.
+// The array keeps the run alive, and is read-only.
 py::array ArrayOf(const TableView& table, const std::string& name) {
   const Column* const column = table.Find(name);
   if (column == nullptr) {

@@ -17,7 +17,7 @@
 
 namespace orrery::python {
 
-/// What the numbers of a column are codes of.
+/// The meaning of a column's numbers: plain values, or codes of strings or names.
 enum class Codes : std::uint8_t { kNone, kStrings, kNames };
 
 /// One column of a table: numbers that lie one after the other in memory that somebody else keeps.

@@ -10,7 +10,7 @@ import run_golden
 from orrery import Error, _native
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What talks to a terminal, a browser or another machine, or takes its input from elsewhere.
+# Verbs that need a terminal, a browser or another machine, or take their input from elsewhere.
 OTHER_VERBS = {"view", "capture", "measure", "doctor", "trace", "completion", "help"}
 # A store is of one program: the module and the command do not go on with each other's.
 OTHER_CASES = {"search/store"}

@@ -81,7 +81,7 @@ def test_simulate_a_dict(program, tmp_path):
 
 
 def test_a_job_does_not_change_the_next(program, job):
-    """Prices of operators are remembered; a GPU with another power limit has its own."""
+    """Estimates of operators are cached; a GPU with another power limit has its own."""
     limited = {"gpu.power_w": 400, "step_only": True}
     orrery.simulate(job, step_only=True)
     after_another = orrery.simulate(job, **limited)

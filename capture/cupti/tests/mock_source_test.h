@@ -11,8 +11,8 @@
 
 namespace orrery::capture {
 
-/// Plays CUPTI: a buffer holds numbers of shows, functions that show records. Buffers come home at
-/// a flush, as CUPTI's do.
+/// Stands in for CUPTI: a buffer holds indices of functions that deliver records. Buffers are
+/// returned at a flush, as CUPTI's are.
 class MockSource : public ActivitySource {
  public:
   using Show = std::function<void(ActivityReceiver&)>;
@@ -27,7 +27,7 @@ class MockSource : public ActivitySource {
     has_calls = calls;
   }
 
-  /// What is told at the next flush.
+  /// Adds records for the next flush.
   void Tell(Show show) {
     const std::lock_guard lock(mutex_);
     shows_.push_back(std::move(show));

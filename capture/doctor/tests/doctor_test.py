@@ -64,7 +64,7 @@ class FakeMachine:
                        is_root, library_path="", variables=variables or {})
 
     def report(self, as_json=False):
-        """What is printed, with the folder's name taken out, and the exit status."""
+        """Returns the output without the folder's name, and the exit status."""
         shown, status = command_line.report(self.machine(), as_json)
         return shown.replace(str(self.root), ""), status
 

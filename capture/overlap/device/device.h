@@ -2,14 +2,14 @@
 
 #include <cstdint>
 
-// What the host and the kernels of the overlap experiments have in common. All times are of the
-// GPU's global timer, in nanoseconds.
+// Data that the host and the kernels of the overlap experiments share. All times are from the GPU's
+// global timer, in nanoseconds.
 
 /// One run of a pair: where its kernels meet and what its gates saw. Zeroed before use.
 struct Slot {
   unsigned long long go_ns;          // written by the leading gate
   unsigned long long release_ns[2];  // of the gate of the compute side, and of the other
-  unsigned long long gate_ns[2];     // how long each gate waited, and in cycles: the SM clock
+  unsigned long long gate_ns[2];     // wait time of each gate, and in cycles: the SM clock
   unsigned long long gate_cycles[2];
   unsigned long long first_begin_ns;  // of the blocks of a stamped compute kernel
   unsigned long long last_begin_ns;
@@ -18,7 +18,7 @@ struct Slot {
   unsigned int timed_out;  // a gate waited too long for the host
 };
 
-/// What one block of a communication-like kernel did.
+/// The times of one block of a communication-like kernel.
 struct BlockRecord {
   unsigned long long begin_ns;
   unsigned long long mark_ns;  // when it saw that the compute side was released

@@ -6,12 +6,12 @@
 
 #include <dlfcn.h>
 
-/// Where threads are in Python. The interpreter's functions are found by name in the process, so
-/// that nothing is built against one version of it. To be asked outside of callbacks of the driver:
-/// it waits for Python's lock, which a thread may hold that waits for the driver.
+/// Reads the Python stack of threads. The interpreter's functions are found by name in the process,
+/// so that nothing is built against one version of it. Must not be called in callbacks of the
+/// driver: it waits for Python's lock, which a thread may hold that waits for the driver.
 class PythonStack {
  public:
-  /// Whether there is an interpreter that answers.
+  /// Returns true if the process has an interpreter with all these functions.
   bool Find() {
     return Find("Py_IsInitialized", is_initialized_) &&
            Find("PyGILState_GetThisThreadState", state_of_thread_) &&

@@ -42,11 +42,11 @@ struct Recorder {
 
 Recorder recorder;
 
-// What orrery_torch_attach is asked for.
+// Flags of orrery_torch_attach.
 constexpr int kOperators = 1;
 constexpr int kStacks = 2;
 
-// What orrery_torch_collect is asked for.
+// Flags of orrery_torch_collect.
 constexpr int kMemoryPart = 4;
 constexpr int kOperatorsPart = 8;
 constexpr int kEmptyCallbacksPart = 16;
@@ -146,7 +146,7 @@ void OnAllocatorEvent(const TraceEntry& entry) {
   }
 }
 
-// What the allocator holds already when the hooks are set.
+// Records the memory that the allocator holds already when the hooks are set.
 void TellWhatIsThere() {
   for (const auto& segment : c10::cuda::CUDACachingAllocator::snapshot().segments) {
     const int device = static_cast<int>(segment.device);
@@ -193,7 +193,7 @@ struct OpenOperators {
 
 thread_local OpenOperators open_operators;
 
-// Launches are made inside of operators. These begin before the driver is called, so that Python's
+// Launches happen inside operators. Operators begin before the driver is called, so that Python's
 // lock may be waited for.
 void TellPythonStack() {
   const std::vector<std::string> frames = python.OfThisThread(kMaxFrames);
@@ -243,7 +243,7 @@ void OnOperatorEnd(const at::RecordFunction& function, at::ObserverContext* cont
   }
 }
 
-// What PyTorch itself takes for callbacks, and what it would take to hand them the shapes.
+// Empty callbacks, to measure PyTorch's own cost of callbacks, with or without shapes.
 std::unique_ptr<at::ObserverContext> NothingAtBegin(const at::RecordFunction&) {
   return nullptr;
 }

@@ -8,7 +8,7 @@ import pathlib
 
 @dataclasses.dataclass(frozen=True)
 class Defaults:
-    """How a model is trained where the user says nothing; those of truth/h200_steps.csv where it has the model."""
+    """The default settings to train a model; those of truth/h200_steps.csv if it has the model."""
 
     batch: int
     sequence: int = 0  # 0: the model has none
@@ -41,7 +41,7 @@ class Description:
     defaults: Defaults
     layers: int = 0  # of those that are alike; 0: none are
     layer_parameters: int = 0
-    layers_path: str = ""  # where in the model they are
+    layers_path: str = ""  # their path in the model
     trunk: Trunk | None = None
     family: str | None = None  # of job.yaml; None: the generator has no such model
 

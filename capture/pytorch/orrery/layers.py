@@ -35,7 +35,7 @@ def name_layers(model, name, region):
 
 
 class _Paths:
-    """Where modules are in the model that is called; a model is looked through once."""
+    """The paths of modules in the model that is called; each model is searched once."""
 
     def __init__(self):
         self._of_model = weakref.WeakKeyDictionary()

@@ -45,7 +45,7 @@ class Stage:
                 self._schedule.step(**self._options)
 
     def _fill_buffers(self):
-        """Puts numbers where neighbours would have put theirs: nobody sends here. The buffers exist after a first
+        """Fills the receive buffers, since no neighbour sends data here. The buffers exist after a first
         run, whose gradients may be anything and are dropped."""
         self._run(lambda name: contextlib.nullcontext())
         self._optimizer.zero_grad(set_to_none=True)
@@ -114,7 +114,7 @@ class _Phases:
 
 @dataclasses.dataclass(frozen=True)
 class _Part:
-    """What a stage is made of: the bare decoder, and what PyTorch wrapped it into."""
+    """The parts of a stage: the bare decoder, and the module that PyTorch wrapped around it."""
 
     decoder: wrapping.Decoder
     wrapped: torch.nn.Module

@@ -42,7 +42,7 @@ class Plan:
         if self.sequence_parallel and self.tp == 1:
             raise Refusal("sequence parallelism needs tensor parallelism: --tp 2 or more")
         if self.pp == 1 and self.microbatches > 1:
-            raise Refusal("--microbatches is of pipelines; without one, say --accumulation")
+            raise Refusal("--microbatches applies to pipelines only; without one, use --accumulation")
         if self.schedule not in ("", *SCHEDULES):
             raise Refusal(f"there is no schedule {self.schedule}: {' or '.join(SCHEDULES)}")
         if self.microbatches < self.pp:

@@ -227,7 +227,7 @@ def find_layers(model, description, layers):
 
 
 def mark_layers(layers, first=0):
-    """Puts a range around each layer's call; outside of a recording it costs two calls that do nothing. To be
+    """Puts a range around each layer's call; outside a recording it costs two calls that do nothing. To be
     called after FSDP's own hooks are in place, so that gathering a layer belongs to the layer."""
     for index, layer in enumerate(layers, first):
         marker = _Marker(f"layer#{index}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the driver with a process that is played by a function, and of what is shown of a log; needs no PyTorch."""
+"""Tests of the driver with a function in place of the process, and of the lines that are shown of a log; needs no PyTorch."""
 
 import argparse
 import json
@@ -51,7 +51,7 @@ class Logs(unittest.TestCase):
 
 
 class Process:
-    """Plays ranks: leaves the files of a rank that ended so, and returns the status."""
+    """Stands in for the process of a rank: leaves the files of a rank that ended so, and returns the status."""
 
     def __init__(self, *statuses, log="", why="", is_under_way=False, has_facts=True):
         self.requests = []
@@ -129,7 +129,7 @@ class Driving(unittest.TestCase):
 
     def test_a_process_that_was_killed_before_its_first_step_is_told(self):
         self.assertEqual(self.play(Process(-11, has_facts=False)), files.REFUSED)
-        self.assertEqual(self.shown, ["orrery-capture: rank 17 cannot be played: its process ended with status -11"])
+        self.assertEqual(self.shown, ["orrery-capture: rank 17 cannot be traced: its process ended with status -11"])
 
     def test_further_runs_only_time_the_rank(self):
         process = Process(0, 0, 0)
@@ -170,7 +170,7 @@ class FewerLayers(unittest.TestCase):
         return *driver.play_all(ranks, layers, fewest, one, said.append), said
 
     def test_layers_are_halved_until_all_ranks_fit(self):
-        # Rank 3 needs 9 layers or fewer: 16 do not fit, 8 do, and rank 0 is played again with 8.
+        # Rank 3 needs 9 layers or fewer: 16 do not fit, 8 do, and rank 0 is run again with 8.
         statuses, layers, said = self.play([0, 3], 16, 2, lambda rank, count: rank == 0 or count < 10)
         self.assertEqual((statuses, layers), ({0: 0, 3: 0}, 8))
         self.assertEqual(self.played, [(0, 16), (3, 16), (0, 8), (3, 8)])
@@ -195,7 +195,7 @@ class FewerLayers(unittest.TestCase):
 
 
 class Outcomes(unittest.TestCase):
-    # What is written is named by the options at the end.
+    # At the end, the options name the files that are written.
     def test_a_folder_that_is_not_named_is_called_after_the_model(self):
         options = argparse.Namespace(out=None)
         self.assertEqual(driver.PlayedJob(options, "gpt2", 8, []).out, "trace-gpt2")

@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 
 
 def _package():
-    """The package as programs see it, loaded anew."""
+    """Returns the package as programs see it, freshly loaded."""
     folder = _PYTORCH / "orrery"
     for name in [name for name in sys.modules if name.split(".")[0] == "orrery"]:
         del sys.modules[name]

@@ -76,7 +76,7 @@ def add_options(parser):
     parser.add_argument("--ddp-hook", action="store_true",
                         help="a hook of ours in the place of DDP's own reduction")
     parser.add_argument("--rank", metavar="R,R",
-                        help="which ranks are played (one of each kind; for a script: 0)")
+                        help="the ranks to trace (one of each kind; for a script: 0)")
     parser.add_argument("--steps", type=int, default=_STEPS, metavar="N",
                         help=f"steps that are timed without the profiler ({_STEPS})")
     parser.add_argument("--profiled-steps", type=int, default=_PROFILED_STEPS, metavar="N",
@@ -194,7 +194,7 @@ def _model(options, ranks):
     statuses, traced = played.play(layers, max(driver.FEWEST, 2 * plan.pp))
     remarks = [driver.remark(description.layers, traced)]
     if ranks and plan.left_out(ranks):
-        remarks.append(f"No played rank stands for {plan.left_out(ranks)}.")
+        remarks.append(f"No traced rank stands for {plan.left_out(ranks)}.")
     status = played.finish(statuses, plan.json(), wanted.settings.training(),
                            step_file.of_model(description, played.parameters, traced), remarks)
     if status != 2:

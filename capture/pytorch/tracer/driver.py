@@ -1,4 +1,4 @@
-"""Plays ranks one after another, each in a process of its own, into one folder, with fewer layers where memory does not suffice."""
+"""Traces ranks one after another, each in a process of its own, into one folder, with fewer layers if memory does not suffice."""
 
 import contextlib
 import dataclasses
@@ -15,7 +15,7 @@ FEWEST = 2
 
 
 def counts(layers, fewest=FEWEST):
-    """How many layers are tried, one after the other; 0 means all there are, of whatever kind."""
+    """Yields the numbers of layers to try, one after the other; 0 means all, of whatever kind."""
     yield layers
     while layers // 2 >= max(fewest, 1):
         layers //= 2
@@ -23,7 +23,7 @@ def counts(layers, fewest=FEWEST):
 
 
 def play_all(ranks, layers, fewest, play, say):
-    """Plays every rank with the same number of layers, the highest that fits.
+    """Traces every rank with the same number of layers, the highest that fits.
 
     play(rank, layers) returns a status. Returns ({rank: status}, layers)."""
     for count in counts(layers, fewest):
@@ -44,7 +44,7 @@ def _statuses(ranks, layers, play):
 
 
 def _is_refused(statuses):
-    """Whether not even the first rank could be played: then none can."""
+    """Returns whether the first rank could not be traced: then none can."""
     return list(statuses.values()) == [files.REFUSED]
 
 
@@ -66,7 +66,7 @@ _LOG = "log.txt"
 
 
 def run_process(request_path, log_path):
-    """The status of the process that plays a rank; all it prints goes into the log."""
+    """Runs the process of a rank and returns its status; all it prints goes into the log."""
     with open(log_path, "wb") as log:
         return subprocess.run([sys.executable, str(PROGRAM), request_path], stdout=log,
                               stderr=subprocess.STDOUT, check=False).returncode
@@ -90,7 +90,7 @@ def _text(path):
 
 
 class Driver:
-    """The folder of a traced job. `run` plays the rank of a request file, `show` prints a line.
+    """The folder of a traced job. `run` traces the rank of a request file, `show` prints a line.
     Raises FolderInUse where another run writes there."""
 
     def __init__(self, out, run=run_process, show=print):
@@ -105,7 +105,7 @@ class Driver:
         self._lock.release()
 
     def play(self, request, timing_runs=0):
-        """Plays one rank into its folder, which appears when it is whole. Returns the status."""
+        """Traces one rank into its folder, which appears when it is complete. Returns the status."""
         folder = os.path.join(self._out, f"rank-{request.rank}")
         request = dataclasses.replace(request, folder=f"{folder}.part")
         shutil.rmtree(request.folder, ignore_errors=True)
@@ -137,7 +137,7 @@ class Driver:
         steps = os.path.join(request.folder, "steps.json")
         facts = os.path.join(request.folder, "facts.json")
         if not os.path.exists(steps) or not os.path.exists(facts):
-            self._show(f"{rank_log.OURS}rank {request.rank} cannot be played: its process ended "
+            self._show(f"{rank_log.OURS}rank {request.rank} cannot be traced: its process ended "
                        f"with status {status}")
             return files.REFUSED
         found = files.read_json(facts)
@@ -164,7 +164,7 @@ class Driver:
             _remove_if_there(log)
 
     def _time_again(self, request, runs):
-        """Plays the rank for its times alone, and adds them to its steps.json."""
+        """Runs the rank for its times alone, and adds them to its steps.json."""
         for number in range(1, runs + 1):
             again = dataclasses.replace(request, is_timing_only=True,
                                         folder=os.path.join(request.folder, f"run-{number}"))
@@ -205,7 +205,7 @@ def say(sentence):
 
 
 def outcome(statuses, ranks):
-    """How many of the ranks are recorded, in words."""
+    """Returns a text with the number of recorded ranks."""
     statuses = list(statuses)
     text = f"{statuses.count(files.COMPLETE)} of {ranks} ranks complete"
     partial = statuses.count(files.INCOMPLETE)
@@ -213,7 +213,7 @@ def outcome(statuses, ranks):
 
 
 class PlayedJob:
-    """The words of the command line, the ranks to play, and what came of them."""
+    """The words of the command line, the ranks to trace, and their results."""
 
     def __init__(self, options, name, world, classes, words=None):
         self.out = options.out = options.out or f"trace-{name}"

@@ -1,4 +1,4 @@
-"""What one step of a rank exchanges with others, in the order of the calls."""
+"""The exchanges of one step of a rank with others, in the order of the calls."""
 
 import contextlib
 import threading
@@ -20,8 +20,8 @@ class ExchangeLog:
     """Counts and keeps the exchanges of the step under way, and those of the last whole step."""
 
     def __init__(self):
-        self.is_annotating = False  # whether the profiler is to see a range for each
-        self.is_filling = True  # whether outputs get numbers that a peer might have sent
+        self.is_annotating = False  # adds a range for each to the profile
+        self.is_filling = True  # fills outputs with numbers that a peer might have sent
         self.on_host = 0  # exchanges of CPU tensors, which no stream sees
         self.last = []
         self._entries = []

@@ -69,7 +69,7 @@ def version_refusal(text):
 
 
 def version_remark(text):
-    """What a reader of the recording should know about the version; empty where nothing."""
+    """Returns a remark on the version for readers of the recording; empty if there is none."""
     if _numbers(text) <= TESTED:
         return ""
     return (f"PyTorch {_shown(_numbers(text))} is newer than the tracer was tested with "

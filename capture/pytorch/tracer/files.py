@@ -76,7 +76,7 @@ def lock_folder(folder):
 
 COMPLETE = 0
 REFUSED = 2  # a sentence was printed, nothing is recorded
-INCOMPLETE = 3  # what was recorded is kept
+INCOMPLETE = 3  # the recording so far is kept
 OUT_OF_MEMORY = 75
 
 

@@ -44,7 +44,7 @@ def _correlation(call):
 
 
 def stream_ids(trace):
-    """{handle: Kineto's number} from a recording with one activity inside of each `orrery.stream#`."""
+    """{handle: Kineto's number} from a recording with one activity inside each `orrery.stream#`."""
     events = trace["traceEvents"]
     on_device = {_correlation(one): one["args"].get("stream") for one in events
                  if one.get("cat") in _ON_DEVICE}
@@ -111,7 +111,7 @@ def _is_known(ids, recorded_on, record_calls, wait):
 
 
 def _wait_event(stream, call):
-    """What Kineto would have written for a wait that it does not show."""
+    """Returns the event that Kineto would have written for a wait that it does not show."""
     return {"ph": "X", "cat": _SYNC, "name": _STREAM_WAITS, "pid": 0, "tid": stream,
             "ts": call["ts"], "dur": 0,
             "args": {"device": 0, "stream": stream, "correlation": _correlation(call)}}

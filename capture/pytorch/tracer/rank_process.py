@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays one rank in a process of its own, so that each begins with an empty GPU."""
+"""Traces one rank in a process of its own, so that each begins with an empty GPU."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ def _say(sentence):
 
 
 def missing():
-    """Why no rank can be played here; empty where one can."""
+    """Returns why no rank can be traced here; empty if one can."""
     try:
         import torch
     except ImportError:
@@ -90,7 +90,7 @@ def _run(request):
             return files.OUT_OF_MEMORY
         import traceback
         traceback.print_exc()
-        _say(f"rank {request.rank} cannot be played: {reason(error)}")
+        _say(f"rank {request.rank} cannot be traced: {reason(error)}")
         return files.REFUSED
 
 

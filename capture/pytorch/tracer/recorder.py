@@ -12,7 +12,7 @@ _ALONE_STEPS = 5
 
 
 class Recording:
-    """Told by whoever runs the steps: begin(), then end_of_step() after each, until is_done."""
+    """The recording of a rank. The code that runs the steps calls begin(), then end_of_step() after each, until is_done."""
 
     def __init__(self, request, log):
         os.makedirs(request.folder, exist_ok=True)

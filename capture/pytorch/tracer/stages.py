@@ -320,7 +320,7 @@ class ExecutionTrace(_Annotated):
 
 
 class Memory(Stage):
-    """What the caching allocator does in one step."""
+    """Records the caching allocator in one step."""
 
     def begin(self):
         torch.cuda.synchronize()

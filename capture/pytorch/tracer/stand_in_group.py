@@ -44,7 +44,7 @@ def take(source, output):
 
 @torch.no_grad()
 def invent(output):
-    """What a peer alone would know: small random numbers, or zeros for indices."""
+    """Fills in values that only a peer would know: small random numbers, or zeros for indices."""
     if output.is_floating_point():
         output.normal_(0.0, _LIKE_PARAMETERS)
     else:
@@ -55,7 +55,7 @@ _CALLS_THAT_WAIT = "distributed_c10d.py"
 
 
 def _is_called_at_once(caller):
-    """Whether `torch.distributed` itself waits, as it does unless asked for an asynchronous call.
+    """Returns whether `torch.distributed` itself waits, as it does unless asked for an asynchronous call.
     There is no caller in a thread of the autograd engine."""
     return caller is not None and os.path.basename(caller.f_code.co_filename) == _CALLS_THAT_WAIT
 
@@ -157,7 +157,7 @@ class StandInGroup(dist.ProcessGroup):
         self._name = ""
         self._work = None
 
-    # What it is.
+    # Properties.
 
     def getBackendName(self):  # noqa: N802, the name PyTorch calls
         return BACKEND
@@ -314,7 +314,7 @@ class StandInGroup(dist.ProcessGroup):
     def shutdown(self):
         pass
 
-    # What all of them do.
+    # Shared by all collectives.
 
     def _message(self, kind, tensors, peer):
         low, high = sorted((self.rank(), peer))
@@ -368,7 +368,7 @@ class StandInGroup(dist.ProcessGroup):
         return self._streams[key]
 
     def _fills(self, tensors):
-        """Whether outputs are to be written: integers always, since they may be sizes or indices;
+        """Returns whether to fill outputs: integers always, since they may be sizes or indices;
         other numbers in the first steps only, so that recorded steps have no kernel of ours."""
         return bool(tensors) and (self._log.is_filling or not tensors[0].is_floating_point())
 

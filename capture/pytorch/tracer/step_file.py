@@ -29,7 +29,7 @@ class StepFile:
 
 
 def times(path):
-    """What another run of the same rank adds to `other_runs`."""
+    """Returns the times that another run of the same rank adds to `other_runs`."""
     found = files.read_json(path)["without_profiler"]
     return {name: found[name] for name in _TIMES}
 
@@ -46,7 +46,7 @@ VERSION = 1
 
 
 def stands_for(given, world, to_text):
-    """[(rank, text)] for ranks of a script: the first stands for all that are not played."""
+    """[(rank, text)] for ranks of a script: the first stands for all that are not traced."""
     given = sorted(set(given))
     others = [rank for rank in range(world) if rank not in given]
     return [(rank, to_text([rank, *others] if rank == given[0] else [rank])) for rank in given]

@@ -13,7 +13,7 @@ _RANKS_OF_A_NODE = 8
 
 
 def set_environment(rank, world):
-    """What torchrun would set, but that this rank has the only GPU."""
+    """Sets the variables that torchrun would set, except that this rank has the only GPU."""
     node = min(world, _RANKS_OF_A_NODE)
     os.environ.update({
         "RANK": str(rank), "WORLD_SIZE": str(world), "LOCAL_RANK": "0",

@@ -82,7 +82,7 @@ std::vector<Record> RecordsOf(const std::string& path) {
   return records;
 }
 
-/// How often a stream counted something of this kind and name; any name where it is empty.
+/// Returns a stream's count of this kind and name; an empty name stands for any.
 inline std::uint64_t CountIn(const std::string& path, std::uint64_t kind,
                              std::string_view name = {}) {
   std::uint64_t count = 0;

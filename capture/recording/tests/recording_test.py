@@ -146,7 +146,7 @@ class Written(Folder):
     """`wrote FILE (SIZE)`, of every verb that writes one."""
 
     def _said(self, words, part, files):
-        """What the program says where its work is only to write these files."""
+        """Returns the program's output when its only work is to write these files."""
         program = importlib.machinery.SourceFileLoader("orrery_capture", str(_CAPTURE / "orrery-capture")).load_module()
 
         def work(options):

@@ -25,7 +25,7 @@ struct StreamedAccess {
   bool has_place = false;    // block and warp are known
   std::uint64_t block = 0;
   std::uint64_t warp = 0;
-  std::array<std::uint64_t, kNumLanes> addresses{};  // where the stride is general, of active lanes
+  std::array<std::uint64_t, kNumLanes> addresses{};  // of active lanes, if the stride is general
 };
 
 /// The host's end of a ring; one thread reads. It never waits: what is not complete is not there.

@@ -44,7 +44,8 @@ std::vector<std::uint64_t> SamplesOf(const LaunchRecord& record) {
   return {record.unknown_samples, record.unknown_samples + count};
 }
 
-// What patches count is what the host finds in the records that they write: AGG = reduction of TRC.
+// The counters of patches equal the host's counts of the records that they write: AGG = reduction
+// of TRC.
 RC_GTEST_PROP(AttributionTest, RecordsOfAccessesAddUpToTheCountersOfTheDevice, ()) {
   const std::vector<Range> ranges = DrawRanges();
   TestLaunch launch({.ranges = ranges,

@@ -10,7 +10,7 @@
 #include "capture/sanitizer/tests/emulated_warp_test.h"
 #include "capture/sanitizer/tests/launch_test.h"
 
-// What patches write into the ring and the host reads from it.
+// Tests of the ring that patches write and the host reads.
 
 namespace orrery::capture {
 namespace {
@@ -235,7 +235,7 @@ TEST(RingTest, AFullRingDropsAndCountsAndGoesOnWhenThereIsRoom) {
   EXPECT_EQ(launch.ring().dropped, 2U);
 }
 
-// Where the margin is kept, four of eight cells are in use at most.
+// With a margin of four, at most four of eight cells are in use.
 TEST(RingTest, TheMarginStaysFree) {
   TestLaunch launch(StreamOnly(8));
   launch.ring().margin = 4;

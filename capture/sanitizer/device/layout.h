@@ -2,8 +2,9 @@
 
 #include <cstdint>
 
-// What the host prepares for a launch and the patches read and write: plain structures in device
-// memory, the same for nvcc and for the host compiler. Nothing here knows a vendor's header.
+// The data that the host prepares for a launch and that the patches read and write: plain
+// structures in device memory, the same for nvcc and for the host compiler. Nothing here depends on
+// a vendor's header.
 //
 // One LaunchRecord belongs to each instrumented launch. The host writes it, the ranges and zeros
 // into the counters on the launch's own stream before the kernel, and reads counters and pages back
@@ -26,8 +27,8 @@ struct Hint {
   std::uint32_t unused;
 };
 
-/// What was counted for one slot in one shard. Slot 0 is for addresses that no range holds, slot i
-/// + 1 for ranges[i].
+/// The counters of one slot in one shard. Slot 0 is for addresses that no range holds, slot i + 1
+/// for ranges[i].
 struct SlotCounters {
   std::uint64_t read_bytes;
   std::uint64_t write_bytes;
@@ -43,7 +44,7 @@ inline constexpr std::uint32_t kMaxHints = 16;
 inline constexpr std::uint32_t kMaxUnknownSamples = 4;
 inline constexpr std::uint32_t kNoPages = 0xffffffffU;
 
-/// Which work the patches do for a launch; bits of LaunchRecord::modes.
+/// The work of the patches for a launch; bits of LaunchRecord::modes.
 enum LaunchMode : std::uint32_t {
   kCountMode = 1,   // counters of slots
   kPageMode = 2,    // bits of touched pages
@@ -51,7 +52,8 @@ enum LaunchMode : std::uint32_t {
   kPlaceMode = 8,   // with the block and the warp that made it
 };
 
-/// What an access does; the first four as the patches are told. An atomic access reads and writes.
+/// The kind of an access; the first four are the values that patches receive. An atomic access
+/// reads and writes.
 enum AccessFlag : std::uint32_t {
   kReadFlag = 1,
   kWriteFlag = 2,
@@ -105,7 +107,7 @@ inline constexpr std::uint32_t kLaneCells = 8;
 /// The warp that made an access, by indices of threads and blocks. A cell for itself: the analysis
 /// on the host does without, and is as fast as the ring.
 struct PlaceCell {
-  std::uint64_t unused;  // where an AccessCell has its turn
+  std::uint64_t unused;  // an AccessCell's turn is here
   std::uint64_t block;   // in the grid, x fastest
   std::uint64_t warp;    // in the block: its threads, x fastest, by 32
   std::uint64_t unused_too;
@@ -124,7 +126,7 @@ struct AccessRing {
   std::uint64_t dropped;         // accesses of warps
   std::uint64_t num_cells;       // a power of two
   std::uint64_t max_spins;
-  std::uint64_t seen_tail;  // what the device last read of *tail, to ask seldom; zero at first
+  std::uint64_t seen_tail;  // last value of *tail on the device, to read it seldom; zero at first
   std::uint64_t margin;     // kRingMargin, less only where few warps run
 };
 

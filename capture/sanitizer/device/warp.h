@@ -14,7 +14,7 @@
 
 namespace orrery::capture {
 
-/// Where a block is in its grid, or a thread in its block; or how large those are.
+/// The index of a block in its grid, or of a thread in its block; or the size of a grid or block.
 struct Indices {
   std::uint32_t x;
   std::uint32_t y;
@@ -48,7 +48,7 @@ ORRERY_HOST_DEVICE bool TakesBlock(const LaunchRecord& record, std::uint64_t lin
 
 inline constexpr std::uint32_t kNumLanes = 32;
 
-/// How the addresses of active lanes, shifted, go on from one active lane to the next.
+/// The steps between the shifted addresses of one active lane and the next.
 struct LaneSteps {
   std::uint32_t changes;   // lanes that differ from the one before; the first is one of them
   std::uint32_t descents;  // lanes that are below the one before

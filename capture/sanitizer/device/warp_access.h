@@ -7,14 +7,14 @@
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/warp.h"
 
-// What a patch does with one access of a warp: it finds the objects, adds to their counters and
+// The work of a patch for one access of a warp: it finds the objects, adds to their counters and
 // marks their pages. An access is charged to the object that holds its first byte.
 
 // Copies of whole blocks of 16 bytes, which a warp starts once: its lanes all say the same.
 
 namespace orrery::capture {
 
-/// What is the same for all lanes of an access.
+/// The properties that all lanes of an access share.
 struct Access {
   std::uint64_t pc;
   std::uint32_t bytes;  // of each lane
@@ -119,7 +119,7 @@ ORRERY_HOST_DEVICE std::uint64_t* CounterAt(SlotCounters& counters, std::uint32_
   return reinterpret_cast<std::uint64_t*>(&counters) + number;
 }
 
-/// Which counter of bytes an access belongs to.
+/// Returns the index of the byte counter that an access adds to.
 ORRERY_HOST_DEVICE std::uint32_t KindOf(std::uint32_t flags) {
   return (flags & kAccessKinds) - kReadFlag;
 }
@@ -152,7 +152,7 @@ ORRERY_ASIDE void SampleUnknown(W warp, LaunchRecord& record, std::uint64_t addr
   });
 }
 
-/// Where the bits of an object's pages are.
+/// The location of the bits of an object's pages.
 struct PageBits {
   std::uint32_t* words;
   std::uint64_t first_bit;

@@ -25,12 +25,12 @@ ORRERY_HOST_DEVICE AccessCell& CellAt(const AccessRing& ring, std::uint64_t posi
   return ring.cells[position & (ring.num_cells - 1)];
 }
 
-/// Which use of its cell a position is, from 1.
+/// Returns how often the cell of a position has been used, this use included.
 ORRERY_HOST_DEVICE std::uint64_t TurnAt(const AccessRing& ring, std::uint64_t position) {
   return (position >> LogOf(ring.num_cells)) + 1;
 }
 
-/// How many cells the record of an access takes.
+/// Returns the number of cells in the record of an access.
 ORRERY_HOST_DEVICE std::uint32_t CellsOf(bool is_general, bool has_place) {
   return 1 + (is_general ? kLaneCells : 0) + (has_place ? 1 : 0);
 }
@@ -41,7 +41,7 @@ ORRERY_HOST_DEVICE PlaceCell& PlaceIn(const AccessRing& ring, std::uint64_t posi
   return reinterpret_cast<PlaceCell&>(CellAt(ring, position + num_cells - 1));
 }
 
-/// Where the address of a lane stands in a record.
+/// Returns the place of a lane's address in a record.
 ORRERY_HOST_DEVICE std::uint64_t* LaneAddress(const AccessRing& ring, std::uint64_t position,
                                               std::uint32_t lane) {
   AccessCell& cell = CellAt(ring, position + 1 + lane / kAddressesInCell);

@@ -36,7 +36,7 @@ class AccessStream {
 
   [[nodiscard]] bool is_open() const { return is_open_; }
 
-  /// Where the patches find the ring, on the device.
+  /// Returns the ring's address on the device, for the patches.
   [[nodiscard]] AccessRing* ring() const;
 
   /// A launch whose accesses will come.
@@ -51,7 +51,7 @@ class AccessStream {
   /// accesses were lost since the last time.
   [[nodiscard]] std::uint64_t Finish(StreamHandle stream);
 
-  /// What was attributed to a launch that is finished and not yet forgotten.
+  /// Returns the results attributed to a launch that is finished and not yet forgotten.
   [[nodiscard]] BlockResults Results(const PendingLaunch& launch);
 
   /// Ends the thread.

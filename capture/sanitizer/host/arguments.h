@@ -14,8 +14,8 @@
 #include "capture/sanitizer/host/object_table.h"
 #include "capture/sanitizer/host/vendor.h"
 
-// What a launch can reach, by what it was given: the words of its parameter block that lie inside
-// known memory. For kernels that load through tensor maps this is all there is to know, since no
+// The memory that a launch can reach by its arguments: the words of its parameter block that lie
+// inside known memory. For kernels that load through tensor maps nothing more is known, since no
 // patch sees those loads.
 
 namespace orrery::capture::sanitizer {
@@ -39,7 +39,7 @@ class TensorMaps {
 
   [[nodiscard]] Added Add(const TensorMapEvent& event);
 
-  /// What is known of the map in these bytes.
+  /// Returns the known properties of the map in these bytes.
   [[nodiscard]] std::optional<Known> Find(std::span<const std::byte> bytes) const;
 
   /// Without a lock: most programs make none.

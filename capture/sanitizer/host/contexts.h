@@ -35,16 +35,16 @@ class LeftOutNodes {
   /// is.
   [[nodiscard]] std::string Join(const Node& node);
 
-  /// Whether nodes are left out in other streams.
+  /// Returns true if nodes are left out in other streams.
   [[nodiscard]] bool AreElsewhere(StreamHandle stream);
 
-  /// Whether a wait for the stream would let nodes be counted.
+  /// Returns true if nodes could be counted after a wait for the stream.
   [[nodiscard]] bool WantWait(StreamHandle stream);
 
   /// The graph is in its stream.
   void EndGraph(std::uint64_t graph);
 
-  /// What was in the stream, or in any (no stream given), has run.
+  /// Notes that all work in the stream, or in any (no stream given), has run.
   void OnPassed(std::optional<StreamHandle> stream);
 
  private:
@@ -60,7 +60,7 @@ class LeftOutNodes {
   std::map<StreamHandle, Group> groups_;  // by stream
 };
 
-/// What the capture has in one context. Nothing is shared between contexts.
+/// The state of the capture in one context. Nothing is shared between contexts.
 class Context {
  public:
   struct Place {

@@ -29,7 +29,7 @@ namespace orrery::capture::sanitizer {
 struct FunctionFacts {
   std::uint64_t id = 0;
   std::string name;      // demangled
-  std::uint64_t pc = 0;  // where its code begins; 0: not known
+  std::uint64_t pc = 0;  // address of its code; 0: not known
   bool is_patched = false;
   bool may_use_tensor_maps = true;
 };

@@ -164,7 +164,7 @@ TEST_F(GraphNodesTest, LaunchesOfGraphsThatNobodyWaitedForAreCountedTogether) {
   EXPECT_THAT(program_->Coverages(), Each(codes::kPartial));
 }
 
-// What is launched outside of graphs has its own pointer, and keeps its own record.
+// A launch outside graphs has its own pointer, and keeps its own record.
 TEST_F(GraphNodesTest, OtherLaunchesOfTheKernelAreApart) {
   Begin();
   program_->Run(Reading("add"));
@@ -215,9 +215,9 @@ TEST_F(GraphNodesTest, WhereTheFirstNodeIsLeftOutAllAre) {
               ElementsAre(codes::kUnseen, codes::kUnseen, codes::kPartial, codes::kPartial));
 }
 
-// Launches in another stream take all room, and nobody may wait in the middle of a graph. They are
-// gone when the second node comes, which must not be counted all the same. At the next launch of
-// the graph its stream is waited for.
+// Launches in another stream take all room, and waiting is not allowed in the middle of a graph.
+// They are gone when the second node comes, which must not be counted all the same. At the next
+// launch of the graph its stream is waited for.
 TEST_F(GraphNodesTest, WhereTheFirstNodeFindsNoRoomNoneIsCounted) {
   Begin(RoomForFour());
   for (int i = 0; i < 4; ++i) {
@@ -268,8 +268,8 @@ TEST_F(GraphNodesTest, ANodeThatSeesOtherMemoryCountsWithTheTableOfTheFirst) {
 }
 
 // One pointer for all streams: what the graph in the first stream does comes into the record of the
-// second, after that was read. Neither is called exact, and the room of the second is given to
-// nobody else while the first may still run.
+// second, after that was read. Neither is called exact, and the room of the second is not reused
+// while the first may still run.
 TEST_F(GraphNodesTest, GraphsInTwoStreamsAreNotCalledExact) {
   Begin(RoomForFour());
   program_->vendor().has_one_pointer_for_all_streams = true;

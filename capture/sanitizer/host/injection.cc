@@ -13,8 +13,8 @@
 /// on.
 extern "C" const char orrery_patch_image[];
 
-// What the driver calls before the first context of a process: CUDA_INJECTION64_PATH names this
-// library. Whatever goes wrong here, the program runs on.
+// The entry point that the driver calls before the first context of a process:
+// CUDA_INJECTION64_PATH names this library. The program continues after any error here.
 
 namespace {
 

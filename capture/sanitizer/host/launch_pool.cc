@@ -10,7 +10,7 @@ namespace {
 
 namespace codes = stream::codes;
 
-// Nodes in one stream that nobody waits for. In the middle of a graph there is no bound.
+// Limit of nodes in one stream before a wait. In the middle of a graph there is no limit.
 constexpr std::size_t kManyNodes = 4096;
 
 }  // namespace
@@ -212,8 +212,8 @@ void LaunchPool::Release(std::vector<PendingLaunch> launches) {
   }
 }
 
-// What nodes of other streams still count in stays out; what was kept for such nodes that are read
-// now comes along, and is cleared by the stream of the others: its own may be gone.
+// Holds back launches whose records nodes of other streams still use. Without such nodes, adds the
+// launches held back before; the stream of the others clears them, since their own may be gone.
 void LaunchPool::KeepMixed(Launches& launches) {
   const std::lock_guard lock(mutex_);
   if (launches.empty()) {

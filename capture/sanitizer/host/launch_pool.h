@@ -27,7 +27,7 @@ class Arena {
     }
   }
 
-  /// What `Take` really takes for `bytes`.
+  /// Returns the size that `Take` reserves for `bytes`.
   [[nodiscard]] static std::uint64_t Rounded(std::uint64_t bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
@@ -118,15 +118,15 @@ class LaunchPool {
   /// streams may still count in is kept until those are read.
   void Release(std::vector<PendingLaunch> launches);
 
-  /// Whether a block of so many bytes could ever fit.
+  /// Returns true if a block of so many bytes could ever fit.
   [[nodiscard]] bool CanHold(std::uint64_t bytes) const {
     return !is_broken_ && Arena::Rounded(bytes) <= arena_bytes_;
   }
 
   [[nodiscard]] bool is_broken() const { return is_broken_; }
 
-  /// Whether it is better to wait before a graph is launched into the stream: more than half of the
-  /// memory is taken, or very many nodes are counted together.
+  /// Returns true if it is better to wait before a graph is launched into the stream: more than
+  /// half of the memory is taken, or very many nodes are counted together.
   [[nodiscard]] bool WantsWait(StreamHandle stream);
 
   /// Gives the memory back; nothing is in flight any more.

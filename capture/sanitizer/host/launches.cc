@@ -197,9 +197,9 @@ bool Launches::Bind(const LaunchEvent& event, std::uint64_t record) {
       parts_.calls.SetLaunchData(event.launch, event.function, event.handle, record));
 }
 
-// What is bound to one node counts for all nodes of its graph, whatever their functions. So of
-// those that may run in one stream at the same time all count in one record, or none does: the
-// first decides. Those that are not countable decide nothing: they are not bound to a record.
+// A record bound to one node applies to all nodes of its graph, whatever their functions. So all
+// nodes that may run in one stream at the same time count in one record, or none does: the first
+// decides. Nodes that are not countable are not bound to a record and decide nothing.
 Launches::Outcome Launches::InstrumentNode(Context& context, const LaunchEvent& event,
                                            const FunctionFacts& facts, const Choice& choice,
                                            std::uint64_t number) {
@@ -209,7 +209,7 @@ Launches::Outcome Launches::InstrumentNode(Context& context, const LaunchEvent& 
   PendingLaunch node = Prepare(context, event, facts, choice, number);
   Outcome outcome;
   if (const auto joined = context.pool().JoinNodes(node)) {
-    // Where this fails the node runs with what was bound before, which is the same.
+    // If this fails, the node runs with the record bound before, which is the same.
     static_cast<void>(Bind(event, joined->record));
     if (joined->function != node.function && context.accesses() != nullptr) {
       context.accesses()->ForgetFunction(joined->into);

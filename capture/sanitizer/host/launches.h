@@ -44,7 +44,7 @@ class Drainer {
   Overheads& overheads_;
 };
 
-/// What launches are told to: the parts of a session that belong to them.
+/// The parts of a session that handle launches.
 struct LaunchParts {
   VendorCalls& calls;
   Recorder& recorder;
@@ -84,11 +84,11 @@ class Launches {
   [[nodiscard]] Drainer& drainer() { return drainer_; }
 
  private:
-  /// What became of a launch.
+  /// The outcome of instrumenting a launch.
   struct Outcome {
     std::string reason_left_out{};
     std::uint64_t merged_into = 0;                // number of the launch that it counts with
-    std::optional<std::int64_t> inclusion_ppb{};  // where it is that launch's
+    std::optional<std::int64_t> inclusion_ppb{};  // if taken from that launch
 
     [[nodiscard]] bool is_left_out() const { return !reason_left_out.empty(); }
   };

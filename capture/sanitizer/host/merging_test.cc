@@ -10,8 +10,8 @@
 
 #include "capture/sanitizer/tests/mock_program_test.h"
 
-// Launches whose records find no room count with a launch before them: sums stay exact, and nobody
-// is told that one launch did it all.
+// Launches whose records find no room count with a launch before them: sums stay exact, and are not
+// attributed to one launch alone.
 
 namespace orrery::capture::sanitizer {
 namespace {
@@ -76,7 +76,7 @@ TEST_F(MergingTest, WhereItIsAskedForMergingComesBeforeWaiting) {
   EXPECT_THAT(program.Coverages(), ElementsAre(codes::kExact, codes::kExact, codes::kExact,
                                                codes::kPartial, codes::kPartial, codes::kPartial));
   EXPECT_EQ(CountIn(path_, codes::kLaunchesMerged), 2U);
-  // What a merged launch was given is known of it alone.
+  // The arguments of a merged launch are known separately.
   const auto launches = program.All<stream::Launch>();
   const auto arguments = program.All<stream::LaunchArgument>();
   ASSERT_THAT(arguments, SizeIs(2));
@@ -220,7 +220,7 @@ TEST_F(MergingTest, ResultsThatCannotBeReadAreLostForAllOfThem) {
 
 constexpr std::string_view kMergedInto = "counts merged into launch ";
 
-/// What a program did, and what its recording must add up to.
+/// A random program, and the sums that its recording must have.
 class RandomProgram {
  public:
   RandomProgram(const std::string& path, const Options& options) : program_(path, options) {

@@ -35,7 +35,7 @@ class ObjectTable {
  public:
   explicit ObjectTable(std::uint32_t page_shift) : page_shift_(page_shift) {}
 
-  /// What the level still holds there was freed unseen: it makes room.
+  /// Replaces objects that the level still holds there: their free was not seen.
   void Add(std::uint32_t level, std::uint64_t object, std::uint64_t address, std::uint64_t bytes);
 
   /// False if the level has nothing that begins at `address`.

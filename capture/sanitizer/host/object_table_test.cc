@@ -78,7 +78,7 @@ TEST(ObjectTableTest, PagesAreNumberedThroughAllRanges) {
   EXPECT_EQ(snapshot->num_page_bits, 4U);
 }
 
-// Each byte belongs to the innermost level that holds it, or to nobody.
+// Each byte belongs to the innermost level that holds it, or to no object.
 RC_GTEST_PROP(ObjectTableProperty, EveryByteHasItsInnermostObject, ()) {
   constexpr std::uint64_t kSpace = 64;
   ObjectTable table(2);
@@ -89,7 +89,7 @@ RC_GTEST_PROP(ObjectTableProperty, EveryByteHasItsInnermostObject, ()) {
     const auto address = *rc::gen::inRange<std::uint64_t>(0, kSpace);
     const auto bytes = *rc::gen::inRange<std::uint64_t>(1, 16);
     auto& owners = owner_of_byte[level];
-    // What overlaps makes room as a whole.
+    // Objects that overlap are removed as a whole.
     std::set<std::uint64_t> replaced;
     for (std::uint64_t byte = address; byte < address + bytes; ++byte) {
       if (owners.contains(byte)) {

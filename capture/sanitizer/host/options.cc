@@ -93,7 +93,7 @@ const char* Selection::ReasonToSkip(std::string_view kernel) {
     return ReasonByDetails(kernel);
   }
   if (options_.only_details) {
-    return "outside of all details";
+    return "outside all details";
   }
   if (!Contains(kernel, options_.kernel_name)) {
     return "kernel name not asked for";

@@ -12,13 +12,13 @@
 
 namespace orrery::capture::sanitizer {
 
-/// Where accesses become counts.
+/// The place where accesses are counted.
 enum class Analysis : std::uint8_t {
   kDevice,  // in the patches
   kHost,    // in a thread of the process, from a record of each access: the baseline
 };
 
-/// What the launcher asks for.
+/// The settings of the launcher.
 struct Options {
   Analysis analysis = Analysis::kDevice;
   std::uint64_t page_bytes = 0;  // 0: no pages; else a power of two
@@ -26,13 +26,13 @@ struct Options {
   std::uint64_t launch_skip = 0;
   std::uint64_t launch_count = 0;  // 0: all
   std::uint64_t block_period = 1;
-  bool only_details = false;   // nothing outside of orrery.detail
+  bool only_details = false;   // nothing outside orrery.detail
   std::string access_records;  // kernels whose accesses are recorded one by one; empty: none
   std::uint64_t arena_bytes = 256ULL << 20;
   std::uint64_t ring_bytes = 64ULL << 20;
   std::uint32_t num_shards = 8;
-  bool stacks = false;                // where each launch was asked for
-  bool merge_before_waiting = false;  // where records find no room; see Launches
+  bool stacks = false;                // the call stack of each launch
+  bool merge_before_waiting = false;  // if records find no room; see Launches
   bool empty_patch = false;  // patches that do nothing, to measure what patching alone costs
 
   [[nodiscard]] std::uint32_t page_shift() const;
@@ -48,7 +48,7 @@ struct Options {
 
 inline constexpr std::int64_t kAllPpb = 1'000'000'000;
 
-/// What is to become of one launch.
+/// The decision for one launch.
 struct Choice {
   const char* skip_reason = nullptr;  // null: it is taken
   std::int64_t inclusion_ppb = kAllPpb;

@@ -12,8 +12,8 @@
 
 namespace orrery::capture::sanitizer {
 
-/// What goes wrong in the capture: each failure is counted in the stream, and the first one is said
-/// in one line. The program runs on.
+/// The failures of the capture: each is counted in the stream, and the first is shown in one line.
+/// The program continues.
 class Failures {
  public:
   /// Shows a line to the user.

@@ -15,8 +15,8 @@
 
 namespace orrery::capture::sanitizer {
 
-/// Where the parts of a launch's block lie, as offsets from its begin. The first part is written by
-/// the host, the second begins as zeros and is the device's.
+/// The offsets of the parts of a launch's block from its begin. The first part is written by the
+/// host, the second begins as zeros and is the device's.
 struct BlockLayout {
   std::uint64_t ranges = 0;
   std::uint64_t first_page_bit = 0;
@@ -45,7 +45,7 @@ struct PendingLaunch {
   std::uint32_t modes = 0;
   std::uint32_t num_shards = 0;
   bool wants_pages = false;
-  std::uint64_t function_pc = 0;  // where its kernel's code begins
+  std::uint64_t function_pc = 0;  // address of its kernel's code
   std::shared_ptr<const ObjectSnapshot> objects;
   std::vector<Argument> arguments;
   bool has_arguments = false;        // its parameters could be read

@@ -185,7 +185,7 @@ void WriteDoubts(Recorder& recorder, const PendingLaunch& launch) {
              launch.num_with_other_objects);
 }
 
-// What a launch was given is all that is known of it alone.
+// Writes the arguments of merged launches, which is all that is known of each alone.
 void WriteMerged(Recorder& recorder, const PendingLaunch& launch) {
   WriteCount(recorder, launch, codes::kLaunchesMerged,
              launch.is_of_nodes ? kMergedNodes : kMergedForRoom, launch.merged.size());

@@ -45,7 +45,7 @@ class EncodedPages {
 [[nodiscard]] std::vector<stream::Touch> CountsOf(const ObjectSnapshot& objects,
                                                   std::span<const SlotCounters> counters);
 
-/// How well a launch was seen, by what was counted and what it was given.
+/// Returns the coverage of a launch, from its counters and its arguments.
 ///
 /// Patches do not see loads and stores through tensor maps. A kernel that is known to have none was
 /// seen in full. Of others, what they can reach is among their parameters. So a launch that was
@@ -59,7 +59,7 @@ class EncodedPages {
 
 /// Writes a launch's touches, pages, arguments without counted accesses, unknown addresses and its
 /// end. `is_cut`: some of its accesses were dropped. Launches that count with it have nothing but
-/// arguments and their ends; all of them are partial, since nobody can say what each did.
+/// arguments and their ends; all of them are partial, since the part of each is unknown.
 void WriteResults(Recorder& recorder, const PendingLaunch& launch, const BlockResults& results,
                   bool is_cut);
 

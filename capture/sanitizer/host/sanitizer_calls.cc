@@ -11,8 +11,8 @@
 
 #include "capture/sanitizer/device/patch_list.h"
 
-// The calls, translated. Nothing is decided here. Of the driver only functions are used that ask
-// for facts; they are looked up by name, so that this imports neither driver nor runtime.
+// The calls, translated. Nothing is decided here. Only query functions of the driver are used; they
+// are looked up by name, so that this imports neither driver nor runtime.
 
 namespace orrery::capture::sanitizer {
 namespace {
@@ -127,8 +127,8 @@ class Calls : public VendorCalls {
                                           As<Sanitizer_StreamHandle>(stream), AsPointer(address));
   }
 
-  // What a launch names is a function, or a kernel that no context has loaded as one. Asking may
-  // load its module, which is the program's and has to be patched: this is not an OwnCall.
+  // A launch names a function, or a kernel that no context has loaded as one. The query may load
+  // its module, which is the program's and has to be patched: this is not an OwnCall.
   CallResult ParameterInfo(FunctionHandle function, std::uint32_t index,
                            ParameterPlace* place) override {
     static auto* const of_function =

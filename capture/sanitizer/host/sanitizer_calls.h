@@ -30,7 +30,7 @@ class OwnCall {
 /// Lets the library call `session` back from now on. Both stay until the process ends.
 [[nodiscard]] CallResult Subscribe(Session& session);
 
-/// What the driver calls itself; empty where that cannot be read.
+/// Returns the driver's version; empty if it cannot be read.
 [[nodiscard]] std::string DriverVersion();
 
 /// Of the toolkit that this was built with.

@@ -67,7 +67,7 @@ bool Session::IsNewDevice(std::uint64_t device) {
 
 void Session::WriteDevice(std::uint64_t device) {
   DeviceFacts facts;
-  if (!failures_.IsWell("asking for the device's facts", calls_.FactsOf(device, &facts))) {
+  if (!failures_.IsWell("querying the device's properties", calls_.FactsOf(device, &facts))) {
     return;
   }
   recorder_.Write(stream::Device{.device = device,

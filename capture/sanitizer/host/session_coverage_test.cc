@@ -7,8 +7,8 @@
 
 #include "capture/sanitizer/tests/mock_program_test.h"
 
-// How well launches are seen: which are looked at, and what is said of those that are not, or not
-// in full. "PASTA defect N" as in session_test.cc.
+// Tests of the coverage of launches: which are instrumented, and the reasons recorded for others,
+// or for those seen in part. "PASTA defect N" as in session_test.cc.
 
 namespace orrery::capture::sanitizer {
 namespace {
@@ -30,7 +30,8 @@ class SessionCoverageTest : public ::testing::Test {
   std::string path_ = folder_.File("run.orrs");
 };
 
-// PASTA defects 19 and 20: what sampling left out left no event, and each switch patched anew.
+// PASTA defects 19 and 20: launches that sampling skipped left no event, and each switch patched
+// again.
 TEST_F(SessionCoverageTest, ASkippedLaunchIsThereWithItsReasonAndModulesStayPatched) {
   Options options = MockProgram::SmallOptions();
   options.kernel_name = "norm";
@@ -65,7 +66,7 @@ TEST_F(SessionCoverageTest, DetailsSelectLaunchesAndNothingElse) {
   options.only_details = true;
   MockProgram program(path_, options);
   program.Begin({});
-  program.Allocate(kA, kBytes);  // outside of any detail
+  program.Allocate(kA, kBytes);  // outside any detail
   program.Run({.accesses = {WarpAt(kA, 4, kReadFlag)}});
   const std::uint64_t detail = program.recorder().DetailBegin("add", 1);
   program.Run({.accesses = {WarpAt(kA, 8, kReadFlag)}});
@@ -177,7 +178,7 @@ TEST_F(SessionCoverageTest, NodesOfAGraphAreReadWhenTheGraphIsInItsStream) {
   const auto touches = program.All<stream::Touch>();
   ASSERT_THAT(touches, SizeIs(1));  // of one stream: counted together
   EXPECT_EQ(touches[0].read_bytes, 128U + 256);
-  // What nodes are given is not known, so loads through tensor maps cannot be ruled out.
+  // The arguments of nodes are not known, so loads through tensor maps cannot be ruled out.
   EXPECT_THAT(program.Coverages(), ElementsAre(codes::kPartial, codes::kPartial));
   EXPECT_EQ(CountIn(path_, codes::kGraphsNotCovered,
                     "launches of graph nodes that may use tensor maps: what they were given is not "

@@ -5,7 +5,7 @@
 
 #include "capture/sanitizer/tests/mock_program_test.h"
 
-// What goes wrong is counted and said once; the program runs on, and what was seen stays.
+// Failures are counted and reported once; the program continues, and the results so far are kept.
 
 namespace orrery::capture::sanitizer {
 namespace {
@@ -96,7 +96,7 @@ TEST_F(SessionLimitTest, AFullArenaIsReadBeforeItIsUsedAgain) {
   EXPECT_GT(program.session().overheads().count(codes::kWaiting), 5U);
 }
 
-// Another stream has all the room: the launch is left out, and nobody waits for that stream.
+// Another stream has all the room: the launch is left out, and that stream is not waited for.
 TEST_F(SessionLimitTest, ALaunchWithoutRoomIsLeftOut) {
   Options options = MockProgram::SmallOptions();
   options.arena_bytes = 4 << 10;

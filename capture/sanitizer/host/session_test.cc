@@ -239,7 +239,7 @@ TEST_F(SessionTest, PagesOfObjectsAreRuns) {
   EXPECT_THAT(program.All<stream::PageTouch>(), SizeIs(1));
 }
 
-// What the capture cost is in the stream, parts and total apart.
+// The stream has the overhead of the capture, with parts and total apart.
 TEST_F(SessionTest, CostsAreRecorded) {
   MockProgram program(path_);
   program.Begin({});

@@ -10,11 +10,11 @@
 
 #include "orrery/stream/schema.h"
 
-// What the capture asks of the vendor's library, and nothing else: the logic knows only this
-// interface and the plain structures of vendor_events.h. sanitizer_calls.cc translates to the real
-// library, mock_vendor_test.h stands in for it.
+// The calls that the capture makes into the vendor's library, and nothing else: the logic knows
+// only this interface and the plain structures of vendor_events.h. sanitizer_calls.cc translates to
+// the real library, mock_vendor_test.h stands in for it.
 
-// What the vendor's callbacks tell, in plain structures. Pointers are valid during the callback
+// The events of the vendor's callbacks, in plain structures. Pointers are valid during the callback
 // only. `stream` numbers are the program's own (the driver's handle), as they stand in a recording;
 // handles are for calls.
 
@@ -38,13 +38,13 @@ using LaunchHandle = Handle<struct LaunchTag>;
 /// 0: success; anything else is the vendor's own number.
 using CallResult = int;
 
-/// Where a parameter of a function lies in its parameter block.
+/// The place of a function's parameter in its parameter block.
 struct ParameterPlace {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 
-/// What a recording says of a device.
+/// The properties of a device in a recording.
 struct DeviceFacts {
   std::string name;
   std::string uuid;
@@ -94,13 +94,13 @@ class VendorCalls {
   [[nodiscard]] virtual CallResult ParameterInfo(FunctionHandle function, std::uint32_t index,
                                                  ParameterPlace* place) = 0;
 
-  /// Where the code of a function begins, and how long it is.
+  /// Finds the address and the length of a function's code.
   [[nodiscard]] virtual CallResult FunctionPlace(ModuleHandle module, const char* name,
                                                  std::uint64_t* pc, std::uint64_t* bytes) = 0;
 
   [[nodiscard]] virtual CallResult FactsOf(std::uint64_t device, DeviceFacts* facts) = 0;
 
-  /// What a number that is not 0 means, for people.
+  /// Returns the message for a result that is not 0.
   [[nodiscard]] virtual const char* TextOf(CallResult result) = 0;
 };
 
@@ -148,7 +148,7 @@ struct Dimensions {
 };
 
 struct LaunchEvent {
-  ContextHandle context{};      // where the kernel runs
+  ContextHandle context{};      // in which the kernel runs
   ContextHandle api_context{};  // of graph nodes: where the graph was launched
   std::uint64_t device = 0;
   StreamHandle handle{};  // of graph nodes: the stream of the graph's launch

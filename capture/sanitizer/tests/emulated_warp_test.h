@@ -11,8 +11,8 @@
 
 namespace orrery::capture {
 
-/// What a warp knows when it comes to a patched instruction. Addresses of lanes that are not active
-/// are never looked at.
+/// The state of a warp at a patched instruction. Addresses of lanes that are not active are never
+/// read.
 struct WarpState {
   std::array<std::uint64_t, kNumLanes> addresses{};
   std::uint32_t active = 0xffffffffU;
@@ -159,14 +159,14 @@ class EmulatedWarp {
   const WarpState* state_;
 };
 
-/// What the patch of global memory access does.
+/// Does the work of the patch for global memory accesses.
 inline void EmulateGlobalAccess(LaunchRecord& record, const WarpState& state, Access access) {
   if (state.active != 0) {
     SeeAccess(EmulatedWarp(state), record, access);
   }
 }
 
-/// What the patch of asynchronous copies does: lanes without a source only fill with zeros.
+/// Does the work of the patch for asynchronous copies: lanes without a source only fill with zeros.
 inline void EmulateMemcpyAsync(LaunchRecord& record, WarpState state, std::uint64_t pc,
                                std::uint32_t bytes) {
   state.active =
@@ -174,7 +174,8 @@ inline void EmulateMemcpyAsync(LaunchRecord& record, WarpState state, std::uint6
   EmulateGlobalAccess(record, state, {pc, bytes, kReadFlag});
 }
 
-/// What the patches of bulk copies do, with the same values in all active lanes of the warp.
+/// Does the work of the patches for bulk copies, with the same values in all active lanes of the
+/// warp.
 inline void EmulateBulkCopy(LaunchRecord& record, const WarpState& state, BulkCopy copy) {
   if (state.active != 0) {
     SeeBulk(EmulatedWarp(state), record, copy);

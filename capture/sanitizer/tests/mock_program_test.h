@@ -73,7 +73,7 @@ class MockProgram {
     return options;
   }
 
-  /// What the user was shown.
+  /// Returns the last line that the user was shown.
   static std::string& LastLine() {
     static std::string line;
     return line;
@@ -189,7 +189,7 @@ class MockProgram {
     return RecordsOf<Record>(path_);
   }
 
-  /// How well each launch was seen in the end, in order.
+  /// Returns the final coverage of each launch, in order.
   [[nodiscard]] std::vector<std::uint64_t> Coverages() const {
     std::map<std::uint64_t, std::uint64_t> coverage_of_launch;
     for (const stream::Launch& launch : All<stream::Launch>()) {

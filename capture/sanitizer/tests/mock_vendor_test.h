@@ -150,7 +150,7 @@ class MockVendor : public VendorCalls {
   CallResult Allocate(ContextHandle, std::uint64_t bytes, std::uint64_t* address) override {
     return Check("Allocate", {Where::kLaunchBegin}, [&] {
       memory_.push_back(std::make_unique<char[]>(bytes));
-      // What was there before is garbage.
+      // New memory contains garbage.
       std::memset(memory_.back().get(), 0xcd, bytes);
       *address = reinterpret_cast<std::uint64_t>(memory_.back().get());
       device_memory_[*address] = bytes;

@@ -54,7 +54,7 @@ constexpr double kRounding = 1e-9;
 
 constexpr std::array<std::string_view, 4> kVerdictNames{"–", "same", "better", "worse"};
 
-// What a change is judged by.
+// The amounts that decide whether a metric became better or worse.
 struct Amounts {
   double before = 0;
   double after = 0;
@@ -226,7 +226,7 @@ void AddPerStep(const Trace& trace, const CostOfName& costs, double num_steps,
   }
 }
 
-// How many steps the devices of the run did together, at least 1.
+// Returns the number of steps of all devices of the run together, at least 1.
 double NumDeviceSteps(const RunView& run) {
   std::int64_t steps = 0;
   for (const DeviceView& device : run.devices) {

@@ -12,8 +12,8 @@
 
 namespace orrery::analyze::diff {
 
-/// What the things of one name cost in a step of one device: means over devices and selected steps,
-/// so that runs of different lengths and sizes compare.
+/// The cost of all rows with one name in a step of one device: means over devices and selected
+/// steps, so that runs of different lengths and sizes compare.
 struct Cost {
   double count = 0;
   double device_ns = 0;
@@ -45,8 +45,8 @@ struct CostChange {
   Cost after = {};
   Change change = Change::kUnchanged;
 
-  /// How much more time it takes in the second run: on the device where it has any there, else on
-  /// the host.
+  /// Returns how much more time it takes in the second run: device time if it has any, else host
+  /// time.
   [[nodiscard]] double DifferenceNs() const;
 };
 
@@ -78,8 +78,8 @@ struct MetricChange {
   double step_before_ns = 0;  // on the device; of Better::kLowerTime
   double step_after_ns = 0;
 
-  /// How much larger the second value is, in percent of the first; nothing where there is no value
-  /// or the first is zero and the second is not.
+  /// Returns how much larger the second value is, in percent of the first; nothing if a value is
+  /// missing, or if the first is zero and the second is not.
   [[nodiscard]] std::optional<double> Percent() const;
 
   [[nodiscard]] Verdict GetVerdict() const;
@@ -88,7 +88,8 @@ struct MetricChange {
   /// step counts by the time that it stands for.
   [[nodiscard]] double WorsePercent() const;
 
-  /// Whether it says anything of better and worse: a direction, and values in both runs.
+  /// Returns true if the change can be better or worse: it has a direction, and values in both
+  /// runs.
   [[nodiscard]] bool IsEvaluated() const {
     return better != Better::kNeither && before.has_value() && after.has_value();
   }
@@ -98,7 +99,7 @@ struct MetricChange {
 [[nodiscard]] std::vector<MetricChange> WorseThan(const std::vector<MetricChange>& changes,
                                                   double limit_percent);
 
-/// Where the time of a step goes on one device: means over devices and selected steps. The four
+/// The division of a step's time on one device: means over devices and selected steps. The four
 /// parts sum to `window_ns`.
 struct StepParts {
   std::optional<double> step_ns = {};  // the step time; nothing without steps
@@ -119,7 +120,7 @@ struct MemoryChange {
   Change change = Change::kUnchanged;
 };
 
-/// What changed from one run to another: measured against measured, or predicted against measured.
+/// The changes from one run to another: measured against measured, or predicted against measured.
 struct RunDiff {
   StepParts step_before;
   StepParts step_after;

@@ -38,7 +38,7 @@ struct PairedCollectives {
   std::vector<TimedCollective> after;
   std::vector<CollectivePair> pairs = {};  // in order of `before`
 
-  /// Whether both runs communicate, and nothing of one is found in the other.
+  /// Returns true if both runs communicate, but have no collective in common.
   [[nodiscard]] bool HasNothingInCommon() const {
     return pairs.empty() && !before.empty() && !after.empty();
   }

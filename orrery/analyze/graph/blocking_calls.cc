@@ -143,7 +143,7 @@ class BlockedCalls {
     return start == kNoNode ? std::vector<NodeId>{} : std::vector{start};
   }
 
-  // What a synchronisation record names.
+  // Returns the work that a synchronisation record names.
   [[nodiscard]] std::vector<NodeId> Named(RowId sync, RowId call) const {
     const trace::Syncs& syncs = part_.trace->syncs;
     if (syncs.kind[sync] == trace::SyncKind::kContext) {
@@ -162,7 +162,8 @@ class BlockedCalls {
                           calls_.begin_ns[record]);
   }
 
-  // What a call must have waited for, by what it is and when it returned.
+  // Returns the work that a call must have waited for, given its kind and the time at which it
+  // returned.
   [[nodiscard]] std::vector<NodeId> Inferred(Blocking blocking, RowId call) const {
     std::vector<NodeId> starts;
     if (blocking == Blocking::kOwnCopy) {

@@ -18,7 +18,7 @@
 namespace orrery::analyze {
 namespace {
 
-// What is preferred among edges that explain a node equally well: the smallest.
+// Returns the order of preference among edges that explain a node equally well: the smallest wins.
 auto Preference(const DependencyGraph& graph, EdgeId edge) {
   const NodeId from = graph.edge_from[edge];
   return std::tuple(graph.edge_kind[edge],

@@ -32,7 +32,7 @@ struct Hop {
   [[nodiscard]] std::int64_t length_ns() const { return weight_ns + residual_ns; }
 };
 
-/// What a step waited for, from its source to its sink without a hole.
+/// The chain of edges that a step waited for, from its source to its sink without a gap.
 struct CriticalPath {
   std::vector<Hop> hops;  // in order of time
   std::array<std::int64_t, kNumTimeClasses> ns_by_class = {};

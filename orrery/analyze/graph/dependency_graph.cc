@@ -24,8 +24,8 @@
 namespace orrery::analyze {
 namespace {
 
-/// Where a step ends on one rank. The host runs ahead of the device, so what it does after its
-/// marker belongs to the next step while the device still works on this one.
+/// The end of a step on one rank. The host runs ahead of the device, so host work after the marker
+/// belongs to the next step while the device still works on this one.
 struct StepEnd {
   std::int64_t host_ns = 0;
   std::int64_t device_ns = 0;

@@ -18,7 +18,7 @@ struct RunView;
 using NodeId = std::uint32_t;
 using EdgeId = std::uint32_t;
 
-/// What happens at a node. The row of a node is one of the table it names.
+/// The event at a node. The row of a node is one of the table it names.
 enum class NodeKind : std::uint8_t {
   kSource,
   kOperatorStart,
@@ -49,7 +49,7 @@ enum class EdgeKind : std::uint8_t {
   kEnd,          // to the sink
 };
 
-/// What the time of an edge, or the unexplained delay of a node, was spent on.
+/// The class of an edge's time, or of the unexplained delay of a node.
 enum class TimeClass : std::uint8_t {
   kCompute,
   kMemory,
@@ -86,7 +86,7 @@ struct HostLabel {
   return {.row = packed & 0x7FFF'FFFFU, .is_call = (packed & 0x8000'0000U) != 0};
 }
 
-/// What could not be modelled as it was recorded.
+/// Counts of the recorded relations that could not be modelled as they were.
 struct GraphCounts {
   std::int64_t checked_edges = 0;          // edges that the recording could have contradicted
   std::int64_t shortened_edges = 0;        // contradictions: the weight was more than the time …

@@ -216,7 +216,7 @@ TEST(DependencyGraphTest, ThreadsTakeTurns) {
   EXPECT_EQ(WhatIf(example.view, graph).ScaleHost(0.5).PathNs(), 225'000);
 }
 
-// The send is over before the receive begins: both keep their own time, and nobody waits.
+// The send is over before the receive begins: both keep their own time, and neither waits.
 TEST(DependencyGraphTest, ABufferedMessageIsNotWaitedForByItsSender) {
   trace::TraceSet set;
   for (std::int32_t number = 0; number < 2; ++number) {

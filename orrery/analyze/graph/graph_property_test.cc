@@ -32,7 +32,8 @@ std::int64_t Draw(std::int64_t least, std::int64_t most) {
   return *rc::gen::inRange<std::int64_t>(least, most + 1);
 }
 
-// Plays one rank: the host runs ahead, streams work in order. Some delays have no reason.
+// Generates the trace of one rank: the host runs ahead, streams work in order. Some delays have no
+// reason.
 class Player {
  public:
   Player(std::int32_t number, std::int32_t world) : rank_(number) {

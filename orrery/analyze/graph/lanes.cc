@@ -66,7 +66,7 @@ void AddWork(RankPart& part, NodeId start) {
                         .time_class = time_class});
 }
 
-// How many activities before are looked at; a stream runs few things at a time.
+// The number of preceding activities that are searched; a stream runs few at a time.
 constexpr NodeId kMostOverlaps = 16;
 
 // Activities of one stream may overlap (branches of a graph, kernels that start early, coarse
@@ -226,7 +226,7 @@ const Lane* ThreadOf(const RankPart& part, RowId track) {
   return found == part.threads.end() ? nullptr : &*found;
 }
 
-// Whether no event is open between the node before and this one.
+// Returns true if no event is open between the previous node and this one.
 bool IsAfterGap(const RankPart& part, NodeId node) {
   return part.open[node] == kNoLabel;
 }
@@ -320,7 +320,7 @@ void AddHostNodes(RankPart& part) {
   const RowRange calls = RowsWithin(part.trace->runtime_calls.begin_ns, part.host_window);
   part.call_start = RowMap(calls.first, calls.size());
   part.call_end = RowMap(calls.first, calls.size());
-  // Which calls of the step launched something.
+  // Calls of the step that launched something.
   std::vector<bool> launches(calls.size(), false);
   for (const RowId launch : part.trace->activities.launch) {
     if (launch >= calls.first && launch < calls.end) {

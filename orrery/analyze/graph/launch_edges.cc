@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-// What takes longer is not launching: calls of that name never met a stream that was ready.
+// A longer delay is not launch latency: no call of that name found an idle stream.
 constexpr std::int64_t kLongestLatencyNs = 30'000;
 
 // The smallest latency of each kind of call.

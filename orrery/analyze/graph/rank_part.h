@@ -218,7 +218,7 @@ void IndexCollectives(RankPart& part);
 [[nodiscard]] Rendezvous FindRendezvous(const RunView& run, std::vector<RankPart>& parts,
                                         const std::vector<std::uint32_t>& place_of_rank);
 
-/// Where the nodes of all parts and the rendezvous are in the graph.
+/// The node numbers of all parts and of the rendezvous in the graph.
 class NodeNumbering {
  public:
   /// Adds source, sink and all nodes to an empty graph in order of time; at equal times ends come

@@ -58,7 +58,7 @@ bool IsShortened(TimeClass time_class) {
          time_class == TimeClass::kCompute;
 }
 
-// Who came to each rendezvous and when they left, in order of the rendezvous.
+// Returns the arrivals and departures at each rendezvous, in order of the rendezvous.
 std::map<NodeId, Attendances> CollectRendezvous(const RunView& run, const DependencyGraph& graph) {
   std::map<NodeId, Attendances> rendezvous;
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
@@ -130,7 +130,7 @@ class LateSegments {
     }
   }
 
-  // How much of the time before the arrival was host or compute time that decided it.
+  // Returns the host and compute time before the arrival that decided it.
   [[nodiscard]] std::int64_t FlexibleNs(Interval segment, NodeId node) const {
     const Timing recorded = RecordedTiming(graph_);
     std::int64_t flexible_ns = 0;
@@ -155,7 +155,7 @@ class LateSegments {
   std::vector<LateSegment> segments_;
 };
 
-// How much time is taken away up to an instant.
+// The total time removed up to an instant.
 class TakenTime {
  public:
   explicit TakenTime(const std::vector<LateSegment>& segments) {
@@ -247,7 +247,7 @@ class Replayer {
   std::vector<std::int64_t> arrivals_ns_;
 };
 
-// Whether a name contains a text.
+// Tests whether a name contains a text.
 struct PartTest {
   std::string_view part;
 
@@ -265,7 +265,7 @@ std::vector<NameFilter> FilterOfPlaces(const RunView& run, const DependencyGraph
   return filters;
 }
 
-// Whether activities match a filter.
+// Tests whether activities match a filter.
 class ActivityMatcher {
  public:
   ActivityMatcher(const RunView& run, const DependencyGraph& graph, const ActivityFilter& filter)

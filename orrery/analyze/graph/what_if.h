@@ -64,7 +64,7 @@ class WhatIf {
 
   WhatIf& RemoveStragglers();
 
-  /// The speedup of a part that IsOfRecordedStep. `latency_ns` is the part of each transfer that a
+  /// Applies the speedup of a part that IsOfRecordedStep. `latency_ns` is the part of each transfer that a
   /// faster network does not shorten (KeptLatencyNs).
   WhatIf& Apply(const trace::Speedup& speedup, std::int64_t latency_ns);
 
@@ -97,8 +97,8 @@ class WhatIf {
 [[nodiscard]] double ReplayedSeconds(const RunView& run, const DependencyGraph& graph,
                                      std::int64_t path_ns);
 
-/// What of the step time a replay of the graph's step saves without the lateness of a rank: alone,
-/// and with all ranks before it.
+/// The step time that a replay of the graph's step saves without the lateness of a rank: of this
+/// rank alone, and together with all ranks before it.
 struct SavedTime {
   std::int64_t alone_ns = 0;
   std::int64_t together_ns = 0;

@@ -158,7 +158,7 @@ struct RankLinks {
   double peak_bytes_per_second = 0;
 };
 
-// What went over the links during transfers, and what could have gone.
+// The traffic over the links during transfers, and their peak in that time.
 struct Use {
   double bytes = 0;
   double peak_bytes = 0;
@@ -170,7 +170,8 @@ struct Use {
   }
 };
 
-// Which way the data of a member goes: the sender of a pair stands first, an exchange goes both.
+// Returns true if the data of a member moves in the direction: the sender of a pair is the first
+// member, an exchange moves both ways.
 bool Moves(const RunView& run, std::size_t instance, std::uint32_t member,
            LinkDirection direction) {
   const bool is_first = member == run.matched.instances.first_member[instance];

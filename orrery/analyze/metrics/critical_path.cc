@@ -88,7 +88,8 @@ Value LongestWithSlack(const RunView& run, const DependencyGraph& graph) {
   return rows;
 }
 
-// What the graph could not take as recorded, and what it had to guess. Zeros are left out.
+// Adds the counts of relations that the graph could not take as recorded, or had to infer, without
+// zeros.
 void NoteDoubts(const GraphCounts& counts, Value& detail) {
   const std::optional<double> percent = Percent(counts.contradictions(), counts.checked_edges);
   detail.Set("contradictions", counts.contradictions());

@@ -42,7 +42,7 @@ Value Distribution(std::vector<double> values) {
       .Set("max", values.back());
 }
 
-// What is worth a look; the limits are those of Holistic Trace Analysis.
+// Limits above which a call or a delay is reported, as in Holistic Trace Analysis.
 constexpr std::int64_t kLongCallNs = 50'000;
 constexpr std::int64_t kLongDelayNs = 100'000;
 

@@ -60,7 +60,7 @@ void AddShares(const RunView& run, const DeviceView& device, std::vector<Share>&
     waits.push_back({part.time.begin_ns, part.useful_ns});
     transfers.push_back({part.useful_ns, part.time.end_ns});
   }
-  // Where one collective waits and another moves data, data moves.
+  // Time in which one collective waits and another moves data is transfer time.
   const std::int64_t wait_ns =
       Difference(Difference(IntervalSet::Of(waits), IntervalSet::Of(transfers)), device.compute)
           .length_ns();

@@ -203,7 +203,7 @@ std::vector<double> ElementsOfRanks(const RunView& run) {
   for (const DeviceView& device : run.devices) {
     const trace::Trace& trace = run.TraceOf(device);
     ForEachCollective(run, device, [&](RowId row) {
-      // What the rank sends to each member of its group.
+      // Elements that the rank sends to each member of its group.
       const std::vector<std::int64_t> splits =
           NumbersIn<std::int64_t>(trace.Text(trace.collectives.in_splits[row]));
       const bool uneven = std::ranges::adjacent_find(splits, std::not_equal_to<>()) != splits.end();

@@ -126,7 +126,7 @@ struct ModelShape {
   }
 };
 
-// Whether the card says that the workload is inference.
+// Returns true if the card says that the workload is inference.
 bool IsInference(const trace::TraceSet& set) {
   const auto phase = CardText(set, "phase");
   return phase == "inference" || phase == "serving";

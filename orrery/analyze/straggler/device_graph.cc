@@ -14,7 +14,7 @@
 namespace orrery::analyze {
 namespace {
 
-// Whether the recording of each place says which stream waited for which.
+// Returns for each place whether its recording says which stream waited for which.
 std::vector<bool> RecordedWaits(const RunView& run, const DependencyGraph& graph) {
   std::vector<bool> are_recorded;
   for (const std::uint32_t rank_index : graph.rank_index) {

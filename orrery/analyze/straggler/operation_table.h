@@ -35,7 +35,8 @@ enum class OperationType : std::uint8_t {
 /// Returns the class that the type counts to: sends and receives of a direction are one.
 [[nodiscard]] std::string_view OperationClassName(OperationType type);
 
-/// Whether the mean over workers is ideal; else it is communication, with the median.
+/// Returns true for compute, whose ideal duration is the mean over workers; for communication it is
+/// the median.
 [[nodiscard]] bool IsCompute(OperationType type);
 
 /// A timeline of operations as a full grid: each operation in each step on each data-parallel rank.

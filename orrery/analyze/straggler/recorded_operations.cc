@@ -55,7 +55,7 @@ class ClassNumbers {
   std::vector<std::string> names_;
 };
 
-// Which communication is alike: kind, bytes, members.
+// The key of communication that is alike: kind, bytes, members.
 using TransferKey = std::tuple<CollectiveKind, std::int64_t, std::uint32_t>;
 
 TransferKey KeyOf(const RunView& run, std::uint32_t instance) {
@@ -158,7 +158,7 @@ class OperationCollector {
     return run_.classes[graph.rank_index[graph.node_place[node]]][graph.node_row[node]];
   }
 
-  // Whether all ranks run kernels of the same classes in the same order in all steps.
+  // Returns true if all ranks run kernels of the same classes in the same order in all steps.
   [[nodiscard]] bool AreAlike() const {
     for (std::size_t step = 0; step < kernels_.size(); ++step) {
       for (std::size_t place = 0; place < kernels_[step].size(); ++place) {

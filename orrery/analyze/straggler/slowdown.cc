@@ -27,7 +27,7 @@ constexpr std::size_t kWorstPercent = 3;  // of the workers: the paper's M_W
 /// operations took longest against the ideal are replayed.
 constexpr std::size_t kMaxEdgeVisits = 2'000'000'000;
 
-/// Which operations keep their measured duration, by class and worker.
+/// The operations that keep their measured duration, by class and worker.
 class Kept {
  public:
   using Test = std::function<bool(std::size_t operation_class, std::size_t worker)>;

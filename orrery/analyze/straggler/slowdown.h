@@ -11,8 +11,8 @@
 
 namespace orrery::analyze {
 
-/// Who runs operations: one recorded rank. Data-parallel rank and pipeline stage where the
-/// recording names them.
+/// The worker that runs operations: one recorded rank, with its data-parallel rank and pipeline
+/// stage if the recording has them.
 struct StragglerWorker {
   std::int32_t rank = 0;
   std::int32_t dp_rank = -1;
@@ -55,7 +55,7 @@ struct StepSlowdown {
   std::int64_t ideal_ns = 0;     // and ideal durations (t_noblk)
 };
 
-/// How much of the slowdown a set of workers explains.
+/// The part of the slowdown that a set of workers explains.
 struct SlowdownShare {
   std::vector<std::size_t> workers;  // StragglerSlowdown::workers
   double fixed_ns = 0;               // mean step where only they are ideal (trem)
@@ -64,8 +64,8 @@ struct SlowdownShare {
   std::optional<double> added;       // of the slowdown, theirs alone (add)
 };
 
-/// What stragglers cost. A slowdown is a mean step over the ideal mean step; of a class, a stage, a
-/// data-parallel rank or a worker: with its measured durations, all others ideal.
+/// The cost of stragglers. A slowdown is a mean step over the ideal mean step; of a class, a stage,
+/// a data-parallel rank or a worker: with its measured durations, all others ideal.
 struct StragglerSlowdown {
   std::vector<StepSlowdown> steps;
   double measured_ns = 0;  // means over the steps
@@ -81,8 +81,9 @@ struct StragglerSlowdown {
   std::vector<std::int32_t> dp_ranks;
   std::vector<double> by_dp_rank;
   std::vector<StragglerWorker> workers;
-  /// Where stages and data-parallel ranks are known the lower of their two slowdowns, as
-  /// published; else of the worker itself. Nothing: not replayed, since others had more to lose.
+  /// The lower slowdown of the worker's stage and data-parallel rank if both are known, as
+  /// published; else that of the worker itself. Nothing: not replayed, since other workers took
+  /// longer.
   std::vector<std::optional<double>> by_worker;
 
   SlowdownShare worst_workers;              // the worst 3 %, rounded up (M_W)

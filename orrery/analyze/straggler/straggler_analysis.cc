@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kManyDelays = 1.05;  // launch slowdown above which it is said
 
-// What the paper's program calls the fields of StragglerData.
+// The names of StragglerData's fields in the paper's program.
 constexpr auto kPublishedNames = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"slowdown", "S, blocking_slowdown"},
     {"launch_slowdown", "launch_slowdown"},

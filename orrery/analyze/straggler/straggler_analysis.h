@@ -12,7 +12,7 @@
 
 namespace orrery::analyze {
 
-/// What stragglers cost a run, and what had to be assumed to say so.
+/// The cost of stragglers in a run, and the assumptions behind it.
 struct StragglerAnalysis {
   StragglerSlowdown slowdown;
   std::vector<std::string> assumptions;  // sentences

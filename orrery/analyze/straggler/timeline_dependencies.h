@@ -15,7 +15,7 @@ struct OperationGroup {
   bool synchronises = false;  // else one operation of its own
 };
 
-/// What waits for what among the operations of a data-parallel rank.
+/// The dependencies among the operations of a data-parallel rank.
 struct TimelineDependencies {
   std::vector<std::vector<std::size_t>> before;  // by operation: those that it waits for
   std::vector<OperationGroup> groups;            // each after those that it waits for

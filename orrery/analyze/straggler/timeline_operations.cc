@@ -167,7 +167,7 @@ class GraphWriter {
   std::vector<std::uint32_t> operation_of_edge_;
 };
 
-/// What operations took, without the time that they waited for others of their group.
+/// The durations of operations, without the time that they waited for others of their group.
 class Durations {
  public:
   Durations(const OperationTable& table, const TimelineDependencies& dependencies)

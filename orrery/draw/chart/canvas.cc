@@ -75,7 +75,7 @@ constexpr std::array<Point, 12> kCross{{{-kArm, -1.1},
 constexpr std::array<std::span<const Point>, 5> kPolygons{kSquare, kTriangle, kDiamond, kUpsideDown,
                                                           kCross};
 
-/// What memory is for, in the words of recordings and of the simulator, without plurals.
+/// A memory category as recordings and the simulator name it, in the singular, and its style.
 struct Category {
   std::string_view name;
   std::string_view style;

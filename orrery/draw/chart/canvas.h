@@ -23,8 +23,8 @@ struct Box {
   [[nodiscard]] double bottom() const { return y + height; }
 };
 
-/// How an element looks and what it says: the name of a style of the page, so that one picture
-/// serves light and dark, and a text for the pointer.
+/// The style and the tooltip of an element. The style is a name that the page defines, so that one
+/// picture works in light and dark mode.
 struct Mark {
   std::string_view style = {};
   std::string_view tip = {};
@@ -58,7 +58,8 @@ class SvgWriter {
   SvgWriter& Path(std::string_view data, const Mark& mark);
   SvgWriter& Text(Point at, std::string_view text, const TextLook& look = {});
 
-  /// What follows is cut off at `box` until EndView. A page can show a part of it larger.
+  /// Begins a view: elements are clipped to `box` until EndView. A page can show a part of it
+  /// larger.
   SvgWriter& BeginView(const Box& box);
   SvgWriter& EndView();
 
@@ -118,7 +119,7 @@ class TileLayer {
   std::vector<std::string> path_of_series_;
 };
 
-/// What a number on an axis counts. Bytes are shown in powers of 1,000, or of 1,024 (memory).
+/// The quantity of an axis. Bytes are shown in powers of 1,000, or of 1,024 (memory).
 enum class Quantity {
   kNumber,
   kNanoseconds,
@@ -149,7 +150,7 @@ enum class Quantity {
 /// times them where there is room.
 [[nodiscard]] std::vector<double> LogTicks(double low, double high, int max_ticks);
 
-// What all charts share, so that plots stand exactly under each other on a page.
+// Dimensions that all charts share, so that plots line up vertically on a page.
 inline constexpr double kChartWidth = 1080;
 inline constexpr double kLabelWidth = 92;   // left of the plot
 inline constexpr double kRightMargin = 24;  // room for half a tick text
@@ -188,8 +189,8 @@ void DrawVerticalAxis(const Axis& axis, const Box& plot, SvgWriter& svg);
 /// Tells the page how to read the place of the pointer: what is under it along x.
 void AddHoverAlongX(const Scale& scale, Quantity quantity, SvgWriter& svg);
 
-/// Where the rows of a chart are when there may be eight of them or thousands: tall rows with a gap
-/// while there is room, then thin ones, then rows that stand for several neighbours each.
+/// The positions of a chart's rows, of which there may be eight or thousands: tall rows with a gap
+/// while there is room, then thin ones, then rows that each show several neighbours.
 struct RowLayout {
   std::size_t num_items = 0;
   std::size_t items_per_row = 1;

@@ -24,7 +24,7 @@ struct StackedBars {
   Quantity quantity = Quantity::kNumber;
   std::string description = {};
   std::string title_along = {};  // of the axis along the columns
-  double along_end = 0;          // what the columns span together; 0: their number
+  double along_end = 0;          // total extent of the columns; 0: their number
   Quantity along_quantity = Quantity::kNumber;
   std::string roof_label = {};  // of a level to compare columns with; empty: none
   double roof = 0;
@@ -59,7 +59,7 @@ struct RankedBars {
 /// there is no picture.
 [[nodiscard]] std::string RenderRankedBars(const RankedBars& chart);
 
-/// How the values of one series are spread.
+/// The distribution of the values of one series.
 struct Spread {
   Series series;
   double smallest = 0;
@@ -142,7 +142,7 @@ struct ScatterChart {
   std::vector<Series> series = {};
   std::vector<ScatterPoint> points = {};
   std::vector<ScatterLine> lines = {};
-  std::vector<Point> staircase = {};  // by x: levels from each point to the next, below the marks
+  std::vector<Point> staircase = {};  // by x: levels from each point to the next, drawn first
   Quantity x_quantity = Quantity::kNumber;
   Quantity y_quantity = Quantity::kNumber;
   std::string x_title;
@@ -222,8 +222,8 @@ struct TimelineSlice {
   std::string label = {};  // in the slice, where it fits
 };
 
-/// Slices in order of begin that do not overlap; between them is the background. `strip` is what
-/// happens inside of slices, a thin line below them; drawn as pixels in any number.
+/// Slices in order of begin that do not overlap; between them is the background. `strip` is a thin
+/// line below the slices for the events inside them; it is drawn as pixels, however many there are.
 struct TimelineRow {
   std::string label;
   std::vector<TimelineSlice> slices = {};
@@ -245,11 +245,11 @@ struct TimelineChart {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::string description;
-  /// Where a pixel holds several things: false: what lasts longest; true: a slice before the
-  /// background, for slices that must not vanish.
+  /// Decides what a pixel shows that covers several slices. False: the longest. True: a slice
+  /// rather than the background, for slices that must stay visible.
   bool slices_first = false;
   double row_height = 0;  // at least so many pixels from row to row, where rows are not shared
-  std::int64_t background_end_ns = 0;  // where rows end before the axis does; 0: at its end
+  std::int64_t background_end_ns = 0;  // end of the rows if before that of the axis; 0: the same
   std::string axis_title = "time since the step began";
 };
 

@@ -47,7 +47,7 @@ Frame FrameOf(const ParallelChart& chart) {
   return frame;
 }
 
-// Where each line crosses an axis, and what the axis shows.
+// The points at which each line crosses an axis, and the labels of the axis.
 struct Crossings {
   std::vector<double> y_of_line;
   std::vector<Box> bands;  // of names

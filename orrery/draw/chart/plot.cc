@@ -195,7 +195,8 @@ void DrawStaircase(const ScatterChart& chart, const Frame& frame, SvgWriter& svg
   }
 }
 
-// Below the mark, where there are fewest others if less is better; above it near the lower border.
+// Labels go below their point, where other points are rare if less is better; near the lower border
+// above it.
 void DrawLabels(const ScatterChart& chart, const Frame& frame, SvgWriter& svg) {
   constexpr double kBelow = 20;
   for (const ScatterPoint& point : chart.points) {

@@ -70,7 +70,8 @@ void DrawBackground(const TimelineChart& chart, const Frame& frame, SvgWriter& s
   layer.Draw({chart.background}, svg);
 }
 
-// How many columns a pixel has when a page is zoomed in. Coordinates have one decimal: at most ten.
+// The number of columns per pixel for a page that is zoomed in. Coordinates have one decimal: at
+// most ten.
 std::size_t FinePerPixel(const Frame& frame) {
   const double columns = frame.plot.width * static_cast<double>(frame.layout.num_rows());
   for (const std::size_t per_pixel : {std::size_t{10}, std::size_t{5}, std::size_t{2}}) {
@@ -109,8 +110,8 @@ void DrawLabel(const TimelineChart& chart, const TimelineSlice& slice, const Box
   }
 }
 
-// What a page needs when it is zoomed in: the width of a slice that is drawn wider than it is, and
-// a label that has no room yet.
+// Data for a page that is zoomed in: the true width of a slice that is drawn wider, and a label
+// that has no room yet.
 std::string DataOf(const TimelineSlice& slice, const Box& box) {
   if (box.width < kNarrowest) {
     return fmt::format(" data-width=\"{:.3f}\"", box.width);

@@ -290,8 +290,8 @@ class SnapshotWriter {
     }
   }
 
-  // Where an object was allocated, the innermost frame first: the call stack, then the operators of
-  // the framework, whose file is "operator". Equal lists are written once.
+  // Writes the frames that allocated an object, the innermost first: the call stack, then the
+  // operators of the framework, whose file is "operator". Equal lists are written once.
   void WriteFrames(RowId object) {
     pickle_.Text("frames");
     const StringId stack = objects_.call_stack[object];

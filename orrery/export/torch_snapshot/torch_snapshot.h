@@ -41,7 +41,7 @@ struct SnapshotDevice {
 
 /// Objects of a trace that a snapshot cannot represent.
 struct SnapshotLeftOut {
-  std::int64_t num_outside = 0;    // objects outside of the framework's allocator
+  std::int64_t num_outside = 0;    // objects outside the framework's allocator
   std::int64_t num_misplaced = 0;  // tensors at the end that overlap others or leave their segment
 };
 

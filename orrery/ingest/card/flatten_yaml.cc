@@ -69,7 +69,7 @@ class Flattener {
     std::set<std::string> seen;
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) {
-        problems_.Loss("key of a card that is not a text", 1, Place(entry.first));
+        problems_.Loss("key of a card that is not a string", 1, Place(entry.first));
         continue;
       }
       const std::string& key = entry.first.Scalar();

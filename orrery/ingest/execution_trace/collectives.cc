@@ -213,7 +213,7 @@ std::optional<CollectiveCall> ReadRecordedCall(const Trace& trace, RowId node) {
   return call;
 }
 
-// Whether the name is one of a communication operator ("c10d::allreduce_",
+// Returns true if the name is that of a communication operator ("c10d::allreduce_",
 // "_c10d_functional::all_reduce"); waits are not.
 bool IsCollectiveOperator(std::string_view name) {
   return (name.starts_with("c10d::") || name.starts_with("_c10d_functional::")) &&

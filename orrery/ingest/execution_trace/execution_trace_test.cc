@@ -81,7 +81,7 @@ TEST(ExecutionTrace, FillsTheColumnsOfANestedNode) {
   EXPECT_EQ(trace.Text(node.input_values), "[[3,4,0,8,4,\"cpu\"]]");
   EXPECT_EQ(trace.Text(node.input_strides), "[[1]]");
   EXPECT_EQ(trace.Text(node.output_values), "[]");
-  // What has no column, and what does not fit its column, is kept as it is.
+  // Attributes without a column, or that do not fit theirs, are kept as they are.
   EXPECT_EQ(trace.Text(node.attributes),
             R"("inputs.device":"x","tensor_range":"{\"0\":[1,2]}","fw_tid":18446744073709551615)");
 }

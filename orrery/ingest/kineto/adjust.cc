@@ -39,7 +39,7 @@ void ForEachTimedTable(auto& trace, auto visit) {
 
 constexpr std::int64_t kDayNs = std::int64_t{86'400} * 1'000'000'000;
 
-// Where the recording may reach: its end, and the longest that a slice can be.
+// Limits of the recording: its end, and the longest possible slice.
 struct RecordingWindow {
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t longest_ns = kDayNs;
@@ -103,7 +103,7 @@ std::optional<ActivityKind> RuntimeKernelKind(std::string_view name) {
   return std::nullopt;
 }
 
-// What one kernel name means for all activities that have it.
+// The properties that a kernel's name gives all activities with it.
 struct NameInfo {
   bool asked = false;
   CopyKind copy = CopyKind::kUnknown;

@@ -26,7 +26,7 @@ struct TrackName {
   bool is_thread = false;
   std::int64_t process = -1;
   std::int64_t thread = -1;
-  StringId process_text = StringId::kEmpty;  // where the process is named, not numbered
+  StringId process_text = StringId::kEmpty;  // if the process has a name instead of a number
   StringId name = StringId::kEmpty;
 };
 

@@ -333,7 +333,7 @@ class Builder {
     Renumber(trace_.host_ops.collective, new_row);
   }
 
-  // Waits name groups, too, among them one without a name that nobody communicates in.
+  // Drops unnamed groups without communication, which only waits refer to.
   void DropUnusedGroups() {
     trace::ProcessGroups& groups = trace_.process_groups;
     const std::set<RowId> used(trace_.collectives.group.begin(), trace_.collectives.group.end());

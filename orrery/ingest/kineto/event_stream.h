@@ -62,7 +62,7 @@ struct Frame {
 
 struct PipelineOptions {
   int threads = 0;                      // 0: one for each core
-  std::size_t window_bytes = 2U << 20;  // how much text one thread parses at a time
+  std::size_t window_bytes = 2U << 20;  // text that one thread parses at a time
 };
 
 /// Reads all events of a file into `assembler`: one thread cuts windows at places that look like

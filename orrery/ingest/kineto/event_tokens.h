@@ -128,7 +128,7 @@ struct EventTokens {
 
   std::uint64_t present = 0;
   std::array<std::string_view, kNumArgKeys> args;
-  std::string extra;  // all other arguments, as the inside of a JSON object
+  std::string extra;  // all other arguments, as fields of a JSON object
 
   [[nodiscard]] bool Has(ArgKey key) const {
     return (present >> static_cast<unsigned>(key) & 1U) != 0;
@@ -149,7 +149,7 @@ struct EventTokens {
   void Clear();
 };
 
-/// What the category of an event says about its place in a trace.
+/// The place of an event in a trace, by its category.
 enum class Category : std::uint8_t {
   kHostOp,
   kHostAnnotation,

@@ -58,7 +58,8 @@ RowId FindHostTrack(const Trace& trace, std::int64_t process, std::int64_t threa
   return kNoRow;
 }
 
-// Where the rows of each track belong. Rows on devices name their stream and are right already.
+// Returns the track to which the rows of each track belong. Rows on devices name their stream and
+// are right already.
 std::vector<RowId> HomeOfTracks(const Trace& trace, const std::vector<Lane>& lanes) {
   std::vector<RowId> home(trace.tracks.size());
   std::iota(home.begin(), home.end(), RowId{0});

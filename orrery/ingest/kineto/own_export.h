@@ -16,7 +16,7 @@ struct FileRank {
   trace::Trace trace = {};
   std::vector<std::pair<FlowEnd, FlowEnd>> arrows = {};  // from forward to backward operators
 
-  // Where Orrery wrote the file: what the rank was before.
+  // In files that Orrery wrote: the rank's state before the export.
   std::optional<trace::TraceInfo> info = {};
   trace::ProblemLog problems = {};
   trace::RankClock clock = {};  // by which its times were moved

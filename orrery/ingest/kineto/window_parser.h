@@ -18,7 +18,7 @@ class Window {
   /// Holds a copy of `events`, closed.
   explicit Window(std::string_view events);
 
-  /// Where events are written; at most `capacity` bytes.
+  /// The buffer for the events, of `capacity` bytes.
   [[nodiscard]] char* text() { return buffer_.get() + 1; }
 
   [[nodiscard]] std::string_view view() const { return {buffer_.get() + 1, size_}; }
@@ -52,7 +52,7 @@ class WindowParser {
 
   struct Parsed {
     Outcome outcome = Outcome::kBroken;
-    std::size_t list_end = 0;  // where the `]` stands in the text
+    std::size_t list_end = 0;  // offset of the `]` in the text
   };
 
   WindowParser();

@@ -34,7 +34,7 @@ class ColumnLayout {
 
   struct ParsedRow {
     Row row;
-    std::size_t num_words = 0;  // how many of the given words it took
+    std::size_t num_words = 0;  // words of the line that it used
   };
 
   /// Reads a row that begins with the first word; nothing if it is not complete. Rows of replayed
@@ -60,7 +60,7 @@ class ColumnLayout {
 
   std::vector<Column> columns_;
   std::vector<std::string_view> unknown_;
-  std::size_t out_of_place_end_ = 0;  // where the header's last out-of-place column ends
+  std::size_t out_of_place_end_ = 0;  // end of the header's last out-of-place column
 };
 
 /// Returns whether a row of results begins at the first of `words`: bytes, elements, a type.

@@ -78,7 +78,7 @@ struct Run {
 /// Infers the number of ranks, and the test when no line named it.
 void CompleteRun(Run& run, trace::ProblemLog& problems);
 
-/// Returns all rows as one table, the header's facts repeated in each. Columns that only some
+/// Returns all rows as one table, with the header's fields repeated in each. Columns that only some
 /// versions print are there if a row has them.
 [[nodiscard]] Table ToTable(const std::vector<Run>& runs);
 

@@ -92,7 +92,8 @@ bool IsProcessName(std::string_view word) {
   return is_label || is_bracketed;
 }
 
-// What a header line may begin with, for the case that its prefix is of a kind we do not know.
+// Returns the line from its '#', if known header words follow; for lines with an unknown kind of
+// prefix.
 std::string_view FromHash(std::string_view line) {
   constexpr std::array<std::string_view, 8> kBeginnings{
       "nThread", "Rank", "size", "Using", "Out of", "Avg", "Collective", "nccl-tests"};

@@ -85,7 +85,7 @@ class CopyNames {
   std::map<std::tuple<CopyKind, std::int64_t, std::int64_t>, std::string> names_;
 };
 
-// What the four tables have in common; each reader's columns begin with these.
+// The columns that the four tables share; each reader's columns begin with these.
 enum Column : std::size_t {
   kStart,
   kEnd,

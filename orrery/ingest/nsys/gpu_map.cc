@@ -56,7 +56,7 @@ constexpr std::string_view kTable = "GPU_METRICS";
 
 using MetricKey = std::pair<std::int64_t, std::int64_t>;  // type and metric
 
-// Where the samples of one metric of one GPU go.
+// The counter that receives the samples of one metric of one GPU.
 struct Counter {
   RankBuilder* rank = nullptr;
   StringId name = StringId::kEmpty;

@@ -27,7 +27,7 @@ using trace::ApiKind;
 
 constexpr std::string_view kRuntimeTable = "CUPTI_ACTIVITY_KIND_RUNTIME";
 
-// What one StringIds row means as a call, for one rank.
+// The call that one StringIds row names, for one rank.
 struct CallName {
   StringId name = StringId::kEmpty;
   StringId extra = StringId::kEmpty;

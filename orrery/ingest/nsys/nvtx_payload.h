@@ -64,8 +64,8 @@ struct EmittedOperator {
 };
 
 /// Takes "aten::view, seq = 12, op_id = 314, sizes = [[4, 8]], input_op_ids = [(3,0)]" apart; every
-/// part after the name is optional. Nothing if the text is not of that kind: it has none of the
-/// parts and its name is not in the namespace of PyTorch's operators.
+/// part after the name is optional. Returns nothing for other text: without any of these parts, and
+/// with a name outside the namespaces of PyTorch's operators.
 [[nodiscard]] std::optional<EmittedOperator> ParseEmittedOperator(std::string_view text);
 
 }  // namespace orrery::ingest::nsys

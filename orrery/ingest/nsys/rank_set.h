@@ -16,7 +16,7 @@
 
 namespace orrery::ingest::nsys {
 
-/// What distinguishes launches, in the order of the columns in kLaunchColumns.
+/// The values that distinguish launches, in the order of kLaunchColumns.
 using LaunchKey = std::array<std::int64_t, 18>;
 
 /// The columns of the kernel table that a LaunchKey is read from.

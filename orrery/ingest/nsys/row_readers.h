@@ -44,7 +44,7 @@ class GpuMap {
 
 /// Reads the samples of GPU_METRICS as counters. Their names come from TARGET_INFO_GPU_METRICS by
 /// (typeId, metricId), because a metric's number differs between GPUs and versions. The lowest
-/// eight bits of typeId are the GPU; samples of a GPU that no rank works on go to the first rank.
+/// eight bits of typeId are the GPU; a GPU without a rank has its samples in the first rank.
 void ReadGpuMetrics(ExportContext& context, RankSet& ranks, const GpuMap& gpus);
 
 /// Adds the columns of a row that are not missing, under these names.

@@ -105,7 +105,7 @@ TEST(NvbitMemTraceTest, LanesAtAddressZeroAreNotActive) {
   const trace::Trace trace = ReadText(Launch(0) + Access(0, "LDG.E.U8", 0x1000, 16, 30));
 
   EXPECT_EQ(trace.accesses.lane_mask.at(0), 0xC0000000U);
-  EXPECT_EQ(trace.accesses.address[0], 0x1000U);  // where lane 0 would be
+  EXPECT_EQ(trace.accesses.address[0], 0x1000U);  // the address of lane 0
   EXPECT_EQ(trace.touches.read_bytes.at(0), 2);
 }
 

@@ -225,7 +225,7 @@ void NoteLosses(const stream::StreamLosses& losses, const std::string& damage,
     problems.Loss("recording truncated inside its last chunk", 1, place);
   }
   problems.Loss("record in a chunk that is damaged", Signed(losses.num_lost_records), place);
-  problems.Loss("byte outside of intact chunks", Signed(losses.num_skipped_bytes), place);
+  problems.Loss("byte outside intact chunks", Signed(losses.num_skipped_bytes), place);
   problems.Loss("chunk of a type that a newer Orrery writes, skipped",
                 Signed(losses.num_unknown_chunks),
                 fmt::format("type {}", losses.first_unknown_type));

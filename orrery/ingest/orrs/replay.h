@@ -89,8 +89,8 @@ struct CopyEndpoints {
   std::size_t destination = kNoLifetime;
 };
 
-/// What follows from the order of events: which memory was allocated when, what copies touched, and
-/// which operator was open on the thread of an event.
+/// The state derived from the order of events: the memory allocated at each time, the memory that
+/// copies touched, and the operator that was open on the thread of an event.
 struct Replay {
   LiveMemory memory;
   std::vector<CopyEndpoints> of_copy;  // by index of the copy

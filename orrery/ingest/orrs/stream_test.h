@@ -41,7 +41,7 @@ inline trace::Trace ReadBytes(const std::string& bytes) {
   return content ? std::move(content->traces.at(0)) : trace::Trace();
 }
 
-/// How often the trace met a problem.
+/// Returns the count of a problem in the trace.
 inline std::int64_t CountOf(const trace::Trace& trace, std::string_view what) {
   for (const trace::Problem& problem : trace.problems.all()) {
     if (problem.what.find(what) != std::string::npos) {

@@ -137,8 +137,8 @@ class Linker {
     }
   }
 
-  // Where launches were counted with another one, that one's counts are not its own alone. The
-  // others say so themselves.
+  // Marks launches whose counters include those of other launches. The other launches are marked by
+  // their own records.
   void MarkReceivers() {
     std::vector<std::int64_t> num_merged(trace_.activities.size(), 0);
     for (RowId row = 0; row < trace_.coverage_counts.size(); ++row) {
@@ -187,7 +187,7 @@ class Linker {
     }
   }
 
-  // What launches can reach by their arguments, never mixed with what was counted.
+  // Appends the memory that launches can reach by their arguments, apart from counted accesses.
   void AppendReachable() {
     tsl::robin_map<std::uint64_t, const MapExtent*> map_by_id;
     for (const MapExtent& map : recording_.maps) {

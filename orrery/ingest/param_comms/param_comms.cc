@@ -141,8 +141,8 @@ Tag SplitTag(std::string_view tag) {
   return {.collective = tag.substr(0, end), .data_type = rest.substr(0, rest.find('-'))};
 }
 
-// Whether the size is one rank's share of a reduce-scatter. The share has `count` elements where
-// that is counted for a rank, and the ranks' shares together have where it is not.
+// Returns true if the size is one rank's share of a reduce-scatter. `count` is the elements of the
+// share or, in other versions, of the ranks' shares together.
 bool IsShare(std::string_view collective, const nccl_tests::Row& row, std::int64_t num_ranks) {
   const std::int64_t element = nccl_tests::ElementBytes(row.data_type).value_or(0);
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 8;
@@ -357,10 +357,10 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
 
 }  // namespace
 
-// What PARAM's `comms.py` prints, from its first version on. Gives the columns of an nccl-tests
-// table: size_bytes is the full side, the median over the ranks stands out of place (oop_), in
-// place is empty. The spread over the ranks (rank_p75_us, rank_p95_us, rank_min_us, rank_max_us)
-// and source follow.
+// The output of PARAM's `comms.py`, from its first version on. Gives the columns of an nccl-tests
+// table: size_bytes is the full side; the out-of-place columns (oop_) have the median over the
+// ranks, the in-place columns are empty. The spread over the ranks (rank_p75_us, rank_p95_us,
+// rank_min_us, rank_max_us) and source follow.
 constinit const Format kFormat{.name = "PARAM comms", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::param_comms

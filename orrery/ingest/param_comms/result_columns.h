@@ -19,7 +19,7 @@ struct ResultLine {
 /// Finds the mark, after any launcher prefix.
 [[nodiscard]] std::optional<ResultLine> SplitResultLine(std::string_view line);
 
-/// How long the ranks took, each by itself; the median is the row's time.
+/// The distribution of the ranks' times; the median is the row's time.
 struct RankSpread {
   std::optional<double> p75_us;
   std::optional<double> p95_us;

@@ -116,7 +116,7 @@ void CompleteProcess(trace::Trace& trace, std::string_view step_marker);
 /// Orrery has no table for are counted.
 void ReadProcess(const JsonElement& process, trace::Trace& trace);
 
-/// Whether a database is rocprofv3's, by the names of its tables.
+/// Returns true if rocprofv3 wrote the database, by the names of its tables.
 [[nodiscard]] bool IsRocpd(const SqliteDatabase& database);
 
 /// Returns the endings of the names of tables, one for each process in the database; fails where

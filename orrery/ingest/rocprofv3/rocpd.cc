@@ -60,7 +60,7 @@ class RocpdTables {
   trace::ProblemLog& problems_;
 };
 
-// Where something happened, in the numbers of the database; -1: not said.
+// The location of an event, in the database's numbers; -1: unknown.
 struct RocpdPlace {
   std::int64_t process = -1;
   std::int64_t thread = -1;

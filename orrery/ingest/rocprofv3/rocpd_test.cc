@@ -103,7 +103,7 @@ TEST(RocpdTest, RowsOfTheThirdSchemaHaveTimesAndPlaces) {
   EXPECT_EQ(trace.activities.copy_kind[3], trace::CopyKind::kDeviceToHost);
   EXPECT_EQ(trace.activities.bytes[3], 4096);
   ASSERT_EQ(trace.runtime_calls.size(), 2U);
-  EXPECT_EQ(trace.Text(trace.runtime_calls.name[0]), "step 1");  // what the marker says
+  EXPECT_EQ(trace.Text(trace.runtime_calls.name[0]), "step 1");  // the marker's text
   EXPECT_EQ(trace.Text(trace.runtime_calls.name[1]), "hipLaunchKernel");
   EXPECT_EQ(trace.activities.launch[0], 1U);  // found by the number of the call
 }

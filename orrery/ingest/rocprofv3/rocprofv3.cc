@@ -26,7 +26,7 @@
 namespace orrery::ingest::rocprofv3 {
 namespace {
 
-/// Which of rocprofv3's tables a CSV file is, by its columns.
+/// The kind of table in a CSV file of rocprofv3, by its columns.
 enum class CsvTable { kNone, kKernels, kCopies, kAllocations, kCalls, kAgents };
 
 // "Agent 4", "4" or nothing, which frees have.
@@ -276,10 +276,10 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
 
 }  // namespace
 
-// What AMD's rocprofv3 writes: its tables as CSV (kernels, copies, allocations, calls, agents), of
-// which those of one process have one beginning of their names and become one trace, its JSON
-// and its SQLite database (rocpd).
-// Allocations are those of the driver; what frees name by address only is resolved.
+// The output of AMD's rocprofv3: tables as CSV (kernels, copies, allocations, calls, agents), JSON
+// and the SQLite database (rocpd). CSV files of one process share the begin of their names and
+// become one trace. Allocations are those of the driver; frees that give only an address are
+// resolved.
 constinit const Format kFormat{.name = "rocprofv3", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::rocprofv3

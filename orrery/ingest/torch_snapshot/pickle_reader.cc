@@ -253,7 +253,7 @@ class Machine {
     return Wrong("the pickle uses a value that it never made");
   }
 
-  // What may be taken off the stack: not what lies below the last mark.
+  // Returns the number of values that may be popped: those above the last mark.
   [[nodiscard]] std::size_t NumFree() const {
     return stack_.size() - (marks_.empty() ? 0 : marks_.back());
   }

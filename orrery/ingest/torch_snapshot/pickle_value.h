@@ -38,8 +38,8 @@ class PickleValue {
   std::uint64_t bits_ = 0;
 };
 
-/// What a pickle holds. Lists and tuples are lists, text and bytes are text; a dictionary is a list
-/// of alternating keys and values. Reading a value as another kind gives nothing.
+/// The values of a pickle. Lists and tuples are lists, text and bytes are text; a dictionary is a
+/// list of alternating keys and values. Reading a value as another kind gives nothing.
 class PickleData {
  public:
   PickleValue NewInteger(std::int64_t value);

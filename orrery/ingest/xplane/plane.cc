@@ -265,7 +265,8 @@ std::optional<Interval> IntervalOf(std::int64_t origin_ns, std::int64_t offset_p
 }
 
 AsyncPairs PairAsync(std::vector<AsyncHalf> halves) {
-  // Where the profiler corrects its clock, operations collapse into one point in time.
+  // Clock corrections of the profiler collapse operations into one point in time, so starts sort
+  // before ends.
   std::ranges::stable_sort(
       halves, {}, [](const AsyncHalf& half) { return std::pair(half.begin_ns, !half.is_start); });
   AsyncPairs pairs;

@@ -41,7 +41,7 @@ struct Plane {
 struct Line {
   std::int64_t id = 0;
   std::string_view name;
-  std::int64_t timestamp_ns = 0;  // what the offsets of its events count from
+  std::int64_t timestamp_ns = 0;  // origin of its events' offsets
   bool is_damaged = false;
 };
 
@@ -67,7 +67,7 @@ struct EventKindInfo {
   StringId name = StringId::kEmpty;
   std::string_view short_name;
   std::string_view long_name;
-  std::string fields;  // its stats, as the inside of a JSON object
+  std::string fields;  // its stats, as fields of a JSON object
   StringId extra = StringId::kEmpty;
   bool is_known = true;  // the plane describes it
 

@@ -255,7 +255,7 @@ class PlaneRows {
     AddWork(kind, /*on_async_line=*/false);
   }
 
-  // What an operation does from its begin to its end; a range where it is no work of its own.
+  // Adds an operation as an activity, or as a range if it is not work of its own.
   void AddWork(const EventKindInfo& kind, bool on_async_line) {
     if (const auto work = WorkOf(kind, on_async_line)) {
       AddActivity(kind, *work);

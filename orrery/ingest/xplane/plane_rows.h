@@ -18,8 +18,8 @@ struct Recording {
   /// By track: its times count from 1970, not from the start of the profile.
   std::vector<bool> has_epoch_times;
 
-  /// What is known of collectives; until the rows are in order, `activities.collective` counts
-  /// here.
+  /// The known properties of collectives; until the rows are in order, `activities.collective` is
+  /// an index into this list.
   std::vector<trace::Collectives::Row> collectives;
 
   /// Rows of launch shapes by the text they were read from.

@@ -68,7 +68,7 @@ class SpaceReader {
     return field;
   }
 
-  std::optional<std::int64_t> damage_offset;  // where the file stopped being a message
+  std::optional<std::int64_t> damage_offset;  // of the first byte that is not part of a message
 
  private:
   // Returns whether there is a byte to take.

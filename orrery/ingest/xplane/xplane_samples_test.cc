@@ -60,7 +60,7 @@ TEST_F(XplaneSamples, AllCoresOfTheTpuHaveTheirCopies) {
   EXPECT_FALSE(trace.problems.has_loss());
 }
 
-// What we assembled from halves must be what the profiler assembled where it did.
+// Copies assembled from halves must equal those that the profiler assembled itself.
 TEST_F(XplaneSamples, CopiesFromHalvesAreThoseOfTheProfiler) {
   const Trace trace = ReadSample("xprof/tpu_inference.xplane.pb.gz");
   if (trace.tracks.empty()) {

@@ -16,15 +16,15 @@ namespace orrery::kernel {
 /// Dimensions with more than one element, the outermost in memory first.
 [[nodiscard]] std::vector<std::size_t> MemoryOrder(const AtenTensor& tensor);
 
-/// Whether the elements fill their memory without gaps, in any order of dimensions.
+/// Returns true if the elements fill their memory without gaps, in any order of dimensions.
 [[nodiscard]] bool IsDense(const AtenTensor& tensor);
 
 [[nodiscard]] bool IsRowMajor(const AtenTensor& tensor);
 
-/// Whether elements are repeated by a stride of zero.
+/// Returns true if elements are repeated by a stride of zero.
 [[nodiscard]] bool IsExpanded(const AtenTensor& tensor);
 
-/// Whether both have the same shape and memory order.
+/// Returns true if both have the same shape and memory order.
 [[nodiscard]] bool HaveSameLayout(const AtenTensor& lhs, const AtenTensor& rhs);
 [[nodiscard]] bool IsChannelsLast(const AtenTensor& images);
 

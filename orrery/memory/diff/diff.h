@@ -31,7 +31,7 @@ struct KernelChange {
 [[nodiscard]] std::vector<KernelChange> CompareKernels(const trace::Trace& before,
                                                        const trace::Trace& after);
 
-/// What one site holds at the peaks of two recordings. Pieces of equal size are matched.
+/// The memory of one site at the peaks of two recordings. Pieces of equal size are matched.
 struct SiteChange {
   std::string site;
   std::int64_t before_bytes = 0;

@@ -11,8 +11,8 @@ struct ClockAnchor {
 };
 
 /// Maps times from the clock of one run to that of another, linearly between anchors and shifted
-/// outside of them. Times keep their order: anchors that would go back are moved forward, so that
-/// host work before a launch is never placed after the begin of the launched work.
+/// outside them. Times keep their order: anchors that would go back are moved forward, so that host
+/// work before a launch is never placed after the begin of the launched work.
 class MovedClock {
  public:
   /// At least one anchor, in any order.
@@ -27,7 +27,7 @@ class MovedClock {
 /// Moves the times of all rows of a trace.
 void MoveRows(const MovedClock& clock, trace::Trace& trace);
 
-/// What came of giving the work of one run the times of another.
+/// The result of giving the work of one run the times of another.
 struct TimesJoin {
   struct Count {
     std::int64_t all = 0;

@@ -30,7 +30,7 @@ using Values = std::span<const std::uint64_t>;
 
 // A search for more edits would cost much memory, and runs that differ so much are not the same.
 constexpr std::size_t kMaxEdits = 4096;
-// How far the longer rest is searched beyond the length of the shorter one.
+// The distance that the longer rest is searched beyond the length of the shorter one.
 constexpr std::size_t kSlack = 1024;
 
 // Numbers activities that can be the same work, in two traces together: kernels with equal name

@@ -64,7 +64,7 @@ TEST(AlignSequences, EqualSequencesArePairedAsTheyStand) {
   EXPECT_FALSE(aligned.is_cut);
 }
 
-// 1 2 3 4 5 against 1 2 9 4 4 5: 3 and 9 are nobody's, one of the 4s is left over.
+// 1 2 3 4 5 against 1 2 9 4 4 5: 3 and 9 have no match, one of the 4s is left over.
 TEST(AlignSequences, WhatOneSideLacksShiftsNothing) {
   const SequenceAlignment aligned = AlignSequences(Values{1, 2, 3, 4, 5}, Values{1, 2, 9, 4, 4, 5});
 

@@ -50,7 +50,7 @@ TestRecording RandomRecording() {
   return recording;
 }
 
-// Any part of any life: the tables of maxima say what counting anew says.
+// For any part of any lifetime, the tables of maxima give the same as counting again.
 RC_GTEST_PROP(FootprintTest, SavingsAreThoseOfCountingAnew, ()) {
   const TestRecording recording = RandomRecording();
   const trace::MemoryObjects& objects = recording.trace.memory_objects;

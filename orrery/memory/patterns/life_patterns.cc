@@ -76,7 +76,8 @@ class LifeSearch {
                     first.position - PositionOf(use.birth));
   }
 
-  // What is never freed is looked at only if it was born in the recording: parameters are not late.
+  // Objects that are never freed count only if they were allocated in the recording: parameters are
+  // not freed late.
   void CheckEnd(const Use& use, std::int64_t bytes) {
     const Access& last = use.accesses.back();
     if ((use.is_from_before() && !use.is_freed()) ||

@@ -99,8 +99,8 @@ void ObjectUses::AddAccesses() {
       const RowId object = touches.object[touch];
       if (object == kNoRow || use_of_object_[object] == kNoUse ||
           (item.coverage == Coverage::kExact && touches.coverage[touch] == Coverage::kByArgument)) {
-        // Where every access was counted an argument adds nothing; a tensor map does, as its loads
-        // are not counted.
+        // An argument adds nothing if every access was counted; a tensor map does, as its loads are
+        // not counted.
         continue;
       }
       const bool is_counted = work_->IsCounted(touch);

@@ -38,8 +38,8 @@ struct Use {
   [[nodiscard]] bool is_freed() const { return death != kAfterAll; }
 };
 
-/// How the objects of a recording are used: tensors, and allocations in which nothing lies.
-/// Segments, static data and memory of the host are left out.
+/// The uses of a recording's objects: tensors, and allocations without tensors. Segments, static
+/// data and memory of the host are left out.
 class ObjectUses {
  public:
   /// Keeps a reference to the work.
@@ -107,10 +107,10 @@ class Footprint {
 
   [[nodiscard]] std::int64_t peak_bytes() const { return peak_bytes_; }
 
-  /// How much lower the peak is when `bytes` fewer are in use from an order up to another.
+  /// Returns how much lower the peak is if `bytes` fewer are in use from one order up to another.
   [[nodiscard]] std::int64_t Saved(std::int64_t bytes, std::int64_t begin, std::int64_t end) const;
 
-  /// Whether an object is freed, or born, between two orders, both excluded.
+  /// Returns true if an object is freed, or born, between two orders, both excluded.
   [[nodiscard]] bool IsAnyFreed(std::int64_t after, std::int64_t before) const {
     return IsAnyBetween(deaths_, after, before);
   }
@@ -145,8 +145,8 @@ struct AddressRange {
   [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(end - begin); }
 };
 
-/// What an access reaches of its object, clipped to it, in order of address and without overlap:
-/// its pages, else its extent, else all of it.
+/// Returns the part of its object that an access reaches, clipped to it, in order of address and
+/// without overlap: its pages, else its extent, else all of it.
 [[nodiscard]] std::vector<AddressRange> ReachOf(const ObjectUses& uses, const Use& use,
                                                 const Access& access);
 
@@ -167,7 +167,7 @@ struct LifetimeInterval {
   std::int64_t end_ns = 0;
 };
 
-/// What all patterns are looked for with, and where findings go.
+/// The data in which all patterns are searched, and the findings.
 class PatternSearch {
  public:
   PatternSearch(const ObjectUses& uses, const PatternOptions& options);
@@ -189,8 +189,8 @@ class PatternSearch {
   /// All of a life, up to the end of the recording.
   [[nodiscard]] LifetimeInterval WholeLife(const Use& use) const;
 
-  /// Adds a finding; its effect is that of `bytes` fewer in the interval. It is no fact where
-  /// launches of the life were not fully seen, or for the reason that is given.
+  /// Adds a finding; its effect is that of `bytes` fewer in the interval. The finding is not
+  /// certain if launches of the lifetime were not fully seen, or for the given reason.
   Finding& Add(Pattern pattern, const Use& use, std::int64_t bytes,
                const LifetimeInterval& interval, std::string why_not_fact = {});
 

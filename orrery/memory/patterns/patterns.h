@@ -27,7 +27,7 @@ inline constexpr std::size_t kNumPatterns = 11;
 
 [[nodiscard]] std::string_view PatternName(Pattern pattern);
 
-/// What to do about it.
+/// Returns advice on how to fix the pattern.
 [[nodiscard]] std::string_view Suggestion(Pattern pattern);
 
 struct PatternOptions {

@@ -63,7 +63,7 @@ void Read(TestRecording& recording, RowId object) {
                     recording.trace.memory_objects.bytes[object], 0);
 }
 
-// Lives from 1 to 3, nobody touches it: the peak of 100 bytes falls to nothing. It lives from 0 to
+// Lives from 1 to 3 without an access: without it the peak of 100 bytes is zero. It lives from 0 to
 // 2,000 ns: 100 bytes for 2 µs.
 TEST(PatternsTest, WhatNobodyAccessesIsUnused) {
   TestRecording recording;
@@ -103,7 +103,7 @@ TEST(PatternsTest, AnArgumentOfALaunchCountsAsAnAccess) {
   EXPECT_TRUE(FindingsOf(recording, Pattern::kUnused).empty());
 }
 
-// Where every access was counted, an argument that points to an object is no access.
+// An argument that points to an object is not an access if every access was counted.
 TEST(PatternsTest, AnArgumentOfALaunchThatWasCountedAddsNothing) {
   TestRecording recording;
   const RowId object = recording.Born(0x1000, 100);

@@ -7,7 +7,7 @@
 
 namespace orrery::memory::timeline {
 
-/// What runs above the operators of the framework.
+/// The phase of training that calls the framework's operators.
 enum class Phase : std::uint8_t { kForward, kBackward, kOptimizer };
 
 /// Finds operators by time.
@@ -40,7 +40,7 @@ class OperatorIndex {
   std::vector<RowId> outermost_;
 };
 
-/// Where memory was allocated; empty: unknown.
+/// The code that allocated memory; empty: unknown.
 struct Site {
   std::string operators;  // "aten::linear > aten::addmm", the outermost first
   std::string region;     // ranges of the program around them, the outermost first

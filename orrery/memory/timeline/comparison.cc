@@ -166,7 +166,7 @@ double PercentAbove(std::int64_t largest, std::int64_t smallest) {
                        : 100 * (static_cast<double>(largest) / static_cast<double>(smallest) - 1);
 }
 
-// What a rank does to its memory, whenever it does it.
+// Returns the memory events of a rank without their times.
 std::vector<std::int64_t> ShapeOf(const Timeline& timeline) {
   std::vector<std::int64_t> shape;
   for (const Point& point : timeline.points) {

@@ -9,7 +9,7 @@
 
 namespace orrery::memory::timeline {
 
-/// What belongs together in two recordings.
+/// The key by which two recordings are aligned.
 enum class AlignBy : std::uint8_t {
   kProgress,  // the same share of the steps
   kOperator,  // the same outermost operator, in sequence
@@ -47,14 +47,14 @@ struct AlignedSide {
 [[nodiscard]] Result<Alignment> Align(const AlignedSide& first, const AlignedSide& second,
                                       AlignBy by, std::size_t num_moments = 20);
 
-/// How far peaks lie apart among ranks that form groups of one kind.
+/// The spread of the peaks among ranks that form groups of one kind.
 struct GroupSpread {
   std::string kind;  // "tensor_parallel"
   std::int64_t num_groups = 0;
   double largest_percent = 0;  // of the largest peak over the smallest, in any group
 };
 
-/// How the memory of ranks differs.
+/// The differences in memory between ranks.
 struct RankSpread {
   std::int64_t smallest_bytes = 0;
   std::int64_t largest_bytes = 0;

@@ -213,7 +213,7 @@ class ObjectReplay {
   std::vector<Timed> timed_;
 };
 
-// Memory of simulated jobs outside of the allocator.
+// Memory of simulated jobs outside the allocator.
 constexpr std::array<std::string_view, 2> kOutsideNames = {"CUDA context", "communication buffers"};
 
 class EventReplay {
@@ -279,8 +279,9 @@ class EventReplay {
     }
   }
 
-  // What must be there before a change and is not: by the first total that the allocator states,
-  // and wherever more is freed than is there. Until that total it was there from the beginning.
+  // Adds memory that must exist before a change but was not seen: according to the first total that
+  // the allocator reports, and if more is freed than exists. Before that total it is assumed to
+  // exist from the beginning.
   void AddMissing(const Change& change, std::int64_t total) {
     Totals& totals = totals_[change.place];
     const std::int64_t held = totals.of_layer[static_cast<std::size_t>(change.layer)];

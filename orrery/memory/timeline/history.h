@@ -7,10 +7,10 @@
 
 namespace orrery::memory::timeline {
 
-/// Which sum a piece of memory belongs to.
+/// The total to which a piece of memory belongs.
 enum class Layer : std::uint8_t {
-  kAllocated,  // what the framework's allocator gave out: tensors
-  kReserved,   // what that allocator has from the driver: segments
+  kAllocated,  // allocated by the framework's allocator: tensors
+  kReserved,   // held by that allocator from the driver: segments
   kOutside,    // from the driver past the allocator: communicators, workspaces, contexts
   kDriver,     // all from the driver, where no allocator was recorded
   kPinned,     // of the host, mapped for devices

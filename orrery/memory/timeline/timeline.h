@@ -9,7 +9,7 @@
 
 namespace orrery::memory::timeline {
 
-/// What a timeline is drawn against.
+/// The horizontal axis of a timeline.
 enum class Axis : std::uint8_t { kTime, kEvent, kOperator };
 
 /// Bytes in use after a change, by layer.
@@ -52,10 +52,10 @@ struct Peak {
   std::vector<NamedBytes> by_category;
 };
 
-/// What columns of a picture are divided by.
+/// The division of a picture's columns.
 enum class StackBy : std::uint8_t { kCategory, kOperator };
 
-/// What categories, or outermost operators, hold at chosen points; a column for each.
+/// The bytes of categories, or of outermost operators, at chosen points; a column for each point.
 struct StackedColumns {
   std::vector<std::string> names;  // in order of their largest size
   std::vector<std::size_t> points;
@@ -78,13 +78,13 @@ struct Timeline {
 
   [[nodiscard]] std::int64_t HighestOf(Layer layer) const;
 
-  /// Where a point stands on an axis, from 0.
+  /// Returns the position of a point on an axis, from 0.
   [[nodiscard]] std::int64_t Position(std::size_t point, Axis axis) const;
 };
 
 struct TimelineOptions {
   std::int32_t rank = 0;
-  Axis axis = Axis::kTime;  // what the columns divide evenly
+  Axis axis = Axis::kTime;  // divided evenly by the columns
   StackBy stack = StackBy::kCategory;
   std::size_t num_columns = 240;
 };

@@ -7,7 +7,7 @@
 
 namespace orrery::memory::uvm {
 
-/// What a workload was made of, and what had to be assumed.
+/// The sources of a workload, and the assumptions made.
 struct Basis {
   std::int32_t device = -1;
   std::int64_t works = 0;

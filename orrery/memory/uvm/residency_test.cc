@@ -19,8 +19,8 @@ Workload ThreeBlocks() {
   return builder.Finish();
 }
 
-// The driver hears of faults and prefetches, never of accesses: block 0 was given first, and nobody
-// asked for it since.
+// The driver sees faults and prefetches, never accesses: block 0 was moved first, and not requested
+// since.
 TEST(ResidencyTest, TheChunkThatNobodyAskedForTheLongestLeavesFirst) {
   const Workload workload = ThreeBlocks();
   Residency residency(workload, 2 * kBlock);

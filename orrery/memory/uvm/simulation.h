@@ -10,7 +10,7 @@
 
 namespace orrery::memory::uvm {
 
-/// What is prefetched to the GPU.
+/// The policy that decides what is prefetched to the GPU.
 struct Policy {
   enum class Kind : std::uint8_t {
     kNone,    // nothing
@@ -33,7 +33,7 @@ struct Policy {
 [[nodiscard]] std::vector<std::vector<std::size_t>> ScheduleOf(const Workload& workload,
                                                                const Policy& policy);
 
-/// What one operator cost, all iterations together.
+/// The costs of one operator, all iterations together.
 struct OperatorCosts {
   FaultCounts faults;
   Movement prefetched;
@@ -41,7 +41,7 @@ struct OperatorCosts {
   std::int64_t stall_ns = 0;
 };
 
-/// What a policy came to.
+/// The result of a policy.
 struct Outcome {
   Policy policy;
   FaultCounts faults;

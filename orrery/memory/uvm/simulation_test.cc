@@ -198,7 +198,7 @@ TEST(UvmSimulationTest, ObjectLevelBringsTheWholeSegment) {
   EXPECT_EQ(RunPolicy(workload, {.kind = Kind::kObject}, kPlenty).prefetched.pages_in, 8);
 }
 
-// The tensor is born inside of its operator: only its segment can be prefetched when it begins.
+// The tensor is allocated inside its operator: only its segment can be prefetched when it begins.
 TEST(UvmSimulationTest, WhatIsNotYetAliveComesOnlyWithItsSegment) {
   WorkloadBuilder builder = TestBuilder();
   const std::size_t root = builder.AddRoot({.address = 0, .bytes = kBlock});

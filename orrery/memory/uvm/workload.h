@@ -14,7 +14,7 @@
 
 #include "orrery/base/columns.h"
 
-// What the simulator of managed memory simulates: plain numbers, built from a recording (collect.h)
+// The input of the simulator of managed memory: plain numbers, built from a recording (collect.h)
 // or by hand (WorkloadBuilder). Each piece of driver memory has pages of its own, so that memory
 // that is freed and memory that takes its address later are never confused.
 
@@ -95,7 +95,7 @@ struct Root {
   RowId row = kNoRow;
 };
 
-/// What is prefetched as one: a tensor, a segment, an allocation.
+/// A unit of prefetching: a tensor, a segment, an allocation.
 struct Object {
   PageRange pages;
   std::size_t root = 0;
@@ -191,12 +191,11 @@ class WorkloadBuilder {
   /// Gives the memory pages of its own, at the same place in a block as its address has.
   std::size_t AddRoot(const AddressRange& memory, RowId row = kNoRow);
 
-  /// Adds what lies in a root; what is outside of the root is cut off. Nothing if none of it is
-  /// inside.
+  /// Adds the part of the memory that is inside the root. Returns nothing if there is none.
   std::optional<std::size_t> AddObject(std::size_t root, const AddressRange& memory,
                                        RowId row = kNoRow);
 
-  /// What object level takes in place of `object`.
+  /// Sets the object that policies at object level use in place of `object`.
   void SetContainer(std::size_t object, std::size_t container) {
     workload_.objects[object].container = container;
   }

@@ -25,7 +25,7 @@ struct Run {
   double cpu_seconds = 0;           // of one round, without building the platform
 };
 
-/// Whether this program was built with SimGrid.
+/// Returns true if this program was built with SimGrid.
 [[nodiscard]] bool IsInstalled();
 
 /// Runs plain max-min sharing without TCP's windows or latencies. SimGrid can run once in a

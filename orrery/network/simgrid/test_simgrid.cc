@@ -94,7 +94,7 @@ void CreateSenders(std::span<const Flow> flows, const std::vector<s4u::Host*>& h
   }
 }
 
-// What a child does: simulates and returns the ends, with the processor time behind them.
+// Simulates in the child process and returns the end times, followed by the processor time.
 std::vector<double> SimulateHere(std::span<const double> capacity, std::span<const Flow> flows,
                                  std::uint32_t num_hosts, int rounds) {
   std::string name = "simgrid";

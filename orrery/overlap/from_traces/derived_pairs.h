@@ -91,7 +91,7 @@ enum class Rejection : std::uint8_t {
   kKept,
   kNoOverlap,
   kShortOverlap,  // below 5 us or 5 % of the duration: too noisy
-  kNoSolution,    // it took longer outside of the overlap than alone
+  kNoSolution,    // it took longer outside the overlap than alone
   kClock,         // the runs had different clocks here
 };
 
@@ -118,7 +118,7 @@ struct TracePair {
 };
 
 /// s* from D1 alone, D2 together and the part r of D2 that overlaps: (D2 - D1) / (D1 - (1 - r) ·
-/// D2). NaN if the kernel took longer outside of the overlap than alone.
+/// D2). NaN if the kernel took longer outside the overlap than alone.
 [[nodiscard]] double ConsistentSlowdown(double alone_ns, double together_ns, double overlap_ratio);
 
 /// Echo's measure; 0 without overlap.

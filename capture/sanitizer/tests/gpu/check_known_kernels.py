@@ -24,7 +24,7 @@ AS_ITS_LAUNCH, EXACT = 0, 1
 
 
 def touched_bytes(stream):
-    """Returns {launch: {side: bytes}}, of what was seen exactly; objects that nobody owns count too."""
+    """Returns {launch: {side: bytes}}, of what was seen exactly; accesses outside known objects count too."""
     totals = collections.defaultdict(collections.Counter)
     for touch in stream.records("Touch"):
         if touch["coverage"] in (AS_ITS_LAUNCH, EXACT):

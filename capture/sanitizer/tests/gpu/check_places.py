@@ -72,7 +72,7 @@ def wrong_sums(stream, did):
     """Sentences: where launches do not count with whom they should, or bytes do not add up.
 
     Nodes, of whatever kernel, count with the first of their launch of the graph; without a wait between launches, with the first
-    of all. Launches outside of graphs count alone."""
+    of all. Launches outside graphs count alone."""
     totals = collections.defaultdict(collections.Counter)
     for touch in stream.records("Touch"):
         for side in ("read_bytes", "write_bytes"):

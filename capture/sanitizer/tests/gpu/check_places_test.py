@@ -40,7 +40,7 @@ def placed_stream(swap=False):
     return stream
 
 
-# Two nodes of one kernel and one of another: launches 1 to 3 with a wait, 4 to 6 and 7 to 9 without; launch 10 outside of graphs.
+# Two nodes of one kernel and one of another: launches 1 to 3 with a wait, 4 to 6 and 7 to 9 without; launch 10 outside graphs.
 # So three nodes of 100 bytes count in launch 1, and six in launch 4.
 NODES = {"nodes": 2, "replays": 1, "unwaited_replays": 2, "node_bytes": 100}
 RECEIVERS = {2: 1, 3: 1, 5: 4, 6: 4, 7: 4, 8: 4, 9: 4}

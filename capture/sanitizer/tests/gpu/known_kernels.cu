@@ -63,7 +63,7 @@ class Buffer {
   std::size_t size_;
 };
 
-/// What one launch of a kernel touches.
+/// The bytes that one launch of a kernel touches.
 struct Expected {
   const char* kernel;
   std::uint64_t read_bytes;
