@@ -66,8 +66,7 @@ class LearnedModel : public Model {
   Parts parts_;
 };
 
-/// Returns the path at which `measure overlap --pipeline` installs a model for this user; empty
-/// without a home folder.
+/// The path of the model that `measure overlap --pipeline` installs; empty without a home folder.
 [[nodiscard]] std::string InstalledModelPath();
 
 /// The embedded model (data/models/overlap.orrmodel), or the one that `measure overlap --pipeline`

@@ -45,8 +45,7 @@ enum CopyKind : std::uint64_t {
   kPeerToPeer = 5,
 };
 
-/// The observation coverage of a launch, or of its use of one object. 0 at a touch: like its
-/// launch.
+/// The observation coverage of a launch, or of its use of an object. 0 at a touch: of its launch.
 enum Coverage : std::uint64_t {
   kUnseen = 0,
   kExact = 1,

@@ -58,8 +58,7 @@ class SvgWriter {
   SvgWriter& Path(std::string_view data, const Mark& mark);
   SvgWriter& Text(Point at, std::string_view text, const TextLook& look = {});
 
-  /// Begins a view: elements are clipped to `box` until EndView. A page can show a part of it
-  /// larger.
+  /// Begins a view, which clips elements to `box` until EndView. A page can magnify a part of it.
   SvgWriter& BeginView(const Box& box);
   SvgWriter& EndView();
 
