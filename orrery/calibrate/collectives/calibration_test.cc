@@ -39,7 +39,7 @@ using collective::ModelMatch;
 using collective::NewestTunerTables;
 using ::testing::HasSubstr;
 
-/// What nccl-tests would print of a machine that keeps to the closed form.
+/// The rows that nccl-tests would print of a machine that keeps to the closed form.
 std::vector<Measurement> RowsOf(const MachineModel& model, const std::vector<int>& gpus,
                                 double noise) {
   std::vector<Measurement> rows;
@@ -267,7 +267,7 @@ TEST(MachineModels, ConstantsAreAMappingOfKnownNames) {
   EXPECT_THAT(error_of("[start_us]"), HasSubstr("constants must map names to numbers"));
   EXPECT_THAT(error_of("{strat: 5}"), HasSubstr("no constant is called 'strat'"));
   EXPECT_THAT(error_of("{[1]: 5}"), HasSubstr("no constant is called ''"));
-  EXPECT_THAT(error_of("{start_us: [5]}"), HasSubstr("start_us lies outside of"));
+  EXPECT_THAT(error_of("{start_us: [5]}"), HasSubstr("start_us lies outside"));
 }
 
 // A write that was cut off: at every byte the file is refused, or its machines are whole.

@@ -81,7 +81,7 @@ Result<Question> QuestionOf(const std::string& body) {
   return question;
 }
 
-// Which kernels "compute", or "class" with a name, is about.
+// The activities of the kernels that "compute", or "class" with a name, refers to.
 Result<std::vector<Activity>> ActivitiesOf(const Change& change) {
   constexpr std::array<Activity, 4> kComputing = {Activity::kGemm, Activity::kAttention,
                                                   Activity::kCompute, Activity::kOptimizer};
