@@ -33,7 +33,7 @@ CHECKS = ("output", "inputs", "measured")
 LISTS = ("command", "input", "sentinel", "except")
 SINGLE = ("check", "digest", "minutes", "machine", "version", "behind")
 REQUIRED = {"output": ("command",), "inputs": ("command", "input", "digest"), "measured": ("command", "machine", "version")}
-BEHIND = "**Made at {}; predictions have changed since, and these figures have not been made again.**"
+BEHIND = "**Made at {}; predictions have changed since, and these values have not been regenerated.**"
 BLOCK = re.compile(r"<!-- ([^>\n]+), made by [^>\n]+ -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
