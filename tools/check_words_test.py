@@ -92,6 +92,9 @@ class MainTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
+        covered = mock.patch.object(check_words, "COVERED", ("*.md",))
+        covered.start()
+        self.addCleanup(covered.stop)
         self.write("tools/words.csv", (pathlib.Path(__file__).parent / "words.csv").read_text())
 
     def write(self, path, text):
