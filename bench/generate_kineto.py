@@ -38,7 +38,7 @@ def micros(nanoseconds):
 
 @dataclasses.dataclass(frozen=True)
 class Repetition:
-    """Where one repetition of the step lies, and how much longer it is than the step."""
+    """The place of one repetition of the step, and its extra time."""
 
     number: int
     origin_ns: int

@@ -20,6 +20,6 @@ print(json.dumps({"seconds": time.perf_counter() - begin}))
 
 
 def seconds(checkout, traces):
-    """How long it takes to load a folder of traces and analyse it three times."""
+    """The time to load a folder of traces and analyse it three times."""
     done = subprocess.run([sys.executable, "-c", SCRIPT, str(checkout), str(traces)], check=True, capture_output=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])["seconds"]

@@ -41,7 +41,7 @@ def load_text():
 
 
 def said(*words):
-    """What a command prints; nothing where it is missing or fails."""
+    """The output of a command; nothing where it is missing or fails."""
     try:
         return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

@@ -4,7 +4,7 @@
     bench/python.py --build build [--plans 100] [--bytes 400000000] [--rows 10000000] [--hta CHECKOUT] [--write docs/validation/python-speed.md]
 
 Reading and analysing a generated recording from Python, beside the command, as whole processes in turn; the time until a column of
-a table of 10 million rows is there; the same plans simulated in a loop and played by `orrery search`; with --hta, the path of a checkout of
+a table of 10 million rows is there; the same plans simulated in a loop and by `orrery search`; with --hta, the path of a checkout of
 HolisticTraceAnalysis (and the packages it needs), its three analyses beside ours on the same files. Prints a table and exits with 1
 when a limit is missed. On a busy machine look at CPU times, and at the printed load average.
 """
@@ -76,7 +76,7 @@ print(json.dumps({"seconds": time.perf_counter() - begin}))
 
 
 def answer(script, *words, given=None):
-    """What a script prints last, as JSON."""
+    """The last line that a script prints, as JSON."""
     done = subprocess.run([sys.executable, "-c", script, *map(str, words)], input=given, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"bench: {done.stderr.strip().splitlines()[-1]}")
@@ -130,7 +130,7 @@ def search(program, job, *words):
 
 
 def played_plan_s(program, folder):
-    """CPU time of a played plan: the difference between two searches that play more and fewer (docs/validation/search-speed.md)."""
+    """CPU time of a simulated plan: the difference between two searches that simulate more and fewer (docs/validation/search-speed.md)."""
     job = folder / "played.yaml"
     values = ", ".join(f"{key}: [{', '.join(map(str, own))}]" for key, own in PLANS.items())
     job.write_text(f"{LLAMA.read_text()}search: {{{values}}}\n")

@@ -3,9 +3,10 @@
 
     bench/search.py --build build [--calculon CHECKOUT] [--write docs/validation/search-speed.md]
 
-The usual space of Llama 3 70B on 512 H100s; plans that are played on 1,024 GPUs, in the usual space and where small micro-batches make simulations long; GPT-530B on 4,096 A100s in the space of
-Calculon (Isaev et al., 2023), beside Calculon itself where the path of a checkout is given. Prints a table and exits with 1 when a
-limit is missed. Limits apply to wall time on two cores: on a busy machine look at the CPU time, and at the printed load average.
+The usual space of Llama 3 70B on 512 H100s; simulated plans on 1,024 GPUs, in the usual space and where small micro-batches make
+simulations long; GPT-530B on 4,096 A100s in the space of Calculon (Isaev et al., 2023), beside Calculon itself where the path of a
+checkout is given. Prints a table and exits with 1 when a limit is missed. Limits apply to wall time on two cores: on a busy machine
+look at the CPU time, and at the printed load average.
 """
 
 import argparse
@@ -68,7 +69,7 @@ def add_default_space(report, program):
 
 
 def add_played(report, program, folder):
-    """What a played plan takes: the difference between two searches of the same space that play more and fewer plans."""
+    """The time of a simulated plan: the difference between two searches of the same space that simulate more and fewer plans."""
     name = "Llama 3 70B on 1,024 H100s"
     few = search(program, LLAMA, "--gpus", "1024", "--no-reasons")
     many = search(program, LLAMA, "--gpus", "1024", "--no-reasons", "--keep", "300")
@@ -102,7 +103,7 @@ def plans():
 
 
 def calculon_seconds(checkout, some):
-    """What Calculon takes for a plan, on the mean."""
+    """Calculon's mean time for a plan."""
     sys.path.insert(0, str(checkout))
     from calculon.llm import Llm  # noqa: PLC0415
     from calculon.system import System  # noqa: PLC0415

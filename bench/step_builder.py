@@ -19,7 +19,7 @@ class HostOp:
     begin_ns: int
     end_ns: int = 0
     sequence: int = -1  # of autograd, counted inside the step
-    arrow: str = ""  # which end of a forward-backward arrow it carries: s or f
+    arrow: str = ""  # the end of a forward-backward arrow that it carries: s or f
     is_annotation: bool = False
 
 

@@ -5,8 +5,8 @@
     tools/attack.py --seed 1 --only files --run 17        # one case again
 
 The order of the cases depends on the seed alone, each case on the seed, its kind and its number. No run may end by a signal, with
-a status that the manual does not name, without an end, or with more memory than a limit; write outside of its output folder,
-change an input, or leave a torn file; print raw control characters, invalid JSON or figures that cannot be; give another answer from
+a status that the manual does not name, without an end, or with more memory than a limit; write outside its output folder,
+change an input, or leave a torn file; print raw control characters, invalid JSON or impossible values; give another answer from
 a damaged store. Servers listen on this machine only. Ends with a table and
 status 1 where there is a finding. What reproduces a finding is kept in build/attack/findings/N.
 """

@@ -166,7 +166,7 @@ class CaseTest(unittest.TestCase):
     def test_stray_and_torn_files_are_seen(self):
         self.assertEqual(self.findings("touch stray; touch out/.orrery-part-1-a; echo '{' > out/a.json")[1:],
                          ["an output is no JSON: Expecting property name enclosed in double quotes: line 2 column 1 (char 2)",
-                          "written outside of the output folder: stray"])
+                          "written outside the output folder: stray"])
 
     def test_death_is_seen(self):
         self.assertEqual(self.findings("kill -11 $$"), ["info: exit status -11: "])

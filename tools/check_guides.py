@@ -34,7 +34,7 @@ GUIDES = "docs/guides/adding-*.md"
 NAMES_FILES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/guides/*.md", "examples/README.md", "orrery/README.md")
 FOLDERS = ("bench", "capture", "cmake", "data", "docs", "examples", "orrery", "python", "tests", "tools", "web")
 SKIPPED_FOLDERS = {"node_modules", "dist", "__pycache__"}
-# Where an example may occur besides: history, decisions and results.
+# Places where an example may occur besides: history, decisions and results.
 ELSEWHERE = ("CHANGELOG.md", "docs/design/*", "docs/validation/*", "docs/tour.md", "data/traced/*")
 
 FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[ \t]*$", re.MULTILINE | re.DOTALL)

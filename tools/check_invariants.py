@@ -29,7 +29,7 @@ SHARED_RUNS = ["astra-sim/megatron-tp8", "param/dlrm-8gpu", "h200/gpt2-small-b4.
                "h200/resnet50-b64.kineto.json.gz", "h200/fake-fsdp64.kineto.json.gz", "hta/triton_example"]
 METRICS = ["straggler", "launch_bound_time", "idle_breakdown", "temporal_breakdown", "what_if", "critical_path",
            "communication_overhead", "exposed_comm_time", "iteration_wall_clock_time", "aggregate_gpu_utilization"]
-INVARIANTS = {}  # what must hold, by its key
+INVARIANTS = {}  # by its key
 
 
 def invariant(key, text):
@@ -86,7 +86,7 @@ class Checker:
 
 
 def page_text(path):
-    """What a page says, without its marks."""
+    """The text of a page, without its marks."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", path.read_text(encoding="utf-8"))).split())
 
 

@@ -68,8 +68,12 @@ class SourceTest(unittest.TestCase):
         self.assertEqual(found("a.cc", 'Set("played", 1);\nSay("8 were played");\n'), [(2, "played")])
         self.assertEqual(found("a.ts", "say(`nobody is here`); // `\n"), [(1, "nobody")])
 
+    def test_code_in_comments_is_not_prose(self):
+        self.assertEqual(found("a.cc", "// `played` is\n// `a, judged` and played.\n"), [(2, "played")])
+        self.assertEqual(found("a.py", '# `played`\n\ndef f():\n    """`nobody`"""\n'), [])
+
     def test_sql_and_lists_of_columns_are_not_messages(self):
-        for text in ("id, bound_s, figures", "CREATE TABLE a (figures BLOB)", "figures = substr(figures, 1)"):
+        for text in ("SELECT figures FROM plans", "id, bound_s, figures", "CREATE TABLE a (figures BLOB)", "figures = substr(figures, 1)"):
             self.assertEqual(found("a.cc", f'Run("{text}");\n'), [], text)
 
     def test_adjacent_strings_are_one_message(self):
@@ -88,6 +92,9 @@ class MainTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
+        covered = mock.patch.object(check_words, "COVERED", ("*.md",))
+        covered.start()
+        self.addCleanup(covered.stop)
         self.write("tools/words.csv", (pathlib.Path(__file__).parent / "words.csv").read_text())
 
     def write(self, path, text):

@@ -65,8 +65,8 @@ def fit(program, shared, output, without=(), without_steps=()):
 
 
 def add_recomputation(program, path, without):
-    """What hooks add for each operator that is recomputed: the median over held-out models with activation checkpointing of what their
-    steps take longer than predicted from their execution traces."""
+    """The time that hooks add for each operator that is recomputed: the median over held-out models with activation checkpointing of the
+    time by which their steps are longer than predicted from their execution traces."""
     costs_ns = []
     for name in CHECKPOINTED:
         if name in without:

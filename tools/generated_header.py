@@ -16,7 +16,7 @@ program's answers do) may be repeated. `check` is one of
             it was written
   measured  speeds of a machine: not checked, but `machine` and `version` say of what
 
-`behind: VERSION` is of a document with check: inputs whose commands have not been run since a change of its figures: the check names it and
+`behind: VERSION` is of a document with check: inputs whose commands have not been run since a change of its numbers: the check names it and
 goes on, as long as the document itself tells its readers so (BEHIND, with that version). Running the commands takes it away.
 """
 
@@ -33,7 +33,7 @@ CHECKS = ("output", "inputs", "measured")
 LISTS = ("command", "input", "sentinel", "except")
 SINGLE = ("check", "digest", "minutes", "machine", "version", "behind")
 REQUIRED = {"output": ("command",), "inputs": ("command", "input", "digest"), "measured": ("command", "machine", "version")}
-BEHIND = "**Made at {}; predictions have changed since, and these figures have not been made again.**"
+BEHIND = "**Made at {}; predictions have changed since, and these values have not been regenerated.**"
 BLOCK = re.compile(r"<!-- ([^>\n]+), made by [^>\n]+ -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -99,7 +99,7 @@ def input_files(patterns, root=ROOT):
 
 
 def digest(header, body, run, root=ROOT):
-    """Of the inputs, of what sentinels print, and of the generated blocks, so that no figure is changed by hand."""
+    """Of the inputs, of what sentinels print, and of the generated blocks, so that no number is changed by hand."""
     sums = hashlib.sha256()
     for path in input_files(header.all("input"), root):
         sums.update(os.path.relpath(path, root).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())

@@ -57,7 +57,7 @@ def npm_packages(text):
 
 
 def list_problems(dependencies, debian, npm):
-    """Where the list and the packages differ."""
+    """Differences of the list and the packages."""
     for origin, found, place in (("debian", set(debian), "packages.txt"), ("npm", set(npm), "web/package-lock.json")):
         listed = {one.package for one in dependencies if one.origin == origin}
         yield from (f"{LIST} lacks {name} of {place}" for name in sorted(found - listed))
@@ -69,7 +69,7 @@ def list_problems(dependencies, debian, npm):
 
 
 def notice_problems(dependencies, notice):
-    """What is passed on and not named in NOTICE, on one line with its licence."""
+    """Dependencies that are passed on and not named in NOTICE, on one line with its licence."""
     lines = notice.splitlines()
     for one in dependencies:
         if one.is_passed_on and not any(one.name in line and one.licence in line for line in lines):

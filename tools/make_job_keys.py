@@ -65,7 +65,7 @@ def flow(text):
 
 
 def split(text):
-    """The parts between commas outside of brackets and quotes."""
+    """The parts between commas outside brackets and quotes."""
     parts = re.findall(r'(?:"[^"]*"|\{[^}]*\}|\[[^\]]*\]|[^,])+', text)
     return [part.strip() for part in parts]
 

@@ -62,7 +62,7 @@ def check_search_path(module):
     for line in said("readelf", "-d", str(module)).splitlines():
         if "(RPATH)" in line and SEARCHED in line:
             return
-    raise WheelError(f"{module} does not look for libraries in {SEARCHED} (DT_RPATH): build it anew")
+    raise WheelError(f"{module} does not look for libraries in {SEARCHED} (DT_RPATH): build it again")
 
 
 def needed_libraries(module):

@@ -108,7 +108,7 @@ def remade(page, header, program):
 
 
 def problem_of(page, text, program, run):
-    """What is wrong with the generated part of a page, as a sentence; None where nothing is."""
+    """The problem of the generated part of a page, as a sentence; None if there is none."""
     header, body = generated_header.parse(text)
     if header is None or header.one("check") == "measured":
         return None

@@ -4,7 +4,7 @@
     tools/scoreboard.py --program build/orrery --out docs/validation [--left-out CSV --fitted CSV]
 
 Writes scoreboard.md and scoreboard.html. The two tables of `orrery validate --csv` are made unless they are given: with every row
-judged by frameworks fitted without its stack and its team, and in sample, with all rows fitted. Ends with 1 where a target is missed.
+evaluated with frameworks fitted without its stack and its team, and in sample, with all rows fitted. Ends with 1 where a target is missed.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def median_mfu(rows):
 
 
 def runs_of(left_out, fitted):
-    """One run for each simulated row: facts and predicted over measured by method."""
+    """One run for each simulated row: its columns, and predicted over measured by method."""
     of_id = {row["id"]: row for row in fitted if row["predicted_s"] and float(row["peak_flops"] or 0) > 0}
     left_out = [row for row in left_out if row["predicted_s"] and row["id"] in of_id]
     mfu = median_mfu(of_id.values())
@@ -78,7 +78,7 @@ def groups_of(runs, key):
 
 
 def healthy_groups(runs):
-    """Runs of teams that have both: below HEALTHY a fault, or a host that nobody described, is the likelier reason."""
+    """Runs of teams that have both: below HEALTHY a fault, or a host without a description, is the likelier reason."""
     of_teams = groups_of(runs, "team")
     kept = [(team, [run for run in found if run["utilisation"] > HEALTHY], len(found)) for team, found in of_teams]
     return [(team, found) for team, found, every in kept if found and len(found) < every]

@@ -4,7 +4,7 @@
     tools/select_published_runs.py [--table ../shared/truth/training.csv] [--out data/published/training.csv] [--check]
 
 The selection is by publication, never by row: whoever wants to know how good predictions are must not choose the rows. Publications are
-those whose numbers may be passed on: papers, of which facts are taken, and tables under licences that allow copies. Columns are
+those whose numbers may be passed on: papers, of which numbers are taken, and tables under licences that allow copies. Columns are
 those that describe a run, and where its numbers stand. --check compares and writes nothing; ends with 77 where the table is not there.
 """
 
@@ -17,18 +17,18 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Source by source: what allows its rows to be passed on.
 PUBLICATIONS = {
-    "Megatron-LM SC'21 (2104.04473)": "facts of a paper",
-    "MT-NLG 530B (2201.11990)": "facts of a paper",
-    "GPT-NeoX-20B (2204.06745)": "facts of a paper",
-    "Korthikanti et al. (2205.05198)": "facts of a paper",
-    "MegaScale (2402.15627)": "facts of a paper",
-    "Nemotron-4 15B (2402.16819)": "facts of a paper",
-    "Llama 3 paper (2407.21783)": "facts of a paper",
-    "DeepSeek-V3 hardware paper (ISCA25, 2505.09343)": "facts of a paper",
+    "Megatron-LM SC'21 (2104.04473)": "numbers of a paper",
+    "MT-NLG 530B (2201.11990)": "numbers of a paper",
+    "GPT-NeoX-20B (2204.06745)": "numbers of a paper",
+    "Korthikanti et al. (2205.05198)": "numbers of a paper",
+    "MegaScale (2402.15627)": "numbers of a paper",
+    "Nemotron-4 15B (2402.16819)": "numbers of a paper",
+    "Llama 3 paper (2407.21783)": "numbers of a paper",
+    "DeepSeek-V3 hardware paper (ISCA25, 2505.09343)": "numbers of a paper",
     "IBM fms-fsdp README": "Apache-2.0",
     "HF Ultra-Scale Playbook figures": "Apache-2.0",
 }
-# What nothing reads and nobody needs in order to find a number again.
+# Columns that nothing reads and that are not needed to find a number again.
 OMITTED = ("notes", "options", "recipe_ref", "recipe_certainty", "framework_version", "vpp", "grad_accum")
 
 

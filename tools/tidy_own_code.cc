@@ -44,6 +44,6 @@ class OwnCodeModule : public clang::tidy::ClangTidyModule {
 };
 
 const clang::tidy::ClangTidyModuleRegistry::Add<OwnCodeModule> kModule(
-    "orrery", "limits checks to code outside of system headers");
+    "orrery", "limits checks to code outside system headers");
 
 }  // namespace

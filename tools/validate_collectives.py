@@ -91,7 +91,7 @@ def unseen_sizes(program):
 
 
 def unseen_machines(program):
-    """Each machine by the constants of the others: what a machine that nobody measured gets."""
+    """Each machine by the constants of the others: the constants of a machine without measurements."""
     yield line("machine", "source", "rows ≥ 1 MB", "MAPE %", "bias %")
     yield "|---|---|---:|---:|---:|"
     tables = [TRUTH, TRUTH.with_name("nccl_multi.csv"), *TABLES]

@@ -4,7 +4,7 @@
     tools/validate_goodput.py --program build/orrery [--write docs/validation/goodput.md]
 
 Formulas are evaluated here, independently of the program. Of published runs all that is published is given to the program; for what is
-not, the ends of a range are, and the residual is the distance of the published figure from what they give.
+not, the ends of a range are, and the residual is the distance of the published value from what they give.
 """
 
 import math

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What sharing the network does to a step: the tables of docs/validation/network.md.
+"""The effect of sharing the network on a step: the tables of docs/validation/network.md.
 
 tools/validate_network.py --program build/orrery [--write FILE]. Checks that shared links and flows agree on fabrics that
 never block, that nothing is faster than alone, and that effects known from published work come out in the right direction;

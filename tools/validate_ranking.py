@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How good the choice of a plan is: the tables of docs/validation/ranking.md.
+"""The quality of the choice of a plan: the tables of docs/validation/ranking.md.
 
 tools/validate_ranking.py --program build/orrery [--write FILE]; needs ../shared; 10 minutes, since frameworks are refitted without each team.
 """

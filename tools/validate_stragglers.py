@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What stragglers cost the published timelines of operations: the paper's answers against `orrery analyze`.
+"""The cost of stragglers in the published timelines of operations: the paper's answers against `orrery analyze`.
 
     tools/validate_stragglers.py --program build/orrery [--write docs/validation/stragglers.md]
 

@@ -81,7 +81,7 @@ def shared_table(rows):
 
 
 def is_single(folder):
-    """Whether the whole model was traced on one GPU, so that the replay should take as long as its own step."""
+    """True if the whole model was traced on one GPU, so that the replay should take as long as its own step."""
     facts = facts_of(folder)
     model = facts.get("model", {})
     return facts.get("world") == 1 and model.get("layers") == model.get("traced_layers")

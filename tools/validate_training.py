@@ -217,7 +217,7 @@ def thinned_truth(folder):
 
 
 def ablations(program):
-    """What each mechanism does to the errors of teams that were left out, all scalars fitted without it."""
+    """The effect of each mechanism on the errors of teams that were left out, all scalars fitted without it."""
     with tempfile.TemporaryDirectory() as folder:
         table = thinned_truth(folder)
         results = {"everything": validate(program, table, "--leave-team-out")}

@@ -1,4 +1,4 @@
-"""What the validate_* tools share: running the program, reading tables, markdown and the document whose tables are written."""
+"""Shared code of the validate_* tools: running the program, reading tables, markdown and the document whose tables are written."""
 
 import argparse
 import csv

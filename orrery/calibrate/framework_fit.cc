@@ -53,7 +53,7 @@ constexpr double kPicoseconds = 1e12;
 constexpr double kLeastUtilisation = 10;  // percent
 // Passes of one step through all blocks: longer runs say no more, and take the time of many.
 constexpr std::int64_t kMostBlockPasses = 6'000;
-/// What all rows of one team together are worth, in independent rows.
+/// The weight of all rows of one team together, in independent rows.
 constexpr double kRowsOfTeam = 48;
 
 bool IsShort(const PublishedRun& run) {
@@ -70,7 +70,7 @@ bool IsWellDescribed(const RunLabel& label) {
   return label.grade.empty() || label.grade == "A" || label.grade == "A-";
 }
 
-// The grades that documents judge by.
+// The grades that the metrics of documents include.
 bool IsJudged(const RunLabel& label) {
   return IsWellDescribed(label) || label.grade == "B+";
 }
@@ -89,7 +89,7 @@ std::vector<T> SpreadEvenly(std::vector<T> all, std::size_t most) {
   return chosen;
 }
 
-/// How ln of a step follows the scalars, to first order: by the shares of the step.
+/// The change of ln of a step with the scalars, to first order: by the shares of the step.
 double LogChange(const StepTraits& traits, const ScalarVector& from, const ScalarVector& to) {
   double change = 0;
   for (std::size_t part = 0; part < kNumStepParts; ++part) {
@@ -145,7 +145,7 @@ void FrameworkFitting::ReadRows(std::span<const workload::RunTable* const> table
   asked.change = [&](const RunLabel&, workload::Job& job) { job.mechanisms = options_.mechanisms; };
   std::map<std::string, std::map<std::string, std::vector<Row>>> rows;  // by team and release
   for (const workload::RunTable* const table : tables) {
-    // Which rows of a release are read is decided before they are simulated.
+    // The rows of a release are chosen before they are simulated.
     std::map<std::pair<std::string, std::string>, std::vector<std::string>> ids;
     for (std::size_t row = 0; row < table->num_rows(); ++row) {
       const RunLabel label = table->Label(row);

@@ -52,7 +52,7 @@ struct LeftOut {
   auto operator<=>(const LeftOut&) const = default;
 };
 
-/// What rows that were left out of a fit are predicted by: the scalars of that fit, and the
+/// Models for the prediction of rows that were left out of a fit: the scalars of that fit, and the
 /// constants of collectives that neither the stack's author nor the team measured.
 struct LeftOutModels {
   std::vector<workload::Framework> frameworks;
@@ -67,10 +67,10 @@ struct FrameworkFitOptions {
   std::size_t most_rows_of_calibration = 160;
   int rounds = 3;  // of linearisation
   workload::Mechanisms mechanisms = {};
-  /// How steps are simulated. Transfers have the network to themselves, whatever it says: scalars
-  /// hold what sharing costs on the mean.
+  /// Options of the simulation of steps. Transfers have the network to themselves, whatever it
+  /// says: scalars hold what sharing costs on the mean.
   simulate::SimulationOptions engine = {};
-  /// Told what is being done.
+  /// Called with a description of the current work.
   std::function<void(const std::string&)> progress = {};
 };
 
@@ -81,7 +81,7 @@ struct FrameworkFitOptions {
 /// The fit is hierarchical: scalars of frameworks are draws from one population, whose mean and
 /// spread are fitted too (SolvePopulation), so that a framework with few rows stays near the
 /// population and one without any is its mean. Predictions are linear in the scalars around their
-/// current values, and simulated anew each round. Teams count alike, however many rows they have;
+/// current values, and simulated again each round. Teams count alike, however many rows they have;
 /// outliers are held back. No scalar belongs to a row, a source or a team.
 class FrameworkFitting {
  public:
@@ -99,8 +99,8 @@ class FrameworkFitting {
 
   [[nodiscard]] LeftOutModels ModelsWithout(const LeftOut& left_out);
 
-  /// Residuals of rows of all grades that validation judges (A, A−, B+, none), each predicted by a
-  /// fit that has seen neither its stack nor its team, nor those `also_left_out`, whose own
+  /// Residuals of rows of all grades that validation evaluates (A, A−, B+, none), each predicted by
+  /// a fit that has seen neither its stack nor its team, nor those `also_left_out`, whose own
   /// residuals are not among them. The first call simulates each row once; with others left out,
   /// the change of the scalars is followed to first order, by the shares of the step.
   [[nodiscard]] std::vector<StepResidual> Residuals(const LeftOut& also_left_out = {});
@@ -112,7 +112,7 @@ class FrameworkFitting {
     double weight = 1;
   };
 
-  /// What the rows of a framework are around some scalars, in the order of rows_.
+  /// Linearised rows of a framework around some scalars, in the order of rows_.
   using Linearised = std::map<std::string, LinearRows>;  // by framework
   using Scalars = std::map<std::string, ScalarVector>;   // by framework
 

@@ -33,7 +33,7 @@ constexpr std::size_t kLeastStacks = 3;
 /// Of an end that is at the prediction: any residual is beyond it.
 constexpr double kLeastDistance = 1e-3;
 
-/// What each residual counts: as much as its stack, divided by its rows.
+/// The weight of each residual: that of its stack, divided by its rows.
 std::vector<double> WeightsOf(std::span<const StepResidual> residuals) {
   std::map<std::string, double> rows;
   for (const StepResidual& residual : residuals) {
@@ -69,7 +69,7 @@ StepIntervals FitEnds(std::span<const StepResidual> residuals) {
   return {.below = FitEnd(residuals, -1), .above = FitEnd(residuals, 1)};
 }
 
-/// How far an interval must be stretched in order to hold a residual.
+/// The stretch with which an interval holds a residual.
 double StretchFor(const StepIntervals& intervals, const StepResidual& residual) {
   const IntervalEnd& end = residual.log_ratio > 0 ? intervals.above : intervals.below;
   return std::abs(residual.log_ratio) / std::max(kLeastDistance, end.DistanceOf(residual.traits));

@@ -7,7 +7,7 @@
 
 namespace orrery::calibrate {
 
-/// How far off a prediction was whose fit had not seen the run's stack.
+/// The error of a prediction whose fit had not seen the run's stack.
 struct StepResidual {
   std::string stack;
   simulate::StepTraits traits = {};

@@ -91,7 +91,7 @@ TEST(IntervalCalibrationTest, MoreOfACauseIsNeverSurer) {
     EXPECT_GT(interval.high_s / interval.low_s, last);
     last = interval.high_s / interval.low_s;
   }
-  // What made predictions better moves nothing.
+  // A cause that made predictions better changes nothing.
   std::vector<StepResidual> other_way = Stacks({0.4, 0.4, 0.4});
   for (const StepResidual& narrow : Stacks({0.1, 0.1, 0.1}, Unmeasured(0.8))) {
     other_way.push_back(narrow);
@@ -151,7 +151,7 @@ TEST(IntervalCalibrationTest, NoEndIsBelowTheRoofline) {
   StepTraits traits;
   traits.roofline_s = 0.9;
   EXPECT_DOUBLE_EQ(intervals.Around(1, traits).low_s, 0.9);
-  traits.roofline_s = 2;  // a prediction below it stays inside of its interval
+  traits.roofline_s = 2;  // a prediction below it stays inside its interval
   EXPECT_DOUBLE_EQ(intervals.Around(1, traits).low_s, 1);
 }
 

@@ -31,7 +31,7 @@ constexpr std::size_t kLeastBlocks = 30;
 constexpr double kOneSigmaBelow = 0.158655;
 /// A normal body has no records beyond.
 constexpr double kStallWidths = 5;
-/// What the stalls of one group together are worth, in independent ones.
+/// The weight of the stalls of one group together, in independent ones.
 constexpr double kStallsOfGroup = 40;
 
 /// The width of means of so many steps.
@@ -40,12 +40,12 @@ struct Width {
   double log_sigma = 0;
 };
 
-/// What the fit needs to know about a group.
+/// The properties of a group that the fit uses.
 struct Features {
   const RecordedSteps* recorded = nullptr;
   std::vector<Width> widths = {};     // the first is that of records
   double least_stall_s = 0;           // shorter ones are not told from the body
-  std::vector<double> beyond_s = {};  // how much longer the stalls are
+  std::vector<double> beyond_s = {};  // the extra time of the stalls
   double gpu_seconds = 0;
 };
 
@@ -80,7 +80,7 @@ Features FeaturesOf(const RecordedSteps& recorded) {
 
 using FeaturesOfGroups = std::vector<const Features*>;
 
-/// How far the widths of all groups are from those of a model, in logarithms.
+/// The distance of the widths of all groups from those of a model, in logarithms.
 struct WidthError {
   double log_step_sigma = 0;  // the best one
   double squares = 0;

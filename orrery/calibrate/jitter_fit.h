@@ -34,8 +34,8 @@ struct JudgedSteps {
   double predicted_p99 = 0;
 };
 
-/// Judges every group by the model fitted to other submitters, and to other systems. Fails with one
-/// submitter only.
+/// Evaluates every group with the model fitted to other submitters, and to other systems. Fails
+/// with one submitter only.
 [[nodiscard]] Result<std::vector<JudgedSteps>> JudgeJitter(std::span<const RecordedSteps> groups);
 
 }  // namespace orrery::calibrate

@@ -29,7 +29,7 @@ bool HaveSameModel(const workload::Model& a, const workload::Model& b) {
   return a.name == b.name && has_same_shape;
 }
 
-// What a row may say of a machine beyond its name in the catalogue.
+// The properties of a machine that a row may have beyond its name in the catalogue.
 auto MachineOf(const Job& job) {
   const hardware::Cluster& cluster = job.cluster;
   return std::tuple(job.gpus, job.gpu.name, job.gpu.memory_size.count, job.gpu.power_watts,

@@ -8,14 +8,15 @@
 
 namespace orrery::calibrate {
 
-/// Rows of a group below which it is not judged: the best of a few plans is found by luck.
+/// Rows of a group below which it is not evaluated: the best of a few plans is found by luck.
 inline constexpr std::size_t kLeastRowsOfGroup = 6;
 
 /// Places of our order in which the measured best plan counts as found.
 inline constexpr double kFirstPlaces = 3;
 
-/// Whether two runs are of one source, team and release and their jobs are equal (model, machine,
-/// number of GPUs, batch, sequence, precision, framework) but for the plan and the micro-batch.
+/// Returns true if two runs are of one source, team and release and their jobs are equal (model,
+/// machine, number of GPUs, batch, sequence, precision, framework) but for the plan and the
+/// micro-batch.
 [[nodiscard]] bool DifferOnlyInPlan(const workload::PublishedRun& a,
                                     const workload::PublishedRun& b);
 
@@ -32,8 +33,8 @@ struct PlanGroup {
   std::size_t rows = 0;
   std::size_t best = 0;  // index of the plan that was measured fastest
   /// Measured time of our first choice over that of the best, minus 1. Plans that share the
-  /// shortest prediction are one choice, of which nobody knows which is taken: the mean of their
-  /// times.
+  /// shortest prediction are one choice with the mean of their times, since any of them may be
+  /// taken.
   double regret = 0;
   double best_rank = 0;  // of the best plan in our order from 1; ties share the mean of their ranks
   double spearman = 0;   // of predicted and measured times; NaN where all predictions are equal
@@ -46,7 +47,7 @@ struct PlanGroup {
 /// no micro-batch, are in none. Plans that would not fit in memory by our model stay: they ran.
 [[nodiscard]] std::vector<PlanGroup> RankPlans(const Validation& validation);
 
-/// How good the choices are over groups; NaN without groups.
+/// The quality of the choices over groups; NaN without groups.
 struct RankingFigures {
   std::size_t groups = 0;
   double mean_regret = 0;

@@ -65,8 +65,8 @@ TEST(PlanRankingTest, RunsOfOnePlanAreOneChoiceWithTheirMeanTime) {
   EXPECT_EQ(groups[0].best_rank, 2);
 }
 
-// The first four are predicted alike: nobody knows which of 5, 6, 7 and 8 s is chosen, the mean is
-// 6.5 s; each of them has rank 2.5, and not the first one of the table rank 1.
+// The first four are predicted alike: any of 5, 6, 7 and 8 s may be chosen, the mean is 6.5 s; each
+// of them has rank 2.5, and not the first one of the table rank 1.
 TEST(PlanRankingTest, PlansThatArePredictedAlikeAreChosenOnAverage) {
   const Validation validation = Of({Timed(1, 1, 5), Timed(2, 1, 6), Timed(4, 1, 7), Timed(8, 1, 8),
                                     Timed(16, 2, 9), Timed(32, 3, 10)});

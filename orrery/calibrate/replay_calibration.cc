@@ -113,9 +113,9 @@ Result<bool> FitTo(const TimeOfCost& time_ms, std::span<const double> measured,
   return true;
 }
 
-/// Whether a step that finds the GPU idle is issued in more time than a step of a run takes: behind
-/// a synchronisation caches are cold and cores asleep, and the host is slower than in a run, where
-/// it issues a step in at most the time of the step.
+/// Returns true if a step that finds the GPU idle is issued in more time than a step of a run
+/// takes: behind a synchronisation caches are cold and cores asleep, and the host is slower than in
+/// a run, where it issues a step in at most the time of the step.
 bool IssuesSlowlyAlone(const workload::TracedSteps& measured) {
   return !measured.issue_ms.empty() && !measured.step_ms.empty() &&
          Median(measured.step_ms) < Median(measured.issue_ms);

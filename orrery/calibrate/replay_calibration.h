@@ -16,9 +16,9 @@
 
 namespace orrery::calibrate {
 
-/// What the profiler's cost of an event was found from, best first.
+/// Measurements from which the profiler's cost of an event was found, best first.
 enum class ProfilerCostSource : std::uint8_t {
-  kIssue,   // how long the host issues a step that finds the GPU idle
+  kIssue,   // the time in which the host issues a step that finds the GPU idle
   kStep,    // steps one behind the other, where those are shorter than the time to issue one alone;
             // they then cannot evaluate the replay any more, only another process can
   kShared,  // the shared costs of the host: the GPU hides the host, or nothing was measured
@@ -43,9 +43,9 @@ struct ReplayCalibration {
 [[nodiscard]] Result<ReplayCalibration> CalibrateReplay(const trace::Trace& recording,
                                                         const workload::TracedSteps& measured);
 
-/// What the profiler took for each event of each recording, in nanoseconds, by the steps of its
-/// model that were measured without it. Recordings whose GPU hides the host, or without measured
-/// steps, get the median of the others.
+/// The profiler's time for each event of each recording, in nanoseconds, by the steps of its model
+/// that were measured without it. Recordings whose GPU hides the host, or without measured steps,
+/// get the median of the others.
 [[nodiscard]] Result<std::vector<double>> ProfilerCosts(
     std::span<const trace::Trace* const> recordings, std::span<const std::vector<double>> steps_ms);
 

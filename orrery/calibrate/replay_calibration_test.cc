@@ -54,8 +54,8 @@ double Milliseconds(std::int64_t picoseconds) {
   return static_cast<double>(picoseconds) * 1e-9;
 }
 
-// 1 ms as recorded. Each operator and its launch are 1.5 events, the step 0.4 (what is inside of
-// it): 150.4 events; so 0.7 ms are 0.3 ms / 150.4 = 1.995 µs an event.
+// 1 ms as recorded. Each operator and its launch are 1.5 events, the step 0.4 (its part inside):
+// 150.4 events; so 0.7 ms are 0.3 ms / 150.4 = 1.995 µs an event.
 TEST(ReplayCalibrationTest, CostOfAnEventMakesTheIssueTimeTheMeasuredOne) {
   const Trace recording = Recording(100);
 

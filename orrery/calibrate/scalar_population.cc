@@ -26,8 +26,8 @@ constexpr int kIterations = 30;
 using Vector = Eigen::Matrix<double, static_cast<int>(kNumScalars), 1>;
 using Matrix = Eigen::Matrix<double, static_cast<int>(kNumScalars), static_cast<int>(kNumScalars)>;
 
-/// What is expected of a scalar before any row is seen: the population's mean and its spread, and
-/// how far a round of linearisation reaches.
+/// The expectation of a scalar before any row is seen: the population's mean and its spread, and
+/// the reach of a round of linearisation.
 struct Prior {
   double mean = 0;
   double mean_deviation = 0.1;
@@ -53,7 +53,7 @@ double LeastOf(const FittedScalar& scalar) {
   return std::max(scalar.least, scalar.key == "launch_us" ? kShortestLaunch : kLeastSpread);
 }
 
-/// What the population's spread is worth before any framework is seen, in frameworks.
+/// The weight of the prior of the population's spread, in frameworks.
 constexpr double kPriorFrameworks = 2;
 
 Vector AsVector(const ScalarVector& scalars) {

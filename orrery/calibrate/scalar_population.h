@@ -15,7 +15,7 @@ using ScalarVector = std::array<double, workload::kNumScalars>;
 [[nodiscard]] ScalarVector ScalarsOf(const workload::Framework& framework);
 void SetScalars(const ScalarVector& scalars, workload::Framework& framework);
 
-/// Where fits begin: what is expected of frameworks before any row is seen.
+/// The beginning of fits: the expected scalars of frameworks before any row is seen.
 [[nodiscard]] ScalarVector ExpectedScalars();
 
 /// Steps of finite differences, within which predictions are taken to be linear.
@@ -40,7 +40,7 @@ struct LinearRows {
   [[nodiscard]] double MeanError(const ScalarVector& scalars) const;
 };
 
-/// How scalars are spread over frameworks, and those of each.
+/// The distribution of scalars over frameworks, and the scalars of each.
 struct ScalarSolution {
   workload::ScalarPopulation population;
   ScalarVector mean = {};

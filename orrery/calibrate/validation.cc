@@ -51,7 +51,7 @@ constexpr double kClearlyTooMuch = 1.3;  // memory is predicted within that
 constexpr std::int64_t kLargestMicroBatch = 8;
 constexpr double kWorthIt = 0.95;  // of the time: less is not gained by giving away memory
 
-/// What simulates a run.
+/// The simulator of runs.
 struct Engine {
   const kernel::CostModel& costs;
   const SimulationOptions& options;
@@ -107,7 +107,7 @@ Status ChooseTensor(const Engine& engine, EvaluatedRun& evaluated) {
 
 // Larger ones only as long as they help: work grows more efficient, bubbles grow longer.
 Status ChooseMicroBatch(const Engine& engine, EvaluatedRun& evaluated) {
-  // Experts get as many tokens as choose them, so that nobody can tell how many samples fit.
+  // Experts get as many tokens as choose them, so that it is not known how many samples fit.
   const std::int64_t most = workload::HasExperts(evaluated.run.job.model) ? 1 : kLargestMicroBatch;
   for (std::int64_t samples = 2; samples <= most && evaluated.fits; samples *= 2) {
     EvaluatedRun larger = evaluated;

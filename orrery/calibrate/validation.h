@@ -55,13 +55,13 @@ struct Validation {
   std::vector<RefusedRun> refused;
 };
 
-/// Which rows are asked for.
+/// Chooses the rows to evaluate.
 using LabelFilter = std::function<bool(const workload::RunLabel& label)>;
 
 /// A last change to the job of a row before it is simulated: another framework, another network.
 using JobChange = std::function<void(const workload::RunLabel& label, workload::Job& job)>;
 
-/// The intervals that a row is judged by.
+/// The intervals that a row is evaluated with.
 using IntervalChoice =
     std::function<const simulate::StepIntervals&(const workload::RunLabel& label)>;
 
@@ -87,8 +87,8 @@ struct ValidateOptions {
                                           const kernel::CostModel& costs,
                                           const ValidateOptions& options, WorkDealer& dealer);
 
-/// How far predictions are from measurements, in percent of the measured time. Without simulated
-/// rows the errors are NaN.
+/// Errors of predictions, in percent of the measured time. Without simulated rows the errors are
+/// NaN.
 struct ErrorFigures {
   std::size_t rows = 0;
   std::size_t simulated = 0;
@@ -106,8 +106,8 @@ struct ErrorGroup {
   ErrorFigures figures;
 };
 
-/// What rows are grouped by. Rows that were refused count where their table tells the group, by
-/// source, team, stack, release and grade; elsewhere groups hold simulated rows only.
+/// The property by which rows are grouped. Rows that were refused count where their table tells the
+/// group, by source, team, stack, release and grade; elsewhere groups hold simulated rows only.
 enum class GroupKey : std::uint8_t {
   kSource,
   kTeam,

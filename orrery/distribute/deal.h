@@ -7,7 +7,7 @@
 
 namespace orrery::distribute {
 
-/// What WithDealer returns on processes other than the root: all that is to be said, the root says.
+/// The result of WithDealer on processes other than the root, which alone reports results.
 inline constexpr int kServed = -1;
 
 /// Runs `body` with a dealer to all processes that mpirun or srun has started; of a process that

@@ -4,7 +4,7 @@
 
 namespace orrery::distribute {
 
-/// How this process was started.
+/// The launch of this process.
 struct Launch {
   int processes = 1;
   int rank = 0;  // of this process

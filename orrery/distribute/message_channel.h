@@ -22,7 +22,7 @@ class MessageChannel {
 
   [[nodiscard]] virtual int rank() const = 0;  // of this process
   [[nodiscard]] virtual int num_processes() const = 0;
-  /// How many of them share the cores of this machine, this one included.
+  /// The number of processes that share the cores of this machine, this one included.
   [[nodiscard]] virtual int num_local_processes() const = 0;
   /// "process 3 on node-17".
   [[nodiscard]] virtual std::string name() const = 0;

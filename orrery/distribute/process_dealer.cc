@@ -332,7 +332,7 @@ int ThreadsOfProcess(int wanted, int num_local_processes) {
   if (wanted > 0) {
     return possible;
   }
-  // Where the launcher has bound the process to cores of its own, `possible` is their number.
+  // If the launcher has bound the process to cores of its own, `possible` is their number.
   const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   return std::min(possible, std::max(1, cores / num_local_processes));
 }

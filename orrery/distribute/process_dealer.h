@@ -63,7 +63,7 @@ class ProcessDealer final : public WorkDealer {
   bool may_go_ = false;
 };
 
-/// How many threads a process takes where `wanted` are asked for: 0 shares the cores of a machine
+/// The number of threads of a process if `wanted` are asked for: 0 shares the cores of a machine
 /// with the other processes on it.
 [[nodiscard]] int ThreadsOfProcess(int wanted, int num_local_processes);
 

@@ -244,7 +244,7 @@ Document::Fact ShareFigure(const RunReport& report, std::string label, Part part
           .series = PartSeries()[index]};
 }
 
-// What a run is known by, each with its definition.
+// Fields that identify a run, each with its definition.
 std::vector<Document::Fact> Head(const RunReport& report) {
   std::vector<Document::Fact> head;
   const auto add = [&](std::string_view name, double ns, std::string_view definition) {
@@ -293,7 +293,7 @@ std::vector<std::string> NotesOf(const RunView& run) {
                     "the times are doubtful: {}",
                     draw::FormatCount(run.waits.num_doubtful)));
   }
-  // What befell several ranks is one note.
+  // The same problem of several ranks is one note.
   trace::ProblemLog of_ranks;
   for (const std::uint32_t place : trace::PlacesInRankOrder(*run.set)) {
     of_ranks.Merge(run.set->ranks[place].problems,

@@ -17,7 +17,7 @@
 
 namespace orrery::report {
 
-/// What a number counts. People see it with its unit, programs get it as it is.
+/// The unit of a number. People see it with its unit, programs get it as it is.
 enum class Unit : std::uint8_t {
   kText,
   kCount,         // with separators
@@ -30,7 +30,7 @@ enum class Unit : std::uint8_t {
   kAddress,       // hexadecimal
 };
 
-/// How a number is shown: by its unit, or by a format of fmt for the number times `scale`.
+/// The format of a number: by its unit, or by a format of fmt for the number times `scale`.
 struct NumberFormat {
   Unit unit = Unit::kText;
   std::string format = {};
@@ -45,21 +45,21 @@ struct NumberFormat {
 /// Returns a value as people read it; a missing one is "–".
 [[nodiscard]] std::string CellText(const Value& value, const NumberFormat& format);
 
-/// Where a part of a document appears in addition to JSON.
+/// Formats beside JSON in which a part of a document appears.
 enum class Shown : std::uint8_t { kEverywhere, kInText, kInHtml, kNowhere };
 
-/// What a verb has to say, written once and rendered as text, JSON, CSV, HTML or SVG. It consists
-/// of sections, and they of blocks in their order. Blocks that have a key are fields of the JSON
+/// The output of a verb, written once and rendered as text, JSON, CSV, HTML or SVG. It consists of
+/// sections, and they of blocks in their order. Blocks that have a key are fields of the JSON
 /// object; a section that has a key is an object of its own in it.
 struct Document {
-  /// A number or text with its name. Facts in a row are aligned; on a page they are tiles.
+  /// A number or text with its name. Adjacent ones are aligned; on a page they are tiles.
   struct Fact {
     std::string key = {};  // in JSON, with the unit: "peak_bytes"; empty: only for people
     std::string label = {};
     Value value = {};
     NumberFormat format = Unit::kText;
     std::string note = {};
-    bool is_minor = false;                    // minor facts in a row share a line
+    bool is_minor = false;                    // adjacent minor ones share a line
     std::optional<draw::Series> series = {};  // whose colour the tile has
   };
 
@@ -113,7 +113,7 @@ struct Document {
     std::string caption = {};
     std::vector<draw::Series> legend = {};
     std::string fold = {};      // as of a table
-    std::string perfetto = {};  // how to get a file that Perfetto opens: "orrery convert …"
+    std::string perfetto = {};  // the command that makes a file for Perfetto: "orrery convert …"
   };
 
   /// A field of the JSON object that people do not see.
@@ -133,13 +133,13 @@ struct Document {
     Section& Add(Block block);
     /// Adds a field that only programs see.
     Section& Set(std::string_view key, Value value);
-    /// Adds a fact that only people see.
+    /// Adds a field that only people see.
     Section& Show(std::string_view label, std::string text, std::string note = {});
     Section& Say(std::string text, Text::Style style = Text::Style::kPlain);
   };
 
   std::string title = {};  // the first line
-  std::string kind = {};   // what this is, above the title of a page: "Orrery memory"
+  std::string kind = {};   // the kind of document, above the title of a page: "Orrery memory"
   std::vector<Section> sections = {};
   std::vector<std::pair<std::string, orrery::Table>> sheets = {};  // tables that only CSV has
   Value data = {};  // JSON of another shape than the sections make
@@ -193,7 +193,7 @@ ORRERY_COLUMN(AsRatio, Unit::kRatio)
 /// Returns how many rows of a table are not shown; empty if all are.
 [[nodiscard]] std::string HiddenRowsText(const Document::Table& table);
 
-/// How text is laid out for the terminal or file that it goes to.
+/// The layout of text for the terminal or file that it goes to.
 struct TextOptions {
   std::size_t width = draw::kPageWidth;  // of lines; numbers and long words may exceed it
   bool has_color = false;

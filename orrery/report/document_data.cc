@@ -108,7 +108,7 @@ orrery::Table SheetOf(const Document::Table& table) {
 constexpr double kMargin = 24;
 constexpr double kWidth = 1080 + 2 * kMargin;
 
-/// A picture inside of another: its content without its own frame, and its height.
+/// A picture inside another: its content without its own frame, and its height.
 struct Part {
   std::string content;
   double height = 0;

@@ -191,7 +191,7 @@ std::string Footer(const Document& document, const MadeBy& made_by) {
   return lines.empty() ? "" : fmt::format("<footer>\n{}</footer>\n", lines);
 }
 
-/// Writes the blocks of a page. Tiles, minor facts and findings in a row share a frame.
+/// Writes the blocks of a page. Adjacent tiles, minor fields and findings share a frame.
 class HtmlPage {
  public:
   void AddSection(const Document::Section& section) {

@@ -225,7 +225,7 @@ class Grouping {
   std::vector<Group> groups_;
 };
 
-// Lines and facts follow the title at once.
+// Lines and fields follow the title at once.
 bool FollowsTitle(const Document::Section& section, const Group& first) {
   return section.heading.empty() &&
          (first.kind == Group::Kind::kLines || first.kind == Group::Kind::kFacts ||

@@ -76,7 +76,7 @@ std::string OneCulprit(const Straggler& rank, std::int64_t all_blame_ns,
       draw::FormatCount(rank.times_last), draw::FormatCount(num_collectives), cause, saved);
 }
 
-// Who makes the others wait: the worst rank, and the second if it is about as bad.
+// The ranks that make the others wait: the worst rank, and the second if it is about as bad.
 std::string BlameText(const RunReport& report) {
   std::int64_t blame_ns = 0;
   std::int64_t num_collectives = 0;
@@ -186,7 +186,7 @@ std::string_view CopyText(trace::CopyKind kind) {
   }
 }
 
-/// What copies devices wait for, where that is nearly all of the time of copies that nothing hides.
+/// The copies that devices wait for, if these are nearly all of the time of exposed copies.
 struct CopyCause {
   std::string_view text;
   std::size_t num_kinds = 0;  // of RunReport::copies, from the first

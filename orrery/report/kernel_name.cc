@@ -64,7 +64,7 @@ class NameReader {
   std::string Read(int depth) {
     is_wrong_ = is_wrong_ || depth > kDeepest;
     std::string part;
-    bool is_called = false;  // a parameter list came: what follows is inside of the function
+    bool is_called = false;  // a parameter list came: the rest is inside the function
     bool is_final = false;
     while (at_ < text_.size() && !is_wrong_ && !StartsWith(",") && !StartsWith(">")) {
       const char letter = text_[at_];

@@ -49,7 +49,7 @@ constexpr std::size_t kNameOnPage = 64;
 constexpr double kMostlyKnown = 0.5;  // of a kernel's time, to be shown
 constexpr double kMostOfCall = 0.8;   // of a call's time, to have its work
 
-/// What the calls of one kernel that are understood had to do, and the least time for it.
+/// The work of the calls of one kernel that are understood, and the least time for it.
 struct KnownCalls {
   std::int64_t time_ns = 0;
   double flops = 0;
@@ -308,7 +308,7 @@ Document::Table KernelTable(const std::vector<KernelRow>& kernels, std::size_t m
   return table;
 }
 
-// What the table leaves out, and what its last column means.
+// Remarks on the rows that the table leaves out, and on its last column.
 std::vector<std::string> KernelRemarks(const RunReport& report, std::size_t max_rows) {
   double rest = 1;
   double highest = 0;  // of the roofs

@@ -159,7 +159,7 @@ TEST(KernelTableTest, TheKernelWithNearlyAllTimeOfACallHasItsWork) {
   EXPECT_EQ(report.kernels[1].flops_per_second, std::nullopt);
 }
 
-// Nobody knows which of two GEMM kernels did which part of a call's work.
+// The parts of two GEMM kernels in a call's work are not known.
 TEST(KernelTableTest, TwoMainKernelsOfACallAreUnknown) {
   Rank rank(0);
   AddOperator(rank, "aten::mm", {0, 10}, "[[1024, 1024], [1024, 1024]]", "c10::BFloat16");

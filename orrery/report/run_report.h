@@ -21,13 +21,13 @@ struct RunView;
 
 namespace orrery::report {
 
-/// What a device does at an instant; the parts of its time.
+/// The parts of a device's time.
 enum class Part : std::uint8_t { kCompute, kTransfer, kWaiting, kMemory, kIdle };
 
 inline constexpr std::size_t kNumParts = 5;
 
-/// How one device spent its selected steps. Waiting and transfer are the two sides of communication
-/// that no compute hides.
+/// The time of one device in its selected steps. Waiting and transfer are the two sides of
+/// communication that no compute hides.
 struct RankTime {
   std::string label;                              // "rank 3"
   std::array<std::int64_t, kNumParts> part_ns{};  // in the order of Part
@@ -84,7 +84,7 @@ struct Arrivals {
   std::vector<std::int64_t> late_ns;     // [rank][collective]; -1: not a member
 };
 
-/// How one rank makes others wait.
+/// The blame of one rank for the waits of others.
 struct Straggler {
   std::string rank;
   std::int64_t times_last = 0;
@@ -123,7 +123,7 @@ struct CommunicationTime {
   double hidden_ns = 0;  // compute runs at the same time
 };
 
-/// What a replay of a step saves, as a share of it, where one thing is twice as fast.
+/// The time that a replay of a step saves, as a share of it, if one thing is twice as fast.
 struct ReplayedGains {
   double network = 0;
   double compute = 0;
@@ -143,13 +143,13 @@ struct MetricRow {
 struct RunReport {
   std::string title;
   std::optional<analyze::RunTime> time = {};  // nothing: nothing has a time
-  std::vector<Document::Fact> head = {};      // what the run is known by, with definitions
+  std::vector<Document::Fact> head = {};      // fields that identify the run, with definitions
   std::vector<Document::Fact> facts = {};
   std::vector<Document::Fact> figures = {};      // numbers that stand large at the top
   std::vector<Document::Finding> findings = {};  // most important first
   std::vector<RankTime> rank_times = {};
-  std::string steps = {};                             // which steps the parts sum over: "3 steps"
-  bool has_steps = false;                             // else the whole recording stands for one
+  std::string steps = {};  // the steps that the parts sum over: "3 steps"
+  bool has_steps = false;  // else the whole recording stands for one
   std::vector<CommunicationTime> communication = {};  // of every device; empty: there is none
   std::vector<KernelRow> kernels = {};                // longest first
   std::string gpu = {};  // of the catalogue, whose peaks are the kernels' roofs; empty: several
@@ -164,7 +164,7 @@ struct RunReport {
   std::vector<analyze::DataLoading> data_loading = {};  // of ranks that record their loader
   std::vector<analyze::ExposedCopies> copies = {};      // most exposed first
   std::vector<MetricRow> metrics = {};
-  std::vector<std::string> notes = {};  // what could not be read, matched or used
+  std::vector<std::string> notes = {};  // problems in reading, matching or using the input
 };
 
 /// Returns the report as a document. The same report gives the same bytes.
@@ -236,7 +236,7 @@ struct MeanCommunication {
 /// nothing when the run has no such step.
 [[nodiscard]] std::optional<CriticalPath> RecordedPath(const analyze::RunView& run);
 
-// What a critical path is made of. The results look into the path, which must outlive them.
+// The parts of a critical path. The results look into the path, which must outlive them.
 
 struct ClassTime {
   std::string_view path_class;

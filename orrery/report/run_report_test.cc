@@ -57,7 +57,7 @@ struct Group {
   std::int32_t end = 0;
 };
 
-// Plays the run and notes what happened.
+// Simulates the run and notes its activities.
 class Run {
  public:
   explicit Run(std::int32_t num_ranks)
@@ -320,7 +320,7 @@ RunReport SampleReport(std::int32_t num_ranks) {
   return run.Report();
 }
 
-// The name of the SVG format is an address that nobody fetches.
+// The name of the SVG format is an address that is never fetched.
 TEST(RunReportTest, ThePageNeedsNothingElse) {
   const std::string page = RenderHtml(RunDocument(SampleReport(8)));
 

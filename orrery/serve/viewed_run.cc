@@ -229,15 +229,16 @@ Result<workload::OperatorPrices> ViewedRun::Price(std::uint32_t trace) const {
   const hardware::Gpu* const gpu = hardware::FindGpu(device);
   if (gpu == nullptr) {
     return Fail(Error::Kind::kNotFound,
-                device.empty() ? "no kernel is priced, because the recording does not name its GPU"
-                               : fmt::format("no kernel is priced, because the catalogue has no "
-                                             "GPU '{}'",
-                                             device));
+                device.empty()
+                    ? "no kernel is estimated, because the recording does not name its GPU"
+                    : fmt::format("no kernel is estimated, because the catalogue has no "
+                                  "GPU '{}'",
+                                  device));
   }
   if (std::ranges::all_of(recording.host_ops.input_dims,
                           [](StringId dims) { return dims == StringId::kEmpty; })) {
     return Fail(Error::Kind::kNotFound,
-                "no kernel is priced, because the recording has no shapes of operators; record "
+                "no kernel is estimated, because the recording has no shapes of operators; record "
                 "them: torch.profiler.profile(record_shapes=True)");
   }
   ORRERY_TRY(const kernel::CostModel* const costs, options_.kernel_models());

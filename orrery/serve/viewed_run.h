@@ -46,11 +46,11 @@ struct SimulatedJob {
   workload::JobText text = {};             // to simulate it again with changes
   std::vector<std::string> settings = {};  // that were applied to it
   const simulate::Simulation* simulation = nullptr;
-  report::Document summary = {};               // what `orrery simulate` says
+  report::Document summary = {};               // the report of `orrery simulate`
   std::vector<std::string> not_modelled = {};  // a sentence each
 };
 
-/// What is needed of a trace beside its rows; made when it is first asked for.
+/// An index of a trace beside its rows; made when it is first asked for.
 class TraceIndex {
  public:
   explicit TraceIndex(const trace::Trace& trace);
@@ -80,7 +80,7 @@ struct RunOptions {
   /// Loads the models that price recorded kernels when they are first needed, which outlive the
   /// run; empty: there are none.
   std::function<Result<const kernel::CostModel*>()> kernel_models = {};
-  /// What tools of `orrery memory` find in the recording; empty: they cannot be asked.
+  /// The documents of tools of `orrery memory` for the recording; empty: they cannot be asked.
   std::function<std::vector<report::Document>(const ViewedRun&)> memory_documents = {};
 };
 
@@ -122,12 +122,12 @@ class ViewedRun {
     return orders_[static_cast<std::size_t>(order)];
   }
 
-  /// What a trace does, at all resolutions.
+  /// The activity of a trace, at all resolutions.
   [[nodiscard]] const ActivityMipmap& ActivityOfTrace(std::uint32_t trace) const;
 
   [[nodiscard]] const TraceIndex& IndexOf(std::uint32_t trace) const;
 
-  /// What the kernel models say of the calls of a recorded trace; an error says why they cannot.
+  /// Estimates of the calls of a recorded trace by the kernel models; or why there are none.
   [[nodiscard]] const Result<workload::OperatorPrices>& PricesOf(std::uint32_t trace) const;
 
   [[nodiscard]] std::vector<report::Document> MemoryDocuments() const {
@@ -135,7 +135,7 @@ class ViewedRun {
                                                 : options_.memory_documents(*this);
   }
 
-  /// What could not be read or used, a sentence each.
+  /// Problems in reading or using the run, a sentence each.
   [[nodiscard]] std::vector<std::string> Problems() const;
 
  private:

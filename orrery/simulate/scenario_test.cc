@@ -34,7 +34,7 @@ double SecondsOf(const std::string& text, const Scenario& scenario) {
       .seconds;
 }
 
-// Two nodes: tensor parallelism inside of them, data parallelism between them.
+// Two nodes: tensor parallelism inside them, data parallelism between them.
 Job TwoNodes() {
   workload::Plan plan;
   plan.tp = 8;

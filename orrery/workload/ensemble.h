@@ -23,7 +23,7 @@ struct Ensemble {
   // By rank.
   std::vector<ProgramId> program_of_rank;
   std::vector<network::GpuId> gpu_of_rank;
-  std::vector<double> slowness_of_rank;  // 1.3: kernels take 1.3 times as long as priced
+  std::vector<double> slowness_of_rank;  // 1.3: kernels take 1.3 times their estimates
   std::vector<GroupId> group_of_role;    // rank · num_roles + role; kNoGroup: none
 
   // By group: members[offsets[g]] … members[offsets[g + 1] - 1], in the order of the group.
@@ -84,7 +84,7 @@ struct Ensemble {
     }
   }
 
-  /// Adds a rank that runs at the priced speed.
+  /// Adds a rank that runs at the estimated speed.
   void AddRank(ProgramId program, network::GpuId gpu) {
     program_of_rank.push_back(program);
     gpu_of_rank.push_back(gpu);

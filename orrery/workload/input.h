@@ -45,7 +45,7 @@ template <typename Read>
   }
 }
 
-/// What errors in the entry of a catalogue begin with: "framework 'nemo'", or its number.
+/// The beginning of errors in an entry of a catalogue: "framework 'nemo'", or its number.
 [[nodiscard]] inline std::string EntryPlace(std::string_view what, const YAML::Node& node,
                                             std::size_t index) {
   const bool has_name = node.IsMap() && node["name"].IsDefined() && node["name"].IsScalar();

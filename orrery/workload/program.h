@@ -78,7 +78,7 @@ ORRERY_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
   X(std::uint8_t, operation, kNoOperation) /* a kernel::OperatorKind */
 ORRERY_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
 
-/// Which way the bytes of a rank's communication go. Ranks of a collective do both.
+/// The direction of the bytes of a rank's communication. Ranks of a collective do both.
 enum class Direction : std::uint8_t { kBoth, kSends, kReceives };
 
 /// The process groups of a rank; a communication refers to one by its row.
@@ -131,7 +131,7 @@ ORRERY_TABLE(Tasks, ORRERY_PROGRAM_TASK_COLUMNS);
   X(std::int64_t, lag_ps, 0)
 ORRERY_TABLE(Edges, ORRERY_PROGRAM_EDGE_COLUMNS);
 
-/// What one rank executes in one step: lanes of tasks with dependencies. Times are integer
+/// The work of one rank in one step: lanes of tasks with dependencies. Times are integer
 /// picoseconds. Columns, so that millions of tasks fit and are walked quickly.
 struct Program {
   StringTable strings;

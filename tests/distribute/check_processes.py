@@ -129,7 +129,7 @@ class Checks:
                             done.stdout.decode())
 
     def failed_process(self):
-        """What one process cannot do ends the run with its name and reason."""
+        """The failure of one process ends the run with its name and reason."""
         done, _ = self.run(3, [self.options.example, "fail", 10])
         self.expect(done.returncode == 2, f"status {done.returncode}")
         text = done.stderr.decode()

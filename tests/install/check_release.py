@@ -9,7 +9,7 @@ import sys
 
 from commands import ROOT
 
-# Where a version stands, and the text that leads to it.
+# Places of the version, and the text that leads to it.
 PLACES = (
     ("CMakeLists.txt", r"project\(orrery VERSION ([\d.]+)"),
     ("pyproject.toml", r'^version = "([\d.]+)"'),

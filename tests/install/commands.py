@@ -14,7 +14,7 @@ class Failed(Exception):
 
 
 def said(*words, **options):
-    """What a command prints."""
+    """The output of a command."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **options)
     if done.returncode != 0:
         raise Failed(f"{' '.join(map(str, words))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")

@@ -31,7 +31,7 @@ PAIRS = (
 
 
 def answer(program, *arguments):
-    """What a command prints as JSON; 3 means that something was not modelled, 4 that memory does not suffice."""
+    """The output of a command as JSON; 3 means that something was not modelled, 4 that memory does not suffice."""
     done = subprocess.run([str(program), *arguments, "--json"], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3, 4):
         sys.exit(f"check_examples: {' '.join(map(str, arguments))}: {done.stderr.strip()}")

@@ -57,7 +57,7 @@ def seconds(text):
 
 
 def plain(page):
-    """What a page says, without its marks."""
+    """The text of a page, without its marks."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
@@ -255,7 +255,7 @@ def check_python(check, ways, run, document):
 
 
 def said_of_network(said):
-    """What sharing the network costs, in words."""
+    """The cost of sharing the network, in words."""
     found = re.search(r"(no transfer slows another one down|transfers that share links [a-z]+(?: [\d.]+ [nµm]?s)?)", " ".join(said.split()))
     return found and found.group(1)
 

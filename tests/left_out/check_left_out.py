@@ -3,10 +3,11 @@
 
     tests/left_out/check_left_out.py --program build/orrery --shared ../shared [--update]
 
-targets.json has the mean |error| in percent and the share of rows inside of the 80 % interval of each stack and team with LEAST_ROWS
-rows or more (at most MOST_ROWS of a team, spread over the table), and of all these rows together, as they were when `--update` last wrote it: those that miss what is wanted of them, too, so that
-nothing gets worse unseen. A row is judged by scalars of frameworks and by intervals that were fitted without its stack and its team, and
-by collectives that neither measured; kernels and power are not refitted. Ends with 77 without ../shared.
+targets.json has the mean |error| in percent and the share of rows inside the 80 % interval of each stack and team with LEAST_ROWS
+rows or more (at most MOST_ROWS of a team, spread over the table), and of all these rows together, as they were when `--update` last
+wrote it: those that miss their targets, too, so that nothing gets worse unseen. A row is evaluated with scalars of frameworks and
+intervals that were fitted without its stack and its team, and with collectives that neither measured; kernels and power are not
+refitted. Ends with 77 without ../shared.
 """
 
 import argparse

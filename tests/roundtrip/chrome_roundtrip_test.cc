@@ -125,7 +125,7 @@ void ExpectRoundTrip(const trace::TraceSet& before) {
   const std::string first = Exported(before);
   const trace::TraceSet after = ReadText(first);
   ExpectSameTrace(before.ranks[0], after.ranks[0]);
-  // What the export adds is derived again and does not pile up.
+  // The parts that the export adds are derived again and do not pile up.
   const std::string second = Exported(after);
   EXPECT_TRUE(second == Exported(ReadText(second)));
 }

@@ -4,7 +4,7 @@
     tests/search/check_store.py --program build/orrery [--kills 24] [--seed 1]
 
 A search is killed when its store has as many rows as a random number says. All rows that were there must be there afterwards,
-and the search that comes to its end must print what one that nobody disturbs prints.
+and the search that comes to its end must print what an undisturbed one prints.
 """
 
 import argparse
@@ -23,7 +23,7 @@ JOB = pathlib.Path(__file__).resolve().parents[1] / "golden" / "search" / "answe
 
 
 def rows(store):
-    """The rows that are settled, by table; none where the store is not there yet."""
+    """The stored rows, by table; none where the store is not there yet."""
     if not store.exists():
         return {}
     found = {}

@@ -207,7 +207,7 @@ inline std::string SmallRecording() {
   return bytes.Finish();
 }
 
-/// Launches whose accesses nobody watched.
+/// Launches whose accesses were not recorded.
 inline std::string CoarseRecording() {
   StreamBytes bytes;
   AddNames(bytes);

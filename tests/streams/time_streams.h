@@ -229,7 +229,7 @@ inline std::string WastefulStream() {
   return text.Finish();
 }
 
-/// What recordings of one program cost, in milliseconds.
+/// Times of the recordings of one program, in milliseconds.
 struct Cost {
   std::uint64_t execution = 0;
   std::uint64_t collection = 0;

@@ -1,1 +1,1 @@
-"""Parts of tools/attack.py: mutations of files, runs that are judged, kinds of attacks."""
+"""Parts of tools/attack.py: mutations of files, checks of runs, kinds of attacks."""

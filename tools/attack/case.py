@@ -26,7 +26,7 @@ def content_of(path):
 
 
 def snapshot(folder):
-    """What every file below a folder has in it."""
+    """The content of every file below a folder."""
     return {str(path.relative_to(folder)): content_of(path) for path in sorted(folder.rglob("*"))}
 
 
@@ -62,7 +62,7 @@ class Case:
         self._before.pop(name, None)
 
     def run(self, words, faults=None, environment=None, prefix=(), folder=None):
-        """Runs the program in the case's folder and judges the run."""
+        """Runs the program in the case's folder and checks the run."""
         faults = faults or oracle.Faults()
         if self._before is None:
             self._before = snapshot(self.folder / "in")
@@ -91,7 +91,7 @@ class Case:
             if PART.search(name) and not name.startswith("in/") and not self.may_leave_parts:
                 self.find("a part file was left")
             elif name.split("/")[0] not in ("in", "out", "tmp", "home") or name.split("/")[0] in ("tmp", "home") and "/" in name:
-                self.find(f"written outside of the output folder: {name}")
+                self.find(f"written outside the output folder: {name}")
             elif name.startswith("out/") and path.is_file() and self.is_answered and not PART.search(name):
                 self.check_output(path)
 

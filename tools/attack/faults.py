@@ -215,7 +215,7 @@ def add_run(case, place):
 
 
 def without_progress(stderr):
-    """What a slow machine does not add: a line every ten seconds, such as `fitting (20 s)`."""
+    """The text without the lines that a slow machine adds every ten seconds, such as `fitting (20 s)`."""
     return re.sub(rb"(?m)^.* \(\d+ s\)\n", b"", stderr)
 
 

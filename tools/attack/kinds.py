@@ -34,7 +34,7 @@ OPERATOR = "'gemm m=4096 n=4096 k=4096 bf16'"
 ECHO_OPERATORS = SHARED / "workloads/echo/ops/gpt2/global_ops_profiling_bs16_seq512.json.gz"
 ECHO_GRAPH = SHARED / "workloads/echo/graphs/gpt2/forward_graph_profiling_bs16_seq512.json.gz"
 
-# Where samples are, relative to the repository, and the commands that read them; traces where nothing is said.
+# Places of samples, relative to the repository, and the commands that read them; traces if there are none.
 SAMPLES = [
     ("tests/data/collectives/*.csv", COLLECTIVES),
     ("tests/data/nccl_tests/*", COLLECTIVES),
@@ -209,7 +209,7 @@ def attack_folders(case):
     for command in case.rng.sample(commands, 2):
         status = case.run(shlex.split(command), Faults(plain_user=True)).status
         if status == 0 and "--from" in command and (case.folder / "in/elsewhere").exists() and (folder / "rank-0").exists():
-            case.find("a manifest leads outside of its folder")
+            case.find("a manifest leads outside its folder")
     for path in locked:
         path.chmod(0o755)
 

@@ -287,7 +287,7 @@ def mutated_orrs(rng, data):
 
 
 def blocks_of(data, directory, end):
-    """Where the directory of a container has entries of blocks: the places whose checksum is that of the bytes they name."""
+    """The places of block entries in the directory of a container: those whose checksum is that of the bytes they name."""
     for at in range(directory, end - 39):
         offset, stored = struct.unpack_from("<QI", data, at)
         if 16 <= offset and offset + stored <= directory and data[at + 15] == 0:

@@ -34,7 +34,7 @@ class Limits:
 
 @dataclasses.dataclass
 class Faults:
-    """What the surroundings do to a run."""
+    """Faults in the environment of a run."""
 
     stdout: str = ""  # a file instead of a captured stream: /dev/full
     stderr: str = ""
@@ -160,4 +160,4 @@ def judge(words, result, faults, limits):
         return
     yield from stream_faults("stdout", output)
     if NO_FIGURE.search(output):
-        yield f"no figure: {NO_FIGURE.search(output).group().strip()}"
+        yield f"not a number: {NO_FIGURE.search(output).group().strip()}"

@@ -1,4 +1,4 @@
-"""Attacks on figures: what no job may answer, and what no change of a job may do to its step."""
+"""Attacks on results: values that no job may have, and effects that no change of a job may have on its step."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def numbers_of(value, name=""):
 
 
 def figure_faults(document):
-    """Names of figures that cannot be."""
+    """Names of metrics with impossible values."""
     for name, number in numbers_of(document):
         if number != number or number in (float("inf"), float("-inf")):
             yield f"{name} is not finite"
@@ -68,13 +68,13 @@ def some_job(rng):
 
 
 class Answers:
-    """What `simulate` says of one job and of variants of it."""
+    """The answers of `simulate` for one job and for variants of it."""
 
     def __init__(self, case, name):
         self.case, self.name = case, name
 
     def of(self, *options, step_only=True):
-        """The document; nothing where the job is refused or its output is judged already."""
+        """The document; nothing where the job is refused or its output is checked already."""
         words = ["simulate", self.name, "--json", "--max-tasks", MOST_TASKS, *(["--step-only"] if step_only else []), *options]
         result = self.case.run(words)
         if result.status not in (0, 1, 3, 4):
@@ -84,7 +84,7 @@ class Answers:
         except ValueError:
             return None
         for fault in sorted(set(figure_faults(document))):
-            self.case.find(f"figures: {fault}")
+            self.case.find(f"metrics: {fault}")
         return document
 
 
@@ -104,7 +104,7 @@ def attack_physics(case):
     if "contended_ps" in base and base["contended_ps"] < 0:
         case.find("sharing links makes the step shorter")
     sequence = job["training"]["sequence"]
-    slower = {  # what is worse, by a name
+    slower = {  # changes for the worse, by a name
         "a slow rank": ["--slow", f"rank={case.rng.randrange(job['gpus'])}:1.3"],
         "twice the sequence": ["--set", f"training.sequence={2 * sequence}"],
         "a thin network": ["--background", "0.5"],
@@ -131,9 +131,9 @@ def attack_several_jobs(case):
     if result.status in (0, 3, 4):
         try:
             for fault in sorted(set(figure_faults(json.loads(result.stdout)))):
-                case.find(f"figures: {fault}")
+                case.find(f"metrics: {fault}")
         except ValueError:
-            pass  # judged already
+            pass  # reported already
 
 
 SECTIONS = ["plan.tp", "plan.pp", "plan.ep", "plan.cp", "plan.chunks", "plan.schedule", "plan.sharding", "plan.recompute", "training.micro_batch",

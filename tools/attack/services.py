@@ -80,7 +80,7 @@ def slow_clients(rng, port, count):
 
 
 def change(case, path):
-    """What somebody else does to an input while it is served."""
+    """A change by somebody else to an input while it is served."""
     way = case.rng.choice(["replace", "remove", "append", "folder"])
     if way == "append":
         with open(path, "ab") as file:
@@ -97,7 +97,7 @@ def attack_servers(case):
     """Slow clients, a port that is taken, inputs that change: who has the address gets answers, and the server ends by a signal."""
     way = case.rng.choice(["slow", "port", "changed"])
     name = case.rng.choice(["run.json", "job.yaml"])
-    # What changes is no input that must stay as it is.
+    # An input that changes is not one of those that must stay as they are.
     path = case.folder / "out" / name
     shutil.copyfile(INPUTS[name], path)
     with Served(case, [f"out/{name}"]) as served:

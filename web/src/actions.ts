@@ -1,4 +1,4 @@
-// What buttons and keys do.
+// Actions of buttons and keys.
 import { postJson } from './client';
 import { selectTime } from './details_panel';
 import type { Finder } from './finder';
@@ -10,7 +10,7 @@ import type { Timeline } from './timeline';
 import { around } from './window';
 
 export class Actions {
-  /** Whether a plain drag selects. */
+  /** True if a plain drag selects. */
   isSelecting = false;
   focusSearch: () => void = () => {};
   setSearch: (text: string) => void = () => {};

@@ -1,4 +1,4 @@
-// What a mark of a chart stands for, beside the pointer. Charts say it as attributes: data-tip of a mark, data-x and data-rows of the whole.
+// Tips about a mark of a chart, beside the pointer. Charts have their text as attributes: data-tip of a mark, data-x and data-rows of the whole.
 import { duration } from './format';
 import { Tip } from './tip';
 
@@ -35,7 +35,7 @@ function textOf(mark: Element, event: PointerEvent): string {
   return [mark.getAttribute('data-tip') ?? '', where.filter(Boolean).join(' · ')].filter(Boolean).join('\n');
 }
 
-/** Shows the tips of all charts that are ever inside of an element. */
+/** Shows the tips of all charts that are ever inside an element. */
 export function installChartTips(parent: HTMLElement): void {
   const tip = new Tip();
   let isShown = false;

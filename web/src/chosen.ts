@@ -1,4 +1,4 @@
-// What is known about the slice that was clicked.
+// The slice that was clicked.
 import { getJson, isAborted, query } from './client';
 import type { Model } from './model';
 import type { SliceDetails } from './protocol';

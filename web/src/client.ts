@@ -5,7 +5,7 @@ export class ServerError extends Error {
   constructor(message: string, readonly isGone: boolean) { super(message); }
 }
 
-/** What a page that was saved as one file holds instead of a server. */
+/** The content of a page that was saved as one file, instead of a server. */
 interface Recorded { state: string; answers: Record<string, string>; left_out: number }
 const recordedText = globalThis.document?.getElementById('recorded')?.textContent;
 export const recorded: Recorded | undefined = recordedText ? (JSON.parse(recordedText) as Recorded) : undefined;
@@ -15,7 +15,7 @@ let second = 1;
 export function setSecond(run: number): void { second = run; }
 export function runOfServer(run: number): number { return run === 1 ? second : run; }
 function toServer(address: string): string { return address.replace(/([?&]run=)1(?=&|$)/, `$1${second}`); }
-/** What a saved page has not got, for people; empty for a page with a server. */
+/** The missing parts of a saved page, in words; empty for a page with a server. */
 export function sentenceOf(saved: Pick<Recorded, 'left_out'> | undefined): string {
   if (!saved) return '';
   const missing = saved.left_out ?? 0;

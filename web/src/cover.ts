@@ -6,7 +6,7 @@ const kFiner = 2;
 
 export interface Cover<T> { tile: T; level: number; index: number; begin: number; end: number }
 
-/** What covers tile `index` of `level`: itself, else a coarser one, else finer ones as far as there are any. */
+/** The cover of tile `index` of `level`: itself, else a coarser one, else finer ones as far as there are any. */
 export function cover<T>(level: number, index: number, highest: number, look: (level: number, index: number) => T | undefined):
   Cover<T>[] {
   const length = tileLength(level);

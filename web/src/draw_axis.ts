@@ -65,7 +65,7 @@ function drawSteps(scene: DrawnScene): void {
   });
 }
 
-/** Where the window is in all of the time. */
+/** Draws the window in all of the time. */
 function drawWhole(scene: DrawnScene): void {
   const { pen, palette, plot, window, model } = scene;
   const whole = model.whole();

@@ -8,7 +8,7 @@ const kLabelHeight = 12;
 
 export interface Current { run: number; line: number }
 
-/** What stands at a line: one rank or several. */
+/** The label of a line: one rank or several. */
 export function lineLabel(scene: Scene, run: number, line: number): string {
   const { model, layout } = scene;
   const { rows } = model.order(run);

@@ -1,4 +1,4 @@
-// What ranks do: tiles of activity under the lines that are on the screen.
+// The activity of ranks: tiles under the lines that are on the screen.
 import { cover } from './cover';
 import type { ActivityTile } from './decode';
 import { nsPerPixel, plotHeight, xOf, yOf, type DrawnScene, type Scene } from './scene';
@@ -109,7 +109,7 @@ function sampleTile(scene: Scene, tile: ActivityTile, line: number, x: number, l
   }
 }
 
-/** What a line does at an instant of the axis. */
+/** The activity of a line at an instant of the axis. */
 export function activityAt(scene: Scene, run: number, line: number, time: number): ActivityAt | undefined {
   const lengthNs = scene.model.runInfo(run).length_ns;
   const shift = scene.model.shift(run);

@@ -17,7 +17,7 @@ function selectionSpan(scene: Scene, selection: Selection): [number, number] {
   return [yOf(scene, layout.top(0, first)), yOf(scene, layout.top(model.numRuns - 1, last) + layout.lineHeight)];
 }
 
-/** What stands on the axis above a selection, where there is room for it. */
+/** The label on the axis above a selection, if there is room for it. */
 export function selectionLabel(scene: DrawnScene, selection: Selection): AxisLabel | undefined {
   const { pen, plot } = scene;
   const from = Math.max(plot.left, xOf(scene, selection.begin));

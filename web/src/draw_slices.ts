@@ -178,7 +178,7 @@ export function sliceAt(scene: Scene, block: Block, laid: LaidTrack, depth: numb
   return best;
 }
 
-/** Where a slice is that is known by its row, as far as its tile is loaded. */
+/** The depth of a slice that is known by its row, if its tile is loaded. */
 export function depthOfRow(scene: Scene, block: Block, laid: LaidTrack, row: number): number | undefined {
   const at = placed(scene, block.run);
   for (const { tile } of at ? covers(scene, block, laid.track, at, false) : []) {

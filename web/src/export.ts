@@ -25,14 +25,14 @@ function fileName(model: Model, ending: string): string {
 
 /** The page as one file, written by the server. */
 export async function savePage(model: Model): Promise<void> {
-  // What the page needs to start, then what it asked for last.
+  // The answers that the page needs to start, then those that it asked for last.
   const first = ['api/session', ...model.session.runs.map((_, run) => query('api/ranks', { run: runOfServer(run) }))];
   const addresses = [...first, ...lastAsked(kMostAddresses).filter((address) => !first.includes(address))];
   const body = { state: encodeState(model.state), addresses };
   offer(await postForPage('api/export', body), fileName(model, 'html'));
 }
 
-/** What is on the screen, in its pixels. */
+/** Saves a picture of the screen, in its pixels. */
 export async function savePng(model: Model, timeline: Timeline): Promise<void> {
   const { scene } = timeline;
   if (!scene) return;

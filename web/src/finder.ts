@@ -20,7 +20,7 @@ export class Finder {
   at = -1;
   /** A sentence when the search failed. */
   problem = '';
-  /** Nobody answered: nothing is known of hits. */
+  /** There was no answer: hits are not known. */
   isUnanswered = false;
   isBusy = false;
   run = 0;
@@ -31,7 +31,7 @@ export class Finder {
 
   get isActive(): boolean { return this.text !== ''; }
 
-  /** Whether there are more hits than are marked and listed. */
+  /** True if there are more hits than are marked and listed. */
   get isCut(): boolean { return this.hits.length < this.total && this.hits.length >= kMostKept; }
 
   /** Starts a search; the same again does nothing. */

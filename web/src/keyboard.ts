@@ -1,4 +1,4 @@
-// What each key does.
+// Actions of each key.
 import type { Actions } from './actions';
 import { helpDialog, isTyping, type Key } from './keys';
 import { plotHeight } from './scene';

@@ -14,7 +14,7 @@ export function helpDialog(groups: { title: string; keys: { shown: string; what:
   return dialog;
 }
 
-/** Whether a key belongs to what is being typed in. */
+/** Returns true if a key belongs to a field that is being typed in. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return !['checkbox', 'button'].includes(target.type);

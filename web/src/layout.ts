@@ -1,5 +1,5 @@
-// Where lines of ranks and the tracks of opened ranks are, from the top of a content that is scrolled. Lines are not objects:
-// there may be ten thousand. Only opened ranks interrupt their regular places.
+// The places of lines of ranks and of the tracks of opened ranks, from the top of a content that is scrolled. Lines are not objects: there may be ten
+// thousand. Only opened ranks interrupt their regular places.
 import { foldFor } from './tiles';
 
 export const kSliceHeight = 17;

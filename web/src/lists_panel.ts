@@ -1,4 +1,4 @@
-// Lists beside the timeline: hits of a search, differences of two runs, facts of a rank.
+// Lists beside the timeline: hits of a search, differences of two runs, fields of a rank.
 import { button, element, link, longText } from './dom';
 import type { Finder } from './finder';
 import { change, count, duration, instant } from './format';

@@ -1,4 +1,4 @@
-// What the page knows: the session, ranks, tracks, differences, and the state that the address holds.
+// State of the page: the session, ranks, tracks, differences, and the state that the address holds.
 import { getAsIs, getJson, isAborted, query, ServerError, setSecond, recorded } from './client';
 import { momentAt, momentsOf, otherTime, type Moment } from './moments';
 import { inverse, rowsInOrder } from './order';
@@ -16,7 +16,7 @@ export class Model {
   /** Its `runs` are those that are drawn; `opened` are all. */
   session!: Session;
   opened: RunInfo[] = [];
-  /** How often runs were loaded: what was made from others is old. */
+  /** The number of times that runs were loaded: results of earlier ones are out of date. */
   loads = 0;
   ranks: Ranks[] = [];
   differences: Differences | null = null;
@@ -93,7 +93,7 @@ export class Model {
   /** Asks for the session and its ranks; again after a run was added. */
   async load(): Promise<void> {
     const ranksOf = (run: number): Promise<Ranks> => getAsIs<Ranks>(query('api/ranks', { run }));
-    // Every session has a first run: nobody waits to hear of it.
+    // Every session has a first run: it is asked for at once.
     const [session, first] = await Promise.all([getJson<Session>('api/session'), ranksOf(0)]);
     const opened = session.runs;
     if (this.state.beside >= opened.length) this.state.beside = 1;
@@ -174,7 +174,7 @@ export class Model {
     return { begin: Number.isFinite(begin) ? begin : 0, end: Math.max(begin + 1, end) };
   }
 
-  /** What is shown of it. */
+  /** The part of it that is shown. */
   window(): TimeWindow {
     const { begin, end } = this.state;
     const whole = this.whole();

@@ -88,7 +88,7 @@ export function lookOf(classOf: number, name: string): { colour: number; tint: n
   return { colour: kNumClasses + (hash % kNumHostColours), tint: 108 + ((hash >>> 8) % 41) };
 }
 
-/** How a tint changes a colour; the shader does the same. */
+/** Applies a tint to a colour; the shader does the same. */
 export function tinted(colour: Rgb, tint: number): Rgb {
   const shift = (tint - 128) / 128;
   return mixed(colour, shift > 0 ? [1, 1, 1] : [0, 0, 0], Math.abs(shift) * 0.45);

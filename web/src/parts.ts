@@ -1,4 +1,4 @@
-// What the unit tests see.
+// Exports for the unit tests.
 export { sentenceOf } from './client';
 export { alongRows, alongX } from './chart_tips';
 export * from './cover';

@@ -1,4 +1,4 @@
-// What is drawn above the rectangles, on a canvas or as SVG.
+// Drawing above the rectangles, on a canvas or as SVG.
 
 export interface TextLook { colour: string; align?: 'left' | 'center' | 'right'; size?: number; bold?: boolean }
 export interface PathLook { fill?: string; stroke?: string; width?: number; dash?: number[]; close?: boolean; alpha?: number }

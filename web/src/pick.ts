@@ -1,4 +1,4 @@
-// What is under the pointer.
+// The element under the pointer.
 import { activityAt, type ActivityAt } from './draw_lines';
 import { collectiveAt } from './draw_collectives';
 import { sliceAt, type SliceAt } from './draw_slices';

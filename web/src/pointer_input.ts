@@ -15,7 +15,7 @@ interface Drag {
   x: number; y: number;
   window: TimeWindow;
   scroll: number;
-  /** Whether the range is of all ranks: it was drawn on the axis. */
+  /** True if the range is of all ranks: it was drawn on the axis. */
   all: boolean;
   hasMoved: boolean;
 }

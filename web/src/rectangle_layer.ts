@@ -1,12 +1,12 @@
-// The lower canvas. A plain one draws the first pictures, so that nobody waits for a compiler of shaders; WebGL2 is made ready behind it and takes
-// over. A canvas has one kind of context for life: each painter has its own.
+// The lower canvas. A plain one draws the first pictures, so that the page does not wait for a compiler of shaders; WebGL2 is made ready behind it
+// and takes over. A canvas has one kind of context for life: each painter has its own.
 import { element } from './dom';
 import type { Painter } from './painter';
 import { CanvasPen } from './pen';
 import { PenPainter } from './pen_painter';
 import { WebGlPainter } from './webgl_painter';
 
-/** What draws, or why it is not WebGL2. */
+/** The painter, or the reason why it is not WebGL2. */
 export type Backing = 'starting' | 'webgl2' | 'missing' | 'lost' | 'unwanted';
 
 /** Making a context can hold the browser's process for graphics: the first picture goes to the screen before. */

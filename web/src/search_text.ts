@@ -1,4 +1,4 @@
-// What a search text means; the server searches, the page says early what is wrong.
+// The meaning of a search text; the server searches, the page shows errors early.
 
 export type SearchText =
   | { kind: 'none' }

@@ -17,9 +17,9 @@ export interface State {
   tab: string;
   /** Run that tabs and panels are about: 0 or 1, of those that are drawn. */
   run: number;
-  /** Which of the open runs is drawn beside the first. */
+  /** The open run that is drawn beside the first. */
   beside: number;
-  /** What is shown of the time axis, ns after the first run's begin; equal: everything. */
+  /** The part of the time axis that is shown, ns after the first run's begin; equal: everything. */
   begin: number;
   end: number;
   scroll: number;
@@ -33,7 +33,7 @@ export interface State {
   overlays: Overlay[];
   theme: Theme;
   panel: Panel;
-  /** How the second run is laid beside the first: -3 by the step or collective before `at`, -2 by begin, -1 by the first step, else by that step. */
+  /** The alignment of the second run: -3 by the step or collective before `at`, -2 by begin, -1 by the first step, else by that step. */
   align: number;
   /** Time of the first run, where `align` is -3. */
   at: number;

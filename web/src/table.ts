@@ -9,7 +9,7 @@ const kShown = 200;
 /** A button at the end of every row; `row` is the place of a row in the table. */
 interface RowAction { name: string; act: (row: number) => void }
 
-/** What rows lead to and do; nothing by default. */
+/** Links and actions of rows; nothing by default. */
 export interface RowLinks { goTo?: (place: SliceOfRank) => void; action?: RowAction }
 
 interface Sorting { column: number; down: boolean }
@@ -26,7 +26,7 @@ export function arranged(table: TableData, filter: string, sorting: Sorting | un
     if (!numbers) return sign * String(table.rows[a][column]).localeCompare(String(table.rows[b][column])) || a - b;
     const x = table.keys![a][column];
     const y = table.keys![b][column];
-    // What has no number is last, whichever way.
+    // Rows without a number are last, in either direction.
     if (x === null || x === undefined || y === null || y === undefined) return Number(x === null || x === undefined) - Number(y === null || y === undefined) || a - b;
     return sign * (x - y) || a - b;
   });

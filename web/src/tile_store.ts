@@ -1,4 +1,4 @@
-// Tiles by their address. What is wanted is said anew in every frame; what is not wanted any more is aborted.
+// Tiles by their address. Every frame says which ones it wants; requests for others are aborted.
 import { getBytes, isAborted, recorded, ServerError } from './client';
 import { decodeActivity, decodeSlices, type ActivityTile, type SlicesTile } from './decode';
 import { Lru } from './lru';

@@ -1,4 +1,4 @@
-// Which tiles cover a window. Tile i of a level begins at i · 512 · 2^level ns after the run's begin.
+// The tiles that cover a window. Tile i of a level begins at i · 512 · 2^level ns after the run's begin.
 
 export const kBins = 512;
 export const kLinesOfTile = 64;

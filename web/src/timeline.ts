@@ -32,7 +32,7 @@ const kHighestRank = 40;
 
 interface Animation { from: TimeWindow; fromScroll: number; begin: number }
 
-/** What the pointer is over, for the hairline and for zooming at it. */
+/** The position of the pointer, for the hairline and for zooming at it. */
 export interface Pointer { x: number; y: number; isInPlot: boolean }
 
 export class Timeline {

@@ -7,7 +7,7 @@ import type { DrawnScene } from './scene';
 import { moved } from './window';
 import type { Windowed } from './windowed';
 
-/** What has arrows: the slice that was clicked, and the launches of ranks. */
+/** Sources of arrows: the slice that was clicked, and the launches of ranks. */
 export interface ArrowSource {
   readonly model: Model;
   readonly chosen: Chosen;

@@ -1,4 +1,4 @@
-// What is said about the place under the pointer.
+// The tip about the place under the pointer.
 import { collectiveText } from './draw_collectives';
 import { lineLabel } from './draw_gutter';
 import { count, duration, percent } from './format';

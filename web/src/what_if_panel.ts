@@ -1,4 +1,4 @@
-// What if something were faster: sliders, and the answer as they move.
+// Predictions for faster kernels or links: sliders, and the answer as they move.
 import { button, debounced, element, replace } from './dom';
 import { isAborted, postJson, runOfServer } from './client';
 import { change, duration } from './format';

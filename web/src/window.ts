@@ -5,7 +5,7 @@ export interface TimeWindow { begin: number; end: number }
 /** Narrower windows show nothing more: times are whole nanoseconds. */
 export const kNarrowest = 20;
 
-/** Keeps a window inside of [0, length] with a margin, and not narrower than makes sense. */
+/** Keeps a window inside [0, length] with a margin, and not narrower than makes sense. */
 export function clamped(window: TimeWindow, from: number, to: number): TimeWindow {
   const most = (to - from) * 1.1 + kNarrowest;
   const width = Math.min(most, Math.max(kNarrowest, window.end - window.begin));

@@ -82,7 +82,7 @@ export class SyntheticRun {
 
   arrival(rank) { return this.kernels(rank).find((kernel) => kernel[2] === 5)[0]; }
 
-  /** What a rank does at an instant. */
+  /** The activity of a rank at an instant. */
   classAt(rank, ns) {
     const inRun = ns - this.startNs;
     if (ns < 0 || ns >= this.lengthNs) return 255;

@@ -193,8 +193,8 @@ void Describe(std::span<const Measurement* const> rows, MachineModel& model) {
   model.most_gpus = most->gpus;
 }
 
-/// What machines that are fitted together have in common: themselves, or their generation of GPUs,
-/// links, NICs and whether rows are of several nodes.
+/// The common properties of machines that are fitted together: themselves, or their generation of
+/// GPUs, links, NICs and whether rows are of several nodes.
 using ClassKey =
     std::tuple<std::string, std::string, hardware::IslandKind, hardware::NetworkKind, bool>;
 

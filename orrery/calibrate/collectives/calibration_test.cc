@@ -39,7 +39,7 @@ using collective::ModelMatch;
 using collective::NewestTunerTables;
 using ::testing::HasSubstr;
 
-/// What nccl-tests would print of a machine that keeps to the closed form.
+/// The rows that nccl-tests would print of a machine that keeps to the closed form.
 std::vector<Measurement> RowsOf(const MachineModel& model, const std::vector<int>& gpus,
                                 double noise) {
   std::vector<Measurement> rows;

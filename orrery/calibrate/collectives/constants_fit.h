@@ -28,8 +28,7 @@ struct TunedRow {
 struct ConstantsFit {
   collective::MachineConstants constants;
   std::vector<collective::Constant> fitted;
-  std::vector<collective::Constant>
-      at_bounds;  // which rows drove there: they have their priors instead
+  std::vector<collective::Constant> at_bounds;  // driven there by rows: they have their priors
   double loss = 0;
 };
 

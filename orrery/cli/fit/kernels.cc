@@ -94,7 +94,7 @@ Result<FittedKernels> FitAndJudge(const FitKernelsArguments& arguments) {
   }
   fitted.card.title = "Times of operators on GPUs";
   fitted.card.rows = fitted.data.rows.size();
-  fitted.card.split = "figures: " + rule.Text() + "; the models have learned from all rows";
+  fitted.card.split = "metrics: " + rule.Text() + "; the models have learned from all rows";
   fitted.card.seed = arguments.seed;
   fitted.card.made_by = "orrery fit kernels";
   return fitted;

@@ -97,7 +97,7 @@ struct KernelUnions {
 /// Returns the card's model family if it is one of the three that the tools of group 6 know.
 [[nodiscard]] std::optional<std::string_view> FamilyOfGroup6(const Run& run);
 
-/// Whether the family ran over PCIe in group 6's experiments.
+/// Returns true if the family ran over PCIe in group 6's experiments.
 [[nodiscard]] bool IsPcieFamily(std::string_view family);
 
 /// Steps of one file, each the time of its marker on the host.
@@ -118,7 +118,7 @@ using Steps = std::vector<Interval>;
 struct Slice {
   Interval time;
   StringId name = StringId::kEmpty;
-  StringId category = StringId::kEmpty;  // where the table does not imply it
+  StringId category = StringId::kEmpty;  // if the table does not imply it
   StringId extra = StringId::kEmpty;
   RowId track = kNoRow;
 };

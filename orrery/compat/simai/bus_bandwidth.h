@@ -63,7 +63,7 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
-/// Whether SimAI models this kind: all-reduce, all-gather, reduce-scatter and all-to-all.
+/// Returns true if SimAI models this kind: all-reduce, all-gather, reduce-scatter and all-to-all.
 [[nodiscard]] constexpr bool IsModelled(CollectiveKind kind) {
   return kind >= CollectiveKind::kAllReduce && kind <= CollectiveKind::kAllToAll;
 }

@@ -48,7 +48,7 @@ struct Workload {
   trace::ProblemLog problems;
 };
 
-/// Whether a file that begins with `head` is such a text.
+/// Returns true if a file that begins with `head` is such a text.
 [[nodiscard]] bool LooksLikeWorkload(std::string_view head);
 
 /// Reads the text (docs/formats/simai-workload.md). Fields may be separated by any blanks, and

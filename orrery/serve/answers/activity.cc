@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostLines = 128;
 
-/// How often each trace is in a line. Lines with equal contents look the same.
+/// Counts of each trace in a line. Lines with equal contents look the same.
 using TraceCounts = std::map<std::uint32_t, std::int64_t>;
 
 TraceCounts TracesOf(const ViewedRun& run, const std::vector<std::uint32_t>& ordered,

@@ -27,13 +27,13 @@ struct Asset {
   std::string_view bytes;
 };
 
-/// How a job differs from the one that is open.
+/// The changes of a job from the one that is open.
 struct JobChanges {
   std::vector<std::string> settings = {};  // "gpus=128", "plan.tp=4"
   simulate::Scenario scenario = {};
 };
 
-/// What only the program around the server can do; empty: it cannot.
+/// Actions that only the program around the server can do; empty: it cannot.
 struct ViewActions {
   /// Simulates a recorded run.
   std::function<Result<std::shared_ptr<ViewedRun>>(const ViewedRun&)> predict = {};
@@ -67,7 +67,7 @@ class Answers : public Handler {
   [[nodiscard]] Result<std::string> ExportedPage(const std::vector<std::string>& addresses,
                                                  const std::string& state);
 
-  /// What shows the runs as a whole: for pages that are exported without a browser.
+  /// The addresses that show the runs as a whole: for pages that are exported without a browser.
   [[nodiscard]] std::vector<std::string> OverviewAddresses() const;
 
  private:
@@ -99,7 +99,7 @@ class Answers : public Handler {
 [[nodiscard]] Response JsonResponse(const Value& value);
 [[nodiscard]] Value SessionOf(const RunList& runs, const ViewOptions& options);
 [[nodiscard]] Value RanksOf(const ViewedRun& run);
-/// How long a step takes, in nanoseconds; null where the run has none.
+/// The time of a step, in nanoseconds; null where the run has none.
 [[nodiscard]] Value StepTimeOf(const ViewedRun& run);
 [[nodiscard]] Result<Response> AnswerActivity(const ViewedRun& run, const Query& query);
 [[nodiscard]] Result<Response> AnswerTracks(const ViewedRun& run, const Query& query);
@@ -120,7 +120,7 @@ void AddRecordedMemory(const ViewedRun& run, Value& sections);
 void AddPredictedKernels(const ViewedRun& run, Value& sections);
 [[nodiscard]] Result<Response> AnswerDifferences(const ViewedRun& before, const ViewedRun& after);
 
-// What several of them need.
+// Helpers that several of them need.
 
 /// A row of the page and its trace.
 struct RankAt {
@@ -138,7 +138,7 @@ struct RankAt {
 /// From `begin` to `end`, on the clock of the traces.
 [[nodiscard]] Result<Interval> WindowOf(const ViewedRun& run, const Query& query);
 
-/// Where a slice is: rank, track, row, begin and duration. Null where the track is not shown.
+/// The place of a slice: rank, track, row, begin and duration. Null where the track is not shown.
 [[nodiscard]] Value PlaceValue(const ViewedRun& run, std::uint32_t rank_row, SliceTable table,
                                RowId row);
 

@@ -97,7 +97,7 @@ TEST_F(AnswersTest, ActivityHasALineForEachRank) {
   ASSERT_EQ(response.status, 200) << response.body;
   EXPECT_EQ(At<std::uint32_t>(response.body, 0), 2U);
   const auto runs = At<std::uint32_t>(response.body, 4);
-  // Each line begins outside of what the GPU does, then has the GEMM.
+  // Each line begins before the GPU's work, then has the GEMM.
   const std::size_t classes = 8 + 4 * 3 + 2 * runs;
   EXPECT_EQ(At<std::uint8_t>(response.body, classes), kOutside);
   EXPECT_EQ(At<std::uint8_t>(response.body, classes + 1),

@@ -60,7 +60,7 @@ Result<Request> RequestOf(const std::string& address) {
   return request;
 }
 
-// Text inside of a script element must not end it, nor begin a comment.
+// Text inside a script element must not end it, nor begin a comment.
 std::string InScript(std::string_view text) {
   std::string safe;
   safe.reserve(text.size());

@@ -29,7 +29,7 @@ constexpr std::size_t kMostNames = 50;
 constexpr std::int64_t kMostHits = 1'000;
 constexpr std::int64_t kMostTime = std::int64_t{1} << 62;
 
-/// What a name must have: a text, whatever its case, or a match of "/regex/".
+/// The pattern of a name: a text, whatever its case, or a match of "/regex/".
 class NamePattern {
  public:
   [[nodiscard]] static Result<NamePattern> Of(const std::string& text) {

@@ -155,14 +155,14 @@ std::string Sentence(const KernelSum& all) {
     return "The models know none of the operators that launched these kernels.";
   }
   std::string text = fmt::format(
-      "The models price {} of the time of kernels: {} predicted where {} were measured (ratio "
+      "The models estimate {} of the time of kernels: {} predicted where {} were measured (ratio "
       "{:.2f}), {} at the roofline.",
       ShareText(all.priced_ns, all.time_ns), SecondsText(all.predicted_s),
       draw::FormatDuration({all.priced_ns}),
       static_cast<double>(all.priced_ns) * 1e-9 / all.predicted_s, SecondsText(all.roofline_s));
   if (all.extrapolated_ns > 0) {
-    text += fmt::format(" {} of that is outside of what was measured.",
-                        ShareText(all.extrapolated_ns, all.priced_ns));
+    text +=
+        fmt::format(" {} of that is extrapolated.", ShareText(all.extrapolated_ns, all.priced_ns));
   }
   return text;
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostPoints = 1'000;
 constexpr std::size_t kMostRanks = 8;
 
-/// What a GPU's allocator held over time.
+/// The memory that a GPU's allocator held over time.
 struct HeldMemory {
   std::vector<std::int64_t> at_ns;
   std::vector<std::int64_t> bytes;

@@ -95,7 +95,7 @@ TEST_F(PricesTest, ASliceSaysWhatTheModelSays) {
 
 TEST_F(PricesTest, KernelsStandBesideTheirPrediction) {
   const std::string tab = Get(OneGemm(kH100, kShapes), "api/tab", "name=kernels");
-  EXPECT_THAT(tab, HasSubstr("The models price 100 % of the time of kernels: 20.0 µs predicted "
+  EXPECT_THAT(tab, HasSubstr("The models estimate 100 % of the time of kernels: 20.0 µs predicted "
                              "where 30.0 µs were measured (ratio 1.50), 10.0 µs at the roofline."));
 }
 

@@ -55,7 +55,7 @@ Value RankOfSteps(const ViewedRun& run) {
                    trace::RankOf(run.set(), static_cast<std::uint32_t>(TraceWithSteps(run)))});
 }
 
-// How the run's time is called and what it is.
+// The name of the run's time and its definition.
 Value StepDefinitionOf(const ViewedRun& run) {
   if (run.simulated() != nullptr) {
     return "step time: the simulated step";

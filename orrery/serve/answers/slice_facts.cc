@@ -56,7 +56,7 @@ class Facts {
     }
   }
 
-  /// A fact that leads to a slice.
+  /// Adds a field that leads to a slice.
   void AddLink(std::string_view name, std::string text, Value place) {
     list_.Add(Value::Object()
                   .Set("name", name)
@@ -241,7 +241,7 @@ class SliceFacts {
         "kernel model",
         fmt::format("{} ± {:.0f} % for {}{}", SecondsText(price->model->seconds),
                     price->model->uncertainty * 100, Text(trace_.host_ops.name[price->host_op]),
-                    price->model->is_extrapolated ? ", outside of what was measured" : ""),
+                    price->model->is_extrapolated ? ", extrapolated" : ""),
         Link(SliceTable::kHostOps, price->host_op));
     facts_.Add(
         "recorded for that",
@@ -249,8 +249,8 @@ class SliceFacts {
                     price->num_kernels, price->num_kernels == 1 ? "" : "s",
                     static_cast<double>(price->recorded_ns) * 1e-9 / price->model->seconds));
     facts_.Add("roofline", SecondsText(price->model->roofline_seconds) + " at least");
-    facts_.Add("priced as", fmt::format("{}, {}", price->model->Text(),
-                                        kernel::EstimateSourceName(price->model->source)));
+    facts_.Add("estimated as", fmt::format("{}, {}", price->model->Text(),
+                                           kernel::EstimateSourceName(price->model->source)));
   }
 
   Value AddCollective(RowId row) {

@@ -49,7 +49,7 @@ std::string_view AlignOf(const report::NumberFormat& format) {
   return format.unit == report::Unit::kText ? "left" : "right";
 }
 
-// What to sort by; null where the text decides.
+// The key to sort by; null where the text decides.
 Value KeyOf(const Value& cell) {
   const auto* const number = std::get_if<double>(&cell.variant());
   const auto* const integer = std::get_if<std::int64_t>(&cell.variant());
@@ -180,7 +180,7 @@ void AddMemoryTools(const ViewedRun& run, Value& sections) {
   }
 }
 
-// What the page shows beside the sections of the report.
+// Adds the sections that the page shows beside those of the report.
 void AddOwnSections(const ViewedRun& run, std::string_view tab, Value& sections) {
   if (tab == "memory") {
     AddRecordedMemory(run, sections);

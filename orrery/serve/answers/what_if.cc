@@ -81,8 +81,8 @@ Result<Question> QuestionOf(const std::string& body) {
   return question;
 }
 
-// What "compute", "network", "host", "kernel" with a name, or "class" with one of a class makes
-// faster; none for other subjects.
+// The speedup that "compute", "network", "host", "kernel" with a name, or "class" with one of a
+// class is; none for other subjects.
 Result<std::optional<trace::Speedup>> SpeedupOf(const Change& change) {
   if (change.subject == "class") {
     constexpr auto kClasses = std::to_array<std::pair<std::string_view, trace::Part>>(

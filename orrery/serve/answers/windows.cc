@@ -72,7 +72,7 @@ std::vector<Launch> LaunchesIn(const ViewedRun& run, std::uint32_t trace_place, 
   return launches;
 }
 
-/// Where collectives lie in a window.
+/// The place of a collective in a window.
 struct CollectiveAt {
   std::size_t instance = 0;
   std::int64_t begin_ns = 0;

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostDiscardedBytes = 1'048'576;
 constexpr std::size_t kPiece = 16'384;
 
-// Of a call that would have waited, or has to be made again.
+// The errors of a call that would have waited, or has to be repeated.
 bool IsInterrupted() {
   return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
 }

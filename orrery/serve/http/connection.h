@@ -9,7 +9,7 @@
 
 namespace orrery::serve {
 
-/// What one connection may use. Times are of the wall clock.
+/// The limits of one connection. Times are of the wall clock.
 struct ConnectionLimits {
   std::size_t request_bytes = 131'072;             // head and body of a request
   std::chrono::milliseconds request_time{10'000};  // of its head, and again of its body
@@ -19,7 +19,7 @@ struct ConnectionLimits {
 };
 
 /// A connection that somebody opened, with a bound on what it can cost: cpp-httplib reads lines and
-/// fields of any length and number, and waits for each byte anew. Heads are received without
+/// fields of any length and number, and waits for each byte separately. Heads are received without
 /// waiting, bodies and answers are waited for; waits end when `stop_event`, a file descriptor,
 /// becomes readable. For one thread at a time.
 class Connection {
@@ -28,7 +28,7 @@ class Connection {
 
   enum class End : std::uint8_t { kNone, kClosed, kTooLong, kTooSlow, kCrowded, kStopped };
 
-  /// What there is of the next request.
+  /// The part of the next request that has arrived.
   enum class Head : std::uint8_t {
     kPart,   // or nothing: more may come until the deadline
     kWhole,  // or as much as will ever come
@@ -75,7 +75,7 @@ class Connection {
   /// Why nothing more can be read.
   [[nodiscard]] End end() const { return end_; }
 
-  /// Whether a request on it had the token.
+  /// Returns true if a request on it had the token.
   [[nodiscard]] bool is_known() const { return is_known_; }
 
   void SetKnown() { is_known_ = true; }

@@ -92,7 +92,7 @@ std::optional<std::uint64_t> AnnouncedBytes(std::string_view text) {
   return ParseWhole<std::uint64_t>(text).value_or(UINT64_MAX);
 }
 
-/// What HTML forms send, which pages of other sites may do without asking.
+/// The content types of HTML forms, which pages of other sites may send without asking.
 bool IsForm(std::string_view type) {
   const std::string lower = LowerCase(type);
   return lower.starts_with("multipart/") || lower.starts_with("application/x-www-form-urlencoded");

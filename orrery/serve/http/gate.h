@@ -68,7 +68,7 @@ class Gate {
   std::string token_;
   int port_;
   bool is_any_address_;
-  std::vector<std::string> hosts_;  // what may stand in the field Host
+  std::vector<std::string> hosts_;  // values that are allowed in the field Host
 };
 
 /// Returns 128 random bits of the system as 32 hexadecimal digits.

@@ -92,7 +92,7 @@ class ConnectionStream : public httplib::Stream {
   Connection& connection_;
 };
 
-/// What the library gives new connections to.
+/// The queue to which the library gives new connections.
 class Workers : public httplib::TaskQueue {
  public:
   using Serve = std::function<void(const WaitingRoom::Guest&)>;
@@ -135,7 +135,7 @@ class Listener : public httplib::Server {
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     });
     set_tcp_nodelay(true);
-    // Told to browsers; the connection counts for itself.
+    // This limit is sent to browsers; the connection counts for itself.
     set_keep_alive_max_count(1'000'000);
     set_keep_alive_timeout(
         std::chrono::duration_cast<std::chrono::seconds>(ConnectionLimits().idle_time).count());

@@ -48,10 +48,10 @@ struct Response {
   int status = 200;
   std::string type = "application/json";
   std::string body = {};
-  int max_age_s = 0;  // how long the browser may keep it; 0: not at all
+  int max_age_s = 0;  // the browser may keep it so long; 0: not at all
 };
 
-/// What answers requests, from several threads at once. An exception becomes status 500.
+/// Answers requests, from several threads at once. An exception becomes status 500.
 class Handler {
  public:
   virtual ~Handler() = default;

@@ -54,7 +54,7 @@ class ServerTest : public testing::Test {
     return "GET /secret/" + path + " HTTP/1.1\r\n" + Host() + "\r\n";
   }
 
-  /// What the server answers to bytes after which nothing follows.
+  /// The server's answer to bytes after which nothing follows.
   [[nodiscard]] std::string AnswerTo(const std::string& bytes) const {
     const RawClient client(server_->port());
     client.Send(bytes);
@@ -210,7 +210,7 @@ TEST_F(ServerTest, MoreConnectionsThanAnswersAtOnceAreServed) {
   EXPECT_TRUE(IsAlive());
 }
 
-// Nobody without the token takes a thread from who has it, nor the place to wait.
+// Clients without the token take neither threads nor places to wait from those that have it.
 TEST_F(ServerTest, SlowStrangersDelayNobody) {
   auto kept = NewClient();
   kept.set_keep_alive(true);
@@ -313,7 +313,7 @@ TEST_F(ServerTest, EndlessHeadsAreCutOff) {
     while (num_sent < 1'000 && client.Send(piece)) {
       ++num_sent;
     }
-    // What the system's buffers on both sides take, and what is discarded at the end.
+    // The buffers of the system on both sides take some, and the rest is discarded at the end.
     EXPECT_LT(num_sent, 1'000);
     EXPECT_TRUE(Eventually([&] { return server_->num_connections() == 0; }));
   }

@@ -104,7 +104,7 @@ bool WaitingRoom::Wait() {
   return !is_closed_ && (num_ready < 0 || waits[0].revents == 0);
 }
 
-// Whether anything has come is found out by receiving it.
+// Receives to find out if anything has come.
 void WaitingRoom::Look(Seat& seat) {
   Connection& guest = *seat.guest;
   const bool is_over = guest.deadline() <= Connection::Clock::now();

@@ -16,7 +16,7 @@ namespace orrery::serve {
 /// Connections that are not being answered: those whose next head is not there yet, and those that
 /// are closed as soon as their peer has read why. One thread looks after all of them, so that who
 /// is slow, or says nothing, takes no thread from others. Where too many wait, the one that has
-/// waited longest goes; those who have shown the token are counted apart, so that nobody else can
+/// waited longest goes; those who have shown the token are counted apart, so that others cannot
 /// crowd them out.
 class WaitingRoom {
  public:

@@ -70,7 +70,7 @@ class PieceList {
     for (RowId row = 0; row < trace_.activities.size(); ++row) {
       Add(row);
     }
-    // What follows a wait is later than its place.
+    // Pieces that follow a wait are later than its place.
     if (!std::ranges::is_sorted(pieces_, {}, &Piece::begin_ns)) {
       std::ranges::stable_sort(pieces_, {}, &Piece::begin_ns);
     }

@@ -14,7 +14,7 @@
 
 namespace orrery::serve {
 
-/// What a GPU does at an instant. The codes are part of the protocol (docs/formats/view.md).
+/// The activity of a GPU at an instant. The codes are part of the protocol (docs/formats/view.md).
 enum class Activity : std::uint8_t {
   kIdle,
   kGemm,
@@ -49,7 +49,7 @@ inline constexpr std::array<ActivityName, kNumActivities> kActivityNames = {{
     {"memory", "memcpy and memset"},
 }};
 
-/// Which activity a kernel is while it runs.
+/// The activity of a kernel while it runs.
 [[nodiscard]] Activity ActivityOf(trace::KernelClass kernel_class);
 
 /// The same of what a simulated GPU does; of kernels its category decides.
@@ -78,9 +78,9 @@ struct ActivityLine {
 void AddTimes(const ActivityLine& line, std::int64_t begin_ns, std::int64_t end_ns,
               std::array<std::int64_t, kNumActivities>& sums_ns);
 
-/// What all devices of a recorded rank do. Of several activities at an instant kernels that compute
-/// count first, then transfers, waits, copies. A pause is the host's until the activity that ends
-/// it is launched; the rest is bubble on ranks of a pipeline, else idle.
+/// The activities of all devices of a recorded rank. Of several activities at an instant kernels
+/// that compute count first, then transfers, waits, copies. A pause is the host's until the
+/// activity that ends it is launched; the rest is bubble on ranks of a pipeline, else idle.
 /// O(n log streams).
 [[nodiscard]] ActivityLine RecordedActivity(const analyze::RunView& run, std::uint32_t rank_index);
 

@@ -15,7 +15,7 @@
 
 namespace orrery::serve {
 
-/// Which table the rows of a track are of.
+/// The table of the rows of a track.
 enum class SliceTable : std::uint8_t {
   kAnnotations,
   kPythonCalls,
@@ -77,7 +77,7 @@ struct TileSlice {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   RowId row = kNoRow;        // the longest of those that it stands for
-  std::uint32_t merged = 1;  // how many these are
+  std::uint32_t merged = 1;  // their number
   std::uint8_t depth = 0;
 
   bool operator==(const TileSlice&) const = default;
@@ -85,7 +85,7 @@ struct TileSlice {
 
 inline constexpr std::uint32_t kPartsOfBin = 256;
 
-/// What of a track lies in a tile. Slices narrower than a bin that begin in one bin are merged.
+/// The slices of a track in a tile. Slices narrower than a bin that begin in one bin are merged.
 /// O(bins · log rows) for each depth.
 [[nodiscard]] std::vector<TileSlice> SlicesIn(const SliceTrack& track, const SliceColumns& columns,
                                               TileAt at, std::int64_t origin_ns);

@@ -53,7 +53,7 @@ TEST(SlicesInTest, WideSlicesStandAloneAndNarrowOnesAreMerged) {
   EXPECT_EQ(slices[0].end, 1'024'000U * kPartsOfBin / 131'072);
   EXPECT_EQ(slices[1].merged, 3U);
   EXPECT_EQ(trace.Text(columns.name[slices[1].row]), "longest");
-  // At 2^8 ns they are apart, and those outside of the tile are not there.
+  // At 2^8 ns they are apart, and those outside the tile are not there.
   const std::int64_t tile = 1'100'000 / (256 * 512);
   EXPECT_EQ(SlicesIn(tracks[0], columns, {8, tile}, 0).size(), 3U);
 }

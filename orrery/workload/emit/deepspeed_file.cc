@@ -102,7 +102,7 @@ struct ProgramSetting {
   std::string_view argument;  // of Megatron-DeepSpeed
 };
 
-// What the program says that calls DeepSpeed.
+// Lists the settings that belong into the program that calls DeepSpeed.
 void MissProgram(const Job& job, SettingList& list) {
   const Plan& plan = job.plan;
   for (const auto& [key, degree, argument] : {

@@ -217,7 +217,7 @@ void AddGradientBytes(const Precision& precision, SettingList& list) {
   }
 }
 
-// What is kept of the optimizer and gathered of parameters; both belong to sharded ones.
+// Types of the optimizer's states and of gathered parameters; both belong to sharded ones.
 void AddStateBytes(const Job& job, SettingList& list) {
   const Precision& precision = job.training.precision;
   const bool is_half = precision.compute != DataType::kFp32;
@@ -336,7 +336,7 @@ void AddFramework(const Job& job, const TransformerShape& shape, SettingList& li
   AddKernels(job, framework, shape, list);
 }
 
-// What a shell would not take as it is.
+// Quotes a value that a shell would not take as it is.
 std::string Quoted(const std::string& value) {
   return value.find_first_of("()[]*|") == std::string::npos ? value : "'" + value + "'";
 }

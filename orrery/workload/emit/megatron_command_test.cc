@@ -234,7 +234,7 @@ Job DrawJob(const TransformerShape& shape, const Transformer& model) {
   Job job;
   job.model = {.name = "drawn", .body = model};
   DrawPlan(shape, job.plan);
-  if (HasExperts(job.model)) {  // where dense layers left some
+  if (HasExperts(job.model)) {  // if dense layers left some
     DrawExpertPlan(job.plan);
   }
   DrawStates(job);
@@ -257,7 +257,7 @@ Plan WithoutSplit(Plan plan) {
   return plan;
 }
 
-// What is read again is the same job, or the emission says what is missing.
+// A command that is read again is the same job, or the emission says what is missing.
 RC_GTEST_PROP(MegatronCommandProperty, IsReadAsTheSameJob, ()) {
   const bool is_odd = *rc::gen::inRange(0, 4) == 0;
   const TransformerShape shape = DrawShape(is_odd);

@@ -22,8 +22,8 @@
 namespace orrery::workload {
 namespace {
 
-/// What an argument of Megatron-LM is in a recipe, whose model, strategy and optimizer are those of
-/// Megatron-Core.
+/// The key of an argument of Megatron-LM in a recipe, whose model, strategy and optimizer are those
+/// of Megatron-Core.
 struct Override {
   std::string_view argument;
   std::string_view key;
@@ -60,7 +60,7 @@ std::string WordsText(std::string_view words) {
   return text + "']";
 }
 
-// Which layers have experts, one by one: overrides are not calculated.
+// Lists for each layer if it has experts: overrides are not calculated.
 std::string LayersText(std::string_view pattern, std::int64_t layers) {
   std::string text;
   for (const bool has_experts : ExpertPattern(pattern, layers).value_or(std::vector<bool>())) {

@@ -20,7 +20,7 @@ bool AreEven(std::vector<int> blocks, PipelineEnds ends) {
   return std::ranges::adjacent_find(blocks, std::not_equal_to<>()) == blocks.end();
 }
 
-// What the plan says comes first, so that it is what is read again.
+// The ends that the plan counts are tried first, so that the same ones are read again.
 PipelineEnds EndsOf(const Plan& plan, const std::vector<int>& blocks) {
   const PipelineEnds told = plan.counts_embedding && plan.counts_loss ? PipelineEnds::kBoth
                             : plan.counts_embedding                   ? PipelineEnds::kEmbedding

@@ -9,7 +9,7 @@
 
 namespace orrery::workload {
 
-/// Which ends count as a layer, so that all parts of a pipeline have equally many.
+/// The ends that count as a layer, so that all parts of a pipeline have equally many.
 enum class PipelineEnds : std::uint8_t { kNeither, kBoth, kEmbedding, kLoss, kNotEven };
 
 [[nodiscard]] constexpr bool CountsEmbedding(PipelineEnds ends) {
@@ -25,7 +25,7 @@ struct PipelineSplit {
   PipelineEnds ends = PipelineEnds::kNeither;
 };
 
-/// How a job cuts its layers, as simulated, in words that tools have. Schedules that none has are
+/// The cut of a job's layers, as simulated, in the terms of tools. Schedules that no tool has are
 /// taken for 1F1B, interleaved with chunks.
 [[nodiscard]] Result<PipelineSplit> SplitOf(const Job& job, const Transformer& model);
 

@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::string_view kFramework = "torch-fsdp";
 
-// What a key of a job is called there: "tensor_parallel_degree".
+// The name of a job's key in TorchTitan: "tensor_parallel_degree".
 std::string_view NameOf(std::string_view path) {
   const std::string_view name = FindJobKey(path)->torchtitan;
   return name.substr(name.find('.') + 1);

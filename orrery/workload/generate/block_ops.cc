@@ -90,7 +90,7 @@ void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
 
 constexpr std::int64_t kElementsOfChunk = 65'536;
 
-// Where there are masters, frameworks update these: fp32 weights with fp32 moments.
+// If there are masters, frameworks update these: fp32 weights with fp32 moments.
 kernel::Operator Update(const Job& job, std::int64_t n, std::int64_t tensors) {
   return MakeOperator(OperatorKind::kOptimizer, DataType::kFp32,
                       {{Key::kN, n},

@@ -40,7 +40,7 @@ void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t wid
 /// The end of a step on one rank: the norm of all gradients, then the update of what the rank owns.
 [[nodiscard]] std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& tensors);
 
-/// How many of its parameters a rank updates itself.
+/// The number of parameters that a rank updates itself.
 [[nodiscard]] std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters);
 
 }  // namespace orrery::workload

@@ -25,7 +25,7 @@ struct GeneratedJob {
 [[nodiscard]] Result<std::int64_t> EstimateTasks(const Job& job);
 
 /// Writes the programs of a job, one for each stage of its pipeline and each GPU that ranks of the
-/// stage have. The job must have passed CheckJob. `costs` prices operators.
+/// stage have. The job must have passed CheckJob. `costs` estimates operators.
 [[nodiscard]] Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs);
 
 }  // namespace orrery::workload

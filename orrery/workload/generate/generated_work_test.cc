@@ -23,14 +23,14 @@
 #include "orrery/workload/plan/plan.h"
 #include "orrery/workload/program.h"
 
-// What the programs of whole jobs compute.
+// Work of the programs of whole jobs.
 
 namespace orrery::workload {
 namespace {
 
 using enum CollectiveKind;
 
-/// How often tasks of a name run, and how long in all.
+/// The number of tasks of a name, and their total time.
 struct TaskSum {
   std::int64_t count = 0;
   std::int64_t ps = 0;
@@ -358,7 +358,7 @@ std::vector<Plan> PlansOf(const Transformer& model) {
     experts.ep = 4;
     plans.push_back(experts);
   }
-  // What tensor parallelism repeats on its ranks is counted more than once.
+  // Work that tensor parallelism repeats on its ranks is counted more than once.
   if (!block.self.latent && !model.has_head_transform && model.patch == 0 &&
       block.self.heads % 2 == 0) {
     Plan tensor;

@@ -13,7 +13,7 @@
 
 namespace orrery::workload {
 
-/// What the breakdown of a step separates.
+/// Categories of the breakdown of a step.
 enum class Category : std::uint8_t {
   kGemm,
   kAttention,
@@ -109,11 +109,11 @@ struct Communication {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::int64_t bytes = 0;
   DataType element = DataType::kBf16;
-  int overlapped_ops = 0;  // how many following operators do not wait for it
+  int overlapped_ops = 0;  // following operators that do not wait for it
   bool in_pieces = false;  // copy engines send it beside GEMMs that are cut like it (user buffers)
 };
 
-/// What an operator takes on a GPU; UnitPricing fills it in.
+/// The cost of an operator on a GPU; UnitPricing fills it in.
 struct OpCost {
   std::int64_t duration_ps = 0;
   std::uint32_t memory_share = 0;   // of the memory bandwidth, in millionths
@@ -139,7 +139,7 @@ struct LayerOp {
 /// A piece of the model that runs as a whole: a block, the embedding, the head.
 struct UnitOps {
   std::vector<LayerOp> forward;
-  std::vector<LayerOp> recompute;  // what runs again before the backward pass
+  std::vector<LayerOp> recompute;  // runs again before the backward pass
   std::vector<LayerOp> backward;
   std::int64_t weight_inputs = 0;  // bytes that deferred weight gradients need
 };

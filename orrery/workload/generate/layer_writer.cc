@@ -292,7 +292,7 @@ void LayerWriter::AddAdapter(const Matrix& matrix) {
   backward_.push_back(std::move(ops));
 }
 
-// What is replicated on every rank is kept in parts with sequence parallelism.
+// Inputs that are replicated on every rank are kept in parts with sequence parallelism.
 std::int64_t LayerWriter::WeightInputBytes(const Matrix& matrix) const {
   const int parts = shape_.plan().sequence_parallel ? shape_.tp : 1;
   const std::int64_t in = WidthIn(matrix, shape_.tp) / (matrix.cut == Cut::kColumns ? parts : 1);

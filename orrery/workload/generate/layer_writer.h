@@ -30,7 +30,7 @@ struct MicrobatchShape {
 
   [[nodiscard]] const Plan& plan() const { return job->plan; }
 
-  /// Whether each operation of a layer is a kernel of its own.
+  /// True if each operation of a layer is a kernel of its own.
   [[nodiscard]] bool is_unfused() const {
     return framework().has_unfused_layers && !framework().is_compiled;
   }
@@ -43,10 +43,10 @@ struct MicrobatchShape {
     return framework().is_compiled || !job->mechanisms.host_calls ? 0 : calls;
   }
 
-  /// Whether GEMMs read narrower copies of activations; TF32 reads the activations themselves.
+  /// True if GEMMs read narrower copies of activations; TF32 reads the activations themselves.
   [[nodiscard]] bool is_fp8() const { return gemm_type != type && gemm_type != DataType::kTf32; }
 
-  /// Whether adapters are trained and nothing else: gradients of weights are not computed.
+  /// True if only adapters are trained: gradients of weights are not computed.
   [[nodiscard]] bool is_frozen() const { return job->training.adapter_rank > 0; }
 
   /// Bytes of an element of a GEMM's input.
@@ -70,7 +70,7 @@ struct MicrobatchShape {
 /// The shape of a model without sequences: a token is a sample.
 [[nodiscard]] MicrobatchShape MicrobatchShapeOf(const Job& job);
 
-/// Which side of a matrix tensor parallelism splits.
+/// The side of a matrix that tensor parallelism splits.
 enum class Cut : std::uint8_t {
   kColumns,  // the output: its input is whole, gathered before with sequence parallelism
   kRows,     // the input: results are summed, and scattered with sequence parallelism
@@ -128,7 +128,7 @@ class LayerWriter {
   void AddResidual(double dropout);
 
   /// Does what `write` does; what it writes of the forward pass runs again before the backward
-  /// pass if `is_recomputed`. A part inside of a recomputed one belongs to it.
+  /// pass if `is_recomputed`. A part inside a recomputed one belongs to it.
   template <typename Write>
   void WritePart(bool is_recomputed, const Write& write) {
     const bool begins = is_recomputed && !is_in_recomputed_;
@@ -182,7 +182,7 @@ class LayerWriter {
  private:
   void RecomputeOperators();
 
-  /// Whether GEMMs and communication of tensor parallelism run beside each other, piece by piece.
+  /// True if GEMMs and communication of tensor parallelism run beside each other, piece by piece.
   [[nodiscard]] bool IsInPieces() const {
     return shape_.framework().tensor_overlap == TensorOverlap::kPipelined &&
            shape_.job->mechanisms.user_buffers;
@@ -200,7 +200,7 @@ class LayerWriter {
   void AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>& ops) const;
   void AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& ops);
 
-  // How many GEMMs of their own the matrices are that stand side by side in it.
+  // The number of separate GEMMs for the matrices that stand side by side in it.
   [[nodiscard]] int BranchesOf(const Matrix& matrix) const {
     return shape_.is_unfused() ? matrix.branches : 1;
   }

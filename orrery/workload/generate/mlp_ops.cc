@@ -111,7 +111,7 @@ std::int64_t SentCopies(std::int64_t copies, std::int64_t per_token, const Micro
   const int ranks = plan.ep * plan.expert_tp;
   const double nodes =
       std::max(1.0, static_cast<double>(ranks) / std::max(shape.job->cluster.island.gpus, 1));
-  // Inside of one island each rank with experts of a token gets its copy.
+  // Within one island each rank with experts of a token gets its copy.
   const double places = nodes > 1 ? nodes : ranks;
   double met = places * (1 - std::pow(1 - 1 / places, static_cast<double>(per_token)));
   if (plan.expert_nodes > 0 && nodes > 1) {

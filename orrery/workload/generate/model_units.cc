@@ -367,7 +367,7 @@ class DlrmBuilder {
   }
 
   // By table and column, what a rank sends: pooled vectors of its shards for all samples. By row,
-  // partial sums of all tables, which are zeros where it has none of the rows.
+  // partial sums of all tables, which are zeros where it lacks the rows.
   [[nodiscard]] Communication VectorCommunication(const Shards& shards, bool is_forward) const {
     const bool is_by_row = job_.plan.tables == TableSharding::kRow;
     const auto width_of = [](std::int64_t width, const auto& part) { return width + part.dim; };

@@ -60,7 +60,7 @@ struct UnitMemory {
   std::string_view category = "activations";
   std::int64_t whole = 0;   // all that its forward pass saves for its backward pass
   std::int64_t kept = 0;    // the part that stays in between; less with selective recomputation
-  std::int64_t input = 0;   // what stays if the whole unit is recomputed
+  std::int64_t input = 0;   // stays if the whole unit is recomputed
   std::int64_t logits = 0;  // stay too, counted separately
   std::int64_t logits_copy = 0;    // a second copy while a pass computes the loss
   std::int64_t working = 0;        // while its backward pass runs
@@ -69,7 +69,7 @@ struct UnitMemory {
   [[nodiscard]] std::int64_t Kept(bool recomputes) const { return recomputes ? input : kept; }
 };
 
-/// Which kinds of units a transformer is made of.
+/// Kinds of units of a transformer.
 struct TransformerKinds {
   std::size_t embedding = 0;
   std::size_t head = 0;
@@ -87,15 +87,15 @@ struct ModelUnits {
   std::int64_t message_bytes = 0;               // between stages
   std::vector<std::int64_t> tied_bytes = {};    // by program: gradients of a shared embedding
   std::vector<std::int64_t> table_bytes = {};   // by program: shards of embedding tables
-  std::vector<ProgramId> program_of_rank = {};  // where ranks of a stage differ
+  std::vector<ProgramId> program_of_rank = {};  // if ranks of a stage differ
   TransformerKinds transformer = {};
 };
 
 /// Splits the model of a job into units and assigns them to the stages of the pipeline.
 [[nodiscard]] Result<ModelUnits> UnitsOf(const Job& job, const PipelineShape& shape);
 
-/// Whether embedding and head are on different stages: then a tied head has parameters of its own.
-/// Those of ZB-V are both on the first one, those of DualPipe both on either end.
+/// Returns true if embedding and head are on different stages: then a tied head has parameters of
+/// its own. Those of ZB-V are both on the first one, those of DualPipe both on either end.
 [[nodiscard]] bool HasEndsApart(const PipelineShape& shape);
 
 /// Assigns the units of a transformer, which were split already, to the stages of another pipeline

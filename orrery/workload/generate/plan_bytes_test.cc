@@ -53,7 +53,7 @@ std::string Described(const Plan& plan) {
                      ReshardName(plan.reshard));
 }
 
-/// What a device of the pipeline holds, and how often a micro-batch runs through it.
+/// The layers of a device of the pipeline, and the number of passes of a micro-batch.
 struct Held {
   std::int64_t blocks = 0;
   bool has_embedding = false;
@@ -130,7 +130,7 @@ std::vector<Plan> Shardings(Plan plan) {
   return plans;
 }
 
-/// What data-parallel ranks send for a part of the parameters that some ranks hold alike.
+/// Bytes that data-parallel ranks send for a part of the parameters that some ranks hold alike.
 struct DataBytes {
   std::int64_t all_reduced = 0;
   std::int64_t scattered = 0;
@@ -147,7 +147,7 @@ struct DataBytes {
 /// micro-batch is reduced, m·g·n. ZeRO-3: m·2·(2·n − head) are gathered, forward and backward.
 /// FSDP that keeps parameters behind the forward pass: m·2·n; along a pipeline they stay through
 /// the step, and gradients accumulate: 2·n and g·n. HSDP sums each reduced shard, 1/s of it, over
-/// d/s ranks; where nobody shares a copy (s = 1), that is all.
+/// d/s ranks; without copies to share (s = 1), that is all.
 DataBytes Expected(const Plan& plan, std::int64_t n, std::int64_t head, std::int64_t m, int d,
                    int s) {
   if (d == 1) {

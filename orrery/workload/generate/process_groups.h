@@ -20,7 +20,7 @@ struct RankPlace {
 
 [[nodiscard]] Rank RankAt(const Plan& plan, const RankPlace& place);
 
-/// Whether ranks of a plan have groups on a role; not of messages of the pipeline.
+/// Returns true if ranks of a plan have groups on a role; not of messages of the pipeline.
 [[nodiscard]] bool HasGroups(const Plan& plan, GroupRole role);
 
 /// The ranks of the group on a role that belongs to a place, in order. The place need not be in it:

@@ -17,7 +17,8 @@ struct CommunicationCount {
   bool operator==(const CommunicationCount&) const = default;
 };
 
-/// What a program does on a role; of one kind, or of tasks with one name, where they are given.
+/// Communications of a program on a role; of one kind, or of tasks with one name, if they are
+/// given.
 struct CommunicationFilter {
   GroupRole role = GroupRole::kTensor;
   std::optional<CollectiveKind> kind = {};

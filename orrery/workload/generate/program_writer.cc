@@ -41,7 +41,7 @@ std::int64_t PicosecondsFor(double bytes, double bytes_per_second) {
   return bytes_per_second > 0 ? std::llround(bytes / bytes_per_second * kPicoseconds) : 0;
 }
 
-/// What the pieces of an update in host memory take on each of its lanes.
+/// Times of the pieces of an update in host memory on each of its lanes.
 struct OffloadedPiece {
   std::int64_t out_ps = 0;     // gradients to the host
   std::int64_t update_ps = 0;  // at the speed of its memory
@@ -101,7 +101,7 @@ GroupRole MessageRole(bool is_next, bool is_forward, bool is_in) {
                                 (is_next ? 0 : 4) + (is_forward ? 0 : 2) + (is_in ? 1 : 0));
 }
 
-// Where tokens are dropped above a capacity, every expert has as much to do.
+// If tokens are dropped above a capacity, every expert has as much to do.
 std::optional<TokenLoad> UnevenLoadOf(const Job& job) {
   const Experts* const experts = ExpertsOf(job.model);
   const bool is_uneven = experts != nullptr && job.plan.ep > 1 && job.plan.capacity_factor == 0 &&
@@ -282,7 +282,7 @@ class StageWriter {
     writer_.Free(tasks.last, kRecomputed, memory.whole - kept);
     writer_.Free(tasks.last, kActivationGradients, memory.working);
     writer_.Free(tasks.last, kLogits, memory.logits + memory.logits_copy);
-    // What deferred weight gradients need exists already, or replaces what is freed.
+    // The inputs of deferred weight gradients exist already, or replace freed tensors.
     writer_.Free(tasks.last, memory.category, kept - (is_whole ? 0 : memory.weight_inputs));
     data_.AfterBackward({chunk, unit});
     if (is_whole) {
@@ -359,8 +359,9 @@ class StageWriter {
     }
   }
 
-  // How uneven experts are in a layer and a micro-batch, in steps that keep the number of different
-  // communications small. Layers count from the first stage on, as if parts had equally many.
+  // The imbalance of experts in a layer and a micro-batch, in steps that keep the number of
+  // different communications small. Layers count from the first stage on, as if parts had equally
+  // many.
   RoutedLoad LoadOf(int chunk, std::size_t unit, int microbatch) {
     if (!load_) {
       return {};

@@ -36,20 +36,19 @@ struct PreparedOp {
 
 using PreparedOps = std::vector<PreparedOp>;
 
-/// What the update of an optimizer takes whose states are in host memory, where nothing disturbs
-/// it.
+/// The time of the update of an optimizer whose states are in host memory, with nothing beside it.
 [[nodiscard]] std::int64_t OffloadedUpdatePs(const Job& job, std::int64_t parameters);
 
-/// Whether a stage computes while it sends to its neighbours. With several chunks, a device
+/// Returns true if a stage computes while it sends to its neighbours. With several chunks, a device
 /// computes between a send and the receive that its neighbour needs to get there: blocking sends
 /// would deadlock, so every implementation sends asynchronously.
 [[nodiscard]] bool OverlapsPipelineSends(const Job& job, const PipelineShape& shape);
 
-/// What the host takes to launch an operation; the first of a list also launches the graph of its
+/// The time of the host to launch an operation; the first of a list also launches the graph of its
 /// layer.
 [[nodiscard]] std::int64_t LaunchPs(const Job& job, const LayerOp& op, bool is_first);
 
-/// What a layer with experts has to do in a micro-batch, relative to what its operations were
+/// The work of a layer with experts in a micro-batch, relative to the work that its operations were
 /// prepared for.
 struct RoutedLoad {
   double compute = 1;  // of the busiest expert rank, over the mean of all layers and micro-batches
@@ -106,7 +105,7 @@ class ProgramWriter {
     return prepared;
   }
 
-  /// Which operations of a backward pass are written.
+  /// The operations of a backward pass that are written.
   enum class Part : std::uint8_t { kAll, kWithoutWeights, kWeightsOnly };
 
   /// Writes operations in order. Each waits for the communications before it, except overlapped

@@ -16,7 +16,7 @@
 
 namespace orrery::workload {
 
-/// How reliable the operator times on one GPU are, for people.
+/// The reliability of the operator times on one GPU, for reports.
 struct PriceCoverage {
   std::string gpu;
   std::int64_t operators = 0;
@@ -24,7 +24,7 @@ struct PriceCoverage {
   std::int64_t by_other_gpus = 0;
   std::int64_t by_roofline = 0;
   std::int64_t unaligned = 0;      // GEMMs whose loss from unaligned sizes is that of another GPU
-  std::string alignment_gpu = {};  // which
+  std::string alignment_gpu = {};  // that GPU
 };
 
 /// The power of the GPUs of one kind while they run kernels.
@@ -36,7 +36,7 @@ struct StepPower {
   std::string measured_on = {};  // the GPU whose power was measured; empty: power is not modelled
 };
 
-/// Prices operators with the kernel models, slowed down by what the framework is known to lose.
+/// Estimates operators with the kernel models, slowed down by the known losses of the framework.
 class OpPricing {
  public:
   /// On `job.gpu`; the job's other GPUs do not count.
@@ -60,7 +60,7 @@ class OpPricing {
   PriceCoverage coverage_;
 };
 
-/// How often a micro-batch passes through units of a kind.
+/// The number of passes of a micro-batch through units of a kind.
 struct UnitCount {
   std::size_t kind = 0;
   bool recomputes = false;  // the whole unit

@@ -12,8 +12,8 @@ struct FittedRuns {
   std::set<std::string> stacks;
   std::set<std::string> teams;
 
-  /// Whether the fit has seen runs of this stack or of this team: what it says of another one is
-  /// no test of it.
+  /// Returns true if the fit has seen runs of this stack or of this team: then a prediction of
+  /// another such run is no test.
   [[nodiscard]] bool HaveSeen(const std::string& stack, const std::string& team) const {
     return stacks.contains(stack) || teams.contains(team);
   }

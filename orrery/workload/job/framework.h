@@ -46,7 +46,7 @@ enum class DataOverlap : std::uint8_t {
 /// and launch_us.
 struct Framework {
   std::string name;
-  hardware::MatchWords match = {};         // what tables of published runs call it
+  hardware::MatchWords match = {};         // its name in tables of published runs
   std::vector<std::string> releases = {};  // that it is limited to, by their beginning; empty: all
   std::string origin;
   std::vector<std::string> guessed = {};  // keys of declared properties that no document states
@@ -79,7 +79,7 @@ struct Framework {
   bool reads_routing = false;          // the host waits for the number of tokens of each expert
   bool keeps_gathered_inputs = false;  // of products, where the sequence is cut: no gather backward
   TensorOverlap tensor_overlap = TensorOverlap::kBackward;
-  // What a run has that says its tensor parallelism is overlapped, and one that says it is not.
+  // The overlap of a run that says that it overlaps tensor parallelism, and of one that denies it.
   TensorOverlap tensor_overlap_on = TensorOverlap::kPipelined;
   TensorOverlap tensor_overlap_off = TensorOverlap::kNever;
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
@@ -90,7 +90,7 @@ struct Framework {
   // How a published run sends tokens to experts unless it says so, and to how many nodes at most.
   TokenDispatch dispatch = TokenDispatch::kAllToAll;
   int expert_nodes = 0;
-  // What it recomputes and how it stores, of a published run that does not say so.
+  // Recomputation and storage of a published run that does not state them.
   RecomputedParts recompute_parts = {};
   int moment_bytes = 4;            // of each moment of the optimizer
   int activation_input_bytes = 0;  // of what activation functions keep; 0: as it is computed
@@ -137,8 +137,8 @@ inline constexpr std::size_t kNumScalars = 6;
 /// All of them, in the order of the struct.
 [[nodiscard]] std::span<const FittedScalar> FittedScalars();
 
-/// How the fitted scalars of frameworks are distributed: what is expected of one that nobody
-/// measured, and how sure that is.
+/// The distribution of the fitted scalars over frameworks: the expectation for a framework without
+/// measurements, and its uncertainty.
 struct ScalarPopulation {
   Framework mean;
   std::array<double, kNumScalars> deviation = {};  // of the logarithm
@@ -162,7 +162,7 @@ void CopyScalars(const Framework& from, Framework& to);
 /// the release where one is told. Nothing when there is none.
 [[nodiscard]] const Framework* FindFramework(std::string_view name, std::string_view release = {});
 
-/// What is expected of a framework that nobody described: the last of the catalogue.
+/// The framework that stands for those that the catalogue does not describe: its last entry.
 [[nodiscard]] const Framework& UnknownFramework();
 
 /// Reads the scalars that `orrery fit frameworks` wrote into the frameworks of the same names, and

@@ -57,7 +57,7 @@ struct OtherGpus {
   hardware::Gpu gpu;
 };
 
-/// What of the simulator is in force; each can be switched off to see what it does.
+/// Mechanisms of the simulator; each can be switched off to see its effect.
 struct Mechanisms {
   bool power = true;         // sustained clocks at the board's limit instead of bursts
   bool host_calls = true;    // small kernels, wrappers and checkpoints beside an operation
@@ -107,13 +107,13 @@ struct Job {
 /// batch divides, the schedule can run. One sentence that names the key and the fix.
 [[nodiscard]] Status CheckJob(const Job& job);
 
-/// Whether any block of the model has a mixture of experts for its MLP.
+/// Returns true if any block of the model has a mixture of experts for its MLP.
 [[nodiscard]] bool HasExperts(const Model& model);
 
 /// The experts of the first layer that has some; nullptr: no layer has.
 [[nodiscard]] const Experts* ExpertsOf(const Model& model);
 
-/// How many ranks of a job have a GPU.
+/// The number of ranks of a job on a kind of GPU.
 struct GpuCount {
   const hardware::Gpu* gpu = nullptr;
   int ranks = 0;

@@ -113,7 +113,7 @@ Result<JobDraft> DraftOfConfiguration(std::string_view json, const DraftRequest&
                  fmt::format("tokens of a sample; the model is made for up to {}", longest));
   }
   const int gpus = request.gpus > 0 ? request.gpus : 8;
-  draft.Assume("  micro_batch: 1", "samples of a GPU at a time");
+  draft.Assume("  micro_batch: 1", "samples per GPU at a time");
   draft.Assume(fmt::format("  global_batch: {}", gpus), "samples of a step, here one of each GPU");
   draft.Assume("  precision: bf16", "mixed precision with fp32 master weights");
   draft.Assume("plan: {sharding: fsdp}",
@@ -210,7 +210,7 @@ Arguments ArgumentsOf(const std::vector<std::string>& words) {
   return arguments;
 }
 
-// What the batch system was asked for; 0 when the script does not say it.
+// The number of GPUs that the batch system was asked for; 0 when the script does not say it.
 std::int64_t BatchGpus(const ShellVariables& variables) {
   const auto number = [&](std::string_view name) {
     const auto found = variables.find(name);

@@ -11,7 +11,7 @@
 
 namespace orrery::workload {
 
-/// What a job is drafted from, and what the user says in addition.
+/// The source of a drafted job, and additions of the user.
 struct DraftRequest {
   std::string path;                   // of the configuration or script
   std::filesystem::path folder = {};  // that the job file will lie in

@@ -20,8 +20,8 @@ struct JobFile {
 /// The text of a job and its origin.
 struct JobText {
   std::string yaml;
-  std::string place;                  // what an error begins with, and the job's name
-  std::filesystem::path folder = {};  // where files that it names are looked for
+  std::string place;                  // the beginning of errors, and the job's name
+  std::filesystem::path folder = {};  // in which files that it names are looked for
 };
 
 /// Reads a job (docs/formats/job.md) after "plan.tp=4" and the like have been applied to it, and

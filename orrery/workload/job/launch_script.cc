@@ -60,7 +60,7 @@ std::optional<std::string> BatchOption(std::string_view line, std::string_view n
   return ParseInteger(value) ? std::optional(std::string(value)) : std::nullopt;
 }
 
-/// What is left to a script and to the texts inside of it, which have readers of their own.
+/// The budget of a script and of the texts inside it, which have readers of their own.
 class Limits {
  public:
   void Expand(std::size_t num_bytes) {
@@ -72,7 +72,7 @@ class Limits {
 
   void Enter() {
     if (++nested_ > kMostNested) {
-      Refuse(fmt::format("more than {} expansions ${{NAME:-...}} are inside of each other",
+      Refuse(fmt::format("more than {} expansions ${{NAME:-...}} are inside each other",
                          kMostNested));
     }
   }
@@ -160,7 +160,7 @@ class ScriptReader {
     }
   }
 
-  // One letter outside of quotes, or what it begins.
+  // One letter outside quotes, or the construct that it begins.
   void TakeLetter() {
     const char c = text_[at_++];
     if (c == '\'') {
@@ -224,7 +224,7 @@ class ScriptReader {
     at_ = close == std::string_view::npos ? text_.size() : close + terminator.size() - 1;
   }
 
-  // The text inside of brackets that begin at `at_`; nothing where they are not closed.
+  // The text inside brackets that begin at `at_`; nothing where they are not closed.
   std::optional<std::string_view> TakeInside(char open, char close) {
     int depth = 0;
     for (std::size_t end = at_; end < text_.size(); ++end) {
@@ -283,7 +283,7 @@ class ScriptReader {
     return is_known ? &found->second : nullptr;
   }
 
-  // What "${...}" holds.
+  // The content of "${...}".
   std::optional<std::vector<std::string>> Parameter(std::string_view inside) {
     const std::size_t end = NameLength(inside);
     const std::string name(inside.substr(0, end));
@@ -307,7 +307,7 @@ class ScriptReader {
     return std::vector<std::string>{text};
   }
 
-  // What stands behind "${NAME:-", which may set variables itself.
+  // The text behind "${NAME:-", which may set variables itself.
   std::string Fallback(std::string_view text) {
     limits_.Enter();
     ScriptReader fallback(text, given_, limits_);
@@ -346,7 +346,7 @@ class ScriptReader {
     in_word_ = true;
   }
 
-  // Outside of quotes a value is split at blanks; in them the elements of an array stay apart.
+  // Outside quotes a value is split at blanks; in them the elements of an array stay apart.
   void AddValue(const std::optional<std::vector<std::string>>& value, std::size_t start,
                 bool is_quoted) {
     if (!value) {
@@ -371,7 +371,7 @@ class ScriptReader {
     }
   }
 
-  // Whether the word so far is "NAME=…" at the beginning of a statement: it is not split.
+  // True if the word so far is "NAME=…" at the beginning of a statement: it is not split.
   [[nodiscard]] bool IsAssignment() const {
     const std::size_t name = NameEnd(word_);
     return !array_ && name > 0 && name < word_.size() &&
@@ -442,7 +442,7 @@ class ScriptReader {
     }
   }
 
-  // Whether the first word is no command; a condition goes with its keyword.
+  // Returns true if the first word is no command; a condition goes with its keyword.
   bool TakePrefix(char separator) {
     const std::string word = words_.front();
     if (const std::size_t name = NameEnd(word); name > 0) {

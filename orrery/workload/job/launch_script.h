@@ -26,8 +26,8 @@ struct LaunchCommand {
 /// the one with most options is taken. `given` variables win over those of the script.
 ///
 /// Fails with a sentence for a script that is no launch script but an attack on its reader: more
-/// than a mebibyte, of text or of what expansions make of it, or expansions inside of each other
-/// without end.
+/// than a mebibyte, of text before or after expansions, or expansions inside each other without
+/// end.
 [[nodiscard]] Result<LaunchCommand> ReadLaunchScript(std::string_view script,
                                                      const ShellVariables& given);
 

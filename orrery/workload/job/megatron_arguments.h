@@ -38,7 +38,7 @@ struct MegatronJob {
 [[nodiscard]] Result<MegatronJob> ReadMegatronArguments(std::string_view text,
                                                         const Framework& framework);
 
-/// Which layers have experts: "1" all, "2" every second from the first on, "([0]*3+[1]*58)" as
+/// The layers that have experts: "1" all, "2" every second from the first on, "([0]*3+[1]*58)" as
 /// Python reads it. Nothing when it is none of these.
 [[nodiscard]] std::optional<std::vector<bool>> ExpertPattern(std::string_view text,
                                                              std::int64_t layers);

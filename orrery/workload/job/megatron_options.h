@@ -39,7 +39,7 @@ struct MegatronState {
   std::string sharding = "no_shard";
   std::int64_t nodes = 1;
   std::int64_t gpus_of_node = 0;
-  std::string window_layers = {};  // which see only the window; empty: all
+  std::string window_layers = {};  // those that see only the window; empty: all
 };
 
 /// Reads the value of one argument; false if it is invalid.

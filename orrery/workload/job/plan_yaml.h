@@ -33,8 +33,8 @@ struct JobFact {
 /// "8.03 B", "345 M".
 [[nodiscard]] std::string ParametersText(std::int64_t parameters);
 
-/// How a job is distributed: "tp 8, pp 4, dp 16, 1f1b, sharding zero1, no recomputation,
-/// sequence parallelism, 8 micro-batches of 1".
+/// The distribution of a job: "tp 8, pp 4, dp 16, 1f1b, sharding zero1, no recomputation, sequence
+/// parallelism, 8 micro-batches of 1".
 [[nodiscard]] std::string PlanLine(const Job& job);
 
 /// One line: "llama3-70b (70.6 B parameters) on 512 H100 (DGX H100), megatron-lm: tp 8, pp 4, dp

@@ -32,7 +32,7 @@ constexpr std::int64_t kUsualVocabulary = 51'200;
 constexpr std::int64_t kUsualExpertsPerToken = 2;
 constexpr double kMegatronDropout = 0.1;
 
-// What no column of a row can say.
+// Sizes that no column of a row has.
 constexpr std::array kSizesOfPreset{
     &TransformerShape::head_size,    &TransformerShape::value_head_size,
     &TransformerShape::query_rank,   &TransformerShape::key_value_rank,
@@ -158,9 +158,9 @@ CountedFlops HardwareFlops(std::string_view kind, const Transformer& model, cons
   return {ModelFlops(model, batch), "hardware FLOPs, not causal"};
 }
 
-// What section 3 of the conventions says of a kind; a kind that says nothing of causality is
-// its framework's: Megatron's count in NVIDIA's tables of recipes, equation 7 of Korthikanti et al.
-// elsewhere.
+// Counts FLOPs as section 3 of the conventions says for a kind; a kind that does not state
+// causality has that of its framework: Megatron's count in NVIDIA's tables of recipes, equation 7
+// of Korthikanti et al. elsewhere.
 CountedFlops FlopsOf(std::string_view kind, const Transformer& model, const Job& job) {
   const TokenBatch batch = {job.training.sequence, job.training.global_batch};
   if (Mentions(kind, "hardware")) {
@@ -169,7 +169,7 @@ CountedFlops FlopsOf(std::string_view kind, const Transformer& model, const Job&
   if (Mentions(kind, "6*N*s")) {
     return {LlmFoundryFlops(model, batch), "6 N per token and scores, not causal"};
   }
-  // Whether the first mention of causality is not a denial: "model, causal (432 non-causal)".
+  // True if the first mention of causality is not a denial: "model, causal (432 non-causal)".
   const std::string_view before = kind.substr(0, kind.find("causal"));
   const bool is_causal = before != kind && !before.ends_with("non-") && !before.ends_with("no ") &&
                          !before.ends_with("not ");
@@ -200,7 +200,7 @@ std::optional<MeasuredStep> FromThroughput(const RunRow& row, const Job& job) {
   return std::nullopt;
 }
 
-// TFLOP/s of a GPU as published, or the published share of its peak.
+// TFLOP/s per GPU as published, or the published share of its peak.
 std::optional<double> FlopRateOf(const RunRow& row, const Job& job) {
   if (const auto rate = PositiveNumber(row, "tflops_per_gpu")) {
     return *rate * kTera;

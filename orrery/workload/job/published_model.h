@@ -16,10 +16,10 @@ namespace orrery::workload {
 /// training.
 [[nodiscard]] Result<Model> PublishedModel(RunRow& row, const Job& job);
 
-/// How long a step took.
+/// The measured time of a step.
 struct MeasuredStep {
   double seconds = 0;
-  std::string derived_from = {};  // what the time follows from; empty where the row has it
+  std::string derived_from = {};  // source of the time; empty where the row has it
 };
 
 /// The time of a row's step: as it stands there; else the batch over the throughput; else the
@@ -27,7 +27,7 @@ struct MeasuredStep {
 /// TFLOP/s or its share of the GPU's peak. `job` has its model, batch and machine.
 [[nodiscard]] Result<MeasuredStep> MeasuredStepOf(const RunRow& row, const Job& job);
 
-/// Whether a row has a step time or what it can be derived from.
+/// Returns true if a row has a step time or a metric that it can be derived from.
 [[nodiscard]] bool HasMeasurement(const RunRow& row);
 
 }  // namespace orrery::workload

@@ -88,7 +88,7 @@ Status ReadStageLayers(const RunRow& row, Plan& plan) {
   return {};
 }
 
-// Where chunks are not told, pipelines are interleaved as far as a framework usually goes: with the
+// If chunks are not stated, pipelines are interleaved as far as a framework usually goes: with the
 // largest divisor of a stage's layers within its limit.
 int UsualChunks(const RunRow& row, const Job& job) {
   const auto layers = static_cast<int>(row.Integer("layers").value_or(0));

@@ -8,16 +8,16 @@
 
 namespace orrery::workload {
 
-/// How a row of published runs shards parameters, gradients and the state of the optimizer. The
-/// plan has its degrees.
+/// Reads the sharding of parameters, gradients and the state of the optimizer from a row of
+/// published runs. The plan has its degrees.
 void ReadSharding(RunRow& row, Plan& plan);
 
 /// Sequence and context parallelism, the pipeline and experts of a row. The job has its machine,
 /// its framework and the degrees of its plan.
 [[nodiscard]] Status ReadPlan(RunRow& row, Job& job);
 
-/// What a row recomputes; where it does not say, what its framework is known to. False where
-/// neither does, and nothing is assumed to be.
+/// Reads the recomputation of a row; if it is not stated, that of its framework. False if neither
+/// is known; then no recomputation is assumed.
 [[nodiscard]] Result<bool> ReadRecompute(RunRow& row, const Framework& framework, Plan& plan);
 
 }  // namespace orrery::workload

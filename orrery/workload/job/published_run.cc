@@ -32,8 +32,8 @@ namespace {
 
 constexpr std::int64_t kUsualMicrobatches = 8;  // of a replica's step, where no batch is stated
 
-/// Whether GEMMs read fp8 with a scale for each block. The other recipes differ in how scales are
-/// found, which the simulator does not tell apart.
+/// True for recipes whose GEMMs read fp8 with a scale for each block. The other ones differ in how
+/// scales are found, which the simulator does not tell apart.
 constexpr std::array<Spelling<bool>, 7> kBlockScales{{{"delayed", false},
                                                       {"current", false},
                                                       {"tensorwise", false},
@@ -56,7 +56,7 @@ constexpr std::array<Spelling<Types>, 6> kNumberFormats{
 /// Bytes of gradients while they are summed and reduced.
 constexpr std::array<Spelling<int>, 3> kGradientTypes{{{"fp32", 4}, {"bf16", 2}, {"fp16", 2}}};
 
-/// What an execution means for the launches of a framework.
+/// The execution of a run as it changes the launches of a framework.
 struct Execution {
   bool is_compiled = false;
   CudaGraphs graphs = CudaGraphs::kOff;
@@ -69,7 +69,7 @@ constexpr std::array<Spelling<Execution>, 5> kExecutions{
      {"cuda_graph: per layer", {.graphs = CudaGraphs::kLayers}},
      {"cuda_graph: whole step", {.graphs = CudaGraphs::kStep}}}};
 
-// What a run says of its own execution goes before what its framework usually does.
+// The stated execution of a run takes precedence over the usual one of its framework.
 Status ReadExecution(RunRow& row, Framework& framework) {
   if (row.Text("attention") == "flash") {
     // Of which version is not told: that of the framework, where it has one.
@@ -105,7 +105,7 @@ Status ReadExecution(RunRow& row, Framework& framework) {
   return {};
 }
 
-// What a framework is known to store where a row is silent.
+// Stores states as the framework is known to where a row does not state it.
 void StoreAsFramework(RunRow& row, const Framework& framework, Precision& precision) {
   if (framework.moment_bytes != precision.moment_bytes) {
     precision.moment_bytes = framework.moment_bytes;

@@ -20,15 +20,15 @@ struct PublishedRun {
   std::string release = {};  // of the software
   std::string grade;         // "A", "A-", "B+", …: how much of it is stated
   double measured_s = 0;
-  std::string derived_from = {};  // what the time follows from; empty where it was published
+  std::string derived_from = {};           // source of the time; empty where it was published
   std::optional<double> mfu_percent = {};  // as published, by the source's own count of FLOPs
   Job job;
-  // What the row does not say, where the memory and the time of candidates decide: nothing is
+  // Values that the row does not state, for which memory and time of candidates decide: nothing is
   // recomputed, one sample is a micro-batch, tensors are cut as little as the batch allows.
   bool recompute_is_open = false;
   bool micro_batch_is_open = false;
   bool tensor_is_open = false;
-  std::vector<std::string> assumptions = {};  // what the row does not say, and what was taken
+  std::vector<std::string> assumptions = {};  // values that the row does not state, and defaults
 };
 
 /// Reads one row of a table of published runs (the columns of docs/formats/published-runs.md).
@@ -39,7 +39,7 @@ struct PublishedRun {
 /// happens, where the GPUs do not allow it.
 [[nodiscard]] bool CutTensorsFurther(Job& job);
 
-/// Whether the table has the columns that ReadPublishedRun needs.
+/// Fails unless the table has the columns that ReadPublishedRun needs.
 [[nodiscard]] Status CheckPublishedColumns(const Table& table);
 
 }  // namespace orrery::workload

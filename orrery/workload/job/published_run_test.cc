@@ -137,7 +137,7 @@ TEST(PublishedRunTest, PrecisionsAreThoseOfGemmsAndGradients) {
   EXPECT_EQ(Described({{"precision", "bf16 (mixed_precision PURE)"}})
                 .job.training.precision.gradient_bytes,
             2);
-  // What a column of its own says goes before the name of a policy.
+  // A column of its own takes precedence over the name of a policy.
   EXPECT_EQ(Described({{"precision", "bf16 (mixed_precision PURE)"}, {"gradient_type", "fp32"}})
                 .job.training.precision.gradient_bytes,
             4);
@@ -487,7 +487,7 @@ TEST(PublishedRunTest, WhatCannotBeDescribedIsRefusedWithTheReason) {
   EXPECT_THAT(Refusal({{"gpu", "Voodoo2"}}), HasSubstr("Voodoo2"));
   EXPECT_THAT(Refusal({{"n_gpus", "many"}}), HasSubstr("number of GPUs"));
   EXPECT_THAT(Refusal({{"layers", ""}}), HasSubstr("does not state layers"));
-  // What LoRA's operations are is not agreed on.
+  // There is no agreed count of LoRA's operations.
   EXPECT_THAT(Refusal({{"adapter_rank", "16"}, {"step_time_s", ""}}), HasSubstr("no step time"));
   // "GPT 22B" has "GPT 2" in it and is something else.
   EXPECT_THAT(Refusal({{"model", "GPT 22B"}, {"params_b", "22"}, {"layers", ""}, {"hidden", ""}}),

@@ -11,7 +11,7 @@
 
 namespace orrery::workload {
 
-/// What words in free text of tables of published runs mean (data/workload/published_words.yaml).
+/// Meanings of words in free text of tables of published runs (data/workload/published_words.yaml).
 struct PublishedWords {
   struct Network {
     hardware::NetworkKind kind = hardware::NetworkKind::kNone;

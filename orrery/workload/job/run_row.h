@@ -16,7 +16,7 @@
 
 namespace orrery::workload {
 
-/// Whether `word` occurs in `text`, whatever the case.
+/// Returns true if `word` occurs in `text`, whatever the case.
 [[nodiscard]] bool Mentions(std::string_view text, std::string_view word);
 
 /// The cells of one row of a table of measured runs, and what its reader had to assume.

@@ -87,7 +87,7 @@ Status ReadOption(const RunRow& row, Job& job) {
 Status DescribeNeusightRun(const ModelsByName& models, RunRow& row, Job& job) {
   std::string device = row.Text("device");
   if (Mentions(device, "MI250")) {
-    // What programs see as one GPU is one of its two dies, which is an MI210.
+    // Programs see one of its two dies as a GPU, which is an MI210.
     device = "MI210";
     row.Assume("one die of two, as an MI210");
   }
@@ -209,8 +209,8 @@ std::optional<std::int64_t> NumberFor(const std::string& text, Pass pass) {
 }
 
 struct Batch {
-  std::int64_t of_pass = 0;  // samples of a GPU in one pass
-  std::int64_t of_step = 0;  // samples of a GPU in one step
+  std::int64_t of_pass = 0;  // samples per GPU in one pass
+  std::int64_t of_step = 0;  // samples per GPU in one step
 };
 
 Result<Batch> ReadBatch(const RunRow& row, const SourceCells& cells, Pass pass, int gpus) {
@@ -226,7 +226,8 @@ Result<Batch> ReadBatch(const RunRow& row, const SourceCells& cells, Pass pass, 
   if (!steps || *steps < 1) {
     return Batch{*stated, *stated};
   }
-  // Where both are stated their quotient is what ran: cells of the batch itself have misprints.
+  // If both are stated their quotient is the batch that ran: cells of the batch itself have
+  // misprints.
   const std::int64_t of_step = accumulated.value_or(*stated);
   if (of_step % *steps != 0) {
     return Unsupported("a batch of {} does not divide into {} passes", of_step, *steps);
@@ -263,7 +264,7 @@ constexpr std::array<KnownModel, 5> kModels{{{"LanguageModeling/BERT", "bert-lar
                                              {"Recommendation/DLRM", "dlrm-mlperf", 0},
                                              {"ViT-L", "vit-l16", 0}}};
 
-/// Whether padding is computed.
+/// True if padding is computed.
 constexpr std::array<Spelling<bool>, 2> kPaddings{{{"computed", true}, {"skipped", false}}};
 
 // Nothing is known of the lengths of samples whose padding is skipped.

@@ -11,7 +11,7 @@
 
 namespace orrery::workload {
 
-/// What every row of a table of measured runs has, whether it can be described or not.
+/// Columns that every row of a table of measured runs has, whether it can be described or not.
 struct RunLabel {
   std::string id;
   std::string source;
@@ -37,14 +37,14 @@ struct RunTable {
 };
 
 /// Opens a table, plain or packed; its columns tell which of the layouts of
-/// docs/formats/published-runs.md it has. Fails for a file that has none of them.
+/// docs/formats/published-runs.md it has. Fails for a file with another layout.
 [[nodiscard]] Result<std::unique_ptr<RunTable>> OpenRunTable(const std::string& path);
 
 /// The table that is part of the program (data/published/training.csv).
 [[nodiscard]] std::unique_ptr<RunTable> ShippedRunTable();
 
-/// Whether the table is one of throughputs of models on single machines: model, gpu, batch_per_gpu,
-/// throughput, unit, columns_json.
+/// Returns true if the table is one of throughputs of models on single machines: model, gpu,
+/// batch_per_gpu, throughput, unit, columns_json.
 [[nodiscard]] bool IsSingleGpuTable(const Table& table);
 
 /// Reads one row of it. What it describes: pretraining of BERT-large, ResNet-50 and DLRM, where the

@@ -8,7 +8,7 @@
 
 namespace orrery::workload {
 
-/// Whether a shell runs a statement; unknown where it depends on what a script does not say.
+/// Says if a shell runs a statement; unknown where that depends on the environment of a script.
 enum class Runs : std::uint8_t { kNo, kUnknown, kYes };
 
 /// The value of "[ A = B ]" and of the other comparisons of two words, or of "-n A" and "-z A";
@@ -22,13 +22,13 @@ class ShellBranches {
   /// words.
   bool Take(std::string_view keyword, Runs condition);
 
-  /// Whether the next statement runs.
+  /// Says if the next statement runs.
   [[nodiscard]] Runs runs() const;
 
  private:
   struct Branch {
     Runs runs = Runs::kUnknown;
-    Runs earlier = Runs::kNo;  // whether a branch before it ran
+    Runs earlier = Runs::kNo;  // says if a branch before it ran
   };
 
   std::vector<Branch> open_;

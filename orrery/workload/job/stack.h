@@ -16,7 +16,7 @@ struct Stack {
   std::string reason;
 };
 
-/// Who measured collectives that the program's constants were fitted to.
+/// The team that measured collectives to which the program's constants were fitted.
 struct CollectiveSource {
   std::string source;  // as data/models/collectives.yaml has it
   std::string measured_by;

@@ -16,7 +16,7 @@ struct Plan;
 struct Training;
 struct TransformerShape;
 
-/// The sections of a job that keys are read into; a null one has none of the keys that are read.
+/// The sections of a job that keys are read into; of a null one no key is read.
 struct KeyOwners {
   TransformerShape* model = nullptr;
   Training* training = nullptr;
@@ -27,7 +27,7 @@ struct KeyOwners {
 /// The part of a key in a search of plans.
 struct SearchRole {
   int place = 0;  // in the nest of dimensions, from 1 on; 0: jobs are read again for it
-  std::string_view needs = {};  // what the plan must have for the key to change anything
+  std::string_view needs = {};  // a feature that the plan must have for the key to change anything
   bool changes_layers = true;
   void (*copy)(const KeyValues& from, Job& to) = nullptr;
 };

@@ -38,7 +38,7 @@ constexpr std::array<Spelling<PrecisionTypes>, 7> kPrecisions{{
     {"tf32", {DataType::kFp32, DataType::kTf32}},
 }};
 
-// What a precision means for states, where the job says nothing else.
+// The types of states that a precision implies, if the job does not state them.
 Precision UsualPrecision(const PrecisionTypes& types) {
   const bool is_half = types.compute != DataType::kFp32;
   return {.compute = types.compute,

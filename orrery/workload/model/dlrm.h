@@ -31,8 +31,8 @@ struct TableShard {
   bool operator==(const TableShard&) const = default;
 };
 
-/// What each rank holds. Whole tables go one by one, the busiest first, to the rank that reads the
-/// least so far; rows or columns of every table are dealt evenly.
+/// The shards of each rank. Whole tables go one by one, the busiest first, to the rank that reads
+/// the least so far; rows or columns of every table are dealt evenly.
 [[nodiscard]] std::vector<std::vector<TableShard>> ShardTables(
     const std::vector<EmbeddingTable>& tables, TableSharding sharding, int ranks);
 

@@ -42,7 +42,8 @@ struct ForwardFlops {
 /// Korthikanti et al., equation 7, and nanotron: the model's, not causal.
 /// 72·B·L·s·h²(1 + s/(6h) + V/(12hL)).
 ///
-/// With `adapter_rank` (LoRA) weights are frozen, whose gradients nobody computes, beside adapters.
+/// With `adapter_rank` (LoRA) weights beside adapters are frozen, and their gradients are not
+/// computed.
 [[nodiscard]] double ModelFlops(const Transformer& model, const TokenBatch& batch,
                                 std::int64_t adapter_rank = 0);
 
@@ -60,7 +61,7 @@ struct ForwardFlops {
 /// 6·N·tokens with the parameters that a token meets; eightfold with recomputation.
 [[nodiscard]] double SixNFlops(const Transformer& model, const TokenBatch& batch);
 
-/// How a step is executed, as far as it changes the count.
+/// The execution of a step, as far as it changes the count.
 struct Execution {
   Recompute recompute = Recompute::kNothing;
   double recomputed_share = 1;    // of the layers, Recompute::kFull
@@ -70,8 +71,8 @@ struct Execution {
   std::int64_t adapter_rank = 0;  // LoRA: all else is frozen; 0: everything is trained
 };
 
-/// What the hardware executes in a step: all products of both passes, routers too, and what is
-/// recomputed.
+/// FLOPs that the hardware executes in a step: all products of both passes, routers too, and
+/// recomputation.
 [[nodiscard]] double ExecutedFlops(const Transformer& model, const TokenBatch& batch,
                                    const Execution& execution);
 

@@ -93,7 +93,7 @@ bool IsSetToSomething(const simdjson::dom::element& value) {
   return (!value.get(flag) && flag) || (!value.get(list) && list.size() > 0);
 }
 
-// Nobody read it, and it would change the model.
+// Notes keys that were not read and would change the model.
 void NoteUnread(const JsonConfig& config, Notes& notes) {
   config.ForEachUnread([&](std::string_view key, const simdjson::dom::element& value) {
     const bool is_costly = std::ranges::any_of(

@@ -11,7 +11,7 @@
 
 namespace orrery::workload {
 
-/// What a configuration says about a model.
+/// A model as its configuration describes it.
 struct HuggingFaceModel {
   std::string name;  // `_name_or_path`; empty: it has none
   std::string model_type = {};

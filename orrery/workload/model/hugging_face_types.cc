@@ -230,7 +230,7 @@ void ReadSwitch(JsonConfig& config, TransformerShape& shape, Notes& notes) {
   shape.experts_per_token = 1;
   shape.moe_every = std::max<std::int64_t>(config.Size({"decoder_sparse_step"}, 2), 1);
   shape.moe_offset = shape.moe_every > 1 ? 1 : 0;
-  // What the steps give.
+  // The steps imply these.
   config.Know({"num_sparse_encoder_layers", "num_sparse_decoder_layers"});
   if (config.Size({"encoder_sparse_step"}, shape.moe_every) != shape.moe_every) {
     notes.emplace_back("encoder_sparse_step: the encoder is taken to be as the decoder");

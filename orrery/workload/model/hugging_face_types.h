@@ -10,7 +10,7 @@
 
 namespace orrery::workload {
 
-/// How configurations of one `model_type` are read, after the sizes that all have.
+/// A reader of configurations of one `model_type`, after the sizes that all have.
 struct HuggingFaceType {
   std::string_view model_type;
   std::string_view family;  // of the catalogue of models: what its layers have in common

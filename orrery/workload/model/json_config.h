@@ -48,7 +48,7 @@ class JsonConfig {
   }
 
   [[nodiscard]] std::string Text(Keys keys, std::string_view fallback) {
-    return std::string(Get(keys, fallback, "must be a text"));
+    return std::string(Get(keys, fallback, "must be a string"));
   }
 
   [[nodiscard]] std::optional<simdjson::dom::element> Find(Keys keys) {
@@ -71,7 +71,7 @@ class JsonConfig {
   /// Members that need not be read.
   void Know(Keys keys) { known_.insert(keys.begin(), keys.end()); }
 
-  /// Calls `visit(key, value)` for each member that nobody asked for.
+  /// Calls `visit(key, value)` for each member that was not read.
   template <typename Visit>
   void ForEachUnread(Visit visit) const {
     for (const auto member : object_) {

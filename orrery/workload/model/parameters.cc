@@ -22,7 +22,7 @@ void AddNorm(Tensors& tensors, const std::string& name, NormKind kind, std::int6
   }
 }
 
-/// How tensor parallelism cuts a matrix and what it leaves of the bias.
+/// The cut of a matrix by tensor parallelism and its effect on the bias.
 enum class Cut : std::uint8_t {
   kOutputs,  // the bias is cut too
   kInputs,   // outputs are summed, the bias comes after the sum

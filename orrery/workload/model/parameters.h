@@ -48,7 +48,7 @@ struct ParameterTensor {
 void Append(std::vector<ParameterTensor>& tensors, std::string_view prefix,
             const std::vector<ParameterTensor>& more);
 
-/// How many parameters the parts of a model have.
+/// Numbers of parameters of the parts of a model.
 ///
 /// Tensor parallelism cuts `split` into equal parts and copies `whole`.
 struct PartParameters {

@@ -36,7 +36,7 @@
 namespace orrery::workload {
 namespace {
 
-// What is left of a name when case and separators do not count; a decimal point does.
+// A name without case and separators; a decimal point stays.
 std::string Bare(std::string_view name) {
   std::string bare;
   for (std::size_t i = 0; i < name.size(); ++i) {

@@ -28,7 +28,7 @@ struct Preset {
   std::variant<TransformerShape, ConvolutionalName, Dlrm> facts;
 };
 
-/// What all models of a family have in common.
+/// Properties that all models of a family have in common.
 struct Family {
   std::string name;
   TransformerShape shape;
@@ -61,8 +61,8 @@ struct PresetCatalogue {
 
 /// The context of the section `model` of a job.
 struct ModelPlace {
-  std::string place;                // what an error begins with
-  std::filesystem::path folder;     // where files are looked for
+  std::string place;                // the beginning of errors
+  std::filesystem::path folder;     // in which files are looked for
   DataType type = DataType::kBf16;  // of the elements of listed layers
 };
 

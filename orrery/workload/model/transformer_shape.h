@@ -31,7 +31,7 @@ struct TransformerShape {
   bool rope = false;
   bool qk_norm = false;
   std::int64_t window = 0;
-  std::vector<bool> window_layers = {};  // which see only the window; empty: all
+  std::vector<bool> window_layers = {};  // those that see only the window; empty: all
   bool parallel = false;
 
   std::int64_t vocabulary = 0;
@@ -53,7 +53,7 @@ struct TransformerShape {
   std::int64_t dense_layers = 0;  // first ones, without experts
   std::int64_t moe_every = 1;     // of the others, layers i with i % moe_every == moe_offset
   std::int64_t moe_offset = 0;
-  std::vector<bool> moe_layers = {};  // which have experts; empty: as the three above say
+  std::vector<bool> moe_layers = {};  // those that have experts; empty: as the three above say
 
   std::int64_t query_rank = 0;
   std::int64_t key_value_rank = 0;  // 0: no latent attention

@@ -48,19 +48,19 @@ struct TokenBytes {
       static_cast<std::int64_t>(std::ceil(ElementBytes(setting.training.precision.gemm_type))),
       element);
 
-  /// What tensor parallelism repeats on its ranks unless sequence parallelism divides it.
+  /// Bytes that tensor parallelism repeats on its ranks unless sequence parallelism divides them.
   [[nodiscard]] std::int64_t Repeated(std::int64_t bytes_per_token) const {
     return DivideUp(tokens * bytes_per_token, sequence_parts);
   }
 
-  /// What tensor parallelism divides.
+  /// Bytes that tensor parallelism divides.
   [[nodiscard]] std::int64_t Divided(std::int64_t bytes_per_token) const {
     return DivideUp(tokens * bytes_per_token, tp);
   }
 };
 
-/// Bytes of a token that the norm before products makes and nobody else keeps: not where all of a
-/// cut sequence is kept behind it.
+/// Bytes of a token that the norm before products makes and no other operator keeps: not where all
+/// of a cut sequence is kept behind it.
 std::int64_t NormResult(const TokenBytes& bytes) {
   const bool keeps_all =
       bytes.setting.framework.keeps_gathered_inputs && bytes.setting.plan.sequence_parallel;
@@ -123,7 +123,7 @@ std::int64_t CoreBytes(const Attention& attention, const TokenBytes& bytes) {
   return bytes.Divided(attention.heads * bytes.setting.training.sequence * score);
 }
 
-/// What a token keeps between the two products of a feed-forward network.
+/// Bytes that a token keeps between the two products of a feed-forward network.
 struct InnerBytes {
   std::int64_t inputs = 0;   // of the activation
   std::int64_t results = 0;  // the input of the second product; unfused, a gate's activation too
@@ -386,7 +386,7 @@ StateBytes StatesOf(std::int64_t parameters, Sharding sharding, int shards,
 }
 
 StateBytes StatesOf(const RankParameters& parameters, const Plan& plan, const Training& training) {
-  // What stays gathered through a step is whole beside whole gradients, as with ZeRO-1.
+  // Parameters that stay gathered through a step are whole beside whole gradients, as with ZeRO-1.
   const Sharding held = StaysGathered(plan) ? Sharding::kOptimizer
                         : ShardsParameters(plan) && !ReshardsAfterForward(plan)
                             ? Sharding::kKeepGathered

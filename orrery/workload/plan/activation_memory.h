@@ -9,7 +9,8 @@
 
 namespace orrery::workload {
 
-/// What a forward pass of one micro-batch through one block leaves on a rank for the backward pass.
+/// Memory that a forward pass of one micro-batch through one block leaves on a rank for the
+/// backward pass.
 struct BlockActivations {
   std::int64_t input = 0;      // of the block: all that is kept when the whole block is recomputed
   std::int64_t norms = 0;      // other inputs of norms, masks of dropout behind sums
@@ -44,28 +45,28 @@ struct ActivationSetting {
 /// only. Products in fp8 keep their inputs in one byte. The busiest expert rank is meant.
 [[nodiscard]] BlockActivations ActivationsOf(const Block& block, const ActivationSetting& setting);
 
-/// What the backward pass of a block has beside that while it runs: gradients of activations of its
-/// widest part, and the gathered sequence.
+/// Memory that the backward pass of a block uses beside that while it runs: gradients of
+/// activations of its widest part, and the gathered sequence.
 [[nodiscard]] std::int64_t WorkingBytes(const Block& block, const ActivationSetting& setting);
 
-/// Where a block stands; both count from 0.
+/// The place of a block; both count from 0.
 struct BlockPlace {
   int of_stage = 0;
   int of_model = 0;
 };
 
-/// How a block is recomputed. A share p of all blocks is spread as fms-fsdp does: of the first n,
-/// the whole part of n·p + ½ are recomputed.
+/// The recomputation of a block. A share p of all blocks is spread as fms-fsdp does: of the first
+/// n, the whole part of n·p + ½ are recomputed.
 [[nodiscard]] Recompute RecomputeOf(const Plan& plan, const BlockPlace& place);
 
-/// What of it stays until the backward pass.
+/// Bytes of the activations that stay until the backward pass.
 [[nodiscard]] std::int64_t KeptBytes(const BlockActivations& activations, const Plan& plan,
                                      Recompute recompute);
 
-/// What the embedding leaves: the mask of its dropout.
+/// Memory that the embedding leaves: the mask of its dropout.
 [[nodiscard]] std::int64_t EmbeddingActivationBytes(const ActivationSetting& setting);
 
-/// What the last norm, the head and the loss leave.
+/// Memory that the last norm, the head and the loss leave.
 struct HeadActivations {
   std::int64_t inputs = 0;       // of the norm and of the head
   std::int64_t norm_result = 0;  // of these
@@ -79,20 +80,19 @@ struct HeadActivations {
 [[nodiscard]] HeadActivations HeadActivationsOf(const ActivationSetting& setting,
                                                 std::int64_t vocabulary);
 
-/// What a block hands to the next one, on one rank: also the message between stages.
+/// The output that a block hands to the next one, on one rank: also the message between stages.
 [[nodiscard]] std::int64_t BlockOutputBytes(const ActivationSetting& setting);
 
 /// Tokens that an expert takes of one rank where it has a capacity: ⌈factor · tokens · k / E⌉.
 [[nodiscard]] std::int64_t ExpertCapacity(double factor, std::int64_t tokens,
                                           const Experts& experts);
 
-/// What chance alone makes of the busiest of `ranks`, relative to the mean, when each of
-/// `assignments` tokens of a rank chooses its expert independently: 1 + √(2 ln ranks /
-/// assignments).
+/// The expected load of the busiest of `ranks`, relative to the mean, when each of `assignments`
+/// tokens of a rank chooses its expert independently: 1 + √(2 ln ranks / assignments).
 [[nodiscard]] double UniformImbalance(int ranks, std::int64_t assignments);
 
-/// What each expert gets of the choices of a token, the most popular first, when they are chosen as
-/// 1/i^exponent. No expert takes a token twice.
+/// The share of each expert in the choices of a token, the most popular first, when they are chosen
+/// as 1/i^exponent. No expert takes a token twice.
 [[nodiscard]] std::vector<double> ZipfShares(const Experts& experts, double exponent);
 
 /// The busiest of `ranks` relative to the mean when the experts are chosen as 1/i^exponent and
@@ -107,8 +107,8 @@ struct ExpertTokens {
   bool operator==(const ExpertTokens&) const = default;
 };
 
-/// What arrives at an expert rank when each rank sends `tokens`: as many assignments as it sends,
-/// times the imbalance of the plan; with a capacity every expert is padded to it.
+/// The tokens that arrive at an expert rank when each rank sends `tokens`: as many assignments as
+/// it sends, times the imbalance of the plan; with a capacity every expert is padded to it.
 [[nodiscard]] ExpertTokens TokensOfExpertRank(const Experts& experts, const Plan& plan,
                                               std::int64_t tokens);
 
@@ -146,7 +146,7 @@ struct StateBytes {
 [[nodiscard]] StateBytes StatesOf(const RankParameters& parameters, const Plan& plan,
                                   const Training& training);
 
-/// What a gathered unit of `parameters` holds while it is used (ZeRO-3, FSDP).
+/// Bytes that a gathered unit of `parameters` holds while it is used (ZeRO-3, FSDP).
 [[nodiscard]] std::int64_t GatheredBytes(std::int64_t parameters, const Training& training);
 
 /// Memory use that does not follow from the model (data/workload/memory.yaml).

@@ -280,7 +280,7 @@ TEST(ActivationMemoryTest, RecomputedPartsDropTheirResults) {
   EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 4 * 4096 - 2 * 14336));
 }
 
-// What is kept of a gathered sequence is not what the norm made.
+// The kept part of a gathered sequence is not the result of the norm.
 TEST(ActivationMemoryTest, GatheredInputsStayWhenNormsAreRecomputed) {
   Case job = Llama();
   job.plan.tp = 8;

@@ -56,7 +56,7 @@ std::vector<std::vector<std::size_t>> Members(const std::vector<GradientBucket>&
   return members;
 }
 
-/// The figures behind `"bucket_size": ` of the all-reduces of Echo's graph.
+/// The numbers behind `"bucket_size": ` of the all-reduces of Echo's graph.
 std::vector<std::int64_t> RecordedBuckets(const std::string& json) {
   std::vector<std::int64_t> elements;
   const std::string node = "\"ddp_Allreduce\"";

@@ -48,13 +48,13 @@ struct PipelineShape {
 /// Fails for shapes that the schedule cannot run, in one sentence that names the key and the fix.
 [[nodiscard]] Status CheckShape(const PipelineShape& shape);
 
-/// What a device does in one training step, in order. Fails as CheckShape does.
+/// The steps of a device in one training step, in order. Fails as CheckShape does.
 ///
 /// DualPipe: the first half of the micro-batches goes through chunks 0 from device 0 on, the second
 /// half through chunks 1 from the last device on.
 [[nodiscard]] Result<std::vector<PipelineStep>> ScheduleOf(const PipelineShape& shape, int stage);
 
-/// Where a chunk of a device stands in the chain of layers: 0 … stages · chunks − 1. Interleaved:
+/// The position of a device's chunk in the chain of layers: 0 … stages · chunks − 1. Interleaved:
 /// chunk · stages + stage. V-shaped (ZB-V, DualPipe's second copy): down and up again.
 [[nodiscard]] int PositionOf(const PipelineShape& shape, int stage, int chunk);
 

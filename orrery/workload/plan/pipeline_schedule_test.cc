@@ -48,7 +48,7 @@ Steps StepsOf(const PipelineShape& shape, int stage) {
   return steps ? *std::move(steps) : Steps();
 }
 
-/// What passes of one micro-batch through one chunk take.
+/// Times of the passes of one micro-batch through one chunk.
 struct PassTimes {
   int forward = 0;
   int input = 0;

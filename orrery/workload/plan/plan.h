@@ -22,7 +22,7 @@ struct RecomputedParts {
   bool operator==(const RecomputedParts&) const = default;
 };
 
-/// What a part is called in job files and in Megatron's --recompute-modules.
+/// The name of a part in job files and in Megatron's --recompute-modules.
 struct RecomputedPartName {
   std::string_view name;
   std::string_view megatron;
@@ -56,7 +56,7 @@ enum class Sharding : std::uint8_t {
   kKeepGathered,  // FSDP shard_grad_op: kParameters that are never resharded after the forward pass
 };
 
-/// What becomes of gathered parameters behind the forward pass, where parameters are sharded
+/// The handling of gathered parameters behind the forward pass, if parameters are sharded
 /// (torchtitan's fsdp_reshard_after_forward).
 enum class Reshard : std::uint8_t {
   kAlways,   // they are dropped and gathered again for the backward pass
@@ -93,7 +93,7 @@ enum class TokenDispatch : std::uint8_t { kAllToAll, kAllGather, kFlex };
 
 enum class TableSharding : std::uint8_t { kTable, kRow, kColumn };
 
-/// How tokens choose experts.
+/// The choice of experts by tokens.
 struct TokenRouting {
   double zipf = 0;  // the i-th popular expert is chosen as 1/i^zipf; 0: as uneven as the plan says
   std::string log = {};                         // a file of recorded loads
@@ -104,7 +104,7 @@ struct TokenRouting {
   bool operator==(const TokenRouting&) const = default;
 };
 
-/// How a model is distributed over GPUs. Ranks count tp first, then cp, dp (which holds ep) and pp.
+/// The distribution of a model over GPUs. Ranks count tp first, then cp, dp (which has ep) and pp.
 struct Plan {
   int tp = 1;
   int pp = 1;
@@ -139,13 +139,13 @@ struct Plan {
   double capacity_factor = 0;  // 0: tokens are never dropped
   int expert_nodes = 0;        // most nodes that a token is sent to; 0: any number
   double token_imbalance = 1;  // tokens of the busiest expert rank over the mean, on average
-  TokenRouting routing = {};   // what makes them so
+  TokenRouting routing = {};   // the cause of the imbalance
   TableSharding tables = TableSharding::kTable;
 
   bool operator==(const Plan&) const = default;
 };
 
-/// How context-parallel ranks divide attention.
+/// The division of attention by context-parallel ranks.
 struct ContextRanks {
   int ulysses = 1;  // neighbours that deal heads where tokens were dealt
   int ring = 1;     // that pass keys and values on

@@ -4,7 +4,7 @@
 
 namespace orrery::workload {
 
-/// How many devices of a pipeline hold the same layers: two in DualPipe, i and p − 1 − i.
+/// The number of devices of a pipeline that hold the same layers: two in DualPipe, i and p − 1 − i.
 [[nodiscard]] int LayerCopies(const Plan& plan);
 
 /// Ranks that hold the same dense parameters: dp · cp, of every copy of the layers.
@@ -20,19 +20,19 @@ namespace orrery::workload {
 /// least one. Megatron and torchtitan divide them so.
 [[nodiscard]] int ExpertShards(const Plan& plan);
 
-/// Whether parameters are sharded between passes and gathered unit by unit.
+/// Returns true if parameters are sharded between passes and gathered unit by unit.
 [[nodiscard]] bool ShardsParameters(const Plan& plan);
 
-/// Whether gathered parameters are dropped again behind the forward pass of a unit.
+/// Returns true if gathered parameters are dropped again behind the forward pass of a unit.
 [[nodiscard]] bool ReshardsAfterForward(const Plan& plan);
 
-/// Whether parameters stay gathered through all micro-batches of a step: they are gathered once,
-/// gradients accumulate whole and are reduced once. So in pipelines that do not reshard behind the
-/// forward pass, whose micro-batches are in flight together (schedules of PyTorch).
+/// Returns true if parameters stay gathered through all micro-batches of a step: they are gathered
+/// once, gradients accumulate whole and are reduced once. So in pipelines that do not reshard
+/// behind the forward pass, whose micro-batches are in flight together (schedules of PyTorch).
 [[nodiscard]] bool StaysGathered(const Plan& plan);
 
-/// Whether gradients are reduced to shards after every backward pass of a unit, since no rank has
-/// room for whole ones: ZeRO-2, ZeRO-3 and FSDP.
+/// Returns true if gradients are reduced to shards after every backward pass of a unit, since no
+/// rank has room for whole ones: ZeRO-2, ZeRO-3 and FSDP.
 [[nodiscard]] bool ReducesEachPass(const Plan& plan);
 
 }  // namespace orrery::workload

@@ -11,7 +11,7 @@
 
 namespace orrery::workload {
 
-/// What one part of the chain holds (see PartOf): blocks one after another, and the ends.
+/// The layers of one part of the chain (see PartOf): blocks one after another, and the ends.
 struct PartLayers {
   int first_block = 0;
   int num_blocks = 0;  // 0: an end alone, or nothing where work was cut and the head is heavy
@@ -30,8 +30,8 @@ struct LayerCut {
   std::optional<double> head_work = {};  // in blocks: cut so that work is even (nanotron)
 };
 
-/// How a framework cuts a model: blocks of encoder and decoder in one chain. Blocks that predict
-/// further tokens are not among them; they belong to the part with the head.
+/// The cut of a model by a framework: blocks of encoder and decoder in one chain. Blocks that
+/// predict further tokens are not among them; they belong to the part with the head.
 [[nodiscard]] LayerCut LayerCutOf(const Transformer& model, const Plan& plan,
                                   const Framework& framework, const PipelineShape& shape);
 

@@ -14,7 +14,7 @@
 namespace orrery::workload {
 namespace {
 
-// What tensor and expert parallelism leave on one rank.
+// Parameters that tensor and expert parallelism leave on one rank.
 RankParameters OnRank(const PartParameters& part, const Plan& plan) {
   return {.dense = DivideUp(part.split, plan.tp) + part.whole,
           .experts = DivideUp(part.experts, std::int64_t{plan.ep} * plan.expert_tp)};

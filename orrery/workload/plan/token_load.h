@@ -9,7 +9,7 @@
 
 namespace orrery::workload {
 
-/// How unevenly experts are loaded, different in every layer and micro-batch.
+/// The uneven load of experts, different in every layer and micro-batch.
 ///
 /// Recorded loads are taken as they are: layer by layer, one step of the log for each micro-batch,
 /// again from the first when it ends. Otherwise experts are popular as 1/i^zipf, and which expert

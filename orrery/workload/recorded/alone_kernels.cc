@@ -75,8 +75,8 @@ std::vector<Running> RunningKernels(const Trace& recording,
   return kernels;
 }
 
-/// How far a kernel comes that always runs, by time: where more is wanted than there is, everyone
-/// comes forward at the same rate.
+/// The progress of a kernel that always runs, by time: if more is wanted than there is, all kernels
+/// progress at the same rate.
 std::map<std::int64_t, double> Progress(const std::vector<Running>& kernels,
                                         const std::vector<std::uint32_t>& shares) {
   std::map<std::int64_t, std::int64_t> changes;  // of what is wanted

@@ -55,8 +55,8 @@ Call RootOf(std::int64_t begin_ns) {
   return {.kind = CallKind::kRoot, .begin_ns = begin_ns};
 }
 
-/// Whether a thread is an autograd engine's: it begins with the backward pass, or does little else.
-/// The thread that waits for the engine runs nodes of the host itself, here and there.
+/// Returns true if a thread is an autograd engine's: it begins with the backward pass, or does
+/// little else. The thread that waits for the engine runs nodes of the host itself, here and there.
 bool RunsBackward(const Trace& trace, const std::vector<Call>& calls) {
   std::size_t num_backward = 0;
   std::size_t num_calls = 0;
@@ -70,7 +70,7 @@ bool RunsBackward(const Trace& trace, const std::vector<Call>& calls) {
   return begins_backward || 2 * num_backward > num_calls;
 }
 
-/// How often the backward pass ran: a call of another thread between two of its calls ends a pass.
+/// The number of backward passes: a call of another thread between two of its calls ends a pass.
 /// With gradients accumulated over micro-batches there are several in a step.
 std::int64_t NumBackwardPasses(const Trace& trace, const std::vector<ThreadCalls>& threads) {
   std::vector<std::pair<std::int64_t, bool>> begins;  // and whether that is of the backward pass

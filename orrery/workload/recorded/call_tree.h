@@ -29,15 +29,15 @@ struct Call {
   bool is_forward = false;            // an operator whose result autograd can differentiate
 };
 
-/// What one host thread did: its calls in order of begin, parents before their children. The first
-/// is the thread itself.
+/// The work of one host thread: its calls in order of begin, parents before their children. The
+/// first is the thread itself.
 struct ThreadCalls {
   std::int64_t thread = 0;
   bool runs_backward = false;  // it is the thread of an autograd engine
   std::vector<Call> calls;
 };
 
-/// What the host did in one step, thread by thread; the thread that began first comes first.
+/// The work of the host in one step, thread by thread; the thread that began first comes first.
 struct CallTree {
   std::vector<ThreadCalls> threads;
   std::int64_t num_parameters = 0;  // tensors that got a gradient
@@ -66,33 +66,33 @@ void ForEachChild(std::span<const Call> calls, std::uint32_t parent, Visit&& vis
   }
 }
 
-/// Whether the program makes a call, and not the operator it is in: a node of the backward pass
-/// that recomputes activations, or runs a hook, runs the program's code.
+/// Returns true if the program makes a call, and not the operator it is in: a node of the backward
+/// pass that recomputes activations, or runs a hook, runs the program's code.
 [[nodiscard]] inline bool IsRecomputed(const ThreadCalls& thread, const Call& parent,
                                        const Call& call) {
   return thread.runs_backward && parent.kind == CallKind::kOperator && call.is_forward &&
          !parent.is_forward;
 }
 
-/// How many calls a call makes itself.
+/// The number of calls that a call makes itself.
 [[nodiscard]] inline std::int64_t NumChildren(std::span<const Call> calls, std::uint32_t parent) {
   std::int64_t count = 0;
   ForEachChild(calls, parent, [&](std::uint32_t) { ++count; });
   return count;
 }
 
-/// Whether a call is a node of the backward pass. Other calls of an engine's thread are the
+/// Returns true if a call is a node of the backward pass. Other calls of an engine's thread are the
 /// program's own: activations that are recomputed, hooks.
 [[nodiscard]] bool IsBackwardNode(const trace::Trace& trace, const Call& call);
 
-/// Whether a runtime call of that name hands work to the GPU: kernels, copies, sets and graphs.
+/// Returns true if a runtime call of that name launches GPU work: kernels, copies, sets, graphs.
 [[nodiscard]] bool IsLaunchName(std::string_view name);
 
-/// Where the profiler's cost of an event is observed: a share inside the event's own time, the rest
-/// around it, half before and half after. Operators that only change a view take 1.3 µs in all when
-/// recorded, which bounds the share inside; launches contain more of theirs, because the profiler's
-/// hook runs inside the call. A launch costs the profiler half as much as an operator, whose input
-/// shapes it records.
+/// The places where the profiler's cost of an event is observed: a share inside the event's own
+/// time, the rest around it, half before and half after. Operators that only change a view take 1.3
+/// µs in all when recorded, which bounds the share inside; launches contain more of theirs, because
+/// the profiler's hook runs inside the call. A launch costs the profiler half as much as an
+/// operator, whose input shapes it records.
 struct ProfilerShare {
   double inside = 0;
   double before = 0;  // as much follows the call

@@ -151,7 +151,7 @@ class GraphPricer {
     prices_.summary.Add(priced);
   }
 
-  // Marks the nodes below each priced call; rows are in order of begin, parents first.
+  // Marks the nodes below each estimated call; rows are in order of begin, parents first.
   void FindOwners(const std::vector<PricedCall>& calls) {
     for (const PricedCall& call : calls) {
       owner_[call.node] = call.node;
@@ -168,7 +168,7 @@ class GraphPricer {
     }
   }
 
-  // The node of each launch of a priced call.
+  // The node of each launch of an estimated call.
   [[nodiscard]] std::vector<RowId> LaunchingNodes(const PricedCall& call) const {
     std::vector<RowId> nodes;
     const auto add = [&](RowId node, std::int64_t launches) {
@@ -187,7 +187,7 @@ class GraphPricer {
     return nodes;
   }
 
-  // What the operators launched when they were measured; one each where nobody measured.
+  // The launches of the operators when they were measured; one each without a measurement.
   [[nodiscard]] std::int64_t Measured(const PricedCall& call) const {
     std::int64_t launches = 0;
     for (const Operator& op : *call.operators) {
@@ -201,7 +201,7 @@ class GraphPricer {
     double seconds = 0;  // 0: not known alone
   };
 
-  // What a call below takes alone; 0 if that is not known.
+  // The time of a call below alone; 0 if that is not known.
   [[nodiscard]] double AloneSeconds(RowId node, const hardware::Gpu& gpu,
                                     const kernel::CostModel& costs) const {
     const kernel::AtenOperators asked = kernel::OperatorsOf(CallOfNode(graph_, node));
@@ -254,8 +254,8 @@ class GraphPricer {
   const HostModel& host_;
   std::vector<std::uint8_t> is_in_step_;  // GraphNodes
   GraphPrices prices_;
-  std::vector<RowId> owner_;                 // the priced call that a node belongs to
-  std::vector<std::vector<RowId>> members_;  // the nodes of a priced call
+  std::vector<RowId> owner_;                 // the estimated call that a node belongs to
+  std::vector<std::vector<RowId>> members_;  // the nodes of an estimated call
 };
 
 using trace::CopyKind;
@@ -278,13 +278,13 @@ double BoundSeconds(const PricedCall& call, const hardware::Gpu& gpu) {
   return seconds;
 }
 
-/// How a ratio was found, and the ratio of times.
+/// A ratio of times, and the source of it.
 struct Scale {
   ScaledBy by = ScaledBy::kMemory;
   double factor = 1;
 };
 
-/// What takes longer the less of something a GPU has.
+/// The ratio of times that are inverse to a bandwidth.
 double Inverse(Bandwidth from, Bandwidth to) {
   return from.bytes_per_second > 0 && to.bytes_per_second > 0
              ? from.bytes_per_second / to.bytes_per_second
@@ -321,7 +321,7 @@ class Scaler {
         of_operator_[call.node] = OfCall(call, costs_from, costs_to);
       }
     }
-    // What a priced call calls is part of it; parents come first.
+    // The calls of an estimated call are part of it; parents come first.
     for (RowId op = 0; op < of_operator_.size(); ++op) {
       const RowId parent = recording_.host_ops.parent[op];
       if (!of_operator_[op] && parent != kNoRow) {

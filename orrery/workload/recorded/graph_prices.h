@@ -20,12 +20,12 @@ namespace orrery::workload {
 inline constexpr std::size_t kNumEstimateSources =
     static_cast<std::size_t>(kernel::EstimateSource::kRoofline) + 1;
 
-/// How well the calls of a graph could be priced.
+/// The quality of the estimates of a graph's calls.
 struct PricingSummary {
   std::int64_t calls = 0;
-  std::int64_t unknown_calls = 0;  // priced by the bytes of their tensors
+  std::int64_t unknown_calls = 0;  // estimated by the bytes of their tensors
   std::array<std::int64_t, kNumEstimateSources> operators = {};  // by kernel::EstimateSource
-  std::int64_t extrapolated = 0;  // operators outside of what was measured
+  std::int64_t extrapolated = 0;  // operators beyond the measured range
   double seconds = 0;             // of all calls
   double unmodelled_s = 0;        // of it: no model, only the bytes that are moved and the roofline
 
@@ -34,7 +34,7 @@ struct PricingSummary {
   void Add(const PricingSummary& other);
 };
 
-/// What each node of an execution trace runs on the GPU itself.
+/// The GPU work of each node of an execution trace itself.
 struct GraphPrices {
   std::vector<std::vector<DeviceTask>> tasks_of_node;
   PricingSummary summary;
@@ -49,8 +49,8 @@ struct GraphPrices {
                                      const hardware::Gpu& gpu, const kernel::CostModel& costs,
                                      const HostModel& host);
 
-/// How many calls of compiled code in a step replay a CUDA graph: an execution trace has only the
-/// copies of their inputs, not their kernels.
+/// The number of calls of compiled code in a step that replay a CUDA graph: an execution trace has
+/// only the copies of their inputs, not their kernels.
 [[nodiscard]] std::int64_t NumReplayedGraphs(const trace::Trace& graph, const CallTree& step,
                                              const GraphPrices& prices);
 
@@ -65,9 +65,9 @@ struct GraphPrices {
 /// rows name an operator that is not known here; they are left out.
 [[nodiscard]] Result<std::int64_t> AddMeasuredLaunches(const Table& measured, HostModel& model);
 
-/// How the time of recorded work was scaled to another GPU.
+/// The way in which the time of recorded work was scaled to another GPU.
 enum class ScaledBy : std::uint8_t {
-  kModels,  // its call, priced on both GPUs
+  kModels,  // estimates of its call on both GPUs
   kBounds,  // the least times of its call on both GPUs, which run the same kernels
   kMemory,  // the bandwidths of their memories: what its call asks is not known
   kLinks,   // the bandwidths to the host or to other GPUs

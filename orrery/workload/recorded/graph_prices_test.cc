@@ -60,7 +60,7 @@ std::vector<std::int64_t> Durations(const HostModel& host) {
   return durations;
 }
 
-// Nobody knows how relu is launched: once. Measured, its kind launches three kernels; recorded, the
+// The launches of relu are not known: one. Measured, its kind launches three kernels; recorded, the
 // operator itself two, which counts more. The time is spread over them.
 TEST(GraphPricesTest, TimeIsSpreadOverTheLaunchesThatAreKnownBest) {
   HostModel host;

@@ -95,7 +95,7 @@ class StepSampler {
     return call.begin_ns + call.duration_ns;
   }
 
-  // The profiler's share at the begin of a range, or behind the last call inside of it.
+  // The profiler's share at the begin of a range, or behind the last call inside it.
   [[nodiscard]] static ProfiledEvents AroundOf(const Call& range, const Call* last) {
     return last == nullptr ? HalfInside(range.kind) : BeforeOf(last->kind);
   }
@@ -465,7 +465,7 @@ double HostFit::ProfilerCostBy(const HostModel& model) const {
       continue;
     }
     for (const auto& [thread, cell] : cells) {
-      // Where even the recording is below the model, the model says nothing of this program.
+      // If even the recording is below the model, the model does not describe this program.
       if (cell.typical > known->typical) {
         added_ns += static_cast<double>(cell.values.size()) * (cell.typical - known->typical) -
                     model.profiler_cost_ns * cell.events.launches;

@@ -50,8 +50,8 @@ class HostFit {
 
   [[nodiscard]] HostModel Fit(const Options& options) const;
 
-  /// What the profiler took for each event if operators and launches take what a model says of
-  /// their names. A launch takes no more of it than in the recordings of the model.
+  /// The profiler's time for each event if operators and launches take the times that a model has
+  /// for their names. A launch takes no more of it than in the recordings of the model.
   [[nodiscard]] double ProfilerCostBy(const HostModel& model) const;
 
  private:

@@ -61,7 +61,7 @@ TEST(HostFitTest, OwnTimesOfOneRecordingAddUpToIt) {
   EXPECT_EQ(Typical(model, HostPart::kLaunches, "aten::view"), 0);
 }
 
-// Events: relu and view, their launch as a half, and of the step the 0.4 that are inside of it; the
+// Events: relu and view, their launch as a half, and of the step the 0.4 that are inside it; the
 // rest is around it. So 2.9 times the cost in all. Each time keeps a tenth at least; none comes
 // near it.
 TEST(HostFitTest, ProfilerCostIsTakenOffOncePerEvent) {

@@ -12,8 +12,8 @@
 
 namespace orrery::workload {
 
-/// Where the host spends time. Costs add up over the tree of calls: an operator's own time is
-/// that outside of the calls it makes.
+/// The parts of the host's time. Costs add up over the tree of calls: an operator's own time is
+/// that outside the calls it makes.
 enum class HostPart : std::uint8_t {
   kWhole,          // an operator that calls nothing recorded
   kStart,          // from an operator's begin to its first call
@@ -27,19 +27,19 @@ enum class HostPart : std::uint8_t {
   kRestInList,     // the same for each parameter
   kTurn,           // between two calls of the thread that runs the backward pass
   kRecompute,      // hooks around an operator that the backward pass runs again
-  kLaunches,       // how many launches an operator makes itself; a number, no time
-  kWaits,          // how often an operator waits for the GPU itself; a number, no time
+  kLaunches,       // launches that an operator makes itself; a number, no time
+  kWaits,          // waits of an operator itself for the GPU; a number, no time
   kLaunchLatency,  // from the end of a launch to the begin of its kernel on an idle stream
   kKernelGap,      // between two kernels when the queue is full
 };
 
-/// How one cost is spread. Times in nanoseconds, the profiler's share removed.
+/// The spread of one cost. Times in nanoseconds, the profiler's share removed.
 struct HostCost {
-  double typical = 0;                    // what a prediction uses
+  double typical = 0;                    // used by predictions
   std::array<double, 5> quantiles = {};  // 10, 25, 50, 75 and 90 %
   double mean = 0;
   std::int64_t count = 0;
-  std::int64_t recordings = 0;   // how many lanes of how many recordings it was seen on
+  std::int64_t recordings = 0;   // lanes of recordings on which it was seen
   bool is_of_recording = false;  // of the one that is replayed, and of no other
 
   bool operator==(const HostCost&) const = default;
@@ -48,12 +48,12 @@ struct HostCost {
 /// The mean, the count and the quantiles of some values.
 [[nodiscard]] HostCost SpreadOf(const std::vector<double>& values);
 
-/// Whether a part is an operator's own time.
+/// Returns true if a part is an operator's own time.
 [[nodiscard]] constexpr bool IsOperatorPart(HostPart part) {
   return part <= HostPart::kEnd;
 }
 
-/// Which entry answered, best first.
+/// The entry that answered, best first.
 enum class HostCostSource : std::uint8_t {
   kName,    // this operator was recorded
   kKind,    // operators of its kind were
@@ -67,7 +67,7 @@ struct HostAnswer {
   HostCostSource source = HostCostSource::kNothing;
 };
 
-/// What the host spends on the operators of a framework, fitted from recordings
+/// The host's time for the operators of a framework, and between them, fitted from recordings
 /// (docs/formats/host.md).
 class HostModel {
  public:
@@ -85,7 +85,7 @@ class HostModel {
   /// `launches` tells whether the operator launches kernels itself.
   [[nodiscard]] HostAnswer Get(HostPart part, std::string_view name, bool launches) const;
 
-  /// What the profiler added to each event of the recordings, and was removed.
+  /// The time that the profiler added to each event of the recordings, and that was removed.
   double profiler_cost_ns = 0;
 
   [[nodiscard]] const std::map<Key, HostCost, std::less<>>& entries() const { return entries_; }
@@ -97,8 +97,8 @@ class HostModel {
 /// Returns the entry for operators like this one: "*engine", "*node", "*kernel" or "*plain".
 [[nodiscard]] std::string_view KindOf(std::string_view name, bool launches);
 
-/// Whether a name is the program's own: compiled code, ranges, functions with a gradient. Names of
-/// PyTorch itself cost about the same in every program.
+/// Returns true if a name is the program's own: compiled code, ranges, functions with a gradient.
+/// Names of PyTorch itself cost about the same in every program.
 [[nodiscard]] bool IsOfProgram(std::string_view name);
 
 /// A name without the part that counts: "ProfilerStep#3" is "ProfilerStep",
@@ -106,8 +106,8 @@ class HostModel {
 /// graphs ("## Call CompiledFxGraph f3… ##"), count nothing.
 [[nodiscard]] std::string_view BaseName(std::string_view name);
 
-/// Whether a program walks its parameters between the calls of a range of that name, so that a gap
-/// grows with them: an optimizer does, unless it makes calls for each parameter.
+/// Returns true if a program walks its parameters between the calls of a range of that name, so
+/// that a gap grows with them: an optimizer does, unless it makes calls for each parameter.
 [[nodiscard]] bool IsListWalk(std::string_view annotation, std::int64_t num_calls,
                               std::int64_t num_parameters);
 

@@ -35,7 +35,7 @@ struct QueuedWait {
   RowId call = kNone;  // RuntimeCalls, in a recording
 };
 
-/// What a call hands to the GPU, found for a launch of a recording or a node of a graph.
+/// The GPU work of a call, found for a launch of a recording or a node of a graph.
 struct CallWork {
   std::vector<QueuedKernel> kernels;
   bool waits = false;
@@ -50,15 +50,15 @@ struct TopCall {
   TaskId last = kNone;
 };
 
-/// What the walks over all threads share.
+/// State that the walks over all threads share.
 struct WalkResult {
   RecordedProgram recorded;
   std::vector<QueuedKernel> kernels;
   std::vector<QueuedWait> waits;
 };
 
-/// Walks the calls of one thread and appends its host tasks, priced by the model; or, where costs
-/// are known place by place, by those.
+/// Walks the calls of one thread and appends its host tasks, with the times of the model; or, if
+/// costs are known place by place, with those.
 class HostWalk {
  public:
   HostWalk(const trace::Trace& trace, const CallTree& step, const HostModel& host,
@@ -135,7 +135,7 @@ class HostWalk {
     }
   }
 
-  // What the caller does before it makes a call.
+  // Adds the caller's own time before it makes a call.
   void EnterChild(std::uint32_t index) {
     Frame& parent = open_.back();
     if (costs_ != nullptr) {

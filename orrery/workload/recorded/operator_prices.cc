@@ -56,7 +56,7 @@ OperatorPrices::OperatorPrices(const trace::Trace& recording, const hardware::Gp
       prices_.push_back({.host_op = call.node, .model = model});
     }
   }
-  // What a priced call calls is part of it; parents come first.
+  // The calls of an estimated call are part of it; parents come first.
   for (RowId op = 0; op < of_operator_.size(); ++op) {
     const RowId parent = recording.host_ops.parent[op];
     if (of_operator_[op] == kNoRow && parent != kNoRow) {

@@ -14,7 +14,7 @@
 
 namespace orrery::workload {
 
-/// What the kernel models say of a call.
+/// The estimate of a call by the kernel models.
 struct ModelPrice {
   std::shared_ptr<const std::vector<kernel::Operator>> operators = {};
   double seconds = 0;           // predicted, of all its kernels

@@ -49,7 +49,7 @@ hardware::Gpu Gpu(const std::string& name, double memory, double host_link) {
   return gpu;
 }
 
-/// Four calls that launch 1 µs each: relu, one below relu, one that nobody knows, and a copy from
+/// Four calls that launch 1 µs each: relu, one below relu, one that is not known, and a copy from
 /// the host.
 Trace Recording() {
   Trace trace;
@@ -177,7 +177,7 @@ TEST(OtherGpuTest, ThereAndBackIsWhereItBegan) {
 }
 
 // relu takes a second by the models, beside its own kernel and that of the call below it, 1 µs
-// each; what nobody knows has no price.
+// each; the unknown one has no estimate.
 TEST(OperatorPricesTest, ACallHasThePriceOfItsKernelsTogether) {
   const Trace recording = Recording();
 

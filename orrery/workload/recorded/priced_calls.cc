@@ -61,7 +61,7 @@ struct CallForest {
   [[nodiscard]] std::size_t size() const { return parents.size(); }
 };
 
-/// What is below each call, as far as it decides who is priced.
+/// Properties of the calls below each call that decide which one is estimated.
 struct Below {
   std::vector<std::uint8_t> has_calls;
   std::vector<std::uint8_t> is_handed_on;
@@ -90,14 +90,14 @@ Below LookBelow(const CallForest& forest) {
   return below;
 }
 
-/// A call that is not understood, with calls below it: priced itself where none of those is.
+/// A call that is not understood, with calls below it: estimated itself if none of those is.
 struct OpaqueCall {
   PricedCall call;
   bool is_priced = false;
 };
 
 /// Decides from the inside out which calls that are not understood run work of their own: those
-/// below which nothing is priced. `has_priced` says which calls are priced already.
+/// below which no call is estimated. `has_priced` marks the calls that are estimated already.
 void PriceOpaqueCalls(const CallForest& forest, std::vector<std::uint8_t> has_priced,
                       std::map<RowId, OpaqueCall>& opaque) {
   for (RowId node = static_cast<RowId>(forest.size()); node-- > 0;) {
@@ -167,7 +167,8 @@ class Recency {
  public:
   explicit Recency(Bytes cache) : cache_(static_cast<double>(cache.count)) {}
 
-  /// Whether the tensor's bytes are still there; the oldest of them were touched its own size ago.
+  /// True if the tensor's bytes are still in the cache; the oldest of them were touched its own
+  /// size ago.
   [[nodiscard]] bool IsWarm(const kernel::AtenTensor& tensor) const {
     const auto last = touched_at_.find(*tensor.storage);
     return last != touched_at_.end() && clock_ - last->second + BytesOf(tensor) < cache_;
@@ -249,7 +250,7 @@ AtenValue ParseScalar(std::string_view text) {
   return std::string(text);
 }
 
-// The inside of "Tensor(c10::BFloat16)"; empty for other types.
+// The element type in "Tensor(c10::BFloat16)"; empty for other types.
 std::string_view ElementType(std::string_view type) {
   constexpr std::string_view kOpening = "Tensor(";
   return type.starts_with(kOpening) && type.ends_with(')')

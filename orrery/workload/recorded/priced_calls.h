@@ -18,11 +18,11 @@ struct PricedCall {
   std::shared_ptr<const std::vector<kernel::Operator>> operators;  // that equal calls share
 };
 
-/// Returns the priced and the unknown calls of an execution trace, in order of
-/// begin. Each is looked at from the outside in; below a priced call nothing is priced again.
+/// Returns the calls of an execution trace that are estimated and the unknown ones, in order of
+/// begin. Each is looked at from the outside in; below an estimated call no other one is estimated.
 ///
 /// A call is passed by for those below it when it only passes on, when it is not understood and
-/// something below it is priced, and when it is handed to Python or to a call of its own name: the
+/// a call below it is estimated, and when it is handed to Python or to a call of its own name: the
 /// tensors of a sharded tensor's call have the sizes of all ranks together, and only the calls
 /// below have those of this rank.
 [[nodiscard]] std::vector<PricedCall> PricedCalls(const trace::Trace& graph);

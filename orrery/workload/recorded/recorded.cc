@@ -82,7 +82,7 @@ void LinkPause(const HostWalk::Pause& pause, const std::vector<TopCall>& calls, 
   }
 }
 
-/// What the host costs: by the model, or place by place where that is known.
+/// The costs of the host: by the model, or place by place where that is known.
 struct HostPrices {
   const HostModel& model;
   const StepCosts* places = nullptr;
@@ -179,8 +179,9 @@ bool IsOnGpu(const kernel::AtenTensor* tensor) {
   return tensor != nullptr && tensor->on_gpu;
 }
 
-/// Whether a node hands a value of the GPU to the host, which waits for it: numbers, results whose
-/// size depends on values, and copies to the host that do not say that they need not wait.
+/// Returns true if a node hands a value of the GPU to the host, which waits for it: numbers,
+/// results whose size depends on values, and copies to the host that do not say that they need not
+/// wait.
 bool ReadsBack(const Trace& graph, RowId node) {
   const std::string_view name = graph.Text(graph.graph_nodes.name[node]);
   if (name == "aten::copy_") {

@@ -19,7 +19,7 @@ class DeviceQueue {
   /// The last end of what was launched before; far in the past if nothing was.
   [[nodiscard]] std::int64_t EndOfLaunchedBefore(std::int64_t at_ns) const;
 
-  /// Whether so much waits that a launch may wait for a place.
+  /// Returns true if the queue is so full that a launch may wait for a place.
   [[nodiscard]] bool IsFull(std::int64_t at_ns) const;
 
  private:
@@ -29,13 +29,13 @@ class DeviceQueue {
   std::vector<std::int64_t> ends_ns_;
 };
 
-/// What the calls of one thread cost the host, call by call of ThreadCalls, in nanoseconds.
+/// The host's times of the calls of one thread, call by call of ThreadCalls, in nanoseconds.
 struct ThreadCosts {
-  std::vector<double> before_ns;  // what the caller does before it makes the call
+  std::vector<double> before_ns;  // of the caller before it makes the call
   std::vector<double> own_ns;     // a launch; of all others what is left behind their last call
 };
 
-/// What a step costs the host at each place, the profiler's share removed.
+/// The host's time of a step at each place, the profiler's share removed.
 struct StepCosts {
   std::vector<ThreadCosts> threads;  // those of the CallTree
 };
@@ -55,14 +55,14 @@ class RecordedHost {
   /// what it cannot give is taken from the next ones of its thread.
   [[nodiscard]] StepCosts Without(double profiler_cost_ns) const;
 
-  /// How many steps make the same calls.
+  /// The number of steps that make the same calls.
   [[nodiscard]] std::size_t num_steps() const { return num_steps_; }
 
  private:
   const CallTree& step_;
   std::size_t num_steps_ = 1;
   StepCosts times_;
-  StepCosts events_;  // how many events' profiler cost the times hold
+  StepCosts events_;  // the number of events whose profiler cost the times contain
 };
 
 }  // namespace orrery::workload

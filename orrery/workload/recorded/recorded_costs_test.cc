@@ -54,8 +54,8 @@ TEST(RecordedCostsTest, CostsAreThoseOfTheirPlace) {
 
 // One µs an event: of an operator or range 0.4 inside (half at each end) and 0.3 on each side, of a
 // launch 0.25 inside and 0.125 on each side. Before relu 0.2 + 0.3, before its launch 0.2 + 0.125,
-// behind it 0.125 + 0.2, before view 0.3 + 0.3, of view 0.4, at the end of the step 0.3 + 0.2. What
-// is before the step lies outside of it.
+// behind it 0.125 + 0.2, before view 0.3 + 0.3, of view 0.4, at the end of the step 0.3 + 0.2.
+// Calls before the step lie outside it.
 TEST(RecordedCostsTest, ProfilerIsTakenOffWhereItRuns) {
   RecordingWriter writer;
   WriteStep(writer, 0);

@@ -18,7 +18,7 @@ struct StreamEvent {
   auto operator<=>(const StreamEvent&) const = default;
 };
 
-/// What is launched on `stream` after `order` begins after the event.
+/// Work that is launched on `stream` after `order` begins after the event.
 struct StreamWait {
   std::int64_t order = 0;
   std::int64_t stream = 0;
@@ -27,7 +27,7 @@ struct StreamWait {
   bool operator==(const StreamWait&) const = default;
 };
 
-/// What a call of the host waits for: an event, a stream, or, with neither, everything.
+/// The target of a call of the host that waits: an event, a stream, or, with neither, everything.
 struct HostWait {
   std::optional<StreamEvent> event = {};
   std::optional<std::int64_t> stream = {};
@@ -37,7 +37,7 @@ struct HostWait {
 struct RecordedWaits {
   std::vector<StreamWait> of_streams;
   std::map<RowId, HostWait> of_calls;  // by RuntimeCalls
-  std::int64_t unknown = 0;            // streams that wait for an event nobody recorded
+  std::int64_t unknown = 0;            // streams that wait for an event without a record
   bool are_inferred = false;           // from calls alone, which name neither stream nor event
 };
 

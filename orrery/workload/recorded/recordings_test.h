@@ -20,7 +20,7 @@ class RecordingWriter {
     stream_ = trace.tracks.Append({.kind = trace::TrackKind::kDevice, .thread = 7, .device = 0});
   }
 
-  /// What is written from now on is on the other thread.
+  /// Puts all later calls on the other thread.
   void SwitchThread() { std::swap(thread_, backward_thread_); }
 
   RowId Operator(const std::string& name, std::int64_t begin, std::int64_t end,

@@ -72,7 +72,7 @@ std::vector<int> LayersOfOperators(const Trace& recording) {
 }
 
 /// When threads begin with the operators of a layer's backward pass: outermost calls whose
-/// operators follow from the layer's. Calls that nobody can tell belong to the layer that was
+/// operators follow from the layer's. Calls without a known layer belong to the layer that was
 /// begun.
 BeginsOfTrack BackwardBegins(const Trace& recording) {
   const std::vector<int> layers = LayersOfOperators(recording);

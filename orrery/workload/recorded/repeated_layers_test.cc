@@ -248,7 +248,7 @@ TEST(RepeatedLayersTest, EventsOfALayerAreThoseOfTheCopyBefore) {
   }
 }
 
-/// How often ranges of a name begin, whatever layer they are of.
+/// Counts the ranges of each name, of all layers.
 std::map<std::string, int> CountRanges(const Trace& recording) {
   std::map<std::string, int> counts;
   for (RowId row = 0; row < recording.annotations.size(); ++row) {

@@ -39,8 +39,8 @@ std::vector<RowId> LaunchOrder(const Trace& recording) {
   return order;
 }
 
-/// What the GPU takes for a period: from the first begin of what is launched in it to that of what
-/// is launched behind it on the same stream; as long as the host at least.
+/// The GPU's time of a period: from the first begin of kernels that are launched in it to that of
+/// kernels that are launched behind it on the same stream; as long as the host at least.
 std::int64_t DeviceTime(const Trace& recording, const std::vector<RowId>& launch_order,
                         const HostPeriod& period) {
   const std::int64_t host_ns = period.end_ns - period.begin_ns;
@@ -59,7 +59,7 @@ std::int64_t DeviceTime(const Trace& recording, const std::vector<RowId>& launch
                                                             recording.activities.begin_ns[*first]);
 }
 
-/// Where rows of the recording go.
+/// The new places of rows of the recording.
 class PeriodMap {
  public:
   PeriodMap(const Trace& recording, std::span<const HostPeriod> periods, int copies)
@@ -167,7 +167,7 @@ class EventMap {
   }
 
   /// The record that a wait refers to if `copy` of the period around the wait makes it; 0 is the
-  /// recorded one. `period` is none for waits outside of all periods.
+  /// recorded one. `period` is none for waits outside all periods.
   [[nodiscard]] std::int64_t RecordOf(std::int64_t correlation, const TimedPeriod* period,
                                       int copy) const {
     const auto home = period_of_record_.find(correlation);
@@ -239,7 +239,7 @@ class Repeater {
                              static_cast<std::int64_t>(recording_.collectives.size()));
     recording_.collectives = {};
     std::ranges::fill(recording_.host_ops.collective, kNoRow);
-    // Rows have new numbers: links are found anew, and what finding them says is known already.
+    // Rows have new numbers: links are searched again, and their problems are known already.
     std::ranges::fill(recording_.host_ops.forward_op, kNoRow);
     trace::ProblemLog problems = recording_.problems;
     trace::FinishTrace(recording_);

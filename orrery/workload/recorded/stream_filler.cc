@@ -163,8 +163,8 @@ class StreamFiller {
     stream.messages[role] = task;
   }
 
-  // Where nothing says what the host waits for: the streams that compute; communications it needs
-  // are waited for there.
+  // A wait with an unknown target is for the streams that compute; these wait for the
+  // communications that they need.
   void AddHostWait(const QueuedWait& wait) {
     const auto found = waits_.of_calls.find(wait.call);
     if (found != waits_.of_calls.end() && found->second.event) {

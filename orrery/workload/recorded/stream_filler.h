@@ -8,7 +8,7 @@
 
 namespace orrery::workload {
 
-/// Where communications run.
+/// The streams on which communications run.
 enum class CommunicationStreams : std::uint8_t {
   kOfTheirGroup,  // behind what was launched before; who touches what they write waits for them
   kAsRecorded,    // with the waits that were recorded; messages beside each other

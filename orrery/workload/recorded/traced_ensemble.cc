@@ -185,7 +185,7 @@ tl::unexpected<Error> RefuseWorld(const TracedJob& job, Rank world, std::string_
   return Refuse("--world {}: the job was traced as one of {} ranks, {}", world, job.world, why);
 }
 
-/// Without a mesh: what lies outside of all groups that are smaller than the world.
+/// Without a mesh: the dimension outside all groups that are smaller than the world.
 std::optional<GroupShape> OutermostOf(const TracedJob& job, const TracedGroupRoles& roles) {
   std::uint64_t inner = 1;
   bool has_outer = false;
@@ -224,7 +224,7 @@ std::optional<GroupShape> DataDimension(const TracedJob& job, const TracedGroupR
   return found == nullptr ? std::nullopt : std::optional(GroupShape{found->stride, found->size});
 }
 
-/// Whether a group is inside of the dimension, outside of it, or covers all of it.
+/// Returns true if a group is inside the dimension, outside it, or covers all of it.
 bool FitsBeside(const GroupShape& group, const GroupShape& dimension) {
   return group.Span() <= dimension.stride || group.stride >= dimension.Span() ||
          (group.stride <= dimension.stride && group.Span() >= dimension.Span());

@@ -96,7 +96,7 @@ struct WorldGrowth {
 
   [[nodiscard]] GroupShape ShapeOf(const GroupShape& traced) const;
 
-  /// How far a message goes.
+  /// The distance of a message in ranks.
   [[nodiscard]] std::int64_t OffsetOf(std::int64_t traced) const;
 };
 
@@ -109,10 +109,10 @@ struct TracedEnsemble {
 /// runs the program of the one that stands for it, and groups of a shape tile the world.
 ///
 /// Another world than the traced one is more or fewer data-parallel ranks: the dimension "dp" of
-/// the mesh (of HSDP "dp_replicate"; without a mesh: what is outside of all smaller groups) gets
-/// another size, dimensions outside of it another stride. Where the optimizer's state is sharded,
-/// its kernels take time as their share of it; all else keeps its size. Fails when the world does
-/// not divide, and when a job has no such dimension.
+/// the mesh (of HSDP "dp_replicate"; without a mesh: the one outside all smaller groups) gets
+/// another size, dimensions outside it another stride. Where the optimizer's state is sharded, its
+/// kernels take time as their share of it; all else keeps its size. Fails when the world does not
+/// divide, and when a job has no such dimension.
 [[nodiscard]] Result<TracedEnsemble> EnsembleOfTracedJob(const TracedJob& job,
                                                          const TracedGroupRoles& roles,
                                                          std::vector<Program> programs, Rank world);

@@ -89,7 +89,7 @@ std::vector<Rank> MembersOf(const Ensemble& ensemble, Rank rank, std::string_vie
   return {members.begin(), members.end()};
 }
 
-/// Two ways of tensor parallelism inside of four data-parallel ranks.
+/// Two ways of tensor parallelism inside four data-parallel ranks.
 TracedJob TensorAndData() {
   TracedJob job{.name = "test", .gpu = "H200", .world = 8, .ranks = {}};
   job.mesh = {{"pp", 1, 8}, {"dp", 4, 2}, {"tp", 2, 1}};
@@ -200,7 +200,7 @@ TEST(TracedEnsembleTest, MessagesGoToTheSameNeighbour) {
   EXPECT_THAT(MembersOf(ensemble, 3, "dp"), ElementsAre(2, 3));
 }
 
-// Rank 2 has the coordinate 2 / 2 % 2 = 1 on "pp"; without such a dimension nobody knows.
+// Rank 2 has the coordinate 2 / 2 % 2 = 1 on "pp"; without such a dimension it is not known.
 TEST(TracedEnsembleTest, StagesAreCoordinatesOfTheMesh) {
   TracedJob job = Pipeline();
   EXPECT_TRUE(Build(job, 4)->ensemble.knows_stages);
@@ -209,7 +209,7 @@ TEST(TracedEnsembleTest, StagesAreCoordinatesOfTheMesh) {
   EXPECT_FALSE(Build(job, 4)->ensemble.knows_stages);
 }
 
-// Stages lie outside of data parallelism: with six ranks each, the second begins at 6.
+// Stages lie outside data parallelism: with six ranks each, the second begins at 6.
 TEST(TracedEnsembleTest, StagesMoveApartWhenTheirRanksGrow) {
   const auto traced = Build(Pipeline(), 12);
 

@@ -16,7 +16,7 @@ namespace orrery::workload {
 /// Times of a rank's steps, in milliseconds; a list is empty where nothing was measured.
 struct TracedSteps {
   bool is_complete = true;
-  std::string why = {};  // what ended it early
+  std::string why = {};  // the reason why it ended early
 
   // Without the profiler.
   std::vector<double> step_ms = {};   // steps one behind the other
@@ -50,7 +50,7 @@ struct TracedCommunication {
   bool operator==(const TracedCommunication&) const = default;
 };
 
-/// What one rank's folder has beside the recording.
+/// Files of one rank's folder beside the recording.
 struct TracedCollectives {
   std::vector<TracedGroup> groups;
   std::vector<TracedCommunication>
@@ -78,8 +78,8 @@ struct TracedRank {
   [[nodiscard]] std::string Path(std::string_view file) const;
 };
 
-/// What trace.json says, with the small files of all ranks; recordings are read by those who want
-/// them.
+/// The content of trace.json, with the small files of all ranks; recordings are read by those
+/// who need them.
 struct TracedJob {
   std::string name;
   std::string gpu;  // the device's name as its driver says it
@@ -108,7 +108,7 @@ struct TracedJob {
 /// Dimensions of a mesh whose ranks have data of their own.
 inline constexpr std::array<std::string_view, 3> kDataDimensions{"dp_replicate", "dp", "dp_shard"};
 
-/// How many samples all `world` ranks read in a step; 0 where the job does not say.
+/// The number of samples that all `world` ranks read in a step; 0 where the job does not say.
 [[nodiscard]] std::int64_t SamplesOfStep(const TracedJob& job, Rank world);
 
 /// Reads ranks and ranges: "0-3,7". Fails for what is none, and beyond `world`.
@@ -120,7 +120,7 @@ inline constexpr std::array<std::string_view, 3> kDataDimensions{"dp_replicate",
 [[nodiscard]] Result<TracedSteps> ParseTracedSteps(std::string_view json);
 [[nodiscard]] Result<TracedCollectives> ParseTracedCollectives(std::string_view json, Rank world);
 
-/// Whether a folder holds a traced job.
+/// Returns true if a folder holds a traced job.
 [[nodiscard]] bool HoldsTracedJob(const std::string& folder);
 
 /// Reads a folder. Keys that are not known are left alone; ranks that stand for nothing, twice for

@@ -74,7 +74,7 @@ class PhaseRanges {
     }
   }
 
-  /// Of ranges inside of each other the inner one counts.
+  /// Of nested ranges the inner one counts.
   [[nodiscard]] PhaseAt At(std::int64_t at_ns) const {
     auto range = std::ranges::upper_bound(ranges_, at_ns, {}, &Range::begin_ns);
     while (range != ranges_.begin()) {
@@ -230,7 +230,7 @@ Window WindowOf(const CallTree& step) {
   return window;
 }
 
-/// The launches inside of ranges that stand for communications: the first of each range.
+/// The launches inside ranges that stand for communications: the first of each range.
 struct CommunicationMarks {
   std::unordered_map<RowId, std::size_t> number_of_launch;
   std::size_t most = 0;  // one more than the highest number of a range

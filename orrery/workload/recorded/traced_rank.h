@@ -22,7 +22,7 @@ struct TracedRankSources {
   const TracedGroupRoles* roles = nullptr;
   const trace::Trace* recording = nullptr;
   const HostModel* host = nullptr;
-  /// What the profiler took for an event; the host then takes what it took at each place of the
+  /// The profiler's time for an event; the host's times are then those at each place of the
   /// recording, less that. Nothing: the host's times are those of the model.
   std::optional<double> profiler_cost_ns = {};
   const hardware::Gpu* gpu = nullptr;  // whose shares kernels take
@@ -30,7 +30,7 @@ struct TracedRankSources {
 
 struct TracedProgram {
   RecordedProgram recorded;
-  std::vector<std::string> remarks;  // what of the recording does not fit what was communicated
+  std::vector<std::string> remarks;  // parts of the recording that do not fit the communication
 };
 
 /// Makes the program of a traced rank from the middle one of its recorded steps: what stands for an

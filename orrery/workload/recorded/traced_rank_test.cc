@@ -59,7 +59,7 @@ struct Work {
   }
 };
 
-/// What a task waits for beside its lane and its launch.
+/// The tasks that a task waits for beside its lane and its launch.
 std::vector<TaskId> Awaited(const Program& program, TaskId task) {
   std::vector<TaskId> awaited;
   for (RowId edge = 0; edge < program.edges.size(); ++edge) {

@@ -9,7 +9,7 @@ const kArguments = ['--no-sandbox', '--disable-dev-shm-usage', '--enable-unsafe-
 /** Without a GPU the browser reads WebGL's picture back to compose the page, and says that it takes time. */
 export const kOfBrowser = /GL Driver Message \(OpenGL, Performance/;
 
-/** Whether the tests run on the mock, of which names and numbers are known. */
+/** True if the tests run on the mock, of which names and numbers are known. */
 export const isMock = !process.env.ORRERY_VIEW_ADDRESS;
 
 let browser;

@@ -1,4 +1,4 @@
-"""Whether the numbers of an answer agree with each other."""
+"""Checks that the numbers of an answer agree with each other."""
 import json
 import sys
 

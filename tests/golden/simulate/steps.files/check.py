@@ -1,4 +1,4 @@
-"""What the distribution of --steps promises."""
+"""Checks the properties of the distribution of --steps."""
 
 import json
 import sys
