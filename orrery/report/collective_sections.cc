@@ -183,6 +183,7 @@ Document::Table StragglerTable(const std::vector<Straggler>& stragglers) {
 
 void AddCollectives(const RunReport& report, Document& document) {
   Document::Section& section = document.AddSection("Collectives");
+  section.tab = "collectives";
   section.shown = Shown::kInHtml;
   if (report.collectives.empty()) {
     section.Say("The run has no collectives.");
@@ -202,6 +203,7 @@ void AddCollectives(const RunReport& report, Document& document) {
 
 void AddArrivals(const RunReport& report, Document& document) {
   Document::Section& section = document.AddSection("Who arrives late");
+  section.tab = "collectives";
   if (!report.arrivals || report.arrivals->late_ns.empty()) {
     section.Say("No collective was matched over several ranks without doubt.");
   } else {

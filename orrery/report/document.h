@@ -129,6 +129,7 @@ struct Document {
     std::string heading = {};
     std::vector<Block> blocks = {};
     Shown shown = Shown::kEverywhere;
+    std::string_view tab = "overview";  // of `orrery view`
 
     Section& Add(Block block);
     /// Adds a field that only programs see.

@@ -338,6 +338,7 @@ void AddKernelSection(const RunReport& report, std::size_t max_rows, std::size_t
   Document::Section& section = document.AddSection(
       fmt::format("Kernels ({})", report.has_steps ? "mean per step and GPU" : "mean per GPU"));
   section.shown = shown;
+  section.tab = "kernels";
   section.Add(KernelTable(report.kernels, max_rows, name_width));
   for (std::string& remark : KernelRemarks(report, max_rows)) {
     section.Say(std::move(remark));

@@ -170,6 +170,7 @@ void AddFindings(const RunReport& report, Document& document) {
 
 void AddMetrics(const RunReport& report, Document& document) {
   Document::Section& section = document.AddSection("Metrics");
+  section.tab = "metrics";
   if (report.metrics.empty()) {
     section.Say("No metrics were requested.");
     return;

@@ -126,6 +126,7 @@ void AddTables(const StragglerSlowdown& slowdown, Document::Section& section) {
 Document::Section& AddCostSection(const RunReport& report, Document& document) {
   const StragglerSlowdown& slowdown = report.straggler_cost->slowdown;
   Document::Section& section = document.AddSection("What stragglers cost");
+  section.tab = "collectives";
   section.Say(Sentence(slowdown));
   AddFacts(slowdown, section);
   AddTables(slowdown, section);

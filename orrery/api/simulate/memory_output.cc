@@ -124,6 +124,7 @@ void AddMemorySection(const StepSummary& summary, const simulate::SimulatedStep*
     return;
   }
   Document::Section& section = document.AddSection("Memory");
+  section.tab = "memory";
   if (summary.is_memory_recorded) {
     section.Add(RecordedMemoryTable(summary));
     return;

@@ -27,24 +27,6 @@ using report::Document;
 constexpr std::array<std::string_view, 5> kTabs = {"overview", "kernels", "collectives", "memory",
                                                    "metrics"};
 
-// Sections of the report by the tab that shows them; the overview has the rest.
-std::string_view TabOf(std::string_view heading) {
-  if (heading.starts_with("Kernels") || heading.starts_with("Kernel")) {
-    return "kernels";
-  }
-  if (heading == "Collectives" || heading == "Who arrives late" ||
-      heading == "What stragglers cost") {
-    return "collectives";
-  }
-  if (heading == "Metrics") {
-    return "metrics";
-  }
-  if (heading.starts_with("Memory")) {
-    return "memory";
-  }
-  return "overview";
-}
-
 std::string_view AlignOf(const report::NumberFormat& format) {
   return format.unit == report::Unit::kText ? "left" : "right";
 }
@@ -197,7 +179,7 @@ Value TabValue(const ViewedRun& run, std::string_view name) {
   AddOwnSections(run, name, sections);
   for (const Document::Section& section : document.sections) {
     SectionValue value(section);
-    if (report::IsIn(report::Shown::kInHtml, section.shown) && TabOf(section.heading) == name &&
+    if (report::IsIn(report::Shown::kInHtml, section.shown) && section.tab == name &&
         !value.empty()) {
       sections.Add(std::move(value).Take());
     }
