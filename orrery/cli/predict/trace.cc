@@ -260,12 +260,12 @@ Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments, t
     return ProgramOfKernels(arguments, rank, host, prediction);
   }
   if (rank.graph_nodes.empty()) {
-    return is_recording
-               ? Unsupported("{}: models price execution traces, and this is none", arguments.path)
-               : InvalidInput(
-                     "{}: neither an execution trace nor a recording with "
-                     "operators and kernels",
-                     arguments.path);
+    return is_recording ? Unsupported("{}: models estimate execution traces, and this is none",
+                                      arguments.path)
+                        : InvalidInput(
+                              "{}: neither an execution trace nor a recording with "
+                              "operators and kernels",
+                              arguments.path);
   }
   if (arguments.kernels == KernelTimes::kRecorded) {
     return InvalidInput("{}: no recorded kernels; give the recording with --kineto",

@@ -48,7 +48,7 @@ RankOfId RanksOf(const SearchAnswer& answer) {
 enum Place : std::uint8_t { kOther, kTie, kFront, kFrontTie, kFirst };
 
 std::vector<draw::Series> PlaceSeries() {
-  return {{.name = "played", .style = "other"},
+  return {{.name = "simulated", .style = "other"},
           {.name = "ties with the first plan", .style = "launch"},
           {.name = "Pareto front", .style = "compute"},
           {.name = "Pareto front, ties with the first plan", .style = "memory"},

@@ -34,7 +34,7 @@ struct KernelSum {
   trace::KernelClass kernel_class = trace::KernelClass::kOther;
   std::int64_t launches = 0;
   std::int64_t time_ns = 0;
-  // Of launches whose call has a price, which its kernels share by their recorded times.
+  // Of launches whose call has an estimate, which its kernels share by their recorded times.
   std::int64_t priced_ns = 0;
   double predicted_s = 0;
   double roofline_s = 0;
@@ -125,16 +125,17 @@ class PriceTable {
     };
     return Value::Object()
         .Set("heading", "")
-        .Set("caption",
-             "Whole recording, all ranks. A model prices an operator; its kernels share the price "
-             "by their recorded times. The ratio is measured over predicted, of launches that have "
-             "a price.")
+        .Set(
+            "caption",
+            "Whole recording, all ranks. A model estimates an operator; its kernels share the time "
+            "by their recorded times. The ratio is measured over predicted, of launches that have "
+            "an estimate.")
         .Set("columns", Value::List()
                             .Add(column("kernel", "left"))
                             .Add(column("class", "left"))
                             .Add(column("launches", "right"))
                             .Add(column("time", "right"))
-                            .Add(column("priced", "right"))
+                            .Add(column("estimated", "right"))
                             .Add(column("measured", "right"))
                             .Add(column("predicted", "right"))
                             .Add(column("ratio", "right"))

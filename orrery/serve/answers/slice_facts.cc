@@ -221,7 +221,7 @@ class SliceFacts {
     }
   }
 
-  // A model prices a call: all its kernels together.
+  // A model estimates a call: all its kernels together.
   void AddPrice() {
     const Result<workload::OperatorPrices>& prices = run_.PricesOf(rank_.trace);
     if (!prices) {

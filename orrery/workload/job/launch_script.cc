@@ -72,8 +72,8 @@ class Limits {
 
   void Enter() {
     if (++nested_ > kMostNested) {
-      Refuse(fmt::format("more than {} expansions ${{NAME:-...}} are inside each other",
-                         kMostNested));
+      Refuse(
+          fmt::format("more than {} expansions ${{NAME:-...}} are inside each other", kMostNested));
     }
   }
 
