@@ -14,6 +14,7 @@
 #include "orrery/api/info.h"
 #include "orrery/api/init.h"
 #include "orrery/api/list.h"
+#include "orrery/api/predict.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -28,6 +29,9 @@ const std::vector<VerbSchema> kVerbs = {
     {"info", &RequestSchema<InfoRequest>, &ObjectSchema<InfoResult>},
     {"init", &RequestSchema<InitRequest>, &ObjectSchema<InitResult>},
     {"list", &RequestSchema<ListRequest>, &ObjectSchema<ListResult>},
+    {"predict kernel", &RequestSchema<PredictKernelsRequest>, &ObjectSchema<PredictKernelsResult>},
+    {"predict collective", &RequestSchema<PredictCollectiveRequest>,
+     &ObjectSchema<PredictCollectiveResult>},
     {"simulate", &RequestSchema<SimulateRequest>, &ObjectSchema<SimulateResult>},
 };
 

@@ -29,7 +29,6 @@
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/draw/text_table.h"
-#include "orrery/learn/interval.h"
 #include "orrery/report/document.h"
 
 namespace orrery::cli {
@@ -186,16 +185,6 @@ Result<int> Deliver(const Document& document, const OutputOptions& options, bool
   ORRERY_TRY_STATUS(WriteOutputFiles(document, options));
   Print(text);
   return is_partial ? kExitPartial : kExitOk;
-}
-
-std::string TimeText(double seconds) {
-  return seconds < 1e-3 ? fmt::format("{:.2f} us", seconds * 1e6)
-                        : fmt::format("{:.3f} ms", seconds * 1e3);
-}
-
-std::string TimeText(double seconds, const learn::TimeInterval& interval) {
-  return fmt::format("{} (80 % interval {} to {})", TimeText(seconds), TimeText(interval.low_s),
-                     TimeText(interval.high_s));
 }
 
 std::size_t TextWidth() {

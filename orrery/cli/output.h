@@ -13,7 +13,6 @@
 #include "orrery/base/progress.h"
 #include "orrery/base/work_dealer.h"
 #include "orrery/cli/verb.h"
-#include "orrery/learn/interval.h"
 #include "orrery/report/document.h"
 
 namespace orrery::cli {
@@ -60,10 +59,6 @@ void AddCsvOptions(Verb& verb, OutputOptions& options);
 
 /// Writes the files only.
 [[nodiscard]] Status WriteOutputFiles(const Document& document, const OutputOptions& options);
-
-/// Returns "12.34 us" or "1.234 ms".
-[[nodiscard]] std::string TimeText(double seconds);
-[[nodiscard]] std::string TimeText(double seconds, const learn::TimeInterval& interval);
 
 /// Returns the share of a part; 0 where there is no whole.
 [[nodiscard]] inline double ShareOf(std::int64_t part, std::int64_t whole) {

@@ -10,6 +10,7 @@
 #include "orrery/api/diff.h"
 #include "orrery/api/goodput.h"
 #include "orrery/api/info.h"
+#include "orrery/api/predict.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -57,6 +58,16 @@ std::vector<Tool> AllTools() {
           "Predicts a month of a training job with failures: effective training time, what is lost "
           "to what, the checkpoint interval and spare nodes that lose least, cost.",
           &Goodput),
+      MakeTool<PredictKernelsRequest, PredictKernelsResult>(
+          "predict_kernels",
+          "Predicts the time of single operators on a GPU, such as 'gemm m=4096 n=4096 k=4096 "
+          "bf16': time with its 80 % interval, roofline, work.",
+          &PredictKernels),
+      MakeTool<PredictCollectiveRequest, PredictCollectiveResult>(
+          "predict_collective",
+          "Predicts the time of a collective ('allreduce 64MiB bf16') on GPUs of a cluster: time "
+          "with its 80 % interval, algorithm, protocol, bandwidth, bottleneck.",
+          &PredictCollective, {"emulate", "with"}),
       MakeTool<InfoRequest, InfoResult>(
           "info",
           "Says what recordings (paths: files or folders of one run) hold: ranks, steps, kernels, "

@@ -2,21 +2,20 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/api/predict.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
+#include "orrery/cli/request_options.h"
 #include "orrery/cli/verb.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/floor.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
-#include "orrery/kernel/power.h"
 #include "orrery/kernel/work.h"
 #include "orrery/learn/interval.h"
 #include "orrery/overlap/analytic_model.h"
@@ -26,119 +25,15 @@
 namespace orrery::cli {
 namespace {
 
-struct PredictKernelArguments {
-  std::vector<std::string> operators;
-  std::string gpu;
-  std::vector<std::string> models;
-  bool is_sustained = false;
-  double power_w = 0;  // 0: the GPU's own limit
+struct PredictKernelsArguments {
+  api::PredictKernelsRequest request;
   OutputOptions output;
 };
 
-struct PredictedKernel {
-  kernel::Operator op;
-  kernel::Work work;
-  kernel::Bound bound;
-  kernel::Estimate estimate;
-  double floor_seconds = 0;  // that no kernel is below
-};
-
-// On tables of training operators and of GPUs left out 80 to 91 % of the rows are inside.
-learn::TimeInterval IntervalOf(const PredictedKernel& kernel) {
-  const kernel::Estimate& estimate = kernel.estimate;
-  learn::TimeInterval interval = learn::IntervalAround(estimate.seconds, estimate.uncertainty);
-  interval.low_s = std::max(interval.low_s, kernel.floor_seconds);
-  return interval;
-}
-
-void AddKernel(const PredictedKernel& kernel, const hardware::Gpu& gpu, Document& document) {
-  const kernel::Estimate& estimate = kernel.estimate;
-  const bool by_memory = kernel.bound.memory_seconds > kernel.bound.compute_seconds;
-  Document::Section& section =
-      document.AddSection(fmt::format("{} on {}", kernel::Text(kernel.op), gpu.name));
-  section.Show("time", TimeText(estimate.seconds, IntervalOf(kernel)));
-  section.Show("roofline",
-               fmt::format("{} by {}; {:.0f} % of it is reached",
-                           TimeText(estimate.roofline_seconds), by_memory ? "memory" : "arithmetic",
-                           100 * estimate.roofline_seconds / estimate.seconds));
-  section.Show("work", fmt::format("{:.4g} GFLOP, {:.4g} MB; {:.4g} TFLOP/s, {:.4g} GB/s",
-                                   kernel.work.flops / 1e9, kernel.work.Bytes() / 1e6,
-                                   kernel.work.flops / estimate.seconds / 1e12,
-                                   kernel.work.Bytes() / estimate.seconds / 1e9));
-  section.Show("from", std::string(kernel::EstimateSourceName(estimate.source)) +
-                           (estimate.is_extrapolated ? ", extrapolated" : ""));
-  if (estimate.alignment_gpu != nullptr) {
-    section.Show("alignment", fmt::format("costs as on {}: only aligned sizes were measured",
-                                          estimate.alignment_gpu->name));
-  }
-}
-
-Value DataOf(const PredictedKernel& kernel, const hardware::Gpu& gpu) {
-  const kernel::Estimate& estimate = kernel.estimate;
-  Value data = Value::Object();
-  data.Set("operator", kernel::Text(kernel.op))
-      .Set("gpu", gpu.name)
-      .Set("time_s", estimate.seconds)
-      .Set("low_s", IntervalOf(kernel).low_s)
-      .Set("high_s", IntervalOf(kernel).high_s)
-      .Set("uncertainty", estimate.uncertainty)
-      .Set("roofline_s", estimate.roofline_seconds)
-      .Set("flops", kernel.work.flops)
-      .Set("bytes", kernel.work.Bytes())
-      .Set("source", kernel::EstimateSourceName(estimate.source))
-      .Set("extrapolated", estimate.is_extrapolated);
-  if (estimate.alignment_gpu != nullptr) {
-    data.Set("alignment_from", estimate.alignment_gpu->name);
-  }
-  return data;
-}
-
-// One operator is an object, several are a list.
-Document DocumentOf(const std::vector<PredictedKernel>& kernels, const hardware::Gpu& gpu) {
-  Document document{.kind = "Orrery prediction", .data = Value::List()};
-  for (const PredictedKernel& kernel : kernels) {
-    AddKernel(kernel, gpu, document);
-    document.data.Add(DataOf(kernel, gpu));
-  }
-  if (kernels.size() == 1) {
-    document.data = DataOf(kernels.front(), gpu);
-  }
-  return document;
-}
-
-Result<std::vector<PredictedKernel>> PredictAll(const PredictKernelArguments& arguments,
-                                                const hardware::Gpu& gpu) {
-  std::vector<PredictedKernel> kernels;
-  for (const std::string& text : arguments.operators) {
-    const Result<kernel::Operator> op = kernel::ParseOperator(text);
-    if (!op) {
-      return FailWithin("'" + text + "'", op);
-    }
-    const kernel::Work work = kernel::WorkOf(*op);
-    kernels.push_back(
-        {*op, work, kernel::BoundOf(*op, work, gpu), {}, kernel::FloorSeconds(*op, gpu)});
-  }
-  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
-             LoadKernelModels(arguments.models));
-  for (PredictedKernel& kernel : kernels) {
-    kernel.estimate = models->Predict(kernel.op, gpu);
-    if (arguments.is_sustained) {
-      hardware::Gpu limited = gpu;
-      limited.power_watts = arguments.power_w > 0 ? arguments.power_w : gpu.power_watts;
-      kernel.estimate.seconds =
-          kernel::SustainedSeconds(kernel.op, limited, kernel.estimate.seconds);
-    }
-  }
-  return kernels;
-}
-
-Result<int> PredictKernels(const PredictKernelArguments& arguments) {
-  if (arguments.power_w > 0 && !arguments.is_sustained) {
-    return InvalidInput("--power needs --sustained: a burst does not reach the power limit");
-  }
-  ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(arguments.gpu));
-  ORRERY_TRY(const std::vector<PredictedKernel> kernels, PredictAll(arguments, *gpu));
-  return Deliver(DocumentOf(kernels, *gpu), arguments.output);
+Result<int> RunPredictKernels(const PredictKernelsArguments& arguments) {
+  ORRERY_TRY(const api::PredictKernelsResult result,
+             api::PredictKernels(ProgramSession(), arguments.request));
+  return Deliver(api::MakeDocument(result), arguments.output);
 }
 
 struct PredictOverlapArguments {
@@ -259,21 +154,15 @@ Result<int> PredictOverlap(const PredictOverlapArguments& arguments) {
 }  // namespace
 
 void AddPredictKernelCommand(Verb& predict) {
-  auto arguments = std::make_shared<PredictKernelArguments>();
+  const auto arguments = std::make_shared<PredictKernelsArguments>();
   Verb verb = predict.AddVerb("kernel", "The time of single operators on a GPU");
-  verb.AddOption("OPERATOR", arguments->operators,
-                 "such as 'gemm m=4096 n=4096 k=4096 bf16'; docs/formats/operators.md")
-      .Required();
-  verb.AddOption("--gpu NAME", arguments->gpu, "GPU to predict for").Required();
-  verb.AddFlag("--sustained", arguments->is_sustained,
-               "repeated for hours at the board's power limit, instead of a burst");
-  verb.AddOption("--power", arguments->power_w, "another power limit in watts, with --sustained")
-      .Positive();
-  verb.AddOption("--model FILE", arguments->models,
-                 "model file of `orrery fit kernels`, instead of the shipped ones; may be repeated")
-      .OneValueEach();
+  AddFieldOption(verb, arguments->request, "operators", "OPERATOR");
+  verb.FindOption("OPERATOR").Required();
+  AddFieldOption(verb, arguments->request, "gpu");
+  verb.FindOption("--gpu").Required();
+  AddFieldOptions(verb, arguments->request, "sustained", "model");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return PredictKernels(*arguments); });
+  verb.OnRun([arguments] { return RunPredictKernels(*arguments); });
 }
 
 void AddPredictOverlapCommand(Verb& predict) {

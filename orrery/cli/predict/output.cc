@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/predict/time_text.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
@@ -314,8 +315,8 @@ Document PredictionDocument(const Prediction& prediction) {
     head.Set("models", PricingData(prediction.pricing));
   }
   head.Set("host", HostData(prediction)).Say(HostText(prediction));
-  head.Say(fmt::format("80 % interval of the step: {} to {}", TimeText(interval.low_s),
-                       TimeText(interval.high_s)));
+  head.Say(fmt::format("80 % interval of the step: {} to {}", api::TimeText(interval.low_s),
+                       api::TimeText(interval.high_s)));
   if (prediction.pricing.unmodelled_s > 0) {
     head.Say(UnmodelledText(prediction.pricing));
   }

@@ -1,0 +1,145 @@
+#include "orrery/api/fields.h"
+
+#include <array>
+#include <limits>
+#include <span>
+
+#include "orrery/api/predict.h"
+
+namespace orrery::api {
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+constexpr auto kKernelsRequest = std::to_array<Field<PredictKernelsRequest>>({
+    MakeField<&PredictKernelsRequest::operators>(
+        "operators", "", "such as 'gemm m=4096 n=4096 k=4096 bf16'; docs/formats/operators.md")
+        .Placeholder("OPERATOR"),
+    MakeField<&PredictKernelsRequest::gpu>("gpu", "", "GPU to predict for").Placeholder("NAME"),
+    MakeField<&PredictKernelsRequest::sustained>(
+        "sustained", "", "repeated for hours at the board's power limit, instead of a burst"),
+    MakeField<&PredictKernelsRequest::power>("power", "",
+                                             "another power limit in watts, with --sustained")
+        .Range(1, kUnlimited),
+    MakeField<&PredictKernelsRequest::models>(
+        "model", "",
+        "model file of `orrery fit kernels`, instead of the shipped ones; may be repeated")
+        .Placeholder("FILE")
+        .Repeats(),
+});
+
+constexpr auto kKernel = std::to_array<Field<PredictedKernel>>({
+    MakeField<&PredictedKernel::op>("operator", "", "canonical text of the operator"),
+    MakeField<&PredictedKernel::gpu>("gpu", "", "name in the catalogue"),
+    MakeField<&PredictedKernel::time_s>("time_s", "s", "durations of all its kernels together"),
+    MakeField<&PredictedKernel::low_s>("low_s", "s", "low end of the 80 % interval"),
+    MakeField<&PredictedKernel::high_s>("high_s", "s", "high end of the 80 % interval"),
+    MakeField<&PredictedKernel::uncertainty>("uncertainty", "", "relative, one standard deviation"),
+    MakeField<&PredictedKernel::roofline_s>("roofline_s", "s", "lower bound by the roofline"),
+    MakeField<&PredictedKernel::flops>("flops", "FLOP", "minimum work"),
+    MakeField<&PredictedKernel::bytes>("bytes", "bytes", "minimum traffic"),
+    MakeField<&PredictedKernel::source>("source", "",
+                                        "this GPU, sibling GPU, all GPUs or roofline"),
+    MakeField<&PredictedKernel::extrapolated>("extrapolated", "", "outside the measured range"),
+    MakeField<&PredictedKernel::alignment_from>("alignment_from", "",
+                                                "GPU whose cost of unaligned sizes was used")
+        .IfKnown(),
+});
+
+constexpr auto kKernelsResult = std::to_array<Field<PredictKernelsResult>>({
+    MakeField<&PredictKernelsResult::kernels>("kernels", "", "operators in the order requested"),
+});
+
+constexpr auto kCollectiveRequest = std::to_array<Field<PredictCollectiveRequest>>({
+    MakeField<&PredictCollectiveRequest::collective>("collective", "",
+                                                     "such as 'allreduce 64MiB bf16'"),
+    MakeField<&PredictCollectiveRequest::cluster>("cluster", "", "machine (orrery list clusters)")
+        .Placeholder("NAME"),
+    MakeField<&PredictCollectiveRequest::gpus>("gpus", "", "number of GPUs, filled node by node"),
+    MakeField<&PredictCollectiveRequest::gpus_per_node>("gpus_per_node", "",
+                                                        "GPUs used per node (all)"),
+    MakeField<&PredictCollectiveRequest::env>(
+        "env", "", "environment variables of NCCL, such as NCCL_ALGO=Ring,NCCL_PROTO=^LL128")
+        .Placeholder("TEXT"),
+    MakeField<&PredictCollectiveRequest::nccl>("nccl", "", "version of NCCL (the model's)")
+        .Placeholder("VERSION"),
+    MakeField<&PredictCollectiveRequest::model>(
+        "model", "", "constants of `orrery fit collectives`, instead of the shipped ones")
+        .Placeholder("FILE"),
+    MakeField<&PredictCollectiveRequest::matrix>(
+        "matrix", "",
+        "for alltoallv: a CSV of as many columns as ranks, a header, and what each rank "
+        "sends to each")
+        .Placeholder("FILE"),
+    MakeField<&PredictCollectiveRequest::emulate>(
+        "emulate", "", "predict as another simulator does: astra-sim or simai; needs no cluster")
+        .Placeholder("MODEL"),
+    MakeField<&PredictCollectiveRequest::settings>(
+        "with", "", "settings of the model that is emulated, such as npus=8,bandwidth=50")
+        .Placeholder("KEY=VALUE,..."),
+    MakeField<&PredictCollectiveRequest::flow>(
+        "flow", "", "simulate flows over the links of the cluster, and name the bottleneck link"),
+});
+
+constexpr auto kCollectiveResult = std::to_array<Field<PredictCollectiveResult>>({
+    MakeField<&PredictCollectiveResult::collective>("collective", "", "kind of the collective"),
+    MakeField<&PredictCollectiveResult::bytes>("bytes", "bytes", "size").IfKnown(),
+    MakeField<&PredictCollectiveResult::played>("played", "", "simulator that was emulated")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::gpus>("gpus", "", "number of GPUs").IfKnown(),
+    MakeField<&PredictCollectiveResult::cluster>("cluster", "", "machine").IfKnown(),
+    MakeField<&PredictCollectiveResult::time_s>("time_s", "s", "predicted time").IfKnown(),
+    MakeField<&PredictCollectiveResult::low_s>("low_s", "s", "low end of the 80 % interval")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::high_s>("high_s", "s", "high end of the 80 % interval")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::algorithm>("algorithm", "", "algorithm of NCCL").IfKnown(),
+    MakeField<&PredictCollectiveResult::protocol>("protocol", "", "protocol of NCCL").IfKnown(),
+    MakeField<&PredictCollectiveResult::channels>("channels", "", "channels of NCCL").IfKnown(),
+    MakeField<&PredictCollectiveResult::algorithm_gb_per_s>("algbw_GBps", "GB/s", "bytes over time")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::bus_gb_per_s>("busbw_GBps", "GB/s",
+                                                      "algbw times nccl-tests' factor")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::bottleneck>("bottleneck", "", "what limits it").IfKnown(),
+    MakeField<&PredictCollectiveResult::model>("model", "", "how near the model's machine is")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::model_machine>("model_machine", "",
+                                                       "machine of the measurements")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::model_source>("model_source", "",
+                                                      "source of the measurements")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::busiest_link_bytes>("busiest_link_bytes", "bytes",
+                                                            "most bytes over the links of a GPU")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::busiest_nic_bytes>("busiest_nic_bytes", "bytes",
+                                                           "most bytes over a NIC")
+        .IfKnown(),
+    MakeField<&PredictCollectiveResult::time_ns>("time_ns", "ns", "time in the emulated simulator")
+        .IfKnown(),
+});
+
+}  // namespace
+
+std::span<const Field<PredictKernelsRequest>> FieldList<PredictKernelsRequest>::Get() {
+  return kKernelsRequest;
+}
+
+std::span<const Field<PredictedKernel>> FieldList<PredictedKernel>::Get() {
+  return kKernel;
+}
+
+std::span<const Field<PredictKernelsResult>> FieldList<PredictKernelsResult>::Get() {
+  return kKernelsResult;
+}
+
+std::span<const Field<PredictCollectiveRequest>> FieldList<PredictCollectiveRequest>::Get() {
+  return kCollectiveRequest;
+}
+
+std::span<const Field<PredictCollectiveResult>> FieldList<PredictCollectiveResult>::Get() {
+  return kCollectiveResult;
+}
+
+}  // namespace orrery::api
