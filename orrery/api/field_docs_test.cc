@@ -1,13 +1,20 @@
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "orrery/api/analyze.h"
+#include "orrery/api/diff.h"
 #include "orrery/api/fields.h"
 #include "orrery/api/goodput.h"
+#include "orrery/api/info.h"
+#include "orrery/api/predict.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/value.h"
 
@@ -49,14 +56,35 @@ void ExpectMentioned(const Value& schema, std::string_view document) {
   AddPropertyNames(schema, names);
   ASSERT_FALSE(names.empty());
   for (const std::string& name : names) {
-    const bool is_mentioned = text.find("`" + name + "`") != std::string::npos ||
-                              text.find("`" + name + "[]`") != std::string::npos;
+    // `name`, `name[]`, `parent.name`
+    const bool is_mentioned = std::ranges::any_of(
+        std::to_array<std::string_view>({"`{}`", "`{}[]`", ".{}`", ".{}[]`"}),
+        [&](std::string_view form) {
+          return text.find(fmt::format(fmt::runtime(form), name)) != std::string::npos;
+        });
     EXPECT_TRUE(is_mentioned) << document << " does not say what " << name << " is";
   }
 }
 
 TEST(FieldDocsTest, GoodputIsDescribed) {
   ExpectMentioned(ObjectSchema<GoodputResult>(), "goodput-json.md");
+}
+
+TEST(FieldDocsTest, AnalyzeIsDescribed) {
+  ExpectMentioned(ObjectSchema<AnalyzeResult>(), "analyze-json.md");
+}
+
+TEST(FieldDocsTest, InfoIsDescribed) {
+  ExpectMentioned(ObjectSchema<InfoResult>(), "info-json.md");
+}
+
+TEST(FieldDocsTest, DiffIsDescribed) {
+  ExpectMentioned(ObjectSchema<DiffResult>(), "diff-json.md");
+}
+
+TEST(FieldDocsTest, PredictIsDescribed) {
+  ExpectMentioned(ObjectSchema<PredictedKernel>(), "predict-json.md");
+  ExpectMentioned(ObjectSchema<PredictCollectiveResult>(), "predict-json.md");
 }
 
 TEST(FieldDocsTest, SimulateIsDescribed) {
