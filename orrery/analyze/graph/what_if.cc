@@ -280,6 +280,7 @@ class ActivityMatcher {
     const trace::KernelClass kernel_class = run_.classes[rank_index][activity];
     const bool must_compute = filter_.only_compute || filter_.part;
     if ((must_compute && !trace::IsCompute(kernel_class)) ||
+        (filter_.kernel_class && *filter_.kernel_class != kernel_class) ||
         (filter_.part && *filter_.part != trace::PartOf(kernel_class))) {
       return false;
     }

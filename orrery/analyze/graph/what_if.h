@@ -10,6 +10,7 @@
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/stragglers.h"
+#include "orrery/trace/kernel_class.h"
 #include "orrery/trace/speedup.h"
 
 namespace orrery::analyze {
@@ -34,8 +35,9 @@ struct NetworkChange {
 
 /// Selects activities that match every criterion that is set.
 struct ActivityFilter {
-  std::string_view kernel = {};          // part of the kernel's name
-  std::string_view from_operator = {};   // part of the name of an operator around its launch
+  std::string_view kernel = {};         // part of the kernel's name
+  std::string_view from_operator = {};  // part of the name of an operator around its launch
+  std::optional<trace::KernelClass> kernel_class = {};
   std::optional<trace::Part> part = {};  // compute kernels: kGemm, kAttention, kOptimizer, kOther
   bool only_compute = false;
 };
@@ -64,8 +66,8 @@ class WhatIf {
 
   WhatIf& RemoveStragglers();
 
-  /// Applies the speedup of a part that IsOfRecordedStep. `latency_ns` is the part of each transfer that a
-  /// faster network does not shorten (KeptLatencyNs).
+  /// Applies the speedup of a part that IsOfRecordedStep. `latency_ns` is the part of each transfer
+  /// that a faster network does not shorten (KeptLatencyNs).
   WhatIf& Apply(const trace::Speedup& speedup, std::int64_t latency_ns);
 
   /// Removes the part of each transfer during which its rank computes nothing.
