@@ -42,48 +42,34 @@ Status CheckHas(const Value& arguments, std::span<const std::string_view> left_o
 std::vector<Tool> AllTools() {
   using namespace api;  // NOLINT(google-build-using-namespace): verbs of api only
   return {
-      MakeTool<SimulateRequest, SimulateResult>(
+      MakeTool(
           "simulate",
           "Predicts the step of a training job: step time with its 80 % interval, throughput, MFU, "
           "memory, a breakdown of the step, what binds it, and changes of the job that gain. Takes "
           "one job as a file (jobs) or as text (job_yaml); `set` changes single keys.",
           &Simulate, {"emulate", "with"}),
-      MakeTool<SimulateRequest, SimulateTogetherResult>(
-          "simulate_together",
-          "Predicts how much several training jobs (jobs: two files or more) that share one "
-          "cluster slow each other down.",
-          &SimulateTogether, {"job_yaml", "emulate", "with"}),
-      MakeTool<GoodputRequest, GoodputResult>(
-          "goodput",
-          "Predicts a month of a training job with failures: effective training time, what is lost "
-          "to what, the checkpoint interval and spare nodes that lose least, cost.",
-          &Goodput),
-      MakeTool<PredictKernelsRequest, PredictKernelsResult>(
-          "predict_kernels",
-          "Predicts the time of single operators on a GPU, such as 'gemm m=4096 n=4096 k=4096 "
-          "bf16': time with its 80 % interval, roofline, work.",
-          &PredictKernels),
-      MakeTool<PredictCollectiveRequest, PredictCollectiveResult>(
-          "predict_collective",
-          "Predicts the time of a collective ('allreduce 64MiB bf16') on GPUs of a cluster: time "
-          "with its 80 % interval, algorithm, protocol, bandwidth, bottleneck.",
-          &PredictCollective, {"emulate", "with"}),
-      MakeTool<InfoRequest, InfoResult>(
-          "info",
-          "Says what recordings (paths: files or folders of one run) hold: ranks, steps, kernels, "
-          "operators, collectives, what is missing or damaged.",
-          &Info),
-      MakeTool<AnalyzeRequest, AnalyzeResult>(
-          "analyze",
-          "Explains a recorded run (paths): findings, where the time of a step goes, exposed "
-          "communication, stragglers, kernels, all metrics. `metric` selects metrics, `what_if` "
-          "(network=4, gemm=2, rank:3) replays the step with a part that is faster.",
-          &Analyze),
-      MakeTool<DiffRequest, DiffResult>(
-          "diff",
-          "Compares two recorded runs: what became slower or faster, metric by metric and kernel "
-          "by kernel.",
-          &Diff),
+      MakeTool("simulate_together",
+               "Predicts how much several training jobs (jobs: two files or more) that share one "
+               "cluster slow each other down.",
+               &SimulateTogether, {"job_yaml", "emulate", "with"}),
+      MakeTool("goodput",
+               "Predicts a month of a training job with failures: effective training time, losses "
+               "by cause, the best checkpoint interval and number of spare nodes, cost.",
+               &Goodput),
+      MakeTool("predict_kernels",
+               "Predicts the time of operators ('gemm m=4096 n=4096 k=4096 bf16') on a GPU.",
+               &PredictKernels),
+      MakeTool("predict_collective",
+               "Predicts the time of a collective ('allreduce 64MiB bf16') on GPUs of a cluster.",
+               &PredictCollective, {"emulate", "with"}),
+      MakeTool("info", "Says what a recorded run (paths) holds, and what is missing or damaged.",
+               &Info),
+      MakeTool("analyze",
+               "Explains a recorded run (paths): findings, where the time of a step goes, exposed "
+               "communication, stragglers, kernels, metrics. `what_if` (network=4, gemm=2, rank:3) "
+               "replays the step with a part that is faster.",
+               &Analyze),
+      MakeTool("diff", "Compares two recorded runs, metric by metric and kernel by kernel.", &Diff),
   };
 }
 

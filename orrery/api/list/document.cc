@@ -30,9 +30,9 @@ Column AsFormat(std::string key, std::string header, NumberFormat format) {
 // A table of the fields that columns name; fields without a column are for programs. `shown` makes
 // the cell of a column without a name.
 template <typename Row>
-Table MakeTable(const std::vector<Row>& rows, std::vector<Column> columns,
+Table MakeTable(std::string key, const std::vector<Row>& rows, std::vector<Column> columns,
                 std::string (*shown)(const Row&) = nullptr) {
-  Table table{.columns = std::move(columns), .max_shown = SIZE_MAX};
+  Table table{.key = std::move(key), .columns = std::move(columns), .max_shown = SIZE_MAX};
   for (const Field<Row>& field : FieldList<Row>::Get()) {
     const bool has_column = std::ranges::any_of(
         table.columns, [&](const Column& column) { return column.key == field.name; });
@@ -73,7 +73,7 @@ std::string ValuesOf(const ListedKey& key) {
 
 Table GpuTable(const std::vector<ListedGpu>& gpus) {
   Table table = MakeTable(
-      gpus,
+      "gpus", gpus,
       {AsText("name", "GPU"), AsFormat("memory_bytes", "memory", NumberFormat("{:.0f} GB", 1e-9)),
        AsFormat("memory_bytes_per_s", "bandwidth", NumberFormat("{:.0f} GB/s", 1e-9)),
        AsFormat("bf16_flops", "bf16, dense", NumberFormat("{:.0f} TFLOP/s", 1e-12)),
@@ -88,8 +88,9 @@ Table GpuTable(const std::vector<ListedGpu>& gpus) {
 }
 
 Table ClusterTable(const std::vector<ListedCluster>& clusters) {
-  Table table = MakeTable(
-      clusters, {AsText("name", "cluster"), AsText("gpu", "GPU"), AsNumber("gpus_per_node", "GPUs"),
+  Table table =
+      MakeTable("clusters", clusters,
+                {AsText("name", "cluster"), AsText("gpu", "GPU"), AsNumber("gpus_per_node", "GPUs"),
                  AsText("island", "inside a node"),
                  AsFormat("island_bytes_per_s", "per GPU", NumberFormat("{:.0f} GB/s", 1e-9)),
                  AsNumber("island_gpus", "linked"), AsNumber("nics_per_node", "NICs"),
@@ -104,12 +105,12 @@ Table ClusterTable(const std::vector<ListedCluster>& clusters) {
 }
 
 Table ModelTable(const std::vector<ListedModel>& models) {
-  Table table =
-      MakeTable(models, {AsText("name", "model"),
-                         AsFormat("parameters", "parameters", NumberFormat("{:.2f} B", 1e-9)),
-                         AsFormat("active_parameters", "per token", NumberFormat("{:.2f} B", 1e-9)),
-                         AsNumber("layers", "layers"), AsNumber("hidden", "hidden"),
-                         AsText("also", "also called")});
+  Table table = MakeTable(
+      "models", models,
+      {AsText("name", "model"),
+       AsFormat("parameters", "parameters", NumberFormat("{:.2f} B", 1e-9)),
+       AsFormat("active_parameters", "per token", NumberFormat("{:.2f} B", 1e-9)),
+       AsNumber("layers", "layers"), AsNumber("hidden", "hidden"), AsText("also", "also called")});
   table.caption =
       "Per token: parameters that one token meets; of the experts, those that it is "
       "routed to.\n"
@@ -118,9 +119,9 @@ Table ModelTable(const std::vector<ListedModel>& models) {
 }
 
 Table FrameworkTable(const std::vector<ListedFramework>& frameworks) {
-  Table table =
-      MakeTable(frameworks, {AsText("name", "framework"), AsText("fitted_with", "efficiency"),
-                             AsText("origin", "known from", 86)});
+  Table table = MakeTable("frameworks", frameworks,
+                          {AsText("name", "framework"), AsText("fitted_with", "efficiency"),
+                           AsText("origin", "known from", 86)});
   table.caption =
       "Efficiency: fitted to published runs of its own, or that of a framework with "
       "the same code.";
@@ -128,8 +129,9 @@ Table FrameworkTable(const std::vector<ListedFramework>& frameworks) {
 }
 
 Table MetricTable(const std::vector<ListedMetric>& metrics) {
-  Table table = MakeTable(metrics, {AsText("name", "metric", 0), AsText("unit", "unit", 0),
-                                    AsText("meaning", "meaning", 0)});
+  Table table = MakeTable(
+      "metrics", metrics,
+      {AsText("name", "metric", 0), AsText("unit", "unit", 0), AsText("meaning", "meaning", 0)});
   table.caption =
       "`orrery analyze --list` also has the names of other tools and what each metric "
       "needs; with a run it says\n"
@@ -138,8 +140,9 @@ Table MetricTable(const std::vector<ListedMetric>& metrics) {
 }
 
 Table FormatTable(const std::vector<ListedFormat>& formats) {
-  Table table = MakeTable(
-      formats, {AsText("direction", ""), AsText("name", "format"), AsText("about", "files", 90)});
+  Table table =
+      MakeTable("formats", formats,
+                {AsText("direction", ""), AsText("name", "format"), AsText("about", "files", 90)});
   table.caption =
       "Files are recognised by content and may be packed with gzip or zstd; `orrery convert` "
       "writes by the name of\n"
@@ -148,7 +151,7 @@ Table FormatTable(const std::vector<ListedFormat>& formats) {
 }
 
 Table KeyTable(std::string_view section, const std::vector<ListedKey>& keys) {
-  Table table = MakeTable(keys,
+  Table table = MakeTable(fmt::format("{}_keys", section), keys,
                           {AsText("name", "key", 0), AsText("default", "default", 0),
                            AsText("", "values", 0), AsText("meaning", "meaning", 0)},
                           &ValuesOf);

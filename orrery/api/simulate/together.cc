@@ -179,17 +179,17 @@ Status CheckTogether(const SimulateRequest& request) {
   const std::size_t jobs = request.jobs.size();
   if (!request.slow.empty() || !request.fail.empty() || !request.degrade.empty() ||
       request.steps > 0) {
-    return InvalidInput("--slow, --fail, --degrade and --steps apply to one job: {} were given",
+    return InvalidInput("--slow, --fail, --degrade and --steps take a single job; {} were given",
                         jobs);
   }
   if (request.step_only) {
-    return InvalidInput("--step-only applies to one job: {} were given", jobs);
+    return InvalidInput("--step-only takes a single job; {} were given", jobs);
   }
   if (!request.what_if.empty()) {
     return InvalidInput("--what-if takes a single job; {} were given", jobs);
   }
   if (!request.checkpoint_traffic.empty()) {
-    return InvalidInput("--checkpoint-traffic applies to one job: {} were given", jobs);
+    return InvalidInput("--checkpoint-traffic takes a single job; {} were given", jobs);
   }
   return {};
 }

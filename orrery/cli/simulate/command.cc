@@ -59,7 +59,7 @@ Result<int> SimulateOne(const SimulateArguments& arguments, const SimulateReques
 
 Result<int> SimulateSeveral(const SimulateArguments& arguments, const SimulateRequest& request) {
   if (!arguments.trace.empty()) {
-    return InvalidInput("--trace applies to one job: {} were given", request.jobs.size());
+    return InvalidInput("--trace takes a single job; {} were given", request.jobs.size());
   }
   ORRERY_TRY(const api::SimulateTogetherResult result,
              api::SimulateTogether(ProgramSession(), request));
