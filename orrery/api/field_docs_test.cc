@@ -85,6 +85,7 @@ TEST(FieldDocsTest, DiffIsDescribed) {
 TEST(FieldDocsTest, PredictIsDescribed) {
   ExpectMentioned(ObjectSchema<PredictedKernel>(), "predict-json.md");
   ExpectMentioned(ObjectSchema<PredictCollectiveResult>(), "predict-json.md");
+  ExpectMentioned(ObjectSchema<PredictOverlapResult>(), "predict-json.md");
 }
 
 TEST(FieldDocsTest, SimulateIsDescribed) {

@@ -13,7 +13,8 @@
 #include "orrery/base/error.h"
 #include "orrery/report/document.h"
 
-// The time of single operators on a GPU and of a collective on a cluster.
+// The time of single operators on a GPU, of a collective on a cluster, and of a kernel that runs
+// beside communication.
 
 namespace orrery::api {
 
@@ -85,16 +86,58 @@ struct PredictCollectiveResult {
   std::int64_t model_gpus = 0;         // most GPUs of the model's measurements; not in the JSON
 };
 
+struct PredictOverlapRequest {
+  std::string op;  // of the kernel
+  std::string gpu;
+  double alone_us = 0;       // measured; 0: predicted
+  std::int64_t blocks = 16;  // of communication
+  double gbps = 0;           // of the communication alone
+  std::string pattern = "reduce_copy";
+  std::string place = "hbm";
+  std::string priority = "same";
+  // Launch of the kernel; 0: not known.
+  std::int64_t grid = 0;
+  int block = 0;
+  int registers = 0;
+  int shared = 0;
+  std::string model = {};  // file; empty: the shipped one
+  CallOptions call = {};
+};
+
+struct PredictOverlapResult {
+  std::string op;
+  std::string gpu;
+  double alone_us = 0;
+  double together_us = 0;
+  double low_us = 0;
+  double high_us = 0;
+  double stretch = 1;
+  double communication_stretch = 1;
+  double analytic_stretch = 1;
+  double memory_load = 0;
+  double wait_at_half_us = 0;
+
+  // Not part of the JSON.
+  double analytic_room = 1;
+  double analytic_memory = 1;
+  std::string communication;  // "16 blocks of communication (reduce_copy, 100 GB/s)"
+};
+
 [[nodiscard]] ORRERY_API Result<PredictKernelsResult> PredictKernels(
     const Session& session, const PredictKernelsRequest& request);
 
 [[nodiscard]] ORRERY_API Result<PredictCollectiveResult> PredictCollective(
     const Session& session, const PredictCollectiveRequest& request);
 
+[[nodiscard]] ORRERY_API Result<PredictOverlapResult> PredictOverlap(
+    const Session& session, const PredictOverlapRequest& request);
+
 /// One operator is an object in JSON, several are a list.
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const PredictKernelsResult& result);
 
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const PredictCollectiveResult& result);
+
+[[nodiscard]] ORRERY_API report::Document MakeDocument(const PredictOverlapResult& result);
 
 template <>
 struct FieldList<PredictKernelsRequest> {
@@ -119,6 +162,16 @@ struct FieldList<PredictCollectiveRequest> {
 template <>
 struct FieldList<PredictCollectiveResult> {
   ORRERY_API static std::span<const Field<PredictCollectiveResult>> Get();
+};
+
+template <>
+struct FieldList<PredictOverlapRequest> {
+  ORRERY_API static std::span<const Field<PredictOverlapRequest>> Get();
+};
+
+template <>
+struct FieldList<PredictOverlapResult> {
+  ORRERY_API static std::span<const Field<PredictOverlapResult>> Get();
 };
 
 }  // namespace orrery::api

@@ -32,6 +32,7 @@ const std::vector<VerbSchema> kVerbs = {
     {"predict kernel", &RequestSchema<PredictKernelsRequest>, &ObjectSchema<PredictKernelsResult>},
     {"predict collective", &RequestSchema<PredictCollectiveRequest>,
      &ObjectSchema<PredictCollectiveResult>},
+    {"predict overlap", &RequestSchema<PredictOverlapRequest>, &ObjectSchema<PredictOverlapResult>},
     {"simulate", &RequestSchema<SimulateRequest>, &ObjectSchema<SimulateResult>},
 };
 

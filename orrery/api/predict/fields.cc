@@ -120,6 +120,48 @@ constexpr auto kCollectiveResult = std::to_array<Field<PredictCollectiveResult>>
         .IfKnown(),
 });
 
+using Overlap = PredictOverlapRequest;
+
+constexpr auto kOverlapRequest = std::to_array<Field<Overlap>>({
+    MakeField<&Overlap::op>("operator", "", "\"gemm m=4096 n=4096 k=4096 bf16\""),
+    MakeField<&Overlap::gpu>("gpu", "", "the GPU").Placeholder("NAME"),
+    MakeField<&Overlap::alone_us>("alone_us", "", "its time alone, where it was measured")
+        .Range(0, kUnlimited),
+    MakeField<&Overlap::blocks>("blocks", "", "thread blocks (channels) of communication (16)")
+        .Range(1, 1024),
+    MakeField<&Overlap::gbps>("gbps", "", "bandwidth of the communication alone, GB/s")
+        .Range(0, 1e5),
+    MakeField<&Overlap::pattern>("pattern", "", "copy, reduce_copy (default), spin, ll or ll128"),
+    MakeField<&Overlap::place>("place", "", "where its buffers are: hbm (default), l2 or host"),
+    MakeField<&Overlap::priority>(
+        "priority", "", "whose stream has priority: same (default), communication or compute"),
+    MakeField<&Overlap::grid>("grid", "", "blocks of the kernel, where known"),
+    MakeField<&Overlap::block>("block", "", "threads of a block"),
+    MakeField<&Overlap::registers>("registers", "", "of a thread"),
+    MakeField<&Overlap::shared>("shared", "", "bytes of a block"),
+    MakeField<&Overlap::model>("model", "", "a model of `orrery fit overlap`").Placeholder("FILE"),
+});
+
+using OverlapResult = PredictOverlapResult;
+
+constexpr auto kOverlapResult = std::to_array<Field<OverlapResult>>({
+    MakeField<&OverlapResult::op>("operator", "", "the kernel, as requested"),
+    MakeField<&OverlapResult::gpu>("gpu", "", "name in the catalogue"),
+    MakeField<&OverlapResult::alone_us>("alone_us", "us", "time of the kernel alone"),
+    MakeField<&OverlapResult::together_us>("together_us", "us", "time beside communication"),
+    MakeField<&OverlapResult::low_us>("low_us", "us", "low end of the 80 % interval"),
+    MakeField<&OverlapResult::high_us>("high_us", "us", "high end of the 80 % interval"),
+    MakeField<&OverlapResult::stretch>("stretch", "", "together over alone, by the fitted model"),
+    MakeField<&OverlapResult::communication_stretch>("communication_stretch", "",
+                                                     "the same of the communication"),
+    MakeField<&OverlapResult::analytic_stretch>("analytic_stretch", "",
+                                                "together over alone, by arithmetic"),
+    MakeField<&OverlapResult::memory_load>("memory_load", "",
+                                           "demand for memory bandwidth over what there is"),
+    MakeField<&OverlapResult::wait_at_half_us>(
+        "wait_at_half_us", "us", "delay of communication that arrives when half is done"),
+});
+
 }  // namespace
 
 std::span<const Field<PredictKernelsRequest>> FieldList<PredictKernelsRequest>::Get() {
@@ -140,6 +182,14 @@ std::span<const Field<PredictCollectiveRequest>> FieldList<PredictCollectiveRequ
 
 std::span<const Field<PredictCollectiveResult>> FieldList<PredictCollectiveResult>::Get() {
   return kCollectiveResult;
+}
+
+std::span<const Field<PredictOverlapRequest>> FieldList<PredictOverlapRequest>::Get() {
+  return kOverlapRequest;
+}
+
+std::span<const Field<PredictOverlapResult>> FieldList<PredictOverlapResult>::Get() {
+  return kOverlapResult;
 }
 
 }  // namespace orrery::api
