@@ -15,6 +15,7 @@
 #include "orrery/api/goodput.h"
 #include "orrery/api/info.h"
 #include "orrery/api/predict.h"
+#include "orrery/api/search.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/value.h"
 
@@ -86,6 +87,10 @@ TEST(FieldDocsTest, PredictIsDescribed) {
   ExpectMentioned(ObjectSchema<PredictedKernel>(), "predict-json.md");
   ExpectMentioned(ObjectSchema<PredictCollectiveResult>(), "predict-json.md");
   ExpectMentioned(ObjectSchema<PredictOverlapResult>(), "predict-json.md");
+}
+
+TEST(FieldDocsTest, SearchIsDescribed) {
+  ExpectMentioned(ObjectSchema<SearchResult>(), "search.md");
 }
 
 TEST(FieldDocsTest, SimulateIsDescribed) {

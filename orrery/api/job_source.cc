@@ -9,16 +9,21 @@
 
 namespace orrery::api {
 
-Result<workload::JobFile> ReadJob(const std::string& path, const std::string& yaml,
-                                  const JobInput& changes) {
+Result<workload::JobText> ReadJobText(const std::string& path, const std::string& yaml) {
   if (path.empty() && yaml.empty()) {
     return InvalidInput("JOB is required (orrery --help lists what there is)");
   }
   if (!path.empty() && !yaml.empty()) {
     return InvalidInput("job_yaml is the text of a job: {} is one too many", path);
   }
-  return yaml.empty() ? ReadJob(path, changes)
-                      : workload::ReadJob({.yaml = yaml, .place = "job"}, OverridesOf(changes));
+  return yaml.empty() ? workload::ReadJobText(path)
+                      : Result<workload::JobText>(workload::JobText{.yaml = yaml, .place = "job"});
+}
+
+Result<workload::JobFile> ReadJob(const std::string& path, const std::string& yaml,
+                                  const JobInput& changes) {
+  ORRERY_TRY(const workload::JobText text, ReadJobText(path, yaml));
+  return workload::ReadJob(text, OverridesOf(changes));
 }
 
 }  // namespace orrery::api

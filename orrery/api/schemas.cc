@@ -15,6 +15,7 @@
 #include "orrery/api/init.h"
 #include "orrery/api/list.h"
 #include "orrery/api/predict.h"
+#include "orrery/api/search.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -33,6 +34,7 @@ const std::vector<VerbSchema> kVerbs = {
     {"predict collective", &RequestSchema<PredictCollectiveRequest>,
      &ObjectSchema<PredictCollectiveResult>},
     {"predict overlap", &RequestSchema<PredictOverlapRequest>, &ObjectSchema<PredictOverlapResult>},
+    {"search", &RequestSchema<SearchRequest>, &ObjectSchema<SearchResult>},
     {"simulate", &RequestSchema<SimulateRequest>, &ObjectSchema<SimulateResult>},
 };
 

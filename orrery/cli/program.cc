@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "orrery/api/version.h"
 #include "orrery/cli/verb.h"
 
 namespace orrery::cli {
@@ -63,7 +64,7 @@ void AddVerbs(Verb& program) {
 }  // namespace
 
 std::string ProgramVersion() {
-  return std::string("orrery ") + ORRERY_VERSION;
+  return std::string("orrery ").append(api::Version());
 }
 
 int RunProgram(int argc, char** argv) {

@@ -11,6 +11,7 @@
 #include "orrery/api/goodput.h"
 #include "orrery/api/info.h"
 #include "orrery/api/predict.h"
+#include "orrery/api/search.h"
 #include "orrery/api/simulate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -56,6 +57,10 @@ std::vector<Tool> AllTools() {
                "Predicts a month of a training job with failures: effective training time, losses "
                "by cause, the best checkpoint interval and number of spare nodes, cost.",
                &Goodput),
+      MakeTool("search",
+               "Finds the best plans (parallelism, micro-batch, recompute, sharding) of a training "
+               "job, and says why they are. Ends after `budget` (60s).",
+               &Search, {"store", "resume", "anyway", "repair"}),
       MakeTool("predict_kernels",
                "Predicts the time of operators ('gemm m=4096 n=4096 k=4096 bf16') on a GPU.",
                &PredictKernels),

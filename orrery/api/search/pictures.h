@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/search/answer.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/search/search.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/search/search.h"
 #include "orrery/simulate/simulation.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 /// The tooltip of a plan; `rank` is its place among the kept ones.
 [[nodiscard]] std::string PlanTip(const SearchAnswer& answer, const search::RankedPlan& ranked,
@@ -30,4 +30,4 @@ namespace orrery::cli {
     const SearchAnswer& answer, const kernel::CostModel& costs,
     const simulate::SimulationOptions& options);
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

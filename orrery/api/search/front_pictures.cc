@@ -10,10 +10,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/search/answer.h"
+#include "orrery/api/search/pictures.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/search/pictures.h"
-#include "orrery/cli/search/search.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
@@ -24,7 +24,7 @@
 #include "orrery/search/space.h"
 #include "orrery/workload/job/job.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using search::PlanTradeoff;
@@ -58,7 +58,7 @@ std::vector<draw::Series> PlaceSeries() {
 // By tradeoff of the answer.
 std::vector<Place> PlacesOf(const SearchAnswer& answer) {
   const RankedPlan& first = answer.result.best.front();
-  const Result<workload::Job> job = answer.space->JobOf(first.screened.id);
+  const Result<workload::Job> job = answer.space.JobOf(first.screened.id);
   std::set<search::PlanId> front;
   for (const PlanTradeoff& plan : answer.front) {
     front.insert(plan.id);
@@ -146,7 +146,7 @@ std::vector<draw::ScatterLine> LimitOf(const SearchAnswer& answer) {
     return answer.result.played[plan.played].played.usable_bytes;
   };
   const std::int64_t usable_bytes = usable(answer.tradeoffs.front());
-  const double limit = static_cast<double>(usable_bytes) * answer.space->memory_share();
+  const double limit = static_cast<double>(usable_bytes) * answer.space.memory_share();
   double most = 0;
   for (const PlanTradeoff& plan : answer.tradeoffs) {
     if (usable(plan) != usable_bytes) {
@@ -235,4 +235,4 @@ std::vector<Document::Picture> FrontPictures(const SearchAnswer& answer) {
   return pictures;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,4 +1,4 @@
-#include "orrery/cli/search/pictures.h"
+#include "orrery/api/search/pictures.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,9 +13,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/search/answer.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/search/search.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
@@ -27,7 +27,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/job.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using search::RankedPlan;
@@ -78,13 +78,13 @@ std::vector<std::string> NamesOf(const SearchAnswer& answer, std::size_t dimensi
                                  const std::vector<RankedPlan>& plans) {
   std::set<std::string> there;
   for (const RankedPlan& ranked : plans) {
-    there.insert(answer.space->ValuesOf(ranked.screened.id)[dimension]);
+    there.insert(answer.space.ValuesOf(ranked.screened.id)[dimension]);
   }
   std::vector<std::string> names;
   if (there.contains("")) {
     names.emplace_back("–");
   }
-  for (const std::string& value : answer.space->dimensions()[dimension].values) {
+  for (const std::string& value : answer.space.dimensions()[dimension].values) {
     if (there.contains(value)) {
       names.push_back(value);
     }
@@ -108,7 +108,7 @@ ColouredLines LinesOf(const SearchAnswer& answer, const std::vector<RankedPlan>&
                       .legend = {{.name = "plan 1", .style = "transfer"}}};
   for (const std::size_t i : differing) {
     lines.chart.axes.push_back(
-        {.title = ShortKey(answer.space->dimensions()[i].key), .names = NamesOf(answer, i, plans)});
+        {.title = ShortKey(answer.space.dimensions()[i].key), .names = NamesOf(answer, i, plans)});
   }
   lines.chart.axes.push_back({.title = "memory", .quantity = draw::Quantity::kBinaryBytes});
   lines.chart.axes.push_back({.title = "step time, s"});
@@ -122,7 +122,7 @@ ColouredLines LinesOf(const SearchAnswer& answer, const std::vector<RankedPlan>&
     draw::ParallelLine line{.style = i == 0 ? "transfer" : StyleOf(level),
                             .tip = PlanTip(answer, plans[i], i + 1),
                             .is_emphasized = i == 0};
-    const std::vector<std::string> values = answer.space->ValuesOf(plans[i].screened.id);
+    const std::vector<std::string> values = answer.space.ValuesOf(plans[i].screened.id);
     for (std::size_t axis = 0; axis < differing.size(); ++axis) {
       line.values.push_back(PlaceOf(values[differing[axis]], lines.chart.axes[axis].names));
     }
@@ -153,7 +153,7 @@ void LeaveOutRepeated(const Document::Picture& above, Document::Picture& picture
 
 std::string PlanTip(const SearchAnswer& answer, const RankedPlan& ranked,
                     const std::optional<std::size_t>& rank) {
-  std::vector<std::size_t> all(answer.space->dimensions().size());
+  std::vector<std::size_t> all(answer.space.dimensions().size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i] = i;
   }
@@ -161,13 +161,13 @@ std::string PlanTip(const SearchAnswer& answer, const RankedPlan& ranked,
   return fmt::format("{}{:.4g} s ({:+.1f} %), {}\n{}", rank ? fmt::format("plan {}: ", *rank) : "",
                      StepSeconds(ranked), 100 * change,
                      draw::FormatBinaryBytes({ranked.played.memory_bytes}),
-                     ValuesText(*answer.space, ranked.screened.id, all));
+                     ValuesText(answer.space, ranked.screened.id, all));
 }
 
 Document::Picture KeptPicture(const SearchAnswer& answer) {
   std::vector<RankedPlan> plans = answer.result.best;
   plans.resize(std::min(plans.size(), kMostLines));
-  const ColouredLines lines = LinesOf(answer, plans, DifferingOf(*answer.space, IdsOf(plans)));
+  const ColouredLines lines = LinesOf(answer, plans, DifferingOf(answer.space, IdsOf(plans)));
   return {.svg = draw::RenderParallel(lines.chart),
           .caption = fmt::format(
               "A line for each of the {}{} kept plans, through its values where they differ.",
@@ -180,19 +180,19 @@ Result<std::vector<Document::Picture>> TimelinePictures(
     const simulate::SimulationOptions& options) {
   std::vector<RankedPlan> plans = answer.result.best;
   plans.resize(std::min<std::size_t>(plans.size(), 2));
-  const std::vector<std::size_t> differing = DifferingOf(*answer.space, IdsOf(plans));
+  const std::vector<std::size_t> differing = DifferingOf(answer.space, IdsOf(plans));
   std::int64_t end_ps = 0;
   for (const RankedPlan& ranked : plans) {
     end_ps = std::max(end_ps, ranked.played.step_ps);
   }
   std::vector<Document::Picture> pictures;
   for (const RankedPlan& ranked : plans) {
-    ORRERY_TRY(const workload::Job job, answer.space->JobOf(ranked.screened.id));
+    ORRERY_TRY(const workload::Job job, answer.space.JobOf(ranked.screened.id));
     ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, costs, options));
     const simulate::SimulatedStep simulated{&simulation.rank_classes, &simulation.timeline, &job};
     Document::Picture picture =
         report::ComparedTimeline(simulated, simulate::Summarize(simulated), end_ps);
-    const std::string values = ValuesText(*answer.space, ranked.screened.id, differing);
+    const std::string values = ValuesText(answer.space, ranked.screened.id, differing);
     picture.heading = fmt::format("Plan {}{}{}, {:.4g} s", pictures.size() + 1,
                                   values.empty() ? "" : ": ", values, StepSeconds(ranked));
     if (!pictures.empty()) {
@@ -203,4 +203,4 @@ Result<std::vector<Document::Picture>> TimelinePictures(
   return pictures;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,14 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/search.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/output.h"
 #include "orrery/search/pareto_front.h"
 #include "orrery/search/plan_store.h"
 #include "orrery/search/reasons.h"
@@ -16,39 +17,14 @@
 #include "orrery/search/space.h"
 #include "orrery/workload/emit/emit_job.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
-/// The options of `orrery search`.
-struct SearchArguments {
-  std::string path;
-  JobArguments job;
-  std::string gpus;
-  search::Objective objective = search::Objective::kStep;
-  int keep = 20;
-  std::string budget;
-  std::string price;
-  std::string store;
-  bool resumes = false;
-  bool computes_anyway = false;
-  bool repairs = false;
-  std::optional<workload::LaunchFormat> emitted;
-  int chosen = 1;  // of the kept plans: which to emit
-  bool skips_reasons = false;
-  int threads = 0;
-  double memory_reserve = -1;  // percent; below 0: what the job says
-  OutputOptions output;
-};
-
-/// The store that the options name, if any.
-[[nodiscard]] Result<std::optional<search::PlanStore>> OpenStore(const SearchArguments& arguments,
-                                                                 const search::Space& space);
-
-/// The result of a search.
+/// The result of a search, and everything that its document is made from.
 struct SearchAnswer {
-  const search::Space* space = nullptr;
+  search::Space space;
   std::vector<std::string> kernel_models = {};  // of --models
   search::Objective objective = search::Objective::kStep;
-  search::SearchResult result;
+  search::SearchResult result = {};
   search::Reasons reasons = {};
   std::vector<bool> ties = {};                       // with the first, by kept plan
   std::vector<search::PlanTradeoff> tradeoffs = {};  // of simulated plans that fit
@@ -62,6 +38,14 @@ struct SearchAnswer {
   std::vector<Document::Picture> timelines = {};  // of the first and the second plan, for it
 };
 
+/// The store that the request names, if any.
+[[nodiscard]] Result<std::optional<search::PlanStore>> OpenStore(const SearchRequest& request,
+                                                                 const search::Space& space);
+
+/// What was repaired, as a sentence.
+[[nodiscard]] std::string RepairNotice(const SearchRequest& request,
+                                       const search::PlanStore& store);
+
 /// "tp" of "plan.tp".
 [[nodiscard]] std::string ShortKey(const std::string& key);
 
@@ -70,7 +54,18 @@ struct SearchAnswer {
                                                    const std::vector<search::PlanId>& ids);
 
 /// A kept plan, or one of the front, for programs.
-[[nodiscard]] Value PlanFigures(const SearchAnswer& answer, const search::RankedPlan& ranked);
+[[nodiscard]] SearchPlan PlanResult(const SearchAnswer& answer, const search::RankedPlan& ranked);
+
+/// The kept plans as a table: what they differ in, and what they have in common.
+[[nodiscard]] Document::Table PlanTable(const SearchAnswer& answer);
+
+/// The job that a plan is a change of.
+[[nodiscard]] const workload::Job& BaseOf(const SearchAnswer& answer,
+                                          const search::RankedPlan& ranked);
+
+/// Tokens in a second; none of models without.
+[[nodiscard]] std::optional<double> TokensOf(const SearchAnswer& answer,
+                                             const search::RankedPlan& ranked);
 
 /// The unit of dollars and joules: "token", or "sample" of a model without tokens.
 [[nodiscard]] const char* ItemOf(const SearchAnswer& answer);
@@ -80,4 +75,6 @@ void AddFront(const SearchAnswer& answer, Document& document);
 
 [[nodiscard]] Document SearchDocument(const SearchAnswer& answer);
 
-}  // namespace orrery::cli
+[[nodiscard]] SearchResult MakeResult(std::shared_ptr<const SearchAnswer> answer);
+
+}  // namespace orrery::api

@@ -9,16 +9,16 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/search/answer.h"
+#include "orrery/api/search/pictures.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/search/pictures.h"
-#include "orrery/cli/search/search.h"
 #include "orrery/draw/format.h"
 #include "orrery/search/pareto_front.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using search::PlanTradeoff;
@@ -26,18 +26,6 @@ using search::PlanTradeoff;
 constexpr double kPicoseconds = 1e12;
 constexpr double kMillion = 1e6;
 constexpr std::size_t kMostRows = 12;
-
-const search::RankedPlan& RankedOf(const SearchAnswer& answer, const PlanTradeoff& plan) {
-  return answer.result.played[plan.played];
-}
-
-Value FrontData(const SearchAnswer& answer, const PlanTradeoff& plan) {
-  Value figures = PlanFigures(answer, RankedOf(answer, plan));
-  figures.Set("memory_left_bytes", plan.memory_left_bytes)
-      .Set("dollars_per_token", plan.dollars_per_token)
-      .Set("joules_per_token", plan.joules_per_token);
-  return figures;
-}
 
 /// The metrics that tell plans apart.
 struct Figures {
@@ -82,8 +70,8 @@ std::string NotComparedText(const SearchAnswer& answer) {
         " Plans that were left out because of their bound are {} than all that are kept{}, and may "
         "need less memory.",
         answer.objective == search::Objective::kStep ? "slower" : "worse",
-        answer.space->bases().size() > 1 ? " and than the best of their cluster and number of GPUs"
-                                         : "");
+        answer.space.bases().size() > 1 ? " and than the best of their cluster and number of GPUs"
+                                        : "");
   }
   return text +
          (answer.result.settled_share < 1 ? " Plans that are not decided are not compared." : "");
@@ -100,7 +88,7 @@ std::string CaptionOf(const SearchAnswer& answer, const Figures& figures) {
 
 Document::Table FrontTable(const SearchAnswer& answer) {
   const Figures figures = FiguresOf(answer);
-  const std::vector<std::size_t> differing = DifferingOf(*answer.space, IdsOf(answer.front));
+  const std::vector<std::size_t> differing = DifferingOf(answer.space, IdsOf(answer.front));
   Document::Table table;
   table.heading = "Pareto front";
   table.caption = CaptionOf(answer, figures);
@@ -118,7 +106,7 @@ Document::Table FrontTable(const SearchAnswer& answer) {
   add_column(figures.has_joules,
              Formatted(fmt::format("J per {}", ItemOf(answer)), NumberFormat("{:.4g}")));
   for (const std::size_t i : differing) {
-    const std::string& key = answer.space->dimensions()[i].key;
+    const std::string& key = answer.space.dimensions()[i].key;
     add_column(key != "gpus", AsText("", ShortKey(key), 24));
   }
   for (const PlanTradeoff& plan : answer.front) {
@@ -133,9 +121,9 @@ Document::Table FrontTable(const SearchAnswer& answer) {
     if (figures.has_joules) {
       row.emplace_back(plan.joules_per_token);
     }
-    const std::vector<std::string> values = answer.space->ValuesOf(plan.id);
+    const std::vector<std::string> values = answer.space.ValuesOf(plan.id);
     for (const std::size_t i : differing) {
-      if (answer.space->dimensions()[i].key != "gpus") {
+      if (answer.space.dimensions()[i].key != "gpus") {
         row.emplace_back(values[i].empty() ? "–" : values[i]);
       }
     }
@@ -147,19 +135,15 @@ Document::Table FrontTable(const SearchAnswer& answer) {
 }  // namespace
 
 const char* ItemOf(const SearchAnswer& answer) {
-  return answer.space->bases().front().job.model.transformer() != nullptr ? "token" : "sample";
+  return answer.space.bases().front().job.model.transformer() != nullptr ? "token" : "sample";
 }
 
 void AddFront(const SearchAnswer& answer, Document& document) {
   Document::Section& section = document.AddSection();
-  section
-      .Set("front",
-           Value::ListOf(answer.front,
-                         [&](const PlanTradeoff& plan) { return FrontData(answer, plan); }))
-      .Add(FrontTable(answer));
+  section.Add(FrontTable(answer));
   if (answer.is_drawn) {
     std::ranges::move(FrontPictures(answer), std::back_inserter(section.blocks));
   }
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

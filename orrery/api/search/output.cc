@@ -1,5 +1,3 @@
-#include "orrery/cli/output.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -14,12 +12,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/search/answer.h"
+#include "orrery/api/search/pictures.h"
 #include "orrery/base/error.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/search/pictures.h"
-#include "orrery/cli/search/search.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/search/plan_figures.h"
@@ -28,7 +27,7 @@
 #include "orrery/search/space.h"
 #include "orrery/workload/job/job.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using search::RankedPlan;
@@ -38,27 +37,6 @@ constexpr double kPicoseconds = 1e12;
 
 double Seconds(std::int64_t ps) {
   return static_cast<double>(ps) / kPicoseconds;
-}
-
-Value ValueOf(const std::string& text) {
-  if (const auto number = ParseWhole<std::int64_t>(text)) {
-    return *number;
-  }
-  if (const auto number = ParseWhole<double>(text)) {
-    return *number;
-  }
-  return text == "true" ? Value(true) : text == "false" ? Value(false) : Value(text);
-}
-
-const workload::Job& BaseOf(const SearchAnswer& answer, const RankedPlan& ranked) {
-  return answer.space->bases()[ranked.screened.base].job;
-}
-
-// None of models without.
-std::optional<double> TokensOf(const SearchAnswer& answer, const RankedPlan& ranked) {
-  return BaseOf(answer, ranked).model.transformer() != nullptr
-             ? std::optional(ranked.played.tokens_per_s)
-             : std::nullopt;
 }
 
 // As a shell takes it.
@@ -82,11 +60,11 @@ std::string Quoted(const std::string& word) {
 // changes to the job that the search was given.
 std::vector<std::string> SimulateCommand(const SearchAnswer& answer, search::PlanId id) {
   constexpr std::size_t kWidth = 90;
-  std::vector<std::string> words{Quoted(answer.space->place())};
+  std::vector<std::string> words{Quoted(answer.space.place())};
   for (const std::string& file : answer.kernel_models) {
     words.push_back("--models " + Quoted(file));
   }
-  for (const std::string& setting : answer.space->SettingsOf(id)) {
+  for (const std::string& setting : answer.space.SettingsOf(id)) {
     words.push_back("--set " + Quoted(setting));
   }
   std::vector<std::string> lines{"orrery simulate"};
@@ -101,92 +79,22 @@ std::vector<std::string> SimulateCommand(const SearchAnswer& answer, search::Pla
   return lines;
 }
 
-Value PlanData(const SearchAnswer& answer, const RankedPlan& ranked) {
-  const Space& space = *answer.space;
-  Value plan = Value::Object();
-  const std::vector<std::string> values = space.ValuesOf(ranked.screened.id);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].empty()) {
-      plan.Set(ShortKey(space.dimensions()[i].key), ValueOf(values[i]));
-    }
-  }
-  if (const Result<workload::Job> job = space.JobOf(ranked.screened.id)) {
-    plan.Set("dp", job->plan.dp);
-  }
-  return plan;
-}
-
 std::string CommonText(const SearchAnswer& answer, const std::vector<std::size_t>& differing) {
   const std::set<std::size_t> left_out(differing.begin(), differing.end());
   const std::vector<std::string> values =
-      answer.space->ValuesOf(answer.result.best.front().screened.id);
+      answer.space.ValuesOf(answer.result.best.front().screened.id);
   std::vector<std::string> common;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!left_out.contains(i) && !values[i].empty()) {
-      common.push_back(
-          fmt::format("{} {}", ShortKey(answer.space->dimensions()[i].key), values[i]));
+      common.push_back(fmt::format("{} {}", ShortKey(answer.space.dimensions()[i].key), values[i]));
     }
   }
   return common.empty() ? "" : fmt::format("All of them: {}.", fmt::join(common, ", "));
 }
 
-Document::Table PlanTable(const SearchAnswer& answer) {
-  std::vector<search::PlanId> ids;
-  for (const RankedPlan& ranked : answer.result.best) {
-    ids.push_back(ranked.screened.id);
-  }
-  const std::vector<std::size_t> differing = DifferingOf(*answer.space, ids);
-  Document::Table table;
-  table.key = "plans";
-  table.heading = "Best plans";
-  table.columns = {AsCount("rank", "#"),
-                   Formatted("step s", NumberFormat("{:.4g}")),
-                   Formatted("over the best", NumberFormat("{:+.2f} %", 100)),
-                   AsText("tie"),
-                   Formatted("MFU", NumberFormat("{:.1f} %", 100)),
-                   AsBytes("memory_bytes", "memory")};
-  table.columns[1].key = "step_s";
-  table.columns[2].key = "over_best";
-  table.columns[3].key = "tie";
-  table.columns[4].key = "mfu";
-  for (const std::size_t i : differing) {
-    const std::string& key = answer.space->dimensions()[i].key;
-    table.columns.push_back(AsText(ShortKey(key), ShortKey(key), 24));
-  }
-  for (std::size_t i = 0; i < answer.result.best.size(); ++i) {
-    const RankedPlan& ranked = answer.result.best[i];
-    std::vector<Value> row{i + 1,
-                           Seconds(ranked.played.step_ps),
-                           ranked.objective / answer.result.best.front().objective - 1,
-                           answer.ties[i] && i > 0 ? "tie" : "",
-                           ranked.played.mfu,
-                           ranked.played.memory_bytes};
-    const std::vector<std::string> values = answer.space->ValuesOf(ranked.screened.id);
-    for (const std::size_t dimension : differing) {
-      row.emplace_back(values[dimension].empty() ? "–" : values[dimension]);
-    }
-    table.rows.push_back(std::move(row));
-  }
-  table.caption = CommonText(answer, differing);
-  return table;
-}
-
 void AddHead(const SearchAnswer& answer, Document& document) {
   const search::SearchResult& result = answer.result;
   Document::Section& section = document.AddSection();
-  section.Set("considered", static_cast<std::int64_t>(result.considered))
-      .Set("pruned_by_memory", static_cast<std::int64_t>(result.pruned_by_memory))
-      .Set("pruned_by_bound", static_cast<std::int64_t>(result.pruned_by_bound))
-      .Set("played", result.played.size())
-      .Set("too_large", static_cast<std::int64_t>(result.too_large))
-      .Set("failed", static_cast<std::int64_t>(result.failed))
-      .Set("refused", static_cast<std::int64_t>(result.refused))
-      .Set("settled_share", result.settled_share)
-      .Set("screened_share", result.screened_share)
-      .Set("seconds", answer.seconds)
-      .Set("best", Value::ListOf(result.best, [&](const RankedPlan& ranked) {
-             return PlanFigures(answer, ranked);
-           }));
   if (result.settled_share < 1) {
     const bool has_gap = !result.best.empty() && result.best_open;
     section.Say(
@@ -214,7 +122,7 @@ void AddHead(const SearchAnswer& answer, Document& document) {
         "no plans", draw::FormatCount(static_cast<std::int64_t>(result.refused)),
         fmt::format("combinations that cannot be, such as micro-batches that do not divide "
                     "the global batch of {}",
-                    draw::FormatCount(answer.space->bases().front().job.training.global_batch)));
+                    draw::FormatCount(answer.space.bases().front().job.training.global_batch)));
   }
   if (result.failed > 0) {
     section.Show("not simulated", draw::FormatCount(static_cast<std::int64_t>(result.failed)),
@@ -243,7 +151,7 @@ void AddWinner(const SearchAnswer& answer, Document& document) {
       fmt::format("{} {}/s", draw::FormatCount(std::llround(items)), tokens ? "tokens" : "samples"),
       fmt::format("{:.4g} per GPU", items / BaseOf(answer, best).gpus));
   section.Add(PlanTable(answer));
-  if (answer.space->TakesSettings()) {
+  if (answer.space.TakesSettings()) {
     section.Say("The first one:");
     for (const std::string& line : SimulateCommand(answer, best.screened.id)) {
       section.Say(line);
@@ -254,29 +162,15 @@ void AddWinner(const SearchAnswer& answer, Document& document) {
 void AddReasons(const SearchAnswer& answer, Document& document) {
   const search::Reasons& reasons = answer.reasons;
   std::vector<std::string> steps;
-  Value neighbours = Value::List();
   for (const search::Neighbour& neighbour : reasons.neighbours) {
     steps.push_back(neighbour.reason + ".");
-    Value entry = Value::Object();
-    entry.Set("key", neighbour.key)
-        .Set("from", ValueOf(neighbour.from))
-        .Set("to", ValueOf(neighbour.to))
-        .Set("change", neighbour.change)
-        .Set("fits", neighbour.fits)
-        .Set("reason", neighbour.reason);
-    neighbours.Add(std::move(entry));
   }
   std::vector<std::string> binding;
-  Value sensitivity = Value::List();
   for (const search::Sensitivity& better : reasons.sensitivities) {
     binding.push_back(fmt::format("10 % more {}: step {:+.1f} %", search::NameOf(better.resource),
                                   100 * better.change));
-    Value entry = Value::Object();
-    entry.Set("resource", search::NameOf(better.resource)).Set("change", better.change);
-    sensitivity.Add(std::move(entry));
   }
   Document::Section& section = document.AddSection();
-  section.Set("neighbours", std::move(neighbours)).Set("sensitivity", std::move(sensitivity));
   section.Add(Document::List{.heading = "What binds the first plan", .items = binding});
   section.Add(Document::List{.heading = "One step away from it", .items = steps});
 }
@@ -299,7 +193,6 @@ void AddPictures(const SearchAnswer& answer, Document& document) {
 void AddEmitted(const SearchAnswer& answer, Document& document) {
   Document::Section& section = document.AddSection(
       fmt::format("Plan {} as its training tool takes it", answer.emitted_plan));
-  section.Set("emitted", answer.emitted->text);
   for (std::size_t begin = 0; begin < answer.emitted->text.size();) {
     const std::size_t end =
         std::min(answer.emitted->text.find('\n', begin), answer.emitted->text.size());
@@ -335,31 +228,61 @@ std::vector<std::size_t> DifferingOf(const Space& space, const std::vector<searc
   return differing;
 }
 
-Value PlanFigures(const SearchAnswer& answer, const RankedPlan& ranked) {
-  const search::PlayedPlan& played = ranked.played;
-  Value figures = Value::Object();
-  figures.Set("plan", PlanData(answer, ranked))
-      .Set("step_s", Seconds(played.step_ps))
-      .Set("low_s", Seconds(played.low_ps))
-      .Set("high_s", Seconds(played.high_ps))
-      .Set("tokens_per_s", TokensOf(answer, ranked))
-      .Set("samples_per_s", played.samples_per_s)
-      .Set("memory_bytes", played.memory_bytes)
-      .Set("memory_usable_bytes", played.usable_bytes)
-      .Set("mfu", played.mfu)
-      .Set("gpus", BaseOf(answer, ranked).gpus)
-      .Set("cluster", BaseOf(answer, ranked).cluster.name)
-      .Set("joules", played.joules)
-      .Set("objective", ranked.objective)
-      .Set("bound_s", Seconds(ranked.screened.bound_ps))
-      .Set("settings", Value::ListOf(answer.space->SettingsOf(ranked.screened.id)));
-  return figures;
+const workload::Job& BaseOf(const SearchAnswer& answer, const RankedPlan& ranked) {
+  return answer.space.bases()[ranked.screened.base].job;
+}
+
+std::optional<double> TokensOf(const SearchAnswer& answer, const RankedPlan& ranked) {
+  return BaseOf(answer, ranked).model.transformer() != nullptr
+             ? std::optional(ranked.played.tokens_per_s)
+             : std::nullopt;
+}
+
+Document::Table PlanTable(const SearchAnswer& answer) {
+  std::vector<search::PlanId> ids;
+  for (const RankedPlan& ranked : answer.result.best) {
+    ids.push_back(ranked.screened.id);
+  }
+  const std::vector<std::size_t> differing = DifferingOf(answer.space, ids);
+  Document::Table table;
+  table.key = "plans";
+  table.heading = "Best plans";
+  table.columns = {AsCount("rank", "#"),
+                   Formatted("step s", NumberFormat("{:.4g}")),
+                   Formatted("over the best", NumberFormat("{:+.2f} %", 100)),
+                   AsText("tie"),
+                   Formatted("MFU", NumberFormat("{:.1f} %", 100)),
+                   AsBytes("memory_bytes", "memory")};
+  table.columns[1].key = "step_s";
+  table.columns[2].key = "over_best";
+  table.columns[3].key = "tie";
+  table.columns[4].key = "mfu";
+  for (const std::size_t i : differing) {
+    const std::string& key = answer.space.dimensions()[i].key;
+    table.columns.push_back(AsText(ShortKey(key), ShortKey(key), 24));
+  }
+  for (std::size_t i = 0; i < answer.result.best.size(); ++i) {
+    const RankedPlan& ranked = answer.result.best[i];
+    std::vector<Value> row{i + 1,
+                           Seconds(ranked.played.step_ps),
+                           ranked.objective / answer.result.best.front().objective - 1,
+                           answer.ties[i] && i > 0 ? "tie" : "",
+                           ranked.played.mfu,
+                           ranked.played.memory_bytes};
+    const std::vector<std::string> values = answer.space.ValuesOf(ranked.screened.id);
+    for (const std::size_t dimension : differing) {
+      row.emplace_back(values[dimension].empty() ? "–" : values[dimension]);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.caption = CommonText(answer, differing);
+  return table;
 }
 
 Document SearchDocument(const SearchAnswer& answer) {
   Document document;
   document.kind = "Orrery search";
-  document.title = fmt::format("Plans of {}", answer.space->bases().front().job.name);
+  document.title = fmt::format("Plans of {}", answer.space.bases().front().job.name);
   AddHead(answer, document);
   if (!answer.result.best.empty()) {
     AddWinner(answer, document);
@@ -376,4 +299,4 @@ Document SearchDocument(const SearchAnswer& answer) {
   return document;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api
