@@ -104,7 +104,7 @@ struct InfoResult {
   std::vector<InfoTable> tables = {};
   std::optional<std::string> card = {};  // file of the workload card
   std::vector<InfoSkippedFile> skipped = {};
-  bool partial = false;  // something was lost
+  bool is_partial = false;  // something was lost
   std::vector<InfoProblem> problems = {};
 
   std::shared_ptr<const ingest::Run> run = {};  // for the document

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/api/shared_run.h"
 #include "orrery/base/stop.h"
 #include "orrery/cli/program.h"
 #include "orrery/cli/verb.h"
@@ -32,14 +31,6 @@ class CurrentEmbedding {
 
 Embedding* Embedding::Current() {
   return current;
-}
-
-api::SharedRun Embedding::FindRun(const std::vector<std::string>& paths) {
-  if (current == nullptr || paths.size() != 1) {
-    return {};
-  }
-  const auto found = current->runs.find(paths.front());
-  return found == current->runs.end() ? api::SharedRun() : found->second;
 }
 
 void RunEmbedded(const std::vector<std::string>& words, Embedding& embedding) {

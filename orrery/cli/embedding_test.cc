@@ -1,6 +1,5 @@
 #include "orrery/cli/embedding.h"
 
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -8,11 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/sample_run_test.h"
 #include "orrery/cli/verb.h"
-#include "orrery/ingest/run.h"
 #include "orrery/report/document.h"
-#include "orrery/trace/clock_alignment.h"
 
 namespace orrery::cli {
 namespace {
@@ -43,26 +39,6 @@ TEST(EmbeddingTest, AMistakeOnTheCommandLineIsASentenceToo) {
   Embedding embedding;
   RunEmbedded({"simulate", "--sett"}, embedding);
   EXPECT_THAT(embedding.error, HasSubstr("did you mean '--set'"));
-}
-
-TEST(EmbeddingTest, ARunOfTheCallerIsFoundUnderItsName) {
-  analyze::test_run::Rank rank(0);
-  rank.Step(1, {0, 100}).Kernel("a_kernel", {10, 40}, 7, rank.Call({2, 4}));
-  const auto run = std::make_shared<ingest::Run>();
-  run->set.ranks.push_back(rank.Finish());
-  const EmbeddedRun embedded{
-      run, std::make_shared<const trace::AlignedRun>(trace::MatchAndAlign(run->set))};
-  for (const char* const verb : {"info", "analyze"}) {
-    Embedding embedding;
-    embedding.runs.emplace("mine", embedded);
-    RunEmbedded({verb, "mine"}, embedding);
-    EXPECT_EQ(embedding.status, kExitOk) << embedding.error;
-    EXPECT_TRUE(embedding.document);
-  }
-  Embedding other;
-  other.runs.emplace("mine", embedded);
-  RunEmbedded({"analyze", "mine", "--align", "off"}, other);
-  EXPECT_THAT(other.error, HasSubstr("another choice of align"));
 }
 
 TEST(EmbeddingTest, WorkThatIsStoppedSaysSo) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "orrery/api/any_verb.h"
+#include "orrery/api/session.h"
 #include "orrery/base/check.h"
 #include "orrery/base/line_cutter.h"
 #include "orrery/base/parse_json.h"
@@ -14,15 +16,19 @@
 // tried are messages and the check of paths in arguments.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;  // NOLINT(google-build-using-namespace): one function
+  const auto no_schema = +[] { return Value::Object().Set("properties", Value::Object()); };
   mcp::Tool tool{.name = "simulate",
                  .description = "",
-                 .input_schema = Value::Object().Set("properties", Value::Object()),
-                 .output_schema = Value::Object(),
-                 .has_trace = true,
-                 .call = [](const api::Session&, const Value& arguments, const mcp::OutputFiles&,
-                            const api::CallOptions&) -> Result<mcp::ToolAnswer> {
-                   return mcp::ToolAnswer{.text = "", .data = arguments};
-                 }};
+                 .verb = {.name = "simulate",
+                          .request_schema = no_schema,
+                          .result_schema = no_schema,
+                          .has_trace = true,
+                          .call = [](const api::Session&,
+                                     const api::AnyRequest& request) -> Result<api::AnyAnswer> {
+                            return api::AnyAnswer{
+                                .data = request.fields,
+                                .write_trace = [](const std::string&) { return Status(); }};
+                          }}};
   mcp::Server server({std::move(tool)}, *mcp::Folders::Open({"/usr/share"}, ""), "0",
                      [](const std::string& line) {
                        const auto reply = ParseJson(line);

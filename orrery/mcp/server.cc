@@ -52,17 +52,18 @@ Value TextProperty(std::string_view description) {
 }
 
 Value InputSchema(const Tool& tool, bool can_write) {
+  Value schema = tool.InputSchema();
   if (!can_write) {
-    return tool.input_schema;
+    return schema;
   }
-  Value properties = *tool.input_schema.Find("properties");
+  Value properties = *schema.Find("properties");
   properties.Set("page", TextProperty("a new HTML file to write, below the writable folder"));
-  if (tool.has_trace) {
+  if (tool.verb.has_trace) {
     properties.Set("trace",
                    TextProperty("a new trace to write, below the writable folder: .orr, .json, "
                                 ".json.gz or .pftrace"));
   }
-  return Value(tool.input_schema).Set("properties", std::move(properties));
+  return schema.Set("properties", std::move(properties));
 }
 
 Value DescribeTool(const Tool& tool, bool can_write) {
@@ -70,7 +71,7 @@ Value DescribeTool(const Tool& tool, bool can_write) {
       .Set("name", tool.name)
       .Set("description", tool.description)
       .Set("inputSchema", InputSchema(tool, can_write))
-      .Set("outputSchema", tool.output_schema)
+      .Set("outputSchema", tool.verb.result_schema())
       .Set("annotations", Value::Object()
                               .Set("readOnlyHint", !can_write)
                               .Set("destructiveHint", false)
@@ -93,9 +94,9 @@ Result<OutputFiles> TakeOutputFiles(const Tool& tool, const Folders& folders, Va
   OutputFiles files;
   Value others = Value::Object();
   for (const auto& [name, value] : arguments.fields()) {
-    std::string* const file = name == "page"                      ? &files.page
-                              : name == "trace" && tool.has_trace ? &files.trace
-                                                                  : nullptr;
+    std::string* const file = name == "page"                           ? &files.page
+                              : name == "trace" && tool.verb.has_trace ? &files.trace
+                                                                       : nullptr;
     if (file == nullptr) {
       others.Set(name, value);
       continue;
@@ -114,7 +115,7 @@ Result<ToolAnswer> Call(const Tool& tool, const api::Session& session, const Fol
                         Value arguments, const api::CallOptions& options) {
   ORRERY_TRY(const OutputFiles files, TakeOutputFiles(tool, folders, arguments));
   ORRERY_TRY_STATUS(folders.CheckArguments(arguments));
-  return tool.call(session, arguments, files, options);
+  return CallTool(tool, session, arguments, files, options);
 }
 
 // An exception is a bug, or too little memory; the server goes on.

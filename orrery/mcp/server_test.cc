@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/api/any_verb.h"
 #include "orrery/api/call.h"
 #include "orrery/api/fields.h"
 #include "orrery/api/session.h"
@@ -94,9 +95,10 @@ using testing::IsEmpty;
 // Sends messages and returns the lines that came back.
 std::vector<std::string> Talk(const std::vector<std::string>& messages) {
   std::vector<std::string> replies;
-  Server server({MakeTool<DoubleRequest, DoubleResult>("double", "Doubles.", &Double)},
-                *Folders::Open({"."}, ""), "1.2.3",
-                [&](const std::string& line) { replies.push_back(line); });
+  Server server(
+      {{.name = "double", .description = "Doubles.", .verb = api::MakeVerb("double", &Double)}},
+      *Folders::Open({"."}, ""), "1.2.3",
+      [&](const std::string& line) { replies.push_back(line); });
   for (const std::string& message : messages) {
     server.Receive(message);
   }

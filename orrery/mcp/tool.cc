@@ -1,80 +1,97 @@
 #include "orrery/mcp/tool.h"
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "orrery/api/analyze.h"
-#include "orrery/api/diff.h"
-#include "orrery/api/goodput.h"
-#include "orrery/api/info.h"
-#include "orrery/api/predict.h"
-#include "orrery/api/search.h"
-#include "orrery/api/simulate.h"
+#include "orrery/api/any_verb.h"
+#include "orrery/api/verbs.h"
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
+#include "orrery/report/document.h"
 
 namespace orrery::mcp {
-namespace internal {
+namespace {
 
-Value Without(const Value& schema, std::span<const std::string_view> properties) {
-  Value kept = Value::Object();
-  for (const auto& [name, property] : schema.Find("properties")->fields()) {
-    if (std::ranges::find(properties, name) == properties.end()) {
-      kept.Set(name, property);
-    }
-  }
-  return Value(schema).Set("properties", kept);
+bool IsLeftOut(const Tool& tool, std::string_view property) {
+  return std::ranges::find(tool.left_out, property) != tool.left_out.end();
 }
 
-Status CheckHas(const Value& arguments, std::span<const std::string_view> left_out) {
+Tool ToolOf(std::string_view verb, std::string name, std::string description,
+            std::vector<std::string_view> left_out = {}) {
+  return {.name = std::move(name),
+          .description = std::move(description),
+          .verb = **api::VerbNamed(verb),
+          .left_out = std::move(left_out)};
+}
+
+}  // namespace
+
+Value Tool::InputSchema() const {
+  Value schema = verb.request_schema();
+  Value kept = Value::Object();
+  for (const auto& [property, its_schema] : schema.Find("properties")->fields()) {
+    if (!IsLeftOut(*this, property)) {
+      kept.Set(property, its_schema);
+    }
+  }
+  return schema.Set("properties", kept);
+}
+
+Result<ToolAnswer> CallTool(const Tool& tool, const api::Session& session, const Value& arguments,
+                            const OutputFiles& files, const api::CallOptions& options) {
   for (const auto& [name, value] : arguments.fields()) {
-    if (std::ranges::find(left_out, name) != left_out.end()) {
+    if (IsLeftOut(tool, name)) {
       return Invalid("this tool has no property '{}'", name);
     }
   }
-  return {};
+  ORRERY_TRY(
+      const api::AnyAnswer answer,
+      tool.verb.call(
+          session, {.fields = arguments, .needs_pictures = !files.page.empty(), .call = options}));
+  if (!files.trace.empty()) {
+    ORRERY_TRY_STATUS(answer.write_trace(files.trace));
+  }
+  if (!files.page.empty()) {
+    ORRERY_TRY_STATUS(WriteFile(files.page, report::RenderHtml(answer.document)));
+  }
+  return ToolAnswer{.text = report::RenderText(answer.document), .data = answer.data};
 }
 
-}  // namespace internal
-
 std::vector<Tool> AllTools() {
-  using namespace api;  // NOLINT(google-build-using-namespace): verbs of api only
   return {
-      MakeTool(
-          "simulate",
+      ToolOf(
+          "simulate", "simulate",
           "Predicts the step of a training job: step time with its 80 % interval, throughput, MFU, "
           "memory, a breakdown of the step, what binds it, and changes of the job that gain. Takes "
           "one job as a file (jobs) or as text (job_yaml); `set` changes single keys.",
-          &Simulate, {"emulate", "with"}),
-      MakeTool("simulate_together",
-               "Predicts how much several training jobs (jobs: two files or more) that share one "
-               "cluster slow each other down.",
-               &SimulateTogether, {"job_yaml", "emulate", "with"}),
-      MakeTool("goodput",
-               "Predicts a month of a training job with failures: effective training time, losses "
-               "by cause, the best checkpoint interval and number of spare nodes, cost.",
-               &Goodput),
-      MakeTool("search",
-               "Finds the best plans (parallelism, micro-batch, recompute, sharding) of a training "
-               "job, and says why they are. Ends after `budget` (60s).",
-               &Search, {"store", "resume", "anyway", "repair"}),
-      MakeTool("predict_kernels",
-               "Predicts the time of operators ('gemm m=4096 n=4096 k=4096 bf16') on a GPU.",
-               &PredictKernels),
-      MakeTool("predict_collective",
-               "Predicts the time of a collective ('allreduce 64MiB bf16') on GPUs of a cluster.",
-               &PredictCollective, {"emulate", "with"}),
-      MakeTool("info", "Says what a recorded run (paths) holds, and what is missing or damaged.",
-               &Info),
-      MakeTool("analyze",
-               "Explains a recorded run (paths): findings, where the time of a step goes, exposed "
-               "communication, stragglers, kernels, metrics. `what_if` (network=4, gemm=2, rank:3) "
-               "replays the step with a part that is faster.",
-               &Analyze),
-      MakeTool("diff", "Compares two recorded runs, metric by metric and kernel by kernel.", &Diff),
+          {"emulate", "with"}),
+      ToolOf("simulate together", "simulate_together",
+             "Predicts how much several training jobs (jobs: two files or more) that share one "
+             "cluster slow each other down.",
+             {"job_yaml", "emulate", "with"}),
+      ToolOf("goodput", "goodput",
+             "Predicts a month of a training job with failures: effective training time, losses "
+             "by cause, the best checkpoint interval and number of spare nodes, cost."),
+      ToolOf("search", "search",
+             "Finds the best plans (parallelism, micro-batch, recompute, sharding) of a training "
+             "job, and says why they are. Ends after `budget` (60s).",
+             {"store", "resume", "anyway", "repair"}),
+      ToolOf("predict kernel", "predict_kernels",
+             "Predicts the time of operators ('gemm m=4096 n=4096 k=4096 bf16') on a GPU."),
+      ToolOf("predict collective", "predict_collective",
+             "Predicts the time of a collective ('allreduce 64MiB bf16') on GPUs of a cluster.",
+             {"emulate", "with"}),
+      ToolOf("info", "info",
+             "Says what a recorded run (paths) holds, and what is missing or damaged."),
+      ToolOf("analyze", "analyze",
+             "Explains a recorded run (paths): findings, where the time of a step goes, exposed "
+             "communication, stragglers, kernels, metrics. `what_if` (network=4, gemm=2, rank:3) "
+             "replays the step with a part that is faster."),
+      ToolOf("diff", "diff", "Compares two recorded runs, metric by metric and kernel by kernel."),
   };
 }
 

@@ -1,9 +1,9 @@
-"""Commands of the program, called in this process: the same words, the same numbers."""
+"""Verbs of the library, called in this process: the names of the program's options, the same numbers."""
 from __future__ import annotations
 
+import functools
 import json
 import os
-import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _native, _progress
@@ -41,67 +41,94 @@ def _value_text(name: str, value: Any) -> str:
     raise TypeError(f"{name}: text or a number is needed, not {type(value).__name__}")
 
 
-def option_words(options: Mapping[str, Any]) -> List[str]:
-    """`{"gpus_per_node": 4, "sustained": True}` as the words of a command line."""
-    words: List[str] = []
+def _value_texts(name: str, value: Any) -> List[str]:
+    """`{"plan.tp": 4}` is `["plan.tp=4"]`; a single value is a list of one."""
+    if isinstance(value, Mapping):
+        return [f"{key}={_value_text(name, one)}" for key, one in value.items()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_value_text(name, one) for one in value]
+    return [_value_text(name, value)]
+
+
+def _number(name: str, value: Any) -> Union[int, float]:
+    text = _value_text(name, value)
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise TypeError(f"{name}: a number is needed, not {text!r}") from None
+
+
+@functools.lru_cache(maxsize=None)
+def _types(verb: str) -> Dict[str, str]:
+    """The types of the fields of a request: string, integer, number, boolean, or array of one of them."""
+    types: Dict[str, str] = {}
+    for name, schema in json.loads(_native.request_schema(verb))["properties"].items():
+        known = schema.get("type", "string")
+        if isinstance(known, list):  # or null
+            known = next(one for one in known if one != "null")
+        types[name] = f"array of {schema['items']['type']}" if known == "array" else known
+    return types
+
+
+def request_of(verb: str, options: Mapping[str, Any]) -> Dict[str, Any]:
+    """Keyword arguments as fields of a request, each in the type that its field has."""
+    request: Dict[str, Any] = {}
+    for keyword, value in options.items():
+        name = keyword.rstrip("_")
+        if value is None:
+            continue
+        known = _types(verb).get(name)
+        if known == "boolean":
+            request[name] = bool(value)
+        elif known in ("integer", "number"):
+            request[name] = _number(name, value)
+        elif known == "array of integer":
+            request[name] = [_number(name, one) for one in (value if isinstance(value, (list, tuple, set)) else [value])]
+        elif known == "array of string":
+            request[name] = _value_texts(name, value)
+        elif value is not False:
+            request[name] = _value_text(name, value)  # an unknown name is refused with a suggestion
+    return request
+
+
+def ask(verb: str, options: Mapping[str, Any], *, runs: Optional[Mapping[str, _native.Run]] = None,
+        progress: bool = False) -> Result:
+    """Calls a verb of the library: `ask("simulate", {"jobs": ["job.yaml"]})`. `html` and `trace` name files to write."""
+    own = dict(options)
+    html, trace = (path_text(path, name) if path else "" for name, path in ((name, own.pop(name, "")) for name in ("html", "trace")))
+    with _progress.shown(progress) as report:
+        result = Result(_native.call(verb, request_of(verb, own), dict(runs or {}), trace, bool(html), report))
+    if html:
+        with open(html, "w", encoding="utf-8") as file:
+            file.write(result.to_html())
+    return result
+
+
+def call(words: Sequence[str], options: Mapping[str, Any], *, progress: bool = False) -> Result:
+    """Runs a command that is no function of the library yet."""
+    spoken = list(words)
     for name, value in options.items():
         flag = "--" + name.rstrip("_").replace("_", "-")
-        if value is None or value is False:
-            continue
         if value is True:
-            words.append(flag)
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            for one in value:
-                words += [flag, _value_text(name, one)]
-        elif isinstance(value, Mapping):
-            for key, one in value.items():
-                words += [flag, f"{key}={_value_text(name, one)}"]
-        else:
-            words += [flag, _value_text(name, value)]
-    return words
+            spoken.append(flag)
+        elif value is not None and value is not False:
+            for text in _value_texts(name, value):
+                spoken += [flag, text]
+    with _progress.shown(progress) as report:
+        return Result(_native.run_verb([*spoken, "--json"], report))
 
 
-def call(words: Sequence[str], options: Mapping[str, Any], *, runs: Optional[Mapping[str, _native.Run]] = None,
-         progress: bool = False, has_page: bool = False) -> Result:
-    """Runs a command. `has_page`: its document for people is another one than that for programs (`analyze`)."""
-    spoken = [*words, *option_words(options)]
-    given: Dict[str, _native.Run] = dict(runs or {})
-
-    def run(extra: Sequence[str]) -> _native.Delivered:
-        with _progress.shown(progress) as report:
-            return _native.run_verb([*spoken, *extra], given, report)
-
-    return Result(run(["--json"]), for_people=(lambda: run([])) if has_page else None)
-
-
-class JobFile:
-    """A job as a file: a path as it is, a dict or YAML in a temporary file while the block runs."""
-
-    def __init__(self, job: Any) -> None:
-        self._job = job
-        self._folder: Optional[tempfile.TemporaryDirectory[str]] = None
-
-    def __enter__(self) -> str:
-        text = self._text()
-        if text is None:
-            return path_text(self._job, "job")
-        # Beside nothing else: names of files in the job are looked up from the working directory.
-        self._folder = tempfile.TemporaryDirectory(prefix="orrery-")
-        path = os.path.join(self._folder.name, "job.yaml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
-    def __exit__(self, *_: Any) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
-
-    def _text(self) -> Optional[str]:
-        if isinstance(self._job, Mapping):
-            try:
-                return json.dumps(self._job)  # JSON is YAML
-            except TypeError as error:
-                raise TypeError(f"job: {error}") from None
-        if isinstance(self._job, str) and ("\n" in self._job or ": " in self._job):
-            return self._job
-        return None
+def job_fields(job: Any, file_field: str) -> Dict[str, Any]:
+    """A job as fields of a request: a path as it is, a dict or YAML as text."""
+    if isinstance(job, Mapping):
+        try:
+            return {"job_yaml": json.dumps(job)}  # JSON is YAML
+        except TypeError as error:
+            raise TypeError(f"job: {error}") from None
+    if isinstance(job, str) and ("\n" in job or ": " in job):
+        return {"job_yaml": job}
+    return {file_field: path_text(job, "job")}

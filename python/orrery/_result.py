@@ -4,7 +4,7 @@ from __future__ import annotations
 import html
 import json
 import shutil
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Dict, Iterator, List, Mapping
 
 from . import _native
 
@@ -17,10 +17,8 @@ class Result(Mapping[str, Any]):
     Keys are those that the command prints with `--json`; where it prints a list, that is `result["entries"]`.
     """
 
-    def __init__(self, delivered: _native.Delivered, for_people: Optional[Callable[[], _native.Delivered]] = None) -> None:
+    def __init__(self, delivered: _native.Delivered) -> None:
         self._delivered = delivered
-        self._for_people = for_people
-        self._people: Optional[_native.Delivered] = None
         data = json.loads(delivered.json)
         if isinstance(data, list):  # of several things asked for at once
             data = {"entries": data}
@@ -60,11 +58,11 @@ class Result(Mapping[str, Any]):
 
     def to_html(self) -> str:
         """A page that fetches nothing."""
-        return self._shown().html()
+        return self._delivered.html()
 
     def __str__(self) -> str:
         width = min(max(shutil.get_terminal_size().columns, _LEAST_WIDTH), _MOST_WIDTH)
-        return self._shown().text(width).rstrip("\n")
+        return self._delivered.text(width).rstrip("\n")
 
     def __repr__(self) -> str:
         return str(self)
@@ -76,8 +74,3 @@ class Result(Mapping[str, Any]):
         # A frame of its own, so that the page's styles stay inside.
         return ('<iframe sandbox="allow-scripts" style="width:100%;height:640px;border:0" '
                 f'srcdoc="{html.escape(page, quote=True)}"></iframe>')
-
-    def _shown(self) -> _native.Delivered:
-        if self._people is None:
-            self._people = self._for_people() if self._for_people is not None else self._delivered
-        return self._people

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _native, _progress
-from ._call import PathLike, call, path_text, path_texts
+from ._call import PathLike, ask, call, path_text, path_texts
 from ._result import Result
 
 if TYPE_CHECKING:
@@ -261,11 +261,11 @@ class Run:
 
     def info(self) -> Result:
         """Ranks, counts and problems: `orrery info`."""
-        return self._call(["info", self._name], {})
+        return self._ask("info", {})
 
     def analyze(self, *, progress: bool = False, **options: Any) -> Result:
         """All metrics and findings: `orrery analyze`. Options are those of the command: `steps="3:5"`, `rank=[0, 1]`."""
-        return self._call(["analyze", self._name], options, has_page=True, progress=progress)
+        return self._ask("analyze", options, progress=progress)
 
     def metric(self, name: str, **options: Any) -> Any:
         """The value of one metric: `run.metric("mfu")`.
@@ -281,7 +281,7 @@ class Run:
         """A metric with its unit, its detail and, where it does not apply, the reason."""
         if not isinstance(name, str):
             raise TypeError(f"name: the name of a metric is needed, not {type(name).__name__}")
-        result = self._call(["analyze", self._name, "--metric", name], options)
+        result = self._ask("analyze", {"metric": name, **options})
         return result["metrics"][name]
 
     def critical_path(self, **options: Any) -> Dict[str, Any]:
@@ -310,8 +310,8 @@ class Run:
         """The command that opens the run in a browser."""
         return ["orrery", "view", *self.paths]
 
-    def _call(self, words: Sequence[str], options: Mapping[str, Any], *, has_page: bool = False, progress: bool = False) -> Result:
-        return call(words, options, runs={self._name: self._native}, has_page=has_page, progress=progress)
+    def _ask(self, verb: str, options: Mapping[str, Any], *, progress: bool = False) -> Result:
+        return ask(verb, {"paths": self._name, **options}, runs={self._name: self._native}, progress=progress)
 
     def __repr__(self) -> str:
         num_rows = sum(len(rank.activities) for rank in self.ranks)
@@ -361,8 +361,8 @@ def diff(a: Union[Run, PathLike], b: Union[Run, PathLike], *, progress: bool = F
     []
     """
     runs: Dict[str, _native.Run] = {}
-    words = ["diff", _named(a, "a", runs), _named(b, "b", runs)]
-    return call(words, options, runs=runs, progress=progress)
+    both = {"before": _named(a, "a", runs), "after": _named(b, "b", runs)}
+    return ask("diff", {**both, **options}, runs=runs, progress=progress)
 
 
 def memory(run: Union[Run, PathLike, Sequence[PathLike]], tool: Optional[str] = None, *, progress: bool = False,

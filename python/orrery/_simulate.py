@@ -5,7 +5,7 @@ import os
 import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
-from ._call import JobFile, PathLike, call, path_text
+from ._call import PathLike, ask, call, job_fields, path_text
 from ._result import Result
 from ._run import Run, read
 
@@ -51,8 +51,7 @@ class Simulation(Result):
 
 def _simulate(job: Job, keywords: Mapping[str, Any], progress: bool) -> Result:
     settings, options = _split(keywords)
-    with JobFile(job) as path:
-        return call(["simulate", path], {"set": settings or None, **options}, progress=progress)
+    return ask("simulate", {**job_fields(job, "jobs"), "set": settings, **options}, progress=progress)
 
 
 def simulate(job: Job, *, progress: bool = False, **settings: Any) -> Simulation:
@@ -78,8 +77,7 @@ def search(job: Job, *, progress: bool = False, **settings: Any) -> Result:
     True
     """
     own, options = _split(settings, also=())
-    with JobFile(job) as path:
-        return call(["search", path], {"set": own or None, **options}, progress=progress)
+    return ask("search", {**job_fields(job, "job"), "set": own, **options}, progress=progress)
 
 
 def goodput(job: Job, *, progress: bool = False, **settings: Any) -> Result:
@@ -90,8 +88,7 @@ def goodput(job: Job, *, progress: bool = False, **settings: Any) -> Result:
     True
     """
     own, options = _split(settings)
-    with JobFile(job) as path:
-        return call(["goodput", path], {"set": own or None, **options}, progress=progress)
+    return ask("goodput", {**job_fields(job, "job"), "set": own, **options}, progress=progress)
 
 
 def validate(truth: PathLike, *, progress: bool = False, **options: Any) -> Result:

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from ._call import call
+from ._call import ask
 
 __all__ = ["clusters", "frameworks", "gpus", "models"]
 
 
 def _list(what: str) -> List[Dict[str, Any]]:
-    return call(["list", what], {})[what]
+    return ask("list", {"what": what})[what]
 
 
 def gpus() -> List[Dict[str, Any]]:

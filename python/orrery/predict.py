@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence, Union
 
-from ._call import PathLike, call, path_text
+from ._call import PathLike, ask, call, path_text
 from ._result import Result
 from ._run import Run
 
@@ -21,7 +21,7 @@ def kernel(operator: Union[str, Sequence[str]], gpu: str, **options: Any) -> Res
     True
     """
     operators = [operator] if isinstance(operator, str) else list(operator)
-    return call(["predict", "kernel", *operators], {"gpu": gpu, **options})
+    return ask("predict kernel", {"operators": operators, "gpu": gpu, **options})
 
 
 def collective(what: str, cluster: str = "", gpus: int = 0, **options: Any) -> Result:
@@ -30,7 +30,7 @@ def collective(what: str, cluster: str = "", gpus: int = 0, **options: Any) -> R
     >>> orrery.predict.collective("allreduce 64MiB bf16", cluster="DGX H100", gpus=16)["algorithm"]
     'NVLSTree'
     """
-    return call(["predict", "collective", what], {"cluster": cluster or None, "gpus": gpus or None, **options})
+    return ask("predict collective", {"collective": what, "cluster": cluster or None, "gpus": gpus or None, **options})
 
 
 def overlap(operator: str, gpu: str, **options: Any) -> Result:
@@ -39,7 +39,7 @@ def overlap(operator: str, gpu: str, **options: Any) -> Result:
     >>> orrery.predict.overlap("gemm m=4096 n=4096 k=4096 bf16", gpu="H100")["stretch"] > 1
     True
     """
-    return call(["predict", "overlap", operator], {"gpu": gpu, **options})
+    return ask("predict overlap", {"operator": operator, "gpu": gpu, **options})
 
 
 def trace(run: Union[Run, PathLike], gpu: str = "", *, progress: bool = False, **options: Any) -> Result:

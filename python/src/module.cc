@@ -16,6 +16,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "orrery/api/any_verb.h"
+#include "orrery/api/shared_run.h"
+#include "orrery/api/verbs.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/stop.h"
@@ -23,6 +26,8 @@
 #include "orrery/cli/embedding.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/program.h"
+#include "orrery/cli/verb.h"
+#include "orrery/draw/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/report/document.h"
 #include "orrery/trace/clock_alignment.h"
@@ -41,7 +46,7 @@ namespace {
 
 namespace py = pybind11;
 
-using RunPointer = std::shared_ptr<cli::EmbeddedRun>;  // pybind11 wants no const
+using RunPointer = std::shared_ptr<api::SharedRun>;  // pybind11 wants no const
 using Progress = std::function<void(std::int64_t, std::int64_t, const std::string&)>;
 
 /// The kernels of a rank, without other activities, and the run that has their texts.
@@ -62,9 +67,10 @@ struct Rank {
 /// The output of a verb.
 struct Delivered {
   int status = 0;
-  std::optional<report::Document> document;
-  std::string text;
-  std::vector<std::string> notices;
+  std::optional<report::Document> document = {};
+  std::string text = {};
+  std::vector<std::string> notices = {};
+  std::string json = "null";
 };
 
 template <typename Work>
@@ -168,7 +174,7 @@ RunPointer Read(const std::vector<std::string>& paths, int threads, const std::s
   }
   std::atomic<bool> stop = false;
   Result<ingest::Run> run;
-  auto read = std::make_shared<cli::EmbeddedRun>();
+  auto read = std::make_shared<api::SharedRun>();
   read->align = choice->second;
   CallWithoutLock(
       [&] {
@@ -203,12 +209,100 @@ RunPointer Read(const std::vector<std::string>& paths, int threads, const std::s
   return read;
 }
 
-Delivered RunVerb(const std::vector<std::string>& words,
-                  const std::map<std::string, RunPointer>& runs, const Progress& progress) {
-  cli::Embedding embedding;
-  for (const auto& [name, run] : runs) {
-    embedding.runs.emplace(name, *run);
+// Numbers of NumPy and paths are texts and numbers already.
+Value ValueOf(const py::handle& object) {
+  if (object.is_none()) {
+    return {};
   }
+  if (py::isinstance<py::bool_>(object)) {
+    return object.cast<bool>();
+  }
+  if (py::isinstance<py::int_>(object)) {
+    return object.cast<std::int64_t>();
+  }
+  if (py::isinstance<py::float_>(object)) {
+    return object.cast<double>();
+  }
+  if (py::isinstance<py::str>(object)) {
+    return object.cast<std::string>();
+  }
+  Value list = Value::List();
+  for (const py::handle item : object) {
+    list.Add(ValueOf(item));
+  }
+  return list;
+}
+
+int StatusOf(api::Outcome outcome) {
+  switch (outcome) {
+    case api::Outcome::kComplete:
+      return cli::kExitOk;
+    case api::Outcome::kWorse:
+      return cli::kExitWorse;
+    case api::Outcome::kPartial:
+      return cli::kExitPartial;
+    case api::Outcome::kOutOfMemory:
+      return cli::kExitOutOfMemory;
+  }
+  return cli::kExitBug;
+}
+
+const api::AnyVerb& VerbNamed(const std::string& name) {
+  const Result<const api::AnyVerb*> verb = api::VerbNamed(name);
+  if (!verb) {
+    throw OrreryError(verb.error().message());
+  }
+  return **verb;
+}
+
+std::string RequestSchemaOf(const std::string& verb) {
+  return draw::JsonText(VerbNamed(verb).request_schema());
+}
+
+// Calls a verb of the library. `trace`: a file to write the simulated step to; empty: none.
+Delivered CallVerb(const std::string& name, const py::dict& fields,
+                   const std::map<std::string, RunPointer>& runs, const std::string& trace,
+                   bool has_page, const Progress& progress) {
+  const api::AnyVerb& verb = VerbNamed(name);
+  api::AnyRequest request{.needs_pictures = has_page};
+  for (const auto& [key, value] : fields) {
+    request.fields.Set(key.cast<std::string>(), ValueOf(value));
+  }
+  request.shared_run = [&](const std::string& path) {
+    const auto found = runs.find(path);
+    return found == runs.end() ? api::SharedRun() : *found->second;
+  };
+  std::atomic<bool> stop = false;
+  request.call.stop = &stop;
+  if (progress) {
+    request.call.progress = [&](std::int64_t done, std::int64_t total, std::string_view what) {
+      const py::gil_scoped_acquire lock;
+      progress(done, total, std::string(what));
+    };
+  }
+  Result<api::AnyAnswer> answer;
+  Status written;
+  CallWithoutLock(
+      [&] {
+        answer = verb.call(cli::ProgramSession(), request);
+        if (answer && !trace.empty()) {
+          written = answer->write_trace(trace);
+        }
+      },
+      [&] { stop = true; });
+  if (!answer || !written) {
+    throw OrreryError(answer ? written.error().message() : answer.error().message());
+  }
+  const Value& data = answer->document.data.IsNull() ? answer->data : answer->document.data;
+  return {.status = StatusOf(answer->outcome),
+          .document = answer->document,
+          .notices = std::move(answer->notices),
+          .json = data.IsNull() ? report::RenderJson(answer->document) : draw::JsonText(data)};
+}
+
+// Runs a command that is no function of the library yet.
+Delivered RunVerb(const std::vector<std::string>& words, const Progress& progress) {
+  cli::Embedding embedding;
   if (progress) {
     embedding.progress = [&](std::int64_t done, std::int64_t total, std::string_view what) {
       const py::gil_scoped_acquire lock;
@@ -219,8 +313,11 @@ Delivered RunVerb(const std::vector<std::string>& words,
   if (!embedding.error.empty()) {
     throw OrreryError(embedding.error);
   }
-  return {embedding.status, std::move(embedding.document), std::move(embedding.text),
-          std::move(embedding.notices)};
+  return {.status = embedding.status,
+          .document = embedding.document,
+          .text = std::move(embedding.text),
+          .notices = std::move(embedding.notices),
+          .json = embedding.document ? report::RenderJson(*embedding.document) : "null"};
 }
 
 py::list ProblemsOf(const trace::ProblemLog& log) {
@@ -308,12 +405,12 @@ void DefineRuns(py::module_& module) {
       .def_property_readonly("info", &InfoOf)
       .def_property_readonly("problems",
                              [](const Rank& rank) { return ProblemsOf(rank.trace().problems); });
-  py::class_<cli::EmbeddedRun, RunPointer>(module, "Run")
+  py::class_<api::SharedRun, RunPointer>(module, "Run")
       .def_property_readonly("ranks", &RanksOf)
       .def_property_readonly("skipped",
-                             [](const cli::EmbeddedRun& own) { return SkippedOf(*own.run); })
+                             [](const api::SharedRun& own) { return SkippedOf(*own.run); })
       .def_property_readonly("is_partial",
-                             [](const cli::EmbeddedRun& own) { return own.run->is_partial(); })
+                             [](const api::SharedRun& own) { return own.run->is_partial(); })
       .def_property_readonly("instances",
                              [](const RunPointer& own) {
                                return ViewOf("instances", own->aligned->matched.instances,
@@ -324,7 +421,7 @@ void DefineRuns(py::module_& module) {
                                return ViewOf("members", own->aligned->matched.members, own->aligned,
                                              nullptr);
                              })
-      .def_property_readonly("match_problems", [](const cli::EmbeddedRun& own) {
+      .def_property_readonly("match_problems", [](const api::SharedRun& own) {
         return ProblemsOf(own.aligned->matched.problems);
       });
 }
@@ -334,17 +431,15 @@ void DefineVerbs(py::module_& module) {
       .def_readonly("status", &Delivered::status)
       .def_readonly("notices", &Delivered::notices)
       .def_readonly("printed", &Delivered::text)
-      .def_property_readonly("json",
-                             [](const Delivered& own) {
-                               return own.document ? report::RenderJson(*own.document)
-                                                   : std::string("null");
-                             })
+      .def_readonly("json", &Delivered::json)
       .def("text",
            [](const Delivered& own, std::size_t width) {
              return own.document ? report::RenderText(*own.document, {.width = width}) : own.text;
            })
       .def("html", &HtmlOf);
   module.def("read", &Read);
+  module.def("call", &CallVerb);
+  module.def("request_schema", &RequestSchemaOf);
   module.def("run_verb", &RunVerb);
   module.def("version", &cli::ProgramVersion);
 }

@@ -37,7 +37,7 @@ def test_an_unknown_metric_has_a_suggestion(recording):
 
 
 def test_an_unknown_option_has_a_suggestion(recording):
-    with pytest.raises(orrery.Error, match="--steps"):
+    with pytest.raises(orrery.Error, match="did you mean 'steps'"):
         recording.analyze(stepps="1:2")
 
 

@@ -12,8 +12,6 @@ from orrery import Error, _native
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Verbs that need a terminal, a browser or another machine, or take their input from elsewhere.
 OTHER_VERBS = {"view", "capture", "measure", "doctor", "trace", "completion", "help"}
-# A store is of one program: the module and the command do not go on with each other's.
-OTHER_CASES = {"search/store"}
 SHELL = re.compile(r"[|<>$;&`*?]")
 
 
@@ -35,7 +33,7 @@ def cases():
             continue
         name = f"{path.parent.name}/{path.stem}"
         plain = [place for place, step in enumerate(case.steps) if plain_words(step)]
-        if plain and name not in OTHER_CASES:
+        if plain:
             yield pytest.param(path, case.steps[:plain[-1] + 1], id=name)
 
 
@@ -61,7 +59,7 @@ def test_same_output(path, steps, program, monkeypatch):
 
 def check_step(step, words):
     try:
-        delivered = _native.run_verb(words, {}, None)
+        delivered = _native.run_verb(words, None)
     except Error as error:
         assert lines("!", step)[-1:] and str(error).splitlines() == [
             line.removeprefix("orrery: ") for line in lines("!", step)][-len(str(error).splitlines()):]

@@ -113,7 +113,7 @@ constexpr auto kInfoResult = std::to_array<Field<InfoResult>>({
     MakeField<&InfoResult::card>("card", "", "file of the workload card"),
     MakeField<&InfoResult::skipped>("skipped", "",
                                     "files and folders that are not part of the run"),
-    MakeField<&InfoResult::partial>("partial", "", "something was lost"),
+    MakeField<&InfoResult::is_partial>("partial", "", "something was lost"),
     MakeField<&InfoResult::problems>("problems", "", "problems of the run as a whole"),
 });
 

@@ -123,7 +123,7 @@ InfoTable TableOf(const ingest::MeasurementTable& table) {
 }
 
 InfoResult ResultOf(std::shared_ptr<const ingest::Run> run) {
-  InfoResult result{.partial = run->is_partial(), .problems = ProblemsOf(run->set.problems)};
+  InfoResult result{.is_partial = run->is_partial(), .problems = ProblemsOf(run->set.problems)};
   for (const trace::Trace& rank : run->set.ranks) {
     result.ranks.push_back(RankOf(rank));
   }

@@ -4,7 +4,6 @@
 #include "orrery/api/analyze.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
-#include "orrery/cli/embedding.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/request_options.h"
@@ -44,7 +43,6 @@ AnalyzeRequest RequestOf(const AnalyzeArguments& arguments) {
   request.needs_report = request.needs_metrics && (!PrintsMetrics(arguments) || is_json_of_all ||
                                                    !arguments.output.html_file.empty());
   request.accepts_no_gpu_work = arguments.lists || request.needs_nvlink_page;
-  request.shared = Embedding::FindRun(request.run.paths);
   return request;
 }
 

@@ -3,7 +3,6 @@
 #include "orrery/api/diff.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
-#include "orrery/cli/embedding.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/request_options.h"
@@ -19,8 +18,6 @@ struct DiffArguments {
 
 Result<int> RunDiff(const DiffArguments& arguments) {
   api::DiffRequest request = arguments.request;
-  request.shared_before = Embedding::FindRun({request.path_before});
-  request.shared_after = Embedding::FindRun({request.path_after});
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
   ORRERY_TRY(const api::DiffResult result, api::Diff(ProgramSession(), request));

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/schemas.h"
+#include "orrery/api/verbs.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
@@ -49,9 +49,9 @@ Result<int> Help(const Verb& program, const HelpArguments& arguments) {
     return kExitOk;
   }
   if (arguments.prints_schema) {
-    ORRERY_TRY(const Value schema,
-               api::SchemaOfVerb(fmt::format("{}", fmt::join(arguments.verbs, " "))));
-    Print(draw::JsonText(schema) + "\n");
+    ORRERY_TRY(const api::AnyVerb* const verb,
+               api::VerbNamed(fmt::format("{}", fmt::join(arguments.verbs, " "))));
+    Print(draw::JsonText(api::SchemaOf(*verb)) + "\n");
     return kExitOk;
   }
   ORRERY_TRY(const std::string text, program.HelpText(arguments.verbs));

@@ -4,7 +4,6 @@
 #include "orrery/api/info.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
-#include "orrery/cli/embedding.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/request_options.h"
@@ -20,12 +19,11 @@ struct InfoArguments {
 
 Result<int> RunInfo(const InfoArguments& arguments) {
   api::InfoRequest request = arguments.request;
-  request.shared = Embedding::FindRun(request.run.paths);
   ProgressLine line(TerminalProgress(), "reading " + request.run.paths.front());
   request.call.progress = ReportTo(line);
   ORRERY_TRY(const api::InfoResult result, api::Info(ProgramSession(), request));
   line.Clear();
-  return Deliver(api::MakeDocument(result), arguments.output, result.partial);
+  return Deliver(api::MakeDocument(result), arguments.output, result.is_partial);
 }
 
 }  // namespace
