@@ -84,6 +84,7 @@ TEST(FieldDocsTest, DiffIsDescribed) {
 }
 
 TEST(FieldDocsTest, PredictIsDescribed) {
+  ExpectMentioned(ObjectSchema<PredictTraceResult>(), "predict-json.md");
   ExpectMentioned(ObjectSchema<PredictedKernel>(), "predict-json.md");
   ExpectMentioned(ObjectSchema<PredictCollectiveResult>(), "predict-json.md");
   ExpectMentioned(ObjectSchema<PredictOverlapResult>(), "predict-json.md");

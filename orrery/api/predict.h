@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,14 +10,102 @@
 #include "orrery/api/call.h"
 #include "orrery/api/export.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/run_input.h"
 #include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/report/document.h"
 
-// The time of single operators on a GPU, of a collective on a cluster, and of a kernel that runs
-// beside communication.
+// The step of a recorded or traced rank on a GPU, and the time of single operators, of a collective
+// on a cluster, and of a kernel that runs beside communication.
 
 namespace orrery::api {
+
+/// A rank, or all ranks of a job, as an execution trace or a recording.
+struct PredictTraceRequest {
+  std::string trace = {};                // file, or a folder of all ranks
+  std::string gpu = {};                  // empty: the recorded one
+  std::vector<std::string> models = {};  // files; empty: the shipped ones
+  std::string host = {};                 // file of CPU costs; empty: the shared ones
+  std::string cluster = {};              // of several ranks; empty: one with the GPU
+  std::string kineto = {};               // recording of the same job, for an execution trace
+  std::string kernels = "auto";          // or measured, model
+  std::string measured = {};             // recording to compare with
+  int repetitions = 4;
+  RunInput run = {};  // how files are read; its paths are not used
+  CallOptions call = {};
+};
+
+struct PredictedModels {
+  std::int64_t calls = 0;
+  std::int64_t unknown_calls = 0;
+  std::int64_t operators_of_this_gpu = 0;
+  std::int64_t operators_of_siblings = 0;
+  std::int64_t operators_of_all_gpus = 0;
+  std::int64_t operators_by_roofline = 0;
+  std::int64_t operators_extrapolated = 0;
+};
+
+/// Costs of the host. Counts are of one rank; of several there is only the source.
+struct PredictedHost {
+  std::string source;
+  std::optional<std::int64_t> operators = {};
+  std::optional<std::int64_t> recomputed_operators = {};
+  std::optional<std::int64_t> launches = {};
+  std::optional<std::int64_t> waits = {};
+  std::optional<std::int64_t> costs_by_name = {};
+  std::optional<std::int64_t> costs_as_recorded = {};
+  std::optional<std::int64_t> costs_by_kind = {};
+  std::optional<std::int64_t> costs_global = {};
+  std::optional<std::int64_t> costs_unknown = {};
+};
+
+struct PredictedOperator {
+  std::string name;
+  std::int64_t calls = 0;
+  double predicted_s = 0;
+  double measured_s = 0;
+};
+
+struct PredictedRank {
+  std::int64_t rank = 0;
+  double begin_s = 0;
+  double step_time_s = 0;
+  double wait_for_ranks_s = 0;
+  std::optional<double> measured_step_s = {};
+  std::optional<double> error = {};
+};
+
+struct ReplayedStep;
+
+struct PredictTraceResult {
+  std::string trace;
+  std::string gpu;
+  std::optional<std::string> cluster = {};  // of several ranks
+
+  // Of one rank.
+  std::optional<double> step_time_s = {};
+  std::optional<double> low_s = {};
+  std::optional<double> high_s = {};
+  std::optional<double> active_time_s = {};
+  std::optional<double> host_bound = {};
+  std::optional<double> idle_for_host_s = {};
+  std::optional<double> idle_other_s = {};
+  std::optional<std::int64_t> kernels = {};
+
+  std::string kernel_times;  // their source
+  double unmodelled_share = 0;
+  std::optional<PredictedModels> models = {};
+  PredictedHost host = {};
+  std::optional<double> measured_step_s = {};
+  std::vector<PredictedOperator> worst_operators = {};
+  std::vector<PredictedRank> ranks = {};  // of several
+  std::vector<std::string> not_modelled = {};
+
+  // Not part of the JSON.
+  bool is_partial = false;                                // something of the input is lost
+  std::shared_ptr<const report::Document> document = {};  // without its data
+  std::shared_ptr<const ReplayedStep> replayed = {};      // of one rank, for WriteTrace
+};
 
 struct PredictKernelsRequest {
   std::vector<std::string> operators;  // "gemm m=4096 n=4096 k=4096 bf16"
@@ -123,6 +212,13 @@ struct PredictOverlapResult {
   std::string communication;  // "16 blocks of communication (reduce_copy, 100 GB/s)"
 };
 
+[[nodiscard]] ORRERY_API Result<PredictTraceResult> PredictTrace(
+    const Session& session, const PredictTraceRequest& request);
+
+/// Writes the predicted step of one rank as .orr.
+[[nodiscard]] ORRERY_API Status WriteTrace(const PredictTraceResult& result,
+                                           const std::string& path);
+
 [[nodiscard]] ORRERY_API Result<PredictKernelsResult> PredictKernels(
     const Session& session, const PredictKernelsRequest& request);
 
@@ -132,12 +228,44 @@ struct PredictOverlapResult {
 [[nodiscard]] ORRERY_API Result<PredictOverlapResult> PredictOverlap(
     const Session& session, const PredictOverlapRequest& request);
 
+[[nodiscard]] ORRERY_API report::Document MakeDocument(const PredictTraceResult& result);
+
 /// One operator is an object in JSON, several are a list.
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const PredictKernelsResult& result);
 
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const PredictCollectiveResult& result);
 
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const PredictOverlapResult& result);
+
+template <>
+struct FieldList<PredictTraceRequest> {
+  ORRERY_API static std::span<const Field<PredictTraceRequest>> Get();
+};
+
+template <>
+struct FieldList<PredictedModels> {
+  ORRERY_API static std::span<const Field<PredictedModels>> Get();
+};
+
+template <>
+struct FieldList<PredictedHost> {
+  ORRERY_API static std::span<const Field<PredictedHost>> Get();
+};
+
+template <>
+struct FieldList<PredictedOperator> {
+  ORRERY_API static std::span<const Field<PredictedOperator>> Get();
+};
+
+template <>
+struct FieldList<PredictedRank> {
+  ORRERY_API static std::span<const Field<PredictedRank>> Get();
+};
+
+template <>
+struct FieldList<PredictTraceResult> {
+  ORRERY_API static std::span<const Field<PredictTraceResult>> Get();
+};
 
 template <>
 struct FieldList<PredictKernelsRequest> {

@@ -62,6 +62,7 @@ std::vector<AnyVerb> MakeVerbs() {
       MakeVerb("info", &Info),
       MakeVerb("init", &Init),
       MakeVerb("list", &List),
+      MakeVerb("predict", &PredictTrace),
       MakeVerb("predict kernel", &PredictKernels),
       MakeVerb("predict collective", &PredictCollective),
       MakeVerb("predict overlap", &PredictOverlap),

@@ -58,7 +58,7 @@ Value InputSchema(const Tool& tool, bool can_write) {
   }
   Value properties = *schema.Find("properties");
   properties.Set("page", TextProperty("a new HTML file to write, below the writable folder"));
-  if (tool.verb.has_trace) {
+  if (tool.WritesTrace()) {
     properties.Set("trace",
                    TextProperty("a new trace to write, below the writable folder: .orr, .json, "
                                 ".json.gz or .pftrace"));
@@ -95,7 +95,7 @@ Result<OutputFiles> TakeOutputFiles(const Tool& tool, const Folders& folders, Va
   Value others = Value::Object();
   for (const auto& [name, value] : arguments.fields()) {
     std::string* const file = name == "page"                           ? &files.page
-                              : name == "trace" && tool.verb.has_trace ? &files.trace
+                              : name == "trace" && tool.WritesTrace() ? &files.trace
                                                                        : nullptr;
     if (file == nullptr) {
       others.Set(name, value);

@@ -41,6 +41,10 @@ Value Tool::InputSchema() const {
   return schema.Set("properties", kept);
 }
 
+bool Tool::WritesTrace() const {
+  return verb.has_trace && verb.request_schema().Find("properties")->Find("trace") == nullptr;
+}
+
 Result<ToolAnswer> CallTool(const Tool& tool, const api::Session& session, const Value& arguments,
                             const OutputFiles& files, const api::CallOptions& options) {
   for (const auto& [name, value] : arguments.fields()) {
@@ -80,6 +84,9 @@ std::vector<Tool> AllTools() {
              "Finds the best plans (parallelism, micro-batch, recompute, sharding) of a training "
              "job, and says why they are. Ends after `budget` (60s).",
              {"store", "resume", "anyway", "repair"}),
+      ToolOf("predict", "predict_trace",
+             "Predicts the step of a recorded or traced rank (trace), on the GPU it was recorded on "
+             "or on another one (gpu), or of all ranks of a job."),
       ToolOf("predict kernel", "predict_kernels",
              "Predicts the time of operators ('gemm m=4096 n=4096 k=4096 bf16') on a GPU."),
       ToolOf("predict collective", "predict_collective",

@@ -27,6 +27,9 @@ struct Tool {
 
   /// The schema of the request without what is left out.
   [[nodiscard]] Value InputSchema() const;
+
+  /// `trace` names a file to write, unless it is what the request reads.
+  [[nodiscard]] bool WritesTrace() const;
 };
 
 struct ToolAnswer {

@@ -96,14 +96,15 @@ def request_of(verb: str, options: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def ask(verb: str, options: Mapping[str, Any], *, runs: Optional[Mapping[str, _native.Run]] = None,
-        progress: bool = False) -> Result:
-    """Calls a verb of the library: `ask("simulate", {"jobs": ["job.yaml"]})`. `html` and `trace` name files to write."""
+        trace: Optional[PathLike] = None, progress: bool = False) -> Result:
+    """Calls a verb of the library: `ask("simulate", {"jobs": ["job.yaml"]})`. `trace` and the option `html` name files to write."""
     own = dict(options)
-    html, trace = (path_text(path, name) if path else "" for name, path in ((name, own.pop(name, "")) for name in ("html", "trace")))
+    html = own.pop("html", None)
     with _progress.shown(progress) as report:
-        result = Result(_native.call(verb, request_of(verb, own), dict(runs or {}), trace, bool(html), report))
+        result = Result(_native.call(verb, request_of(verb, own), dict(runs or {}),
+                                     path_text(trace, "trace") if trace else "", bool(html), report))
     if html:
-        with open(html, "w", encoding="utf-8") as file:
+        with open(path_text(html, "html"), "w", encoding="utf-8") as file:
             file.write(result.to_html())
     return result
 

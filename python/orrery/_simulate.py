@@ -51,7 +51,8 @@ class Simulation(Result):
 
 def _simulate(job: Job, keywords: Mapping[str, Any], progress: bool) -> Result:
     settings, options = _split(keywords)
-    return ask("simulate", {**job_fields(job, "jobs"), "set": settings, **options}, progress=progress)
+    trace = options.pop("trace", None)
+    return ask("simulate", {**job_fields(job, "jobs"), "set": settings, **options}, trace=trace, progress=progress)
 
 
 def simulate(job: Job, *, progress: bool = False, **settings: Any) -> Simulation:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence, Union
 
-from ._call import PathLike, ask, call, path_text
+from ._call import Error, PathLike, ask, path_text
 from ._result import Result
 from ._run import Run
 
@@ -50,4 +50,8 @@ def trace(run: Union[Run, PathLike], gpu: str = "", *, progress: bool = False, *
     True
     """
     paths = run.paths if isinstance(run, Run) else [path_text(run, "run")]
-    return call(["predict", *paths], {"gpu": gpu or None, **options}, progress=progress)
+    if len(paths) != 1:
+        raise Error(f"run: {len(paths)} paths; a file or a folder is predicted")
+    own = dict(options)
+    output = own.pop("output", None)
+    return ask("predict", {"trace": paths[0], "gpu": gpu or None, **own}, trace=output, progress=progress)

@@ -3,13 +3,155 @@
 #include <array>
 #include <limits>
 #include <span>
+#include <string_view>
 
+#include "orrery/api/field_parts.h"
 #include "orrery/api/predict.h"
+#include "orrery/api/run_fields.h"
 
 namespace orrery::api {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+constexpr auto kKernelTimes = std::to_array<std::string_view>({"auto", "measured", "model"});
+
+constexpr auto kTraceFields = std::to_array<Field<PredictTraceRequest>>({
+    MakeField<&PredictTraceRequest::trace>(
+        "trace", "",
+        "execution trace or recording of one rank, or a folder with the execution traces of all "
+        "ranks"),
+    MakeField<&PredictTraceRequest::gpu>("gpu", "", "GPU to predict for").Placeholder("NAME"),
+    MakeField<&PredictTraceRequest::models>(
+        "model", "",
+        "times of operators, from `orrery fit kernels`, instead of the shipped ones; may be "
+        "repeated")
+        .Placeholder("FILE")
+        .Repeats(),
+    MakeField<&PredictTraceRequest::host>("host", "",
+                                          "CPU costs, from `orrery fit host`; of a recording, none "
+                                          "counts more than it took there")
+        .Placeholder("FILE"),
+    MakeField<&PredictTraceRequest::cluster>(
+        "cluster", "", "machine on which several ranks communicate (default: one with the GPU)")
+        .Placeholder("NAME"),
+    MakeField<&PredictTraceRequest::kineto>("kineto", "",
+                                            "recording of the same job, for an execution trace")
+        .Placeholder("FILE"),
+    MakeField<&PredictTraceRequest::kernels>(
+        "kernels", "", "times of kernels: measured in the recording, or of the models")
+        .Choices(kKernelTimes)
+        .ShowsDefault(),
+    MakeField<&PredictTraceRequest::measured>(
+        "measured", "", "recording to compare with: names the ten operators predicted worst")
+        .Placeholder("FILE"),
+    MakeField<&PredictTraceRequest::repetitions>("repetitions", "", "how many steps to simulate")
+        .ShowsDefault()
+        .Range(2, 1000),
+});
+
+constexpr auto kTraceRequest =
+    JoinFields(kTraceFields, PartFields<&PredictTraceRequest::run, kRunOptionFields>());
+
+constexpr auto kModels = std::to_array<Field<PredictedModels>>({
+    MakeField<&PredictedModels::calls>("calls", "", "estimated calls of the graph"),
+    MakeField<&PredictedModels::unknown_calls>(
+        "unknown_calls", "", "unknown calls, estimated from the bytes of their tensors"),
+    MakeField<&PredictedModels::operators_of_this_gpu>("operators_of_this_gpu", "",
+                                                       "operators measured on this GPU"),
+    MakeField<&PredictedModels::operators_of_siblings>("operators_of_siblings", "",
+                                                       "operators estimated from sibling GPUs"),
+    MakeField<&PredictedModels::operators_of_all_gpus>("operators_of_all_gpus", "",
+                                                       "operators estimated from all GPUs"),
+    MakeField<&PredictedModels::operators_by_roofline>("operators_by_roofline", "",
+                                                       "operators estimated by the roofline"),
+    MakeField<&PredictedModels::operators_extrapolated>("operators_extrapolated", "",
+                                                        "operators outside the measured range"),
+});
+
+constexpr auto kHost = std::to_array<Field<PredictedHost>>({
+    MakeField<&PredictedHost::source>("source", "", "source of the costs of the host"),
+    MakeField<&PredictedHost::operators>("operators", "", "operators of the step").IfKnown(),
+    MakeField<&PredictedHost::recomputed_operators>(
+        "recomputed_operators", "", "operators of the forward pass that the backward pass repeats")
+        .IfKnown(),
+    MakeField<&PredictedHost::launches>("launches", "", "launches of the step").IfKnown(),
+    MakeField<&PredictedHost::waits>("waits", "", "waits for the GPU").IfKnown(),
+    MakeField<&PredictedHost::costs_by_name>("costs_by_name", "", "costs known for the operator")
+        .IfKnown(),
+    MakeField<&PredictedHost::costs_as_recorded>(
+        "costs_as_recorded", "", "costs of the replayed recording, less the profiler's share")
+        .IfKnown(),
+    MakeField<&PredictedHost::costs_by_kind>("costs_by_kind", "", "costs of operators of the kind")
+        .IfKnown(),
+    MakeField<&PredictedHost::costs_global>("costs_global", "", "costs of all operators together")
+        .IfKnown(),
+    MakeField<&PredictedHost::costs_unknown>("costs_unknown", "", "costs that are not known: zero")
+        .IfKnown(),
+});
+
+constexpr auto kOperator = std::to_array<Field<PredictedOperator>>({
+    MakeField<&PredictedOperator::name>("name", "", "operator"),
+    MakeField<&PredictedOperator::calls>("calls", "", "calls in a step"),
+    MakeField<&PredictedOperator::predicted_s>("predicted_s", "s", "predicted time of its kernels"),
+    MakeField<&PredictedOperator::measured_s>("measured_s", "s", "measured time of its kernels"),
+});
+
+constexpr auto kRank = std::to_array<Field<PredictedRank>>({
+    MakeField<&PredictedRank::rank>("rank", "", "rank"),
+    MakeField<&PredictedRank::begin_s>("begin_s", "s",
+                                       "recorded start of the step relative to the first rank"),
+    MakeField<&PredictedRank::step_time_s>("step_time_s", "s",
+                                           "from its start to the end of its host work"),
+    MakeField<&PredictedRank::wait_for_ranks_s>("wait_for_ranks_s", "s",
+                                                "time its collectives wait for other ranks"),
+    MakeField<&PredictedRank::measured_step_s>("measured_step_s", "s", "step of its recording")
+        .IfKnown(),
+    MakeField<&PredictedRank::error>("error", "", "predicted over measured, less one").IfKnown(),
+});
+
+using TraceResult = PredictTraceResult;
+
+bool IsMeasured(const TraceResult& result) {
+  return result.measured_step_s.has_value();
+}
+
+bool HasRanks(const TraceResult& result) {
+  return result.cluster.has_value();
+}
+
+constexpr auto kTraceResult = std::to_array<Field<TraceResult>>({
+    MakeField<&TraceResult::trace>("trace", "", "the request"),
+    MakeField<&TraceResult::gpu>("gpu", "", "the request, or the recorded GPU"),
+    MakeField<&TraceResult::cluster>("cluster", "", "machine on which ranks communicate").IfKnown(),
+    MakeField<&TraceResult::step_time_s>("step_time_s", "s",
+                                         "from the end of one step to the end of the next")
+        .IfKnown(),
+    MakeField<&TraceResult::low_s>("low_s", "s", "low end of the 80 % interval").IfKnown(),
+    MakeField<&TraceResult::high_s>("high_s", "s", "high end of the 80 % interval").IfKnown(),
+    MakeField<&TraceResult::active_time_s>("active_time_s", "s", "some GPU stream is busy")
+        .IfKnown(),
+    MakeField<&TraceResult::host_bound>("host_bound", "",
+                                        "share of the step in which the GPU waits for the host")
+        .IfKnown(),
+    MakeField<&TraceResult::idle_for_host_s>("idle_for_host_s", "s", "the same as time").IfKnown(),
+    MakeField<&TraceResult::idle_other_s>("idle_other_s", "s", "no stream is busy otherwise")
+        .IfKnown(),
+    MakeField<&TraceResult::kernels>("kernels", "", "tasks on streams in a step").IfKnown(),
+    MakeField<&TraceResult::kernel_times>("kernel_times", "", "source of kernel times"),
+    MakeField<&TraceResult::unmodelled_share>(
+        "unmodelled_share", "", "share of the GPU time that rests on bytes and bandwidth alone"),
+    MakeField<&TraceResult::models>("models", "", "estimates of operators").IfKnown(),
+    MakeField<&TraceResult::host>("host", "", "costs of the host"),
+    MakeField<&TraceResult::measured_step_s>("measured_step_s", "s",
+                                             "median step of the recording to compare with")
+        .IfKnown(),
+    MakeField<&TraceResult::worst_operators>("worst_operators", "",
+                                             "operators with the largest error in kernel time")
+        .When(&IsMeasured),
+    MakeField<&TraceResult::ranks>("ranks", "", "steps of single ranks").When(&HasRanks),
+    MakeField<&TraceResult::not_modelled>("not_modelled", "", "sentences"),
+});
 
 constexpr auto kKernelsRequest = std::to_array<Field<PredictKernelsRequest>>({
     MakeField<&PredictKernelsRequest::operators>(
@@ -163,6 +305,30 @@ constexpr auto kOverlapResult = std::to_array<Field<OverlapResult>>({
 });
 
 }  // namespace
+
+std::span<const Field<PredictTraceRequest>> FieldList<PredictTraceRequest>::Get() {
+  return kTraceRequest;
+}
+
+std::span<const Field<PredictedModels>> FieldList<PredictedModels>::Get() {
+  return kModels;
+}
+
+std::span<const Field<PredictedHost>> FieldList<PredictedHost>::Get() {
+  return kHost;
+}
+
+std::span<const Field<PredictedOperator>> FieldList<PredictedOperator>::Get() {
+  return kOperator;
+}
+
+std::span<const Field<PredictedRank>> FieldList<PredictedRank>::Get() {
+  return kRank;
+}
+
+std::span<const Field<PredictTraceResult>> FieldList<PredictTraceResult>::Get() {
+  return kTraceResult;
+}
 
 std::span<const Field<PredictKernelsRequest>> FieldList<PredictKernelsRequest>::Get() {
   return kKernelsRequest;

@@ -1,0 +1,516 @@
+#include "orrery/trace/trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "orrery/api/cancellation.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/job_input.h"
+#include "orrery/api/predict.h"
+#include "orrery/api/predict/trace_answer.h"
+#include "orrery/api/run_input.h"
+#include "orrery/api/session_state.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/statistics.h"
+#include "orrery/base/string_table.h"
+#include "orrery/base/table.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/ingest/run.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/simulate/engine/engine.h"
+#include "orrery/simulate/engine/rank_classes.h"
+#include "orrery/simulate/ensemble_trace.h"
+#include "orrery/simulate/network/group_times.h"
+#include "orrery/simulate/recorded_job.h"
+#include "orrery/simulate/replay.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/orr/orr.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace_set.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/recorded.h"
+
+namespace orrery::api {
+namespace {
+
+using ErrorOfName = std::map<std::string, OperatorError, std::less<>>;
+
+void AddPredicted(const workload::Program& program, ErrorOfName& errors) {
+  for (workload::TaskId task = 0; task < program.tasks.size(); ++task) {
+    const workload::CallId call = program.tasks.call[task];
+    if (program.tasks.kind[task] == workload::TaskKind::kKernel && call != workload::kNone) {
+      errors[std::string(program.strings.View(program.calls.name[call]))].predicted_s +=
+          static_cast<double>(program.tasks.duration_ps[task]) * 1e-12;
+    }
+  }
+  for (const StringId name : program.calls.name) {
+    const auto found = errors.find(program.strings.View(name));
+    if (found != errors.end()) {
+      ++found->second.calls;
+    }
+  }
+}
+
+// Kernels launched inside steps only: others belong to steps that were cut off.
+void AddMeasured(const trace::Trace& measured, ErrorOfName& errors) {
+  const auto num_steps = static_cast<double>(std::max<std::size_t>(1, measured.steps.size()));
+  for (RowId row = 0; row < measured.activities.size(); ++row) {
+    const RowId op = measured.activities.host_op[row];
+    if (op != kNoRow) {
+      errors[std::string(measured.Text(measured.host_ops.name[op]))].measured_s +=
+          static_cast<double>(measured.activities.duration_ns[row]) * 1e-9 / num_steps;
+    }
+  }
+}
+
+// The operators whose kernels together are predicted worst, by the time they are off in a step. A
+// kernel counts for the operator that launches it.
+std::vector<OperatorError> WorstOperators(const workload::Program& program,
+                                          const trace::Trace& measured, std::size_t how_many) {
+  ErrorOfName errors;
+  AddPredicted(program, errors);
+  AddMeasured(measured, errors);
+  std::vector<OperatorError> worst;
+  for (auto& [name, error] : errors) {
+    error.name = name;
+    worst.push_back(error);
+  }
+  const auto off = [](const OperatorError& error) {
+    return std::abs(error.predicted_s - error.measured_s);
+  };
+  std::stable_sort(
+      worst.begin(), worst.end(),
+      [&](const OperatorError& lhs, const OperatorError& rhs) { return off(lhs) > off(rhs); });
+  worst.resize(std::min(worst.size(), how_many));
+  return worst;
+}
+
+// The median duration of the measured steps; 0 without any.
+double MeasuredStepSeconds(const trace::Trace& measured) {
+  std::vector<double> steps;
+  for (const std::int64_t duration_ns : measured.steps.duration_ns) {
+    steps.push_back(static_cast<double>(duration_ns) * 1e-9);
+  }
+  return steps.empty() ? 0 : Median(steps);
+}
+
+constexpr std::size_t kWorstOperators = 10;
+
+constexpr std::string_view kMeasuredKernels = "measured";
+constexpr std::string_view kModelledKernels = "model";
+
+Result<ingest::Run> ReadPaths(const PredictTraceRequest& request, std::vector<std::string> paths) {
+  RunInput input = request.run;
+  input.paths = std::move(paths);
+  return ReadRun(input, request.call.progress);
+}
+
+Result<ingest::Run> ReadRank(const PredictTraceRequest& request, const std::string& path) {
+  ORRERY_TRY(ingest::Run run, ReadPaths(request, {path}));
+  if (run.set.ranks.size() != 1) {
+    return InvalidInput("{}: {} ranks; give the file of one", path, run.set.ranks.size());
+  }
+  return run;
+}
+
+// A step that is not complete is predicted too short, and the reader must know.
+void NoteLosses(const ingest::Run& run, std::vector<std::string>& remarks) {
+  const auto note = [&](const trace::ProblemLog& problems) {
+    for (const trace::Problem& problem : problems.all()) {
+      if (problem.severity == trace::Severity::kLoss) {
+        remarks.push_back(fmt::format("part of the input could not be read: {}{}", problem.what,
+                                      problem.first.empty() ? "" : " (" + problem.first + ")"));
+      }
+    }
+  };
+  note(run.set.problems);
+  std::ranges::for_each(run.set.ranks, note, &trace::Trace::problems);
+}
+
+Result<workload::HostModel> ReadHost(const std::string& path) {
+  if (path.empty()) {
+    return workload::DefaultHost();
+  }
+  ORRERY_TRY(const Table table, ReadCsvFile(path));
+  auto model = workload::HostModelOf(table);
+  if (!model) {
+    return FailWithin(path, model);
+  }
+  return model;
+}
+
+Result<const hardware::Gpu*> WantedGpu(const PredictTraceRequest& request) {
+  if (request.gpu.empty()) {
+    return InvalidInput("--gpu NAME says for which GPU to predict");
+  }
+  return GpuNamed(request.gpu);
+}
+
+bool IsRecording(const trace::Trace& rank) {
+  return !rank.activities.empty() && !rank.host_ops.empty();
+}
+
+// Rescales the kernels of a recording to the GPU that was asked for, where that is another one.
+Status RescaleRecording(const Session& session, const PredictTraceRequest& request,
+                        trace::Trace& rank, Prediction& prediction) {
+  prediction.kernels = "as recorded";
+  if (request.gpu.empty()) {
+    return {};
+  }
+  ORRERY_TRY(const hardware::Gpu* const to, GpuNamed(request.gpu));
+  const std::string recorded = trace::DeviceName(rank);
+  const hardware::Gpu* const from = hardware::FindGpu(recorded);
+  if (from == to) {
+    return {};
+  }
+  if (from == nullptr) {
+    return InvalidInput(
+        "{}: recorded on {}, so its kernel times cannot be rescaled to {}; leave out --gpu, or use "
+        "--kernels model with an execution trace",
+        request.trace,
+        recorded.empty() ? "a GPU it does not name"
+                         : fmt::format("'{}', which is not in the catalogue", recorded),
+        to->name);
+  }
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             session.state().Models(request.models));
+  const workload::ScalingSummary scaled = workload::ScaleToGpu(*from, *to, *models, rank);
+  prediction.kernels =
+      fmt::format("as recorded on {}, rescaled to {} by the kernel models", from->name, to->name);
+  prediction.pricing.seconds += scaled.Seconds();
+  prediction.pricing.unmodelled_s += scaled.UnmodelledSeconds();
+  if (const std::string remark = workload::RemarkOn(scaled); !remark.empty()) {
+    prediction.not_modelled.push_back(remark);
+  }
+  return {};
+}
+
+Result<workload::RecordedProgram> ProgramOfKernels(const Session& session,
+                                                   const PredictTraceRequest& request,
+                                                   trace::Trace& rank,
+                                                   const workload::HostModel& host,
+                                                   Prediction& prediction) {
+  ORRERY_TRY_STATUS(RescaleRecording(session, request, rank, prediction));
+  return workload::ProgramOfMiddleStep(rank, host);
+}
+
+void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
+  if (prices.summary.unknown_calls > 0) {
+    prediction.not_modelled.push_back(fmt::format(
+        "{} calls are unknown to the models and estimated from the bytes of their tensors: {}",
+        prices.summary.unknown_calls, fmt::join(prices.unknown_names, ", ")));
+  }
+}
+
+Result<workload::RecordedProgram> ProgramOfModels(const Session& session,
+                                                  const PredictTraceRequest& request,
+                                                  const trace::Trace& rank,
+                                                  const workload::HostModel& host,
+                                                  Prediction& prediction) {
+  ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(request));
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             session.state().Models(request.models));
+  auto steps = workload::GraphSteps(rank);
+  if (!steps) {
+    return FailWithin(request.trace, steps);
+  }
+  const workload::CallTree& step = workload::MiddleStep(*steps);
+  const kernel::MemoizedCostModel costs(*models, *gpu);  // layers repeat
+  const workload::GraphPrices prices = workload::PriceGraph(rank, step, *gpu, costs, host);
+  if (const std::int64_t replayed = workload::NumReplayedGraphs(rank, step, prices); replayed > 0) {
+    return Unsupported(
+        "{}: {} calls of compiled code replay CUDA graphs, whose kernels are not in "
+        "an execution trace; predict from a recording of the profiler",
+        request.trace, replayed);
+  }
+  prediction.kernels = "from models";
+  prediction.is_priced = true;
+  prediction.pricing = prices.summary;
+  prediction.not_modelled.emplace_back(
+      "an execution trace does not say which kernels run on which stream: all run on one");
+  NoteUnknown(prices, prediction);
+  const workload::PriceNode price = [&](RowId node) { return prices.tasks_of_node[node]; };
+  return workload::ProgramOfGraph(rank, step, host, price);
+}
+
+// A recording says more than an execution trace of the same job: its launches, streams and waits.
+Result<workload::RecordedProgram> ProgramOf(const Session& session,
+                                            const PredictTraceRequest& request, trace::Trace& rank,
+                                            const workload::HostModel& host,
+                                            Prediction& prediction) {
+  const bool is_recording = IsRecording(rank);
+  if (is_recording && request.kernels != kModelledKernels) {
+    return ProgramOfKernels(session, request, rank, host, prediction);
+  }
+  if (rank.graph_nodes.empty()) {
+    return is_recording ? Unsupported("{}: models estimate execution traces, and this is none",
+                                      request.trace)
+                        : InvalidInput(
+                              "{}: neither an execution trace nor a recording with "
+                              "operators and kernels",
+                              request.trace);
+  }
+  if (request.kernels == kMeasuredKernels) {
+    return InvalidInput("{}: no recorded kernels; give the recording with --kineto", request.trace);
+  }
+  return ProgramOfModels(session, request, rank, host, prediction);
+}
+
+// Kernels launched by what the recording does not have. Those in front of the first launch of a
+// stream were launched before it began, in steps that are not replayed.
+void NoteKernelsWithoutLaunch(const trace::Trace& rank, Prediction& prediction) {
+  std::map<RowId, std::int64_t> first_of_stream;
+  for (RowId row = 0; row < rank.activities.size(); ++row) {
+    if (rank.activities.launch[row] != kNoRow) {
+      const std::int64_t begin_ns = rank.activities.begin_ns[row];
+      std::int64_t& first_ns =
+          first_of_stream.try_emplace(rank.activities.track[row], begin_ns).first->second;
+      first_ns = std::min(first_ns, begin_ns);
+    }
+  }
+  std::int64_t kernels = 0;
+  std::int64_t lost_ns = 0;
+  std::int64_t all_ns = 0;
+  for (RowId row = 0; row < rank.activities.size(); ++row) {
+    const auto first = first_of_stream.find(rank.activities.track[row]);
+    const bool is_before =
+        first != first_of_stream.end() && rank.activities.begin_ns[row] < first->second;
+    const bool is_lost = rank.activities.launch[row] == kNoRow && !is_before;
+    kernels += is_lost ? 1 : 0;
+    lost_ns += is_lost ? rank.activities.duration_ns[row] : 0;
+    all_ns += rank.activities.duration_ns[row];
+  }
+  if (lost_ns > 0) {
+    prediction.not_modelled.push_back(fmt::format(
+        "{} kernels and memcpys without a recorded launch, {:.1f} % of the recorded GPU time, are "
+        "left out",
+        kernels, 100 * static_cast<double>(lost_ns) / static_cast<double>(all_ns)));
+  }
+}
+
+// Notes the assumption about parallel streams.
+void NoteStreams(const workload::RecordedProgram& recorded, Prediction& prediction) {
+  const workload::Program& program = recorded.program;
+  const auto num_streams =
+      std::count(program.lanes.kind.begin(), program.lanes.kind.end(), workload::LaneKind::kStream);
+  if (num_streams < 2 || prediction.is_priced) {
+    return;
+  }
+  if (!program.parts.empty()) {
+    prediction.not_modelled.push_back(fmt::format(
+        "kernels of {} streams share the multiprocessors in proportion to their blocks; what they "
+        "take from each other of memory bandwidth and caches is left out",
+        num_streams));
+  }
+  if (recorded.has_inferred_waits) {
+    prediction.not_modelled.emplace_back(
+        "the recording does not say for which events streams wait: each waits for all that was "
+        "launched before, unless it ran beside it; profile with enable_cuda_sync_events to know");
+  }
+}
+
+// Hooks of activation checkpointing run in Python, inside operators, where they cannot be told from
+// the profiler.
+void NoteRecomputation(const workload::HostModel& host, Prediction& prediction) {
+  const auto* const cost = host.Find(workload::HostPart::kRecompute, workload::HostModel::kAll);
+  if (prediction.coverage.recomputed > 0) {
+    prediction.not_modelled.push_back(fmt::format(
+        "{} operators are recomputed in the backward pass (activation checkpointing): the hooks "
+        "around each are taken as {:.0f} µs of CPU time, as in other programs",
+        prediction.coverage.recomputed, cost == nullptr ? 0.0 : cost->typical / 1000));
+  }
+}
+
+// Notes the gaps in a program of one rank.
+void NoteGaps(const trace::Trace& rank, const workload::RecordedProgram& recorded,
+              Prediction& prediction) {
+  if (!prediction.is_priced) {
+    NoteKernelsWithoutLaunch(rank, prediction);
+  }
+  if (prediction.is_priced && !rank.collectives.empty()) {
+    prediction.not_modelled.push_back(
+        fmt::format("{} collectives take no time", rank.collectives.size()));
+  }
+  NoteStreams(recorded, prediction);
+}
+
+Status Compare(const PredictTraceRequest& request, const workload::Program& program,
+               Prediction& prediction) {
+  if (request.measured.empty()) {
+    return {};
+  }
+  ORRERY_TRY(const ingest::Run run, ReadRank(request, request.measured));
+  NoteLosses(run, prediction.not_modelled);
+  prediction.is_partial |= run.is_partial();
+  const trace::Trace& measured = run.set.ranks[0];
+  prediction.measured_step_s = MeasuredStepSeconds(measured);
+  prediction.worst = WorstOperators(program, measured, kWorstOperators);
+  return {};
+}
+
+Result<PredictTraceResult> PredictOne(const Session& session, const PredictTraceRequest& request,
+                                      const workload::HostModel& host, ingest::Run& run) {
+  trace::Trace& rank = run.set.ranks[0];
+  Prediction prediction{.path = request.trace,
+                        .gpu = request.gpu.empty() ? "the recorded GPU" : request.gpu,
+                        .host = request.host.empty() ? "shared costs" : request.host,
+                        .is_partial = run.is_partial()};
+  NoteLosses(run, prediction.not_modelled);
+  ORRERY_TRY(workload::RecordedProgram recorded,
+             ProgramOf(session, request, rank, host, prediction));
+  prediction.coverage = recorded.coverage;
+  NoteGaps(rank, recorded, prediction);
+  NoteRecomputation(host, prediction);
+  auto timeline = simulate::SimulateRecording(recorded.program, request.repetitions);
+  if (!timeline) {
+    return InvalidInput(
+        "{}: {}; predict from the recording of the job instead, which has the "
+        "order of launches and waits",
+        request.trace, timeline.error().message());
+  }
+  prediction.figures = simulate::FiguresOf(recorded.program, *timeline);
+  if (prediction.figures.active_ps == 0) {
+    return InvalidInput("{}: nothing in its step runs on the GPU, so there is no step to predict",
+                        request.trace);
+  }
+  ORRERY_TRY_STATUS(Compare(request, recorded.program, prediction));
+  PredictTraceResult result = MakeResult(prediction);
+  result.replayed =
+      std::make_shared<const ReplayedStep>(ReplayedStep{.program = std::move(recorded.program),
+                                                        .timeline = *std::move(timeline),
+                                                        .gpu = request.gpu,
+                                                        .threads = request.run.threads});
+  return result;
+}
+
+// The machine on which ranks talk: the one of that name, or one that has the GPU.
+Result<const hardware::Cluster*> WantedCluster(const PredictTraceRequest& request) {
+  if (!request.cluster.empty()) {
+    return ClusterNamed(request.cluster);
+  }
+  if (!request.gpu.empty()) {
+    ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(request.gpu));
+    if (const hardware::Cluster* const cluster = hardware::FindCluster(gpu->name)) {
+      return cluster;
+    }
+  }
+  return InvalidInput("--cluster NAME says on which machine the ranks communicate");
+}
+
+// Predicts one step of all ranks. Aligns the clocks of the set.
+Status PredictRanks(trace::TraceSet& set, const kernel::ModelSet& models,
+                    RanksPrediction& prediction) {
+  static_cast<void>(trace::MatchAndAlign(set));
+  workload::Job machine;
+  machine.gpus = static_cast<int>(set.ranks.size());
+  machine.cluster = *prediction.cluster;
+  ORRERY_TRY(const std::unique_ptr<simulate::ClusterTimes> times,
+             simulate::ClusterTimes::Of(machine));
+  const simulate::IslandLinkClass links(
+      static_cast<std::uint32_t>(std::max(prediction.cluster->island.gpus, 1)));
+  simulate::RecordedJobSources sources{.times = times.get(),
+                                       .links = &links,
+                                       .gpu = prediction.gpu,
+                                       .costs = nullptr,
+                                       .host = prediction.host};
+  std::optional<kernel::MemoizedCostModel> costs;
+  if (prediction.gpu != nullptr) {
+    costs.emplace(models, *prediction.gpu);
+    sources.costs = &*costs;
+  }
+  ORRERY_TRY(prediction.job, simulate::PredictRecordedJob(set, sources));
+  return {};
+}
+
+Result<PredictTraceResult> PredictAll(const Session& session, const PredictTraceRequest& request,
+                                      const workload::HostModel& host, ingest::Run& run) {
+  if (!request.measured.empty()) {
+    return Unsupported("{}: several ranks; --measured is for one", request.trace);
+  }
+  trace::TraceSet& set = run.set;
+  const bool are_recorded = std::all_of(set.ranks.begin(), set.ranks.end(), IsRecording);
+  RanksPrediction ranks{.path = request.trace, .host_path = request.host};
+  ranks.host = request.host.empty() ? nullptr : &host;
+  ORRERY_TRY(ranks.cluster, WantedCluster(request));
+  if (request.kernels == kModelledKernels || !are_recorded) {
+    ORRERY_TRY(ranks.gpu, WantedGpu(request));
+    ranks.kernels = "from models for " + ranks.gpu->name;
+  }
+  if (request.kernels == kMeasuredKernels && !are_recorded) {
+    return InvalidInput("{}: not every rank has recorded kernels", request.trace);
+  }
+  for (std::size_t rank = 0; ranks.gpu == nullptr && rank < set.ranks.size(); ++rank) {
+    Prediction rescaled;
+    ORRERY_TRY_STATUS(RescaleRecording(session, request, set.ranks[rank], rescaled));
+    ranks.kernels = rescaled.kernels;
+    ranks.pricing.Add(rescaled.pricing);
+    ranks.not_modelled = rescaled.not_modelled;
+  }
+  NoteLosses(run, ranks.not_modelled);
+  ORRERY_TRY(const std::shared_ptr<const kernel::ModelSet> models,
+             session.state().Models(request.models));
+  const Status predicted = PredictRanks(set, *models, ranks);
+  if (!predicted) {
+    return FailWithin(request.trace, predicted);
+  }
+  PredictTraceResult result = MakeResult(ranks);
+  result.is_partial = run.is_partial();
+  return result;
+}
+
+Result<PredictTraceResult> Predict(const Session& session, const PredictTraceRequest& request) {
+  if (request.trace.empty()) {
+    return InvalidInput("TRACE is required (orrery predict --help)");
+  }
+  std::vector<std::string> paths{request.trace};
+  if (!request.kineto.empty()) {
+    paths.push_back(request.kineto);
+  }
+  ORRERY_TRY(const workload::HostModel host, ReadHost(request.host));
+  ORRERY_TRY(ingest::Run run, ReadPaths(request, paths));
+  return run.set.ranks.size() == 1 ? PredictOne(session, request, host, run)
+                                   : PredictAll(session, request, host, run);
+}
+
+}  // namespace
+
+Result<PredictTraceResult> PredictTrace(const Session& session,
+                                        const PredictTraceRequest& request) {
+  return RunCancellable(request.call, [&] { return Predict(session, request); });
+}
+
+Status WriteTrace(const PredictTraceResult& result, const std::string& path) {
+  if (result.replayed == nullptr) {
+    return Unsupported("{}: several ranks; --output is for one", result.trace);
+  }
+  const ReplayedStep& replayed = *result.replayed;
+  trace::TraceSet set;
+  set.ranks = simulate::EnsembleTrace(simulate::SingleRank(replayed.program), replayed.timeline,
+                                      {.gpu = replayed.gpu, .marks_training_loop = true})
+                  .ranks;
+  return trace::WriteOrr(set, path, {.threads = replayed.threads});
+}
+
+}  // namespace orrery::api
