@@ -14,6 +14,7 @@
 #include "orrery/api/fields.h"
 #include "orrery/api/goodput.h"
 #include "orrery/api/info.h"
+#include "orrery/api/memory.h"
 #include "orrery/api/predict.h"
 #include "orrery/api/search.h"
 #include "orrery/api/simulate.h"
@@ -81,6 +82,10 @@ TEST(FieldDocsTest, InfoIsDescribed) {
 
 TEST(FieldDocsTest, DiffIsDescribed) {
   ExpectMentioned(ObjectSchema<DiffResult>(), "diff-json.md");
+}
+
+TEST(FieldDocsTest, MemoryIsDescribed) {
+  ExpectMentioned(ObjectSchema<MemoryResult>(), "memory-json.md");
 }
 
 TEST(FieldDocsTest, PredictIsDescribed) {

@@ -116,6 +116,15 @@ struct SetMember {
     return {};
   }
 
+  Status operator()(std::vector<double>* target) const {
+    target->clear();
+    const Value list = value.IsList() ? value : Value::List().Add(value);
+    for (const Value& item : list.items()) {
+      ORRERY_TRY_STATUS(SetMember{item}(&target->emplace_back()));
+    }
+    return {};
+  }
+
   template <typename T>
   Status operator()(std::optional<T>* target) const {
     if (value.IsNull()) {

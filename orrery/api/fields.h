@@ -55,8 +55,8 @@ struct FieldRange {
 /// The member of a request that an option or a property sets.
 using FieldTarget =
     std::variant<std::monostate, bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-                 std::vector<std::string>*, std::vector<int>*, std::optional<std::int64_t>*,
-                 std::optional<double>*>;
+                 std::vector<std::string>*, std::vector<int>*, std::vector<double>*,
+                 std::optional<std::int64_t>*, std::optional<double>*>;
 
 template <typename T>
 struct Field {

@@ -16,6 +16,7 @@
 #include "orrery/api/info.h"
 #include "orrery/api/init.h"
 #include "orrery/api/list.h"
+#include "orrery/api/memory.h"
 #include "orrery/api/predict.h"
 #include "orrery/api/search.h"
 #include "orrery/api/simulate.h"
@@ -62,6 +63,7 @@ std::vector<AnyVerb> MakeVerbs() {
       MakeVerb("info", &Info),
       MakeVerb("init", &Init),
       MakeVerb("list", &List),
+      MakeVerb("memory", &Memory),
       MakeVerb("predict", &PredictTrace),
       MakeVerb("predict kernel", &PredictKernels),
       MakeVerb("predict collective", &PredictCollective),

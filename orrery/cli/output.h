@@ -28,6 +28,7 @@ using api::AsTime;
 using api::Document;
 using api::Formatted;
 using api::NumberFormat;
+using api::ShareOf;
 using api::Unit;
 
 /// When text on standard output has colours: kAuto, on a terminal unless NO_COLOR is set.
@@ -59,11 +60,6 @@ void AddCsvOptions(Verb& verb, OutputOptions& options);
 
 /// Writes the files only.
 [[nodiscard]] Status WriteOutputFiles(const Document& document, const OutputOptions& options);
-
-/// Returns the share of a part; 0 where there is no whole.
-[[nodiscard]] inline double ShareOf(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 /// The columns of text on standard output: those of the terminal, from 80 to 120, since wider lines
 /// are hard to read; where it is none, those of draw/text_table.h.

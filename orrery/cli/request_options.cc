@@ -65,6 +65,14 @@ struct AddOptionOfTarget {
     verb.AddOption(details.name, *target, details.doc);
   }
 
+  void operator()(std::vector<double>* target) const {
+    Option option = verb.AddOption(details.name, *target, details.doc);
+    if (details.repeats) {
+      option.OneValueEach();
+    }
+    SetDetails<double>(details, option);
+  }
+
   template <typename Number>
   void operator()(std::optional<Number>* target) const {
     SetDetails<Number>(details, verb.AddOption(details.name, *target, details.doc));

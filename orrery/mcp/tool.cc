@@ -94,6 +94,9 @@ std::vector<Tool> AllTools() {
              {"emulate", "with"}),
       ToolOf("info", "info",
              "Says what a recorded run (paths) holds, and what is missing or damaged."),
+      ToolOf("memory", "memory",
+             "Runs a memory tool (`tool`: timeline, heat, working-set, patterns, kernel-frequency, "
+             "uvm, diff, overhead) on a recording (paths); without one: what was recorded."),
       ToolOf("analyze", "analyze",
              "Explains a recorded run (paths): findings, where the time of a step goes, exposed "
              "communication, stragglers, kernels, metrics. `what_if` (network=4, gemm=2, rank:3) "

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _native, _progress
-from ._call import PathLike, ask, call, path_text, path_texts
+from ._call import PathLike, ask, path_text, path_texts
 from ._result import Result
 
 if TYPE_CHECKING:
@@ -379,4 +379,4 @@ def memory(run: Union[Run, PathLike, Sequence[PathLike]], tool: Optional[str] = 
         paths = [path_text(run, "run")]
     else:
         paths = path_texts(run, "run")
-    return call(["memory", *paths], {"tool": tool, **options}, progress=progress)
+    return ask("memory", {"paths": paths, "tool": tool, **options}, progress=progress)

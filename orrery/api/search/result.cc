@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/api/documents.h"
 #include "orrery/api/search.h"
 #include "orrery/api/search/answer.h"
 #include "orrery/base/error.h"
@@ -57,18 +58,6 @@ SearchPlan FrontPlan(const SearchAnswer& answer, const search::PlanTradeoff& tra
   plan.dollars_per_token = tradeoff.dollars_per_token;
   plan.joules_per_token = tradeoff.joules_per_token;
   return plan;
-}
-
-std::vector<Value> RowsOf(const Document::Table& table) {
-  std::vector<Value> rows;
-  for (const std::vector<Value>& cells : table.rows) {
-    Value row = Value::Object();
-    for (std::size_t column = 0; column < cells.size(); ++column) {
-      row.Set(table.columns[column].key, cells[column]);
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 void SetCounts(const search::SearchResult& found, SearchResult& result) {

@@ -8,9 +8,9 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
 #include "orrery/cli/view/view.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/trace/trace.h"
@@ -18,6 +18,14 @@
 
 namespace orrery::cli {
 namespace {
+
+using api::AllMemoryTools;
+using api::CheckToolNeeds;
+using api::MemoryDocument;
+using api::MemoryInput;
+using api::MemoryRun;
+using api::MemoryTool;
+using api::MemoryToolResult;
 
 constexpr std::size_t kMostRanks = 8;  // of which each has pictures
 constexpr std::array<std::string_view, 3> kShownTools = {"timeline", "heat", "working-set"};
@@ -35,7 +43,7 @@ MemoryInput InputOf(const serve::ViewedRun& run, MemoryTool::Reads reads) {
   return input;
 }
 
-void Say(const MemoryInput& input, const serve::ViewedRun& run, MemoryResult& result) {
+void Say(const MemoryInput& input, const serve::ViewedRun& run, MemoryToolResult& result) {
   const std::size_t num_shown = input.runs.front().ranks.size();
   if (num_shown < run.set().ranks.size()) {
     result.sentences.push_back(fmt::format(
@@ -56,7 +64,7 @@ std::vector<Document> MemoryDocuments(const serve::ViewedRun& run) {
     if (!CheckToolNeeds(tool, input)) {
       continue;
     }
-    if (Result<MemoryResult> result = tool.Run(input)) {
+    if (Result<MemoryToolResult> result = tool.Run(input)) {
       Say(input, run, *result);
       documents.push_back(MemoryDocument(tool.name, run.name(), *std::move(result)));
     }

@@ -9,9 +9,9 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory/uvm_page.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/uvm_page.h"
-#include "orrery/cli/output.h"
 #include "orrery/draw/format.h"
 #include "orrery/memory/names.h"
 #include "orrery/memory/uvm/collect.h"
@@ -19,7 +19,7 @@
 #include "orrery/memory/uvm/simulation.h"
 #include "orrery/memory/uvm/workload.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::uvm::Basis;
@@ -269,4 +269,4 @@ std::vector<Document::Table> UvmTables(const std::vector<UvmCase>& cases, std::s
           ObjectTable(cases, top), BasisTable(cases),     ScheduleTable(cases)};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,4 +1,4 @@
-#include "orrery/cli/memory/timeline.h"
+#include "orrery/api/memory/timeline.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
@@ -27,7 +27,7 @@
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::timeline::AlignBy;
@@ -66,7 +66,7 @@ const Timeline* FirstOf(const RankMemory& rank) {
   return rank.timelines.empty() ? nullptr : &rank.timelines.front();
 }
 
-void AddSpread(const std::vector<RankMemory>& ranks, MemoryResult& page) {
+void AddSpread(const std::vector<RankMemory>& ranks, MemoryToolResult& page) {
   std::vector<const trace::Trace*> traces;
   std::vector<Timeline> timelines;
   for (const RankMemory& rank : ranks) {
@@ -93,7 +93,7 @@ void AddSpread(const std::vector<RankMemory>& ranks, MemoryResult& page) {
   }
 }
 
-void AddRemarks(const std::vector<RankMemory>& ranks, MemoryResult& page) {
+void AddRemarks(const std::vector<RankMemory>& ranks, MemoryToolResult& page) {
   std::int64_t num_frees = 0;
   std::int64_t difference = 0;
   std::int64_t assumed = 0;
@@ -143,7 +143,7 @@ std::string PictureTitle(const std::vector<RankMemory>& ranks, const RankMemory&
 }
 
 void AddPictures(const std::vector<RankMemory>& ranks, Axis axis, bool is_aligned,
-                 MemoryResult& page) {
+                 MemoryToolResult& page) {
   const std::vector<draw::Series> categories = CategoriesOf(ranks);
   for (const RankMemory& rank : ranks) {
     for (const Timeline& timeline : rank.timelines) {
@@ -219,7 +219,7 @@ struct TimelineOptions {
   bool has_all_points = false;
 };
 
-void AddFacts(const std::vector<RankMemory>& ranks, MemoryResult& page) {
+void AddFacts(const std::vector<RankMemory>& ranks, MemoryToolResult& page) {
   if (ranks.size() > 1) {
     AddSpread(ranks, page);
     return;
@@ -235,7 +235,7 @@ void AddFacts(const std::vector<RankMemory>& ranks, MemoryResult& page) {
 }
 
 Status AddAlignment(const std::vector<RankMemory>& ranks, const MemoryInput& input, AlignBy align,
-                    MemoryResult& page) {
+                    MemoryToolResult& page) {
   if (ranks.size() != 2) {
     return InvalidInput(
         "--align compares two recordings of one rank each, here are {} "
@@ -273,9 +273,9 @@ Status AddAlignment(const std::vector<RankMemory>& ranks, const MemoryInput& inp
   return {};
 }
 
-Result<MemoryResult> PageOf(const MemoryInput& input, const TimelineOptions& options) {
+Result<MemoryToolResult> PageOf(const MemoryInput& input, const TimelineOptions& options) {
   const std::vector<RankMemory> ranks = RanksOf(input, options.axis, options.stack);
-  MemoryResult page;
+  MemoryToolResult page;
   if (options.align) {
     ORRERY_TRY_STATUS(AddAlignment(ranks, input, *options.align, page));
   } else {
@@ -289,36 +289,33 @@ Result<MemoryResult> PageOf(const MemoryInput& input, const TimelineOptions& opt
   return page;
 }
 
+TimelineOptions OptionsOf(const MemoryRequest& request) {
+  TimelineOptions options{
+      .axis = request.by == "event"      ? Axis::kEvent
+              : request.by == "operator" ? Axis::kOperator
+                                         : Axis::kTime,
+      .stack = request.stack == "operator" ? StackBy::kOperator : StackBy::kCategory,
+      .has_all_points = request.all_points};
+  if (!request.align.empty()) {
+    options.align = request.align == "progress"   ? AlignBy::kProgress
+                    : request.align == "operator" ? AlignBy::kOperator
+                                                  : AlignBy::kEvent;
+  }
+  return options;
+}
+
 }  // namespace
 
-MemoryTool TimelineTool() {
-  const auto options = std::make_shared<TimelineOptions>();
-  const auto add_options = [options](Verb& verb) {
-    verb.AddChoice("--by", options->axis,
-                   {{"time", Axis::kTime}, {"event", Axis::kEvent}, {"operator", Axis::kOperator}},
-                   "what memory is drawn against (time)");
-    verb.AddChoice(
-        "--stack", options->stack,
-        {{"category", StackBy::kCategory}, {"operator", StackBy::kOperator}},
-        "what columns are divided by: what memory is for, or the operator that allocated it "
-        "(category)");
-    verb.AddChoice<std::optional<AlignBy>>("--align", options->align,
-                                           {{"progress", AlignBy::kProgress},
-                                            {"operator", AlignBy::kOperator},
-                                            {"event", AlignBy::kEvent}},
-                                           "two files are two recordings to compare, by the share "
-                                           "of their steps, by operators or change by change; "
-                                           "otherwise files are ranks of one run");
-    verb.AddFlag("--all-points", options->has_all_points,
-                 "every change in the table curve, not only those that are drawn");
-  };
+MemoryTool TimelineTool(const MemoryRequest& request) {
+  const TimelineOptions options = OptionsOf(request);
   return {
       .name = "timeline",
       .line = "memory over time, its peak and who holds it; ranks, or two recordings, side by side",
+      .first_field = "by",
+      .last_field = "all_points",
       .needs = {memory::Need::kMemoryEvents},
       .reads = MemoryTool::Reads::kRuns,
-      .add_options = add_options,
-      .run_whole = [options](const MemoryInput& input) { return PageOf(input, *options); }};
+      .run_whole = [options](const MemoryInput& input) { return PageOf(input, options); }};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -8,20 +8,20 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
 #include "orrery/memory/random_recording_test.h"
 #include "orrery/memory/recording_test.h"
 #include "orrery/report/document.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 // Whatever a reader sees of a result.
-std::string TextOf(const MemoryResult& result) {
+std::string TextOf(const MemoryToolResult& result) {
   const Document document = MemoryDocument("tool", "recording", result);
   return report::RenderJson(document) + report::RenderText(document) + report::RenderHtml(document);
 }
@@ -31,14 +31,14 @@ bool IsAboutPieces(const std::string& sentence) {
 }
 
 // Lists of single launches are for recordings that are whole.
-MemoryResult WithoutLaunches(MemoryResult result) {
+MemoryToolResult WithoutLaunches(MemoryToolResult result) {
   std::erase_if(result.sentences, IsAboutPieces);
   std::erase_if(result.tables, [](const auto& table) { return table.key == "launches"; });
   return result;
 }
 
-MemoryResult PageOf(const MemoryTool& tool, const trace::Trace& trace,
-                    const std::vector<std::int64_t>& cuts) {
+MemoryToolResult PageOf(const MemoryTool& tool, const trace::Trace& trace,
+                        const std::vector<std::int64_t>& cuts) {
   const MemoryAnalysis analysis = tool.begin({.top = 5});
   memory::ForEachPiece(trace, cuts, [&](const trace::Trace& piece) {
     const Status added = analysis.add(piece);
@@ -60,9 +60,9 @@ RC_GTEST_PROP(MemoryPieces, AnyCuttingGivesThePageOfTheWhole, ()) {
     if (!tool.begin) {
       continue;
     }
-    const MemoryResult whole =
+    const MemoryToolResult whole =
         *tool.Run({.runs = {{.title = "whole", .ranks = {&recording.trace}}}, .top = 5});
-    const MemoryResult pieces = PageOf(tool, recording.trace, cuts);
+    const MemoryToolResult pieces = PageOf(tool, recording.trace, cuts);
     RC_ASSERT(TextOf(WithoutLaunches(whole)) == TextOf(WithoutLaunches(pieces)));
   }
 }
@@ -93,11 +93,11 @@ TEST(MemoryPieces, SingleLaunchesAreListedForWholeRecordingsOnly) {
   const MemoryTools tools = AllMemoryTools();
   const MemoryTool* const tool = FindTool(tools, "working-set");
   ASSERT_NE(tool, nullptr);
-  const MemoryResult whole = PageOf(*tool, recording.trace, {});
+  const MemoryToolResult whole = PageOf(*tool, recording.trace, {});
   EXPECT_EQ(whole.tables.back().key, "launches");
   EXPECT_EQ(whole.tables.back().rows.size(), 2U);
   EXPECT_FALSE(std::ranges::any_of(whole.sentences, IsAboutPieces));
-  const MemoryResult pieces = PageOf(*tool, recording.trace, {3});
+  const MemoryToolResult pieces = PageOf(*tool, recording.trace, {3});
   EXPECT_EQ(pieces.tables.back().key, "operators");
   EXPECT_TRUE(std::ranges::any_of(pieces.sentences, IsAboutPieces));
 }
@@ -109,4 +109,4 @@ TEST(MemoryPieces, ToolsThatNeedTheWholeSaySo) {
 }
 
 }  // namespace
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -6,14 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "orrery/api/call.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/job_input.h"
+#include "orrery/api/memory/tool.h"
+#include "orrery/api/run_input.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/memory/tool.h"
 #include "orrery/ingest/run.h"
 #include "orrery/memory/join/joined_times.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 /// A run of `--times`: the same program as a recording of accesses, recorded with times.
 struct TimesRun {
@@ -23,8 +26,9 @@ struct TimesRun {
 
 /// Reads what `--times` names: for a tool that takes several runs one path for each of them, or one
 /// for all; else all paths are one run. Fails where a rank has no times of kernels.
-[[nodiscard]] Result<std::vector<TimesRun>> ReadTimes(const RunArguments& arguments,
-                                                      std::size_t num_runs);
+[[nodiscard]] Result<std::vector<TimesRun>> ReadTimes(const RunInput& arguments,
+                                                      std::size_t num_runs,
+                                                      const Progress& progress);
 
 /// The rank of `times` that belongs to a rank of a run; a single one belongs to a single one. Or
 /// nullptr.
@@ -46,17 +50,18 @@ struct RankTimes {
                                                        trace::TraceSet& set);
 
 /// Adds the sentences and tables of the joins to a result.
-void AddTimes(const std::vector<RankTimes>& joins, MemoryResult& result);
+void AddTimes(const std::vector<RankTimes>& joins, MemoryToolResult& result);
 
 /// Returns the name of what a path leads to: "runs/today/" and "runs/today" are both "today".
 [[nodiscard]] std::string MemoryTitle(const std::string& path);
 
 /// The inputs of `orrery memory`.
 struct MemorySources {
-  RunArguments run;
+  RunInput run;
   std::vector<std::string> times = {};  // other runs of the programs, with times
   std::optional<std::int32_t> rank = {};
   std::size_t top = MemoryInput{}.top;
+  Progress progress = {};
 };
 
 /// The inputs of a tool, read.
@@ -82,6 +87,8 @@ struct ReadMemory {
 
 /// The results of all tools for the recordings in a folder.
 struct MemoryPaper {
+  std::string name;         // of the folder
+  MemoryToolResult result;  // what is not in sections of single tools
   Document document;
   bool is_partial = false;  // something of a recording is lost
 };
@@ -93,4 +100,4 @@ struct MemoryPaper {
                                                   const MemorySources& sources,
                                                   const MemoryTools& tools);
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

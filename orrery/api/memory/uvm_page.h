@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "orrery/cli/output.h"
+#include "orrery/api/documents.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/memory/uvm/collect.h"
 #include "orrery/memory/uvm/simulation.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 /// A recording as the simulator of managed memory simulates it.
 struct UvmRun {
@@ -35,4 +35,4 @@ struct UvmCase {
 [[nodiscard]] std::vector<Document::Table> UvmTables(const std::vector<UvmCase>& cases,
                                                      std::size_t top);
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

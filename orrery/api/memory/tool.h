@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 /// One of the runs that a tool looks at: its ranks in order.
 struct MemoryRun {
@@ -34,7 +34,7 @@ struct MemoryInput {
 };
 
 /// The result of a tool, and the coverage of the recording.
-struct MemoryResult {
+struct MemoryToolResult {
   std::vector<Document::Fact> facts = {};
   std::vector<Document::Picture> pictures = {};
   std::vector<Document::Table> tables = {};
@@ -46,7 +46,7 @@ struct MemoryResult {
 
 /// Returns the document of a tool's result.
 [[nodiscard]] Document MemoryDocument(std::string_view tool, const std::string& title,
-                                      MemoryResult result);
+                                      MemoryToolResult result);
 
 /// A tool at work on one rank, which takes a recording in pieces, so that memory is bounded by the
 /// piece and by what the tool keeps. A piece is a trace of a part of the recording, in the order
@@ -58,7 +58,7 @@ struct MemoryAnalysis {
   std::function<Status(const trace::Trace& piece)> add;
 
   /// After the last piece. The result does not depend on where the recording was divided.
-  std::function<MemoryResult()> finish;
+  std::function<MemoryToolResult()> finish;
 };
 
 /// A tool of `orrery memory`: one function in its own file each, listed in tools.cc.
@@ -71,7 +71,9 @@ struct MemoryTool {
   };
 
   std::string_view name;
-  std::string_view line;  // its result, for --help
+  std::string_view line;              // its result, for --help
+  std::string_view first_field = {};  // of its own in MemoryRequest
+  std::string_view last_field = {};
   std::vector<memory::Need> needs;
   Reads reads = Reads::kOneRank;
 
@@ -79,23 +81,20 @@ struct MemoryTool {
   /// the tool looks into MemoryRun::times itself.
   bool joins_times = true;
 
-  /// Adds options of its own. Names must differ from those of other tools.
-  std::function<void(Verb& verb)> add_options = [](Verb&) {};
-
   /// Empty for tools that need a recording whole. Of the input only `top` and `threads` are used.
   std::function<MemoryAnalysis(const MemoryInput& input)> begin = {};
 
   /// Returns fields, tables and pictures; name, title and coverage are filled in by the verb. Empty
   /// for tools that take pieces: they are given each rank of the first run as one.
-  std::function<Result<MemoryResult>(const MemoryInput& input)> run_whole = {};
+  std::function<Result<MemoryToolResult>(const MemoryInput& input)> run_whole = {};
 
-  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const;
+  [[nodiscard]] Result<MemoryToolResult> Run(const MemoryInput& input) const;
 };
 
 using MemoryTools = std::vector<MemoryTool>;
 
-/// All tools, in the order of --help.
-[[nodiscard]] MemoryTools AllMemoryTools();
+/// All tools, in the order of --help. A request has checked choices (FromValue, the command line).
+[[nodiscard]] MemoryTools AllMemoryTools(const MemoryRequest& request = {});
 
 /// The coverage of launches in a recording that comes in pieces, and whether the needs of a tool
 /// are met.
@@ -126,6 +125,6 @@ class CoverageAndNeeds {
 void AddCoverageParts(const MemoryInput& input, Value& parts);
 
 /// The result of `orrery memory` without a tool: what was recorded, and which tools can run on it.
-[[nodiscard]] MemoryResult MemorySummary(const trace::Trace& trace, const MemoryTools& tools);
+[[nodiscard]] MemoryToolResult MemorySummary(const trace::Trace& trace, const MemoryTools& tools);
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace orrery::cli {
+namespace orrery::api {
 
 /// Returns the items that have one key together, in the order of the first of each.
 template <typename Item, typename Key>
@@ -24,4 +24,4 @@ template <typename Item, typename Key>
   return groups;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/memory/coverage.h"
@@ -21,7 +21,7 @@
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::diff::KernelChange;
@@ -135,7 +135,7 @@ Document::Picture PictureOf(const std::vector<SiteChange>& changes, const Memory
           .legend = bars.series};
 }
 
-Result<MemoryResult> Compare(const MemoryInput& input) {
+Result<MemoryToolResult> Compare(const MemoryInput& input) {
   if (input.runs.size() != 2) {
     return InvalidInput(
         "diff compares two recordings, here is {}: orrery memory A B --tool "
@@ -147,7 +147,7 @@ Result<MemoryResult> Compare(const MemoryInput& input) {
   const std::vector<SiteChange> sites =
       memory::diff::ComparePeaks({.history = &before.history, .timeline = &before.timeline},
                                  {.history = &after.history, .timeline = &after.timeline});
-  MemoryResult page;
+  MemoryToolResult page;
   const std::int64_t before_bytes = before.timeline.peak.bytes;
   const std::int64_t after_bytes = after.timeline.peak.bytes;
   page.facts = {
@@ -173,4 +173,4 @@ MemoryTool MemoryDiffTool() {
           .run_whole = Compare};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -17,11 +17,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory/group_by.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/group_by.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
@@ -31,7 +30,7 @@
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::AccessHeat;
@@ -235,7 +234,7 @@ std::string MostReferencedSentence(const memory::MostReferenced& most) {
 }
 
 void AddMostReferenced(const std::optional<memory::MostReferenced>& most, std::size_t top,
-                       MemoryResult& page) {
+                       MemoryToolResult& page) {
   if (!most) {
     return;
   }
@@ -275,9 +274,9 @@ std::vector<std::string> SentencesOf(const AccessHeat& heat, const HeatOptions& 
   return sentences;
 }
 
-MemoryResult PageOf(const AccessHeat& heat, const std::optional<memory::MostReferenced>& most,
-                    const HeatOptions& options, std::size_t top) {
-  MemoryResult page;
+MemoryToolResult PageOf(const AccessHeat& heat, const std::optional<memory::MostReferenced>& most,
+                        const HeatOptions& options, std::size_t top) {
+  MemoryToolResult page;
   page.facts = {{"accesses", "accesses", heat.total_accesses},
                 {"blocks", "blocks accessed", static_cast<std::int64_t>(heat.blocks.size())},
                 {"windows", "windows", static_cast<std::int64_t>(heat.num_windows)}};
@@ -300,27 +299,18 @@ MemoryAnalysis Begin(const HeatOptions& options, std::size_t top) {
 
 }  // namespace
 
-MemoryTool HeatTool() {
-  const auto options = std::make_shared<HeatOptions>();
-  const auto add_options = [options](Verb& verb) {
-    static const std::map<std::string, memory::WindowUnit> kUnits{
-        {"accesses", memory::WindowUnit::kAccesses},
-        {"launches", memory::WindowUnit::kLaunches},
-        {"ns", memory::WindowUnit::kNanoseconds}};
-    verb.AddOption("--block", options->block_bytes, "bytes of a row of the map")
-        .ShowDefault()
-        .Range(std::int64_t{32}, std::int64_t{1} << 40);
-    verb.AddOption("--window", options->window,
-                   "length of a column of the map (default: a million, and twice as long until the "
-                   "map is small)")
-        .Range(std::int64_t{1}, std::int64_t{1} << 60);
-    verb.AddChoice("--window-by", options->unit, kUnits, "what windows count (default: accesses)");
-  };
+MemoryTool HeatTool(const MemoryRequest& request) {
+  const HeatOptions options{.block_bytes = request.block,
+                            .unit = request.window_by == "launches" ? memory::WindowUnit::kLaunches
+                                    : request.window_by == "ns" ? memory::WindowUnit::kNanoseconds
+                                                                : memory::WindowUnit::kAccesses,
+                            .window = request.window};
   return {.name = "heat",
           .line = "accesses over addresses and time, and by object",
+          .first_field = "block",
+          .last_field = "window_by",
           .needs = {memory::Need::kTouches},
-          .add_options = add_options,
-          .begin = [options](const MemoryInput& input) { return Begin(*options, input.top); }};
+          .begin = [options](const MemoryInput& input) { return Begin(options, input.top); }};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

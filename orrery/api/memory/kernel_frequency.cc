@@ -8,17 +8,17 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/kernel_counts.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::KernelFrequency;
@@ -110,8 +110,8 @@ std::string MergedSentence(const KernelFrequency& frequency) {
                    merged == 1 ? "One name has" : fmt::format("{} names have", merged), named);
 }
 
-MemoryResult PageOf(const KernelFrequency& frequency, std::size_t top) {
-  MemoryResult page;
+MemoryToolResult PageOf(const KernelFrequency& frequency, std::size_t top) {
+  MemoryToolResult page;
   page.facts = {
       {"launches", "launches of kernels", frequency.num_launches},
       {"kernels", "different names", static_cast<std::int64_t>(frequency.groups.size())},
@@ -144,4 +144,4 @@ MemoryTool KernelFrequencyTool() {
           .begin = Begin};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -10,11 +10,11 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/names.h"
 #include "orrery/report/document.h"
@@ -22,7 +22,7 @@
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using trace::Trace;
@@ -154,8 +154,8 @@ CoverageAndNeeds CoverageOfRun(const MemoryRun& run) {
 
 }  // namespace
 
-MemoryResult MemorySummary(const Trace& trace, const MemoryTools& tools) {
-  MemoryResult page;
+MemoryToolResult MemorySummary(const Trace& trace, const MemoryTools& tools) {
+  MemoryToolResult page;
   page.tables.push_back(RecordedTable(trace));
   if (!trace.coverage_counts.empty()) {
     page.tables.push_back(CoverageTable(trace));
@@ -166,20 +166,20 @@ MemoryResult MemorySummary(const Trace& trace, const MemoryTools& tools) {
 
 // One function for each tool, in its own file.
 MemoryTool KernelFrequencyTool();
-MemoryTool WorkingSetTool();
-MemoryTool HeatTool();
-MemoryTool TimelineTool();
-MemoryTool PatternsTool();
-MemoryTool OverheadTool();
+MemoryTool WorkingSetTool(const MemoryRequest& request);
+MemoryTool HeatTool(const MemoryRequest& request);
+MemoryTool TimelineTool(const MemoryRequest& request);
+MemoryTool PatternsTool(const MemoryRequest& request);
+MemoryTool OverheadTool(const MemoryRequest& request);
 MemoryTool MemoryDiffTool();
-MemoryTool UvmTool();
+MemoryTool UvmTool(const MemoryRequest& request);
 
-MemoryTools AllMemoryTools() {
-  return {KernelFrequencyTool(), WorkingSetTool(), HeatTool(),       TimelineTool(),
-          PatternsTool(),        OverheadTool(),   MemoryDiffTool(), UvmTool()};
+MemoryTools AllMemoryTools(const MemoryRequest& request) {
+  return {KernelFrequencyTool(), WorkingSetTool(request), HeatTool(request), TimelineTool(request),
+          PatternsTool(request), OverheadTool(request),   MemoryDiffTool(),  UvmTool(request)};
 }
 
-Result<MemoryResult> MemoryTool::Run(const MemoryInput& input) const {
+Result<MemoryToolResult> MemoryTool::Run(const MemoryInput& input) const {
   if (run_whole) {
     return run_whole(input);
   }
@@ -246,7 +246,7 @@ void AddCoverageParts(const MemoryInput& input, Value& parts) {
   }
 }
 
-Document MemoryDocument(std::string_view tool, const std::string& title, MemoryResult result) {
+Document MemoryDocument(std::string_view tool, const std::string& title, MemoryToolResult result) {
   Document document{.title = fmt::format("{}: {}", title, tool), .kind = "Orrery memory"};
   Document::Section& head = document.AddSection();
   head.Set("tool", tool).Set("title", title);
@@ -270,4 +270,4 @@ Document MemoryDocument(std::string_view tool, const std::string& title, MemoryR
   return document;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "orrery/cli/output.h"
+#include "orrery/api/documents.h"
 #include "orrery/memory/timeline/comparison.h"
 #include "orrery/memory/timeline/history.h"
 #include "orrery/memory/timeline/timeline.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 /// A rank with what was found of its memory; the timelines are those of its places.
 struct RankMemory {
@@ -44,4 +44,4 @@ struct RankMemory {
                                                 const std::string& title,
                                                 const std::vector<draw::Series>& categories);
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,4 +1,4 @@
-#include "orrery/cli/memory/input.h"
+#include "orrery/api/memory/input.h"
 
 #include <algorithm>
 #include <array>
@@ -15,11 +15,12 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/memory/tool.h"
+#include "orrery/api/option_text.h"
+#include "orrery/api/run_input.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/memory/coverage.h"
@@ -27,7 +28,7 @@
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::TimesJoin;
@@ -98,14 +99,20 @@ Document::Table LackingTable() {
           .max_shown = 0};
 }
 
-Result<std::vector<ingest::Run>> ReadRuns(const RunArguments& arguments, Reads reads) {
+Result<ingest::Run> ReadOnePath(RunInput input, const std::string& path, const Progress& progress) {
+  input.paths = {path};
+  return ReadRun(input, progress);
+}
+
+Result<std::vector<ingest::Run>> ReadRuns(const RunInput& arguments, Reads reads,
+                                          const Progress& progress) {
   std::vector<ingest::Run> runs;
   if (reads != Reads::kRuns) {
-    ORRERY_TRY(runs.emplace_back(), ReadRunWithProgress(arguments));
+    ORRERY_TRY(runs.emplace_back(), ReadRun(arguments, progress));
     return runs;
   }
   for (const std::string& path : arguments.paths) {
-    ORRERY_TRY(runs.emplace_back(), ReadRunWithProgress(arguments, {path}));
+    ORRERY_TRY(runs.emplace_back(), ReadOnePath(arguments, path, progress));
   }
   return runs;
 }
@@ -160,7 +167,8 @@ void TellApart(std::span<const std::string> paths, std::vector<MemoryRun>& runs)
 
 }  // namespace
 
-Result<std::vector<TimesRun>> ReadTimes(const RunArguments& arguments, std::size_t num_runs) {
+Result<std::vector<TimesRun>> ReadTimes(const RunInput& arguments, std::size_t num_runs,
+                                        const Progress& progress) {
   const bool is_one_run = num_runs == 1;
   if (!is_one_run && arguments.paths.size() != 1 && arguments.paths.size() != num_runs) {
     return InvalidInput(
@@ -171,8 +179,8 @@ Result<std::vector<TimesRun>> ReadTimes(const RunArguments& arguments, std::size
   const std::array<memory::Need, 1> needs{memory::Need::kKernelTimes};
   std::vector<TimesRun> all;
   for (std::size_t i = 0; i < (is_one_run ? 1 : arguments.paths.size()); ++i) {
-    ORRERY_TRY(ingest::Run run, is_one_run ? ReadRunWithProgress(arguments)
-                                           : ReadRunWithProgress(arguments, {arguments.paths[i]}));
+    ORRERY_TRY(ingest::Run run, is_one_run ? ReadRun(arguments, progress)
+                                           : ReadOnePath(arguments, arguments.paths[i], progress));
     for (const trace::Trace& rank : run.set.ranks) {
       if (const Status met = memory::CheckNeeds(needs, rank); !met) {
         return NotFound("--times {}: {}; orrery capture without --accesses records them",
@@ -219,7 +227,7 @@ Result<std::vector<RankTimes>> JoinTimes(const TimesRun& times, const std::strin
   return joins;
 }
 
-void AddTimes(const std::vector<RankTimes>& joins, MemoryResult& page) {
+void AddTimes(const std::vector<RankTimes>& joins, MemoryToolResult& page) {
   Document::Table joined = JoinTable();
   Document::Table lacking = LackingTable();
   const bool has_several = joins.size() > 1;
@@ -255,13 +263,13 @@ bool ReadMemory::is_partial() const {
 
 Result<ReadMemory> ReadMemoryRuns(const MemorySources& sources, Reads reads, bool joins_times) {
   ReadMemory read;
-  ORRERY_TRY(read.runs, ReadRuns(sources.run, reads));
+  ORRERY_TRY(read.runs, ReadRuns(sources.run, reads, sources.progress));
   if (sources.times.empty()) {
     return read;
   }
-  RunArguments times = sources.run;
+  RunInput times = sources.run;
   times.paths = sources.times;
-  ORRERY_TRY(read.times, ReadTimes(times, read.runs.size()));
+  ORRERY_TRY(read.times, ReadTimes(times, read.runs.size(), sources.progress));
   for (std::size_t i = 0; joins_times && i < read.runs.size(); ++i) {
     ORRERY_TRY(std::vector<RankTimes> joins,
                JoinTimes(*read.TimesOf(i), MemoryTitle(sources.run.paths[i]), read.runs[i].set));
@@ -291,4 +299,4 @@ Result<MemoryInput> MemoryInputOf(const MemorySources& sources, const ReadMemory
   return input;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

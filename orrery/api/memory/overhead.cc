@@ -15,11 +15,11 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
@@ -27,7 +27,7 @@
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::OverheadPart;
@@ -252,7 +252,7 @@ struct OverheadOptions {
 };
 
 void AddSentences(const MemoryRun& run, const RunOverhead& overhead, const OverheadOptions& options,
-                  MemoryResult& page) {
+                  MemoryToolResult& page) {
   const bool has_times = std::ranges::any_of(run.times, std::identity());
   if (!options.plain_ms.empty() || has_times) {
     page.sentences.push_back(PlainSentence(overhead, !options.plain_ms.empty()));
@@ -280,7 +280,7 @@ std::vector<Document::Fact> FactsOf(const std::vector<RunOverhead>& runs) {
           {"over_execution", "over its execution", first.OverExecution(), Unit::kRatio}};
 }
 
-Result<MemoryResult> PageOf(const MemoryInput& input, const OverheadOptions& options) {
+Result<MemoryToolResult> PageOf(const MemoryInput& input, const OverheadOptions& options) {
   if (options.plain_ms.size() > 1 && options.plain_ms.size() != input.runs.size()) {
     return InvalidInput(
         "--plain-ms: {} times for {} recordings; give one for all of them, or "
@@ -288,7 +288,7 @@ Result<MemoryResult> PageOf(const MemoryInput& input, const OverheadOptions& opt
         options.plain_ms.size(), input.runs.size());
   }
   std::vector<RunOverhead> runs;
-  MemoryResult page;
+  MemoryToolResult page;
   for (const MemoryRun& run : input.runs) {
     const std::vector<double>& plain_ms = options.plain_ms;
     std::optional<std::int64_t> plain_ns;
@@ -310,26 +310,17 @@ Result<MemoryResult> PageOf(const MemoryInput& input, const OverheadOptions& opt
 
 }  // namespace
 
-MemoryTool OverheadTool() {
-  const auto options = std::make_shared<OverheadOptions>();
-  const auto add_options = [options](Verb& verb) {
-    verb.AddOption("--tolerance", options->tolerance_percent,
-                   "how many percent of the total its parts may be off")
-        .ShowDefault()
-        .Range(0.0, 100.0);
-    verb.AddOption("--plain-ms", options->plain_ms,
-                   "how long a step (without steps: the whole) takes without recording, in "
-                   "milliseconds, instead of --times; one for all recordings or one for each")
-        .OneValueEach()
-        .Positive();
-  };
+MemoryTool OverheadTool(const MemoryRequest& request) {
+  const OverheadOptions options{.tolerance_percent = request.tolerance,
+                                .plain_ms = request.plain_ms};
   return {.name = "overhead",
           .line = "what recording cost, in parts; several recordings of a program side by side",
+          .first_field = "tolerance",
+          .last_field = "plain_ms",
           .needs = {memory::Need::kOverheads},
           .reads = MemoryTool::Reads::kRuns,
           .joins_times = false,
-          .add_options = add_options,
-          .run_whole = [options](const MemoryInput& input) { return PageOf(input, *options); }};
+          .run_whole = [options](const MemoryInput& input) { return PageOf(input, options); }};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

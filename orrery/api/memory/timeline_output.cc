@@ -13,11 +13,11 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory/group_by.h"
+#include "orrery/api/memory/timeline.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/group_by.h"
-#include "orrery/cli/memory/timeline.h"
-#include "orrery/cli/output.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
@@ -25,7 +25,7 @@
 #include "orrery/memory/timeline/history.h"
 #include "orrery/memory/timeline/timeline.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::timeline::Axis;
@@ -397,4 +397,4 @@ Document::Picture CategoryPicture(const Timeline& timeline, Axis axis, const std
           .legend = chart.series};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -11,11 +11,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/memory/coverage.h"
@@ -23,7 +22,7 @@
 #include "orrery/memory/used_memory.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::BytesSpread;
@@ -193,9 +192,9 @@ std::vector<std::string> SentencesOf(std::int64_t page_bytes) {
       "Read and written are bytes issued; they exceed the working set when data are read again."};
 }
 
-MemoryResult PageOf(const WorkingSet& working_set, std::int64_t page_bytes, std::size_t top) {
+MemoryToolResult PageOf(const WorkingSet& working_set, std::int64_t page_bytes, std::size_t top) {
   const WorkingSetSummary summary = working_set.Summary();
-  MemoryResult page;
+  MemoryToolResult page;
   page.facts = FactsOf(summary);
   page.pictures = {PictureOf(working_set.line())};
   page.tables = {LevelTable(summary), FootprintTable(summary),
@@ -223,19 +222,15 @@ MemoryAnalysis Begin(std::int64_t page_bytes, std::size_t top) {
 
 }  // namespace
 
-MemoryTool WorkingSetTool() {
-  const auto page_bytes = std::make_shared<std::int64_t>(4096);
-  const auto add_options = [page_bytes](Verb& verb) {
-    verb.AddOption("--page", *page_bytes, "smallest page of the page level, in bytes")
-        .ShowDefault()
-        .Range(std::int64_t{32}, std::int64_t{1} << 30);
-  };
-  return {
-      .name = "working-set",
-      .line = "footprint against what kernels use of it, from allocations to bytes",
-      .needs = {memory::Need::kObjects, memory::Need::kTouches},
-      .add_options = add_options,
-      .begin = [page_bytes](const MemoryInput& input) { return Begin(*page_bytes, input.top); }};
+MemoryTool WorkingSetTool(const MemoryRequest& request) {
+  return {.name = "working-set",
+          .line = "footprint against what kernels use of it, from allocations to bytes",
+          .first_field = "page",
+          .last_field = "page",
+          .needs = {memory::Need::kObjects, memory::Need::kTouches},
+          .begin = [page_bytes = request.page](const MemoryInput& input) {
+            return Begin(page_bytes, input.top);
+          }};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

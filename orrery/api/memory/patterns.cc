@@ -13,12 +13,11 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/memory/group_by.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/group_by.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
@@ -26,7 +25,7 @@
 #include "orrery/memory/timeline/attribution.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::patterns::Finding;
@@ -184,14 +183,14 @@ Document::Picture PictureOf(const trace::Trace& trace, const std::vector<Finding
           .legend = bars.series};
 }
 
-MemoryResult PageOf(const MemoryInput& input, const memory::patterns::PatternOptions& options) {
+MemoryToolResult PageOf(const MemoryInput& input, const memory::patterns::PatternOptions& options) {
   const trace::Trace& trace = input.trace();
   const PatternReport found = memory::patterns::FindPatterns(trace, options);
   std::int64_t num_facts = 0;
   for (const Finding& finding : found.findings) {
     num_facts += finding.is_fact ? 1 : 0;
   }
-  MemoryResult page;
+  MemoryToolResult page;
   page.facts = {{"objects", "objects looked at", found.num_objects},
                 {"peak_bytes", "peak of these objects", found.peak_bytes, Unit::kBytes},
                 {"facts", "certain findings", num_facts},
@@ -211,39 +210,20 @@ MemoryResult PageOf(const MemoryInput& input, const memory::patterns::PatternOpt
 
 }  // namespace
 
-MemoryTool PatternsTool() {
-  const auto options = std::make_shared<memory::patterns::PatternOptions>();
-  const auto add_options = [options](Verb& verb) {
-    verb.AddOption("--min-bytes", options->min_bytes, "leave smaller objects out")
-        .ShowDefault()
-        .NonNegative();
-    verb.AddOption("--idle-launches", options->idle_launches,
-                   "idle: accesses more than so many launches, memcpys and memsets apart")
-        .ShowDefault()
-        .NonNegative();
-    verb.AddOption("--leak-steps", options->leak_steps,
-                   "leak: not accessed during the last so many steps")
-        .ShowDefault()
-        .Positive();
-    verb.AddOption("--similar", options->similar_percent,
-                   "redundant: at most so many percent smaller than the idle object")
-        .ShowDefault()
-        .Range(0.0, 1000.0);
-    verb.AddOption("--touched", options->touched_percent,
-                   "overallocated: less than so many percent touched")
-        .ShowDefault()
-        .Range(0.0, 100.0);
-    verb.AddOption("--uneven", options->uneven_variation,
-                   "uneven: accesses of pages deviate by more than so many times their mean")
-        .ShowDefault()
-        .NonNegative();
-  };
+MemoryTool PatternsTool(const MemoryRequest& request) {
+  const memory::patterns::PatternOptions options{.min_bytes = request.min_bytes,
+                                                 .idle_launches = request.idle_launches,
+                                                 .leak_steps = request.leak_steps,
+                                                 .similar_percent = request.similar,
+                                                 .touched_percent = request.touched,
+                                                 .uneven_variation = request.uneven};
   return {
       .name = "patterns",
       .line = "memory that is wasted: unused, early, late, idle, written twice, and what it costs",
+      .first_field = "min_bytes",
+      .last_field = "uneven",
       .needs = {memory::Need::kObjects, memory::Need::kTouches},
-      .add_options = add_options,
-      .run_whole = [options](const MemoryInput& input) { return PageOf(input, *options); }};
+      .run_whole = [options](const MemoryInput& input) { return PageOf(input, options); }};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

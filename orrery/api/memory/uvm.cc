@@ -12,12 +12,13 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/job_input.h"
+#include "orrery/api/memory/tool.h"
+#include "orrery/api/memory/uvm_page.h"
+#include "orrery/api/run_input.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/memory/uvm_page.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
@@ -28,7 +29,7 @@
 #include "orrery/memory/uvm/simulation.h"
 #include "orrery/trace/trace.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using memory::uvm::Comparison;
@@ -122,7 +123,7 @@ std::string DurationSentence(const std::vector<UvmCase>& cases, const Parameters
   return "Times of kernels are as recorded.";
 }
 
-void AddBestLookaheads(const std::vector<UvmCase>& cases, MemoryResult& page) {
+void AddBestLookaheads(const std::vector<UvmCase>& cases, MemoryToolResult& page) {
   for (std::size_t place = 0; place < cases.size(); ++place) {
     page.facts.push_back(
         {place == 0 ? "best_lookahead" : fmt::format("best_lookahead_{}", place + 1),
@@ -134,9 +135,9 @@ void AddBestLookaheads(const std::vector<UvmCase>& cases, MemoryResult& page) {
 // As Figures 11 and 12 of the PASTA paper: memory that suffices, and a third of it.
 constexpr double kDefaultFactors[] = {1, 3};
 
-MemoryResult UvmPage(const std::vector<UvmCase>& cases, const Parameters& parameters,
-                     std::size_t top) {
-  MemoryResult page;
+MemoryToolResult UvmPage(const std::vector<UvmCase>& cases, const Parameters& parameters,
+                         std::size_t top) {
+  MemoryToolResult page;
   page.facts = {{"page_bytes", "page", parameters.page_bytes, Unit::kBytes},
                 {"iterations", "iterations", std::int64_t{parameters.iterations}}};
   if (cases.front().run == cases.back().run) {
@@ -154,58 +155,23 @@ MemoryResult UvmPage(const std::vector<UvmCase>& cases, const Parameters& parame
   return page;
 }
 
-enum class Costs : std::uint8_t { kMeasured, kPublished };
-
-struct UvmOptions {
-  std::optional<std::int64_t> capacity_bytes = {};
-  std::vector<double> factors = {};
-  std::optional<std::int64_t> page_bytes = {};
-  std::optional<int> iterations = {};
-  std::optional<int> max_lookahead = {};
-  std::string gpu = {};
-  Costs costs = Costs::kMeasured;
-  bool has_prefetch_stream = false;
-};
-
-void AddOptions(Verb& verb, UvmOptions& options) {
-  static const std::map<std::string, Costs> kCosts{{"measured", Costs::kMeasured},
-                                                   {"published", Costs::kPublished}};
-  const Option capacity =
-      verb.AddOption("--capacity", options.capacity_bytes, "bytes of the GPU's memory").Positive();
-  verb.AddOption("--oversubscription", options.factors,
-                 "memory as a part of the footprint: 3 is a third (default: 1 and 3)")
-      .Range(0.01, 1e6)
-      .Excludes(capacity);
-  verb.AddOption("--uvm-page", options.page_bytes, "bytes of a page: 4096, …, 65536");
-  verb.AddOption("--repeat", options.iterations, "repeat the recording so many times (default: 2)")
-      .Range(1, 1000);
-  verb.AddOption("--lookahead", options.max_lookahead,
-                 "try tensor level up to so many operators ahead")
-      .Range(0, 1000);
-  verb.AddChoice("--costs", options.costs, kCosts,
-                 "measured: on an H200 in a virtual machine (default); published: from papers");
-  verb.AddFlag("--prefetch-stream", options.has_prefetch_stream,
-               "prefetch calls come from a stream of their own, which is idle");
-  verb.AddOption("--gpu NAME", options.gpu, "whose memory and link (orrery list gpus)");
-}
-
-Parameters ParametersOf(const UvmOptions& options) {
-  Parameters parameters = options.costs == Costs::kPublished ? memory::uvm::PublishedParameters()
-                                                             : memory::uvm::DefaultParameters();
-  parameters.page_bytes = options.page_bytes.value_or(parameters.page_bytes);
-  parameters.iterations = options.iterations.value_or(parameters.iterations);
-  parameters.max_lookahead = options.max_lookahead.value_or(parameters.max_lookahead);
-  parameters.has_prefetch_stream = options.has_prefetch_stream;
+Parameters ParametersOf(const MemoryRequest& request) {
+  Parameters parameters = request.costs == "published" ? memory::uvm::PublishedParameters()
+                                                       : memory::uvm::DefaultParameters();
+  parameters.page_bytes = request.uvm_page.value_or(parameters.page_bytes);
+  parameters.iterations = static_cast<int>(request.repeat.value_or(parameters.iterations));
+  parameters.max_lookahead = static_cast<int>(request.lookahead.value_or(parameters.max_lookahead));
+  parameters.has_prefetch_stream = request.prefetch_stream;
   return parameters;
 }
 
-Result<UvmRun> Prepare(const MemoryRun& run, const trace::Trace& rank, const UvmOptions& options,
+Result<UvmRun> Prepare(const MemoryRun& run, const trace::Trace& rank, const MemoryRequest& request,
                        const Parameters& parameters) {
   const std::string_view recorded =
       rank.devices.empty() ? std::string_view() : rank.Text(rank.devices.name.front());
   const hardware::Gpu* gpu = hardware::FindGpu(recorded);
-  if (!options.gpu.empty()) {
-    ORRERY_TRY(gpu, GpuNamed(options.gpu));
+  if (!request.gpu.empty()) {
+    ORRERY_TRY(gpu, GpuNamed(request.gpu));
   }
   const bool is_assumed = gpu == nullptr;
   gpu = is_assumed ? hardware::FindGpu(parameters.gpu) : gpu;
@@ -228,13 +194,13 @@ UvmCase Simulated(const UvmRun& run, const Parameters& parameters, double factor
               {.capacity_bytes = capacity_bytes, .iterations = parameters.iterations})};
 }
 
-void AddCases(const UvmRun& run, const UvmOptions& options, const Parameters& parameters,
+void AddCases(const UvmRun& run, const MemoryRequest& request, const Parameters& parameters,
               std::vector<UvmCase>& cases) {
-  if (options.capacity_bytes) {
-    cases.push_back(Simulated(run, parameters, 0, *options.capacity_bytes));
+  if (request.capacity) {
+    cases.push_back(Simulated(run, parameters, 0, *request.capacity));
     return;
   }
-  std::vector<double> factors = options.factors;
+  std::vector<double> factors = request.oversubscription;
   if (factors.empty()) {
     factors.assign(std::begin(kDefaultFactors), std::end(kDefaultFactors));
   }
@@ -244,20 +210,20 @@ void AddCases(const UvmRun& run, const UvmOptions& options, const Parameters& pa
   }
 }
 
-Result<MemoryResult> PageOf(const MemoryInput& input, const UvmOptions& options) {
-  const Parameters parameters = ParametersOf(options);
+Result<MemoryToolResult> PageOf(const MemoryInput& input, const MemoryRequest& request) {
+  const Parameters parameters = ParametersOf(request);
   ORRERY_TRY_STATUS(CheckParameters(parameters));
-  if (options.capacity_bytes && *options.capacity_bytes < parameters.block_bytes) {
+  if (request.capacity && *request.capacity < parameters.block_bytes) {
     return InvalidInput("--capacity must hold one block of {} bytes: {}", parameters.block_bytes,
-                        *options.capacity_bytes);
+                        *request.capacity);
   }
   std::vector<std::unique_ptr<UvmRun>> runs;
   std::vector<UvmCase> cases;
   for (const MemoryRun& run : input.runs) {
     for (const trace::Trace* const rank : run.ranks) {
-      ORRERY_TRY(UvmRun prepared, Prepare(run, *rank, options, parameters));
+      ORRERY_TRY(UvmRun prepared, Prepare(run, *rank, request, parameters));
       runs.push_back(std::make_unique<UvmRun>(std::move(prepared)));
-      AddCases(*runs.back(), options, parameters, cases);
+      AddCases(*runs.back(), request, parameters, cases);
     }
   }
   return UvmPage(cases, parameters, input.top);
@@ -265,14 +231,14 @@ Result<MemoryResult> PageOf(const MemoryInput& input, const UvmOptions& options)
 
 }  // namespace
 
-MemoryTool UvmTool() {
-  const auto options = std::make_shared<UvmOptions>();
+MemoryTool UvmTool(const MemoryRequest& request) {
   return {.name = "uvm",
           .line = "what prefetch of managed memory would gain or cost, simulated",
+          .first_field = "capacity",
+          .last_field = "gpu",
           .needs = {memory::Need::kKernels, memory::Need::kObjects, memory::Need::kTouches},
           .reads = MemoryTool::Reads::kRuns,
-          .add_options = [options](Verb& verb) { AddOptions(verb, *options); },
-          .run_whole = [options](const MemoryInput& input) { return PageOf(input, *options); }};
+          .run_whole = [request](const MemoryInput& input) { return PageOf(input, request); }};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -12,6 +12,11 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/memory/embedded_pasta.h"
+#include "orrery/api/memory/input.h"
+#include "orrery/api/memory/tool.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/check.h"
 #include "orrery/base/csv.h"
@@ -19,13 +24,8 @@
 #include "orrery/base/folder.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
-#include "orrery/cli/memory/embedded_pasta.h"
-#include "orrery/cli/memory/input.h"
-#include "orrery/cli/memory/tool.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 /// An item of the paper that a tool shows, in the paper's order.
@@ -164,7 +164,7 @@ std::string KeyOf(std::string_view tool, std::string_view what) {
   return key;
 }
 
-Result<MemoryResult> PageOf(const MemoryTool& tool, const MemoryInput& input) {
+Result<MemoryToolResult> PageOf(const MemoryTool& tool, const MemoryInput& input) {
   const MemoryRun& run = input.runs.front();
   if (tool.reads == MemoryTool::Reads::kOneRank && run.ranks.size() > 1) {
     return Unsupported("{}: {} takes one of its {} ranks: --tool {} --rank N", run.title, tool.name,
@@ -295,7 +295,7 @@ Document::Section SectionOf(const PaperItem& item, const MemoryTool& tool,
   std::vector<Document::Picture> pictures;
   for (const Recording& recording : recordings) {
     const std::string& title = recording.title();
-    Result<MemoryResult> one = PageOf(tool, recording.For(tool).input);
+    Result<MemoryToolResult> one = PageOf(tool, recording.For(tool).input);
     if (!one) {
       sentences.push_back(fmt::format("{}: {}.", item.item, one.error().message()));
       continue;
@@ -334,7 +334,7 @@ Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const MemorySourc
   std::vector<Recording> recordings(files.size());
   std::vector<RankTimes> joins;
   MemoryPaper paper;
-  MemoryResult result;
+  MemoryToolResult result;
   for (std::size_t i = 0; i < files.size(); ++i) {
     ORRERY_TRY(const MemorySources one, SourcesOf(files[i], sources));
     ORRERY_TRY_STATUS(ReadRecording(one, recordings[i]));
@@ -359,15 +359,16 @@ Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const MemorySourc
   if (!sources.times.empty()) {
     AddTimes(joins, result);
   }
-  const std::string name = std::filesystem::path(folder).lexically_normal().filename().string();
-  paper.document = MemoryDocument("paper", name, std::move(result));
+  paper.name = std::filesystem::path(folder).lexically_normal().filename().string();
+  paper.document = MemoryDocument("paper", paper.name, result);
   paper.document.title = fmt::format("Memory of {} recording{} in {}: what PASTA's paper shows",
-                                     files.size(), files.size() == 1 ? "" : "s", name);
+                                     files.size(), files.size() == 1 ? "" : "s", paper.name);
   std::vector<Document::Section>& sections = paper.document.sections;
   const auto tables = std::ranges::find(sections, "tables", &Document::Section::key);
   sections.insert(sections.erase(tables), std::make_move_iterator(items.begin()),
                   std::make_move_iterator(items.end()));
+  paper.result = std::move(result);
   return paper;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api
