@@ -31,7 +31,7 @@ struct PredictTraceRequest {
   std::string kernels = "auto";          // or measured, model
   std::string measured = {};             // recording to compare with
   int repetitions = 4;
-  RunInput run = {};  // how files are read; its paths are not used
+  RunInput run = {};  // options of reading; its paths are not used
   CallOptions call = {};
 };
 

@@ -88,7 +88,7 @@ struct ReadMemory {
 /// The results of all tools for the recordings in a folder.
 struct MemoryPaper {
   std::string name;         // of the folder
-  MemoryToolResult result;  // what is not in sections of single tools
+  MemoryToolResult result;  // coverage, times and notes of all tools
   Document document;
   bool is_partial = false;  // something of a recording is lost
 };

@@ -137,7 +137,7 @@ MemorySources SourcesOf(const MemoryRequest& request) {
   return sources;
 }
 
-// What the sections of a key hold for programs.
+// Data of the sections of a key, for programs.
 Value DataOf(const Document& document, std::string_view key) {
   Value data = Value::Object();
   for (const Document::Section& section : document.sections) {

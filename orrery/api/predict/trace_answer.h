@@ -61,7 +61,7 @@ struct RanksPrediction {
   std::string kernels = {};                    // source of their times
   workload::PricingSummary pricing = {};       // of recorded kernels that were rescaled
   std::vector<std::string> not_modelled = {};  // by the rescaling, or lost
-  simulate::RecordedJob job = {};              // what PredictRanks sets
+  simulate::RecordedJob job = {};              // set by PredictRanks
 };
 
 /// Host costs of a step that come from a source.

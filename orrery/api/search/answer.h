@@ -42,7 +42,7 @@ struct SearchAnswer {
 [[nodiscard]] Result<std::optional<search::PlanStore>> OpenStore(const SearchRequest& request,
                                                                  const search::Space& space);
 
-/// What was repaired, as a sentence.
+/// The repairs of a store, as a sentence.
 [[nodiscard]] std::string RepairNotice(const SearchRequest& request,
                                        const search::PlanStore& store);
 
