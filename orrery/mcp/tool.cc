@@ -84,9 +84,10 @@ std::vector<Tool> AllTools() {
              "Finds the best plans (parallelism, micro-batch, recompute, sharding) of a training "
              "job, and says why they are. Ends after `budget` (60s).",
              {"store", "resume", "anyway", "repair"}),
-      ToolOf("predict", "predict_trace",
-             "Predicts the step of a recorded or traced rank (trace), on the GPU it was recorded on "
-             "or on another one (gpu), or of all ranks of a job."),
+      ToolOf(
+          "predict", "predict_trace",
+          "Predicts the step of a recorded or traced rank (trace), on the GPU it was recorded on "
+          "or on another one (gpu), or of all ranks of a job."),
       ToolOf("predict kernel", "predict_kernels",
              "Predicts the time of operators ('gemm m=4096 n=4096 k=4096 bf16') on a GPU."),
       ToolOf("predict collective", "predict_collective",
@@ -96,7 +97,8 @@ std::vector<Tool> AllTools() {
              "Says what a recorded run (paths) holds, and what is missing or damaged."),
       ToolOf("memory", "memory",
              "Runs a memory tool (`tool`: timeline, heat, working-set, patterns, kernel-frequency, "
-             "uvm, diff, overhead) on a recording (paths); without one: what was recorded."),
+             "uvm, diff, overhead) on a recording (paths); without one: what was recorded.",
+             {"page", "paper"}),
       ToolOf("analyze", "analyze",
              "Explains a recorded run (paths): findings, where the time of a step goes, exposed "
              "communication, stragglers, kernels, metrics. `what_if` (network=4, gemm=2, rank:3) "
