@@ -94,7 +94,7 @@ struct SearchResult {
   std::int64_t considered = 0;
   std::int64_t pruned_by_memory = 0;
   std::int64_t pruned_by_bound = 0;
-  std::int64_t played = 0;
+  std::int64_t simulated = 0;
   std::int64_t too_large = 0;
   std::int64_t failed = 0;
   std::int64_t refused = 0;

@@ -134,7 +134,7 @@ constexpr auto kResultFields = std::to_array<Field<SearchResult>>({
                                                "Plans that do not fit into memory by their bound"),
     MakeField<&SearchResult::pruned_by_bound>("pruned_by_bound", "",
                                               "Plans that are slower by their bound"),
-    MakeField<&SearchResult::played>("played", "", "Plans that were simulated"),
+    MakeField<&SearchResult::simulated>("played", "", "Plans that were simulated"),
     MakeField<&SearchResult::too_large>(
         "too_large", "", "Simulated plans that need more memory than their bound, and do not fit"),
     MakeField<&SearchResult::failed>("failed", "", "Plans that could not be simulated"),

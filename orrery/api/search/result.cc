@@ -64,7 +64,7 @@ void SetCounts(const search::SearchResult& found, SearchResult& result) {
   result.considered = static_cast<std::int64_t>(found.considered);
   result.pruned_by_memory = static_cast<std::int64_t>(found.pruned_by_memory);
   result.pruned_by_bound = static_cast<std::int64_t>(found.pruned_by_bound);
-  result.played = static_cast<std::int64_t>(found.played.size());
+  result.simulated = static_cast<std::int64_t>(found.played.size());
   result.too_large = static_cast<std::int64_t>(found.too_large);
   result.failed = static_cast<std::int64_t>(found.failed);
   result.refused = static_cast<std::int64_t>(found.refused);

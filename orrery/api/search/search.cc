@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -14,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/api/cancellation.h"
 #include "orrery/api/errors.h"
 #include "orrery/api/job_source.h"
 #include "orrery/api/price_list.h"
@@ -178,23 +178,15 @@ Status AddEmitted(const SearchRequest& request, SearchAnswer& answer) {
   return {};
 }
 
-bool IsCancelled(const CallOptions& call) {
-  return call.stop != nullptr && call.stop->load(std::memory_order_relaxed);
-}
-
-// Ends of the search: its budget, or the caller. Half of the time is for bounds, the rest for
-// simulating plans.
-Status SetEnds(const SearchRequest& request, Clock::time_point begin,
-               search::SearchOptions& options) {
-  std::optional<double> budget_s;
-  if (!request.budget.empty()) {
-    ORRERY_TRY(budget_s, ParseSeconds(request.budget));
+// Half of the time is for bounds, the rest for simulating plans.
+Status SetBudget(const std::string& budget, Clock::time_point begin,
+                 search::SearchOptions& options) {
+  if (budget.empty()) {
+    return {};
   }
-  const auto ends_after = [begin, budget_s, stop = &request.call](double share) {
-    return IsCancelled(*stop) || (budget_s && SecondsSince(begin) > share * *budget_s);
-  };
-  options.is_over = [ends_after] { return ends_after(1); };
-  options.ends_screening = [ends_after] { return ends_after(0.5); };
+  ORRERY_TRY(const double budget_s, ParseSeconds(budget));
+  options.is_over = [=] { return SecondsSince(begin) > budget_s; };
+  options.ends_screening = [=] { return SecondsSince(begin) > 0.5 * budget_s; };
   return {};
 }
 
@@ -222,14 +214,7 @@ Status Explain(const SearchRequest& request, const search::SearchOptions& option
   return {};
 }
 
-}  // namespace
-
-Result<SearchResult> Search(const Session& session, const SearchRequest& request) {
-  ThreadDealer dealer(request.threads);
-  return SearchWith(session, request, dealer);
-}
-
-Result<SearchResult> SearchWith(const Session& session, const SearchRequest& request,
+Result<SearchResult> RunRequest(const Session& session, const SearchRequest& request,
                                 WorkDealer& dealer) {
   const Clock::time_point begin = Clock::now();
   search::SearchOptions options;
@@ -240,7 +225,7 @@ Result<SearchResult> SearchWith(const Session& session, const SearchRequest& req
       SearchAnswer{.space = std::move(space), .kernel_models = request.changes.kernel_models});
   answer->objective = options.objective;
   ORRERY_TRY(options.prices, PricesOf(request, options.objective, answer->space));
-  ORRERY_TRY_STATUS(SetEnds(request, begin, options));
+  ORRERY_TRY_STATUS(SetBudget(request.budget, begin, options));
   ORRERY_TRY(const std::shared_ptr<const kernel::CostModel> costs,
              session.state().Costs(request.changes.kernel_models));
   ORRERY_TRY(const simulate::SimulationOptions engine, DefaultOptions(session.state()));
@@ -256,9 +241,6 @@ Result<SearchResult> SearchWith(const Session& session, const SearchRequest& req
     request.call.Report(search::ProgressText(estimate.Update(progress, SecondsSince(begin))));
   };
   ORRERY_TRY(answer->result, search::Search(evaluation, dealer, options));
-  if (IsCancelled(request.call)) {
-    return Fail(Error::Kind::kLimit, "the call was cancelled");
-  }
   std::optional<std::string> refusal = MemoryRefusal(answer->space, answer->result);
   if (!refusal) {
     ORRERY_TRY_STATUS(CheckResult(answer->space, answer->result));
@@ -274,6 +256,18 @@ Result<SearchResult> SearchWith(const Session& session, const SearchRequest& req
     result.repaired = RepairNotice(request, *store);
   }
   return result;
+}
+
+}  // namespace
+
+Result<SearchResult> Search(const Session& session, const SearchRequest& request) {
+  ThreadDealer dealer(request.threads);
+  return SearchWith(session, request, dealer);
+}
+
+Result<SearchResult> SearchWith(const Session& session, const SearchRequest& request,
+                                WorkDealer& dealer) {
+  return RunCancellable(request.call, [&] { return RunRequest(session, request, dealer); });
 }
 
 report::Document MakeDocument(const SearchResult& result) {

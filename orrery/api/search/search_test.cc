@@ -48,7 +48,7 @@ TEST(SearchTest, TheBestPlanTakesAsLongAsSimulateSays) {
   EXPECT_EQ(step->step_time_s, found->best.front().step_s);
   EXPECT_THAT(found->best, Each(Field(&SearchPlan::step_s, Ge(step->step_time_s))));
   EXPECT_EQ(found->considered, 8);  // 2 · 2 · 2, all of which divide the batch of 16
-  EXPECT_EQ(found->pruned_by_memory + found->pruned_by_bound + found->played, 8);
+  EXPECT_EQ(found->pruned_by_memory + found->pruned_by_bound + found->simulated, 8);
   EXPECT_FALSE(found->IsPartial());
 }
 
