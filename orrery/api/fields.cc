@@ -196,6 +196,12 @@ Status CheckObject(const Value& value) {
 
 Status CheckRange(std::string_view name, const Value& value, const std::optional<FieldRange>& range,
                   std::span<const std::string_view> choices) {
+  if (value.IsList()) {
+    for (const Value& item : value.items()) {
+      ORRERY_TRY_STATUS(CheckRange(name, item, range, choices));
+    }
+    return {};
+  }
   const std::optional<double> number = NumberIn(value);
   if (range && number && !(*number >= range->least && *number <= range->most)) {
     return std::isfinite(range->most)

@@ -63,6 +63,15 @@ TEST(VerbsTest, RequestsAndAnswersAreData) {
       HasSubstr("did you mean 'gpu'"));
 }
 
+TEST(VerbsTest, EachNumberOfAListIsInItsRange) {
+  const AnyRequest request{.fields =
+                               Value::Object()
+                                   .Set("paths", Value::List().Add("nowhere.orrs"))
+                                   .Set("oversubscription", Value::List().Add(2.0).Add(0.001))};
+  EXPECT_THAT((**VerbNamed("memory")).call(Session(), request).error().message(),
+              HasSubstr("oversubscription: 0.001 is not between 0.01 and 1e+06"));
+}
+
 TEST(VerbsTest, ARunOfTheCallerStandsForItsPath) {
   analyze::test_run::Rank rank(0);
   rank.Step(1, {0, 100}).Kernel("a_kernel", {10, 40}, 7, rank.Call({2, 4}));

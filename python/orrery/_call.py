@@ -86,7 +86,7 @@ def request_of(verb: str, options: Mapping[str, Any]) -> Dict[str, Any]:
             request[name] = bool(value)
         elif known in ("integer", "number"):
             request[name] = _number(name, value)
-        elif known == "array of integer":
+        elif known in ("array of integer", "array of number"):
             request[name] = [_number(name, one) for one in (value if isinstance(value, (list, tuple, set)) else [value])]
         elif known == "array of string":
             request[name] = _value_texts(name, value)

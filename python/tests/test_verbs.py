@@ -103,6 +103,8 @@ def test_predict_a_recorded_rank(recording, program, trace):
 def test_memory(data, program):
     path = data / "orrs" / "memory_small.orrs"
     assert orrery.memory(path, "heat").to_dict() == printed(program, "memory", path, "--tool", "heat")
+    words = ("memory", path, "--tool", "uvm", "--oversubscription", 2, "--oversubscription", 4)
+    assert orrery.memory(path, "uvm", oversubscription=[2, 4]).to_dict() == printed(program, *words)
     assert orrery.read(path).memory("working-set").to_dict() == printed(program, "memory", path, "--tool", "working-set")
 
 
