@@ -94,9 +94,9 @@ Result<OutputFiles> TakeOutputFiles(const Tool& tool, const Folders& folders, Va
   OutputFiles files;
   Value others = Value::Object();
   for (const auto& [name, value] : arguments.fields()) {
-    std::string* const file = name == "page"                           ? &files.page
+    std::string* const file = name == "page"                          ? &files.page
                               : name == "trace" && tool.WritesTrace() ? &files.trace
-                                                                       : nullptr;
+                                                                      : nullptr;
     if (file == nullptr) {
       others.Set(name, value);
       continue;

@@ -61,7 +61,8 @@ TEST(GoodputOptionsTest, PricesAreOfAllGpusOrByName) {
   EXPECT_EQ(DollarsPerHour("2.5", job, 8).value(), std::optional(60.0));
   EXPECT_EQ(DollarsPerHour("H100=2,A100-80GB=1", job, 0).value(), std::optional(32.0));
   EXPECT_EQ(DollarsPerHour("", job, 0).value(), std::nullopt);
-  EXPECT_THAT(DollarsPerHour("A100-80GB=1", job, 0).error().message(), HasSubstr("no entry for H100"));
+  EXPECT_THAT(DollarsPerHour("A100-80GB=1", job, 0).error().message(),
+              HasSubstr("no entry for H100"));
   EXPECT_THAT(DollarsPerHour("cheap", job, 0).error().message(), HasSubstr("--price cheap"));
 }
 
