@@ -1,20 +1,23 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "orrery/base/csv.h"
-#include "orrery/base/table.h"
-#include "orrery/base/value.h"
+#include "orrery/api/evaluate/error_tables.h"
+#include "orrery/base/error.h"
 #include "orrery/calibrate/kernels/evaluation.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
-#include "orrery/draw/chart/charts.h"
 
 namespace orrery::cli {
+
+using api::ErrorSpread;
+using api::kSpreadCaption;
+using api::MetricCells;
+using api::MetricColumns;
+using api::NotUsedList;
+using api::WithMetrics;
 
 /// The result of `evaluate kernels`.
 struct KernelEvaluationResult {
@@ -26,29 +29,6 @@ struct KernelEvaluationResult {
 /// Errors by operator and GPU, their distribution, the worst rows and what was left out; the first
 /// table of its CSV has one line for each evaluated row. JSON: docs/formats/evaluate-json.md.
 [[nodiscard]] Document EvaluationDocument(const KernelEvaluationResult& evaluation);
-
-/// Columns of `names` and of the error metrics of MetricCells.
-[[nodiscard]] std::vector<Document::Column> MetricColumns(const std::vector<std::string>& names);
-
-/// Cells of a row: `names`, then the error metrics.
-[[nodiscard]] std::vector<Value> MetricCells(std::vector<Value> names,
-                                             const learn::Evaluation& metrics);
-
-/// Returns an object with the error metrics added.
-[[nodiscard]] Value WithMetrics(Value object, const learn::Evaluation& metrics);
-
-/// Lists rows that were not used; empty when all were.
-[[nodiscard]] Document::List NotUsedList(std::span<const std::string> files,
-                                         std::span<const RejectedRow> rows);
-
-/// The caption of a chart of ErrorSpread.
-inline constexpr std::string_view kSpreadCaption =
-    "|error|: the bar ends at the median, the thick line spans the middle half of the rows, the "
-    "thin one nine of ten";
-
-/// The spread of errors in per cent, at least one: from the 5th to the 95th of a hundred, with
-/// their mean in the note.
-[[nodiscard]] draw::Spread ErrorSpread(draw::Series series, std::vector<double> errors);
 
 struct EvaluateOverlapPairsArguments {
   std::vector<std::string> paths;
