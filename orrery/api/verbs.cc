@@ -20,6 +20,7 @@
 #include "orrery/api/predict.h"
 #include "orrery/api/search.h"
 #include "orrery/api/simulate.h"
+#include "orrery/api/validate.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
 
@@ -71,6 +72,8 @@ std::vector<AnyVerb> MakeVerbs() {
       MakeVerb("search", &Search),
       With(MakeVerb("simulate", &Simulate), &CallSimulate),
       MakeVerb("simulate together", &SimulateTogether),
+      MakeVerb("validate", &Validate),
+      MakeVerb("validate rank", &RankPlans),
   };
 }
 

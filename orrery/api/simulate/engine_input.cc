@@ -47,19 +47,6 @@ std::optional<Place> PlaceOf(std::string_view text, std::string_view key) {
   return Place{text.substr(key.size(), colon - key.size()), text.substr(colon + 1)};
 }
 
-Result<simulate::OverlapKind> OverlapNamed(const std::string& name) {
-  if (name == "none") {
-    return simulate::OverlapKind::kNone;
-  }
-  if (name == "analytic") {
-    return simulate::OverlapKind::kAnalytic;
-  }
-  if (name == "model") {
-    return simulate::OverlapKind::kModel;
-  }
-  return InvalidInput("--overlap: '{}' is none of analytic|model|none", name);
-}
-
 Result<simulate::SimulationOptions> EngineOptions(const SimulateRequest& request) {
   simulate::SimulationOptions options;
   options.folds = !request.no_fold;
@@ -97,6 +84,19 @@ Result<simulate::Scenario> ScenarioOf(const SimulateRequest& request) {
 }
 
 }  // namespace
+
+Result<simulate::OverlapKind> OverlapNamed(const std::string& name) {
+  if (name == "none") {
+    return simulate::OverlapKind::kNone;
+  }
+  if (name == "analytic") {
+    return simulate::OverlapKind::kAnalytic;
+  }
+  if (name == "model") {
+    return simulate::OverlapKind::kModel;
+  }
+  return InvalidInput("--overlap: '{}' is none of analytic|model|none", name);
+}
 
 Result<simulate::SlowRank> ParseSlowRank(const std::string& text) {
   simulate::SlowRank slow;

@@ -1,11 +1,8 @@
-#include "orrery/cli/validate/document.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,20 +10,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/validate/output.h"
+#include "orrery/api/validate/pictures.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
 #include "orrery/calibrate/validation.h"
-#include "orrery/cli/evaluate/output.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/validate/pictures.h"
-#include "orrery/draw/format.h"
 #include "orrery/simulate/explain/baselines.h"
 #include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/run_table.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using calibrate::ErrorFigures;
@@ -38,35 +34,22 @@ using calibrate::Validation;
 constexpr std::size_t kWorstRuns = 10;
 constexpr std::size_t kShownReasons = 20;
 
-struct KeyName {
+struct KeyHeader {
   GroupKey key;
-  const char* name;  // a column's header
-  const char* list;  // a list in JSON
+  const char* header;  // of a column
 };
 
-constexpr std::array<KeyName, 8> kKeys{{{GroupKey::kSource, "source", "sources"},
-                                        {GroupKey::kStack, "stack", "stacks"},
-                                        {GroupKey::kTeam, "team", "teams"},
-                                        {GroupKey::kRelease, "team and release", "releases"},
-                                        {GroupKey::kGrade, "grade", "grades"},
-                                        {GroupKey::kGpu, "GPU", "gpus"},
-                                        {GroupKey::kScale, "scale", "scales"},
-                                        {GroupKey::kDimension, "parallelism", "dimensions"}}};
+constexpr std::array<KeyHeader, 8> kKeys{{{GroupKey::kSource, "source"},
+                                          {GroupKey::kStack, "stack"},
+                                          {GroupKey::kTeam, "team"},
+                                          {GroupKey::kRelease, "team and release"},
+                                          {GroupKey::kGrade, "grade"},
+                                          {GroupKey::kGpu, "GPU"},
+                                          {GroupKey::kScale, "scale"},
+                                          {GroupKey::kDimension, "parallelism"}}};
 
 bool IsHeadline(const std::string& grade) {
   return grade == "A" || grade == "A-";
-}
-
-// Rows of grade A and A-, on which simulators are compared.
-Validation HeadlineOf(const Validation& validation) {
-  Validation headline;
-  std::ranges::copy_if(
-      validation.evaluated, std::back_inserter(headline.evaluated),
-      [](const EvaluatedRun& evaluated) { return IsHeadline(evaluated.run.grade); });
-  std::ranges::copy_if(validation.refused, std::back_inserter(headline.refused),
-                       [](const auto& refused) { return IsHeadline(refused.label.grade); });
-  headline.rows = headline.evaluated.size() + headline.refused.size();
-  return headline;
 }
 
 std::string FiguresText(const ErrorFigures& figures) {
@@ -79,8 +62,8 @@ std::string FiguresText(const ErrorFigures& figures) {
       figures.rows, figures.simulated, figures.mape, figures.median, figures.max, figures.bias);
 }
 
-Document::Table GroupTable(const Validation& validation, const KeyName& key) {
-  Document::Table table{.columns = {{"", key.name, Unit::kText, 0},
+Document::Table GroupTable(const Validation& validation, const KeyHeader& key) {
+  Document::Table table{.columns = {{"", key.header, Unit::kText, 0},
                                     AsNumber("rows"),
                                     AsNumber("simulated"),
                                     Formatted("MAPE", NumberFormat("{:.2f}")),
@@ -136,54 +119,11 @@ Document::Table RefusedTable(const Validation& validation) {
   return table;
 }
 
-Value WithErrors(Value object, const ErrorFigures& figures) {
-  return object.Set("rows", figures.rows)
-      .Set("simulated", figures.simulated)
-      .Set("mape", figures.mape)
-      .Set("median", figures.median);
-}
-
-Value GroupsValue(const Validation& validation, const KeyName& key, const char* name) {
-  return Value::ListOf(GroupsOf(validation, key.key), [&](const ErrorGroup& group) {
-    return WithErrors(Value::Object().Set(name, group.name), group.figures)
-        .Set("max", group.figures.max)
-        .Set("bias", group.figures.bias)
-        .Set("coverage_80", group.figures.coverage);
-  });
-}
-
-Value RefusedData(const calibrate::RefusedRun& refused) {
-  return Value::Object().Set("id", refused.label.id).Set("reason", refused.reason);
-}
-
-Value PredictionData(const EvaluatedRun& evaluated) {
-  Value entry = Value::Object();
-  entry.Set("id", evaluated.run.id)
-      .Set("measured_s", evaluated.run.measured_s)
-      .Set("predicted_s", evaluated.predicted_s)
-      .Set("low_s", evaluated.interval.low_s)
-      .Set("high_s", evaluated.interval.high_s);
-  if (!evaluated.run.derived_from.empty()) {
-    entry.Set("derived_from", evaluated.run.derived_from);
-  }
-  return entry.Set("assumed", Value::ListOf(evaluated.run.assumptions));
-}
-
 // The runs took place, so that each of these is a mistake of the model of memory.
 std::string MemoryText(const Validation& validation) {
   const auto count = std::ranges::count(validation.evaluated, false, &EvaluatedRun::fits);
   return fmt::format("Memory    {} of {} simulated rows would not fit", count,
                      validation.evaluated.size());
-}
-
-Value UnfittingValue(const Validation& validation) {
-  Value list = Value::List();
-  for (const EvaluatedRun& evaluated : validation.evaluated) {
-    if (!evaluated.fits) {
-      list.Add(evaluated.run.id);
-    }
-  }
-  return list;
 }
 
 Table ValidationTable(const Validation& validation) {
@@ -269,70 +209,18 @@ Table ValidationTable(const Validation& validation) {
   return table;
 }
 
-Value DataOf(const Validation& validation, const ErrorFigures& figures) {
-  Value data = WithErrors(Value::Object(), figures);
-  data.Set("sources", GroupsValue(validation, kKeys[0], "source"))
-      .Set("refused", Value::ListOf(validation.refused, RefusedData))
-      .Set("predictions", Value::ListOf(validation.evaluated, PredictionData))
-      .Set("max", figures.max)
-      .Set("bias", figures.bias)
-      .Set("coverage_80", figures.coverage)
-      .Set("headline", WithErrors(Value::Object(), FiguresOf(HeadlineOf(validation))));
-  for (const KeyName& key : std::span(kKeys).subspan(1)) {
-    data.Set(key.list, GroupsValue(validation, key, key.key == GroupKey::kTeam ? "team" : "name"));
-  }
-  return data.Set("out_of_memory", UnfittingValue(validation));
-}
-
-/// The rows of stacks and teams that a fit has seen, or all others.
-Validation PartOf(const Validation& validation, const workload::FittedRuns& runs, bool is_seen) {
-  Validation part;
-  std::ranges::copy_if(validation.evaluated, std::back_inserter(part.evaluated),
-                       [&](const EvaluatedRun& one) {
-                         return runs.HaveSeen(one.run.stack, one.run.team) == is_seen;
-                       });
-  std::ranges::copy_if(validation.refused, std::back_inserter(part.refused),
-                       [&](const calibrate::RefusedRun& one) {
-                         return runs.HaveSeen(one.label.stack, one.label.team) == is_seen;
-                       });
-  part.rows = part.evaluated.size() + part.refused.size();
-  return part;
-}
-
 void SayWhatWasSeen(const Validation& validation, const workload::FittedRuns& runs,
-                    Document::Section& section, Value& data) {
-  const ErrorFigures seen = FiguresOf(PartOf(validation, runs, true));
-  const ErrorFigures others = FiguresOf(PartOf(validation, runs, false));
-  section.Say("In sample " + FiguresText(seen));
-  section.Say("Held out  " + FiguresText(others));
-  data.Set("in_sample", WithErrors(Value::Object(), seen))
-      .Set("held_out", WithErrors(Value::Object(), others));
+                    Document::Section& section) {
+  section.Say("In sample " + FiguresText(FiguresOf(PartOf(validation, runs, true))));
+  section.Say("Held out  " + FiguresText(FiguresOf(PartOf(validation, runs, false))));
 }
 
 }  // namespace
-
-FitNote LeftOutNote() {
-  return {
-      "left out",
-      "left out: each row is evaluated with frameworks and intervals fitted without its stack and "
-      "its team, and with collectives that neither measured"};
-}
-
-FitNote InSampleNote(const workload::FittedRuns& runs) {
-  return {
-      "in sample",
-      "in sample: the scalars of frameworks were fitted to published runs; rows whose stack or "
-      "team is among those are \"in sample\", the others \"held out\"; --leave-team-out evaluates "
-      "each row with a fit that has not seen it",
-      &runs};
-}
 
 Document ValidationDocument(const Validation& validation, const FitNote& fit) {
   const ErrorFigures figures = FiguresOf(validation);
   Document document{.kind = fmt::format("Orrery validation, {}", fit.word)};
   Document::Section& section = document.AddSection();
-  Value data = DataOf(validation, figures);
-  data.Set("fit", fit.word);
   section.Say(fmt::format("Fit       {}", fit.sentence));
   section.Say("All       " + FiguresText(figures));
   const Validation headline = HeadlineOf(validation);
@@ -340,7 +228,7 @@ Document ValidationDocument(const Validation& validation, const FitNote& fit) {
     section.Say("A and A-  " + FiguresText(FiguresOf(headline)));
   }
   if (fit.runs != nullptr) {
-    SayWhatWasSeen(validation, *fit.runs, section, data);
+    SayWhatWasSeen(validation, *fit.runs, section);
   }
   section.Say(MemoryText(validation));
   if (figures.simulated > 0) {
@@ -348,16 +236,15 @@ Document ValidationDocument(const Validation& validation, const FitNote& fit) {
                             figures.coverage));
   }
   std::ranges::move(ValidationPictures(validation), std::back_inserter(section.blocks));
-  for (const KeyName& key : kKeys) {
+  for (const KeyHeader& key : kKeys) {
     section.Add(GroupTable(validation, key));
   }
   section.Add(WorstTable(validation));
   if (!validation.refused.empty()) {
     section.Add(RefusedTable(validation));
   }
-  document.data = std::move(data);
   document.sheets.emplace_back("rows", ValidationTable(validation));
   return document;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/api/call.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/calibrate/framework_fit.h"
 #include "orrery/calibrate/validation.h"
 #include "orrery/kernel/model_set.h"
@@ -16,7 +16,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/run_table.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 /// A file of `orrery fit frameworks` in the place of the shipped one.
 struct OtherFits {
@@ -47,6 +47,6 @@ struct LeftOutJudges {
                                           const kernel::ModelSet& models,
                                           const calibrate::ValidateOptions& options,
                                           const workload::Mechanisms& mechanisms,
-                                          const WorkDealer& dealer);
+                                          const CallOptions& call);
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

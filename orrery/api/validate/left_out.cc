@@ -1,19 +1,16 @@
-#include "orrery/cli/validate/left_out.h"
+#include "orrery/api/validate/left_out.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "orrery/api/call.h"
 #include "orrery/base/error.h"
-#include "orrery/base/progress.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/calibrate/framework_fit.h"
 #include "orrery/calibrate/interval_calibration.h"
 #include "orrery/calibrate/validation.h"
-#include "orrery/cli/output.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/workload/input.h"
@@ -22,7 +19,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/run_table.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 
 Result<std::optional<OtherFits>> ReadOtherFits(const std::string& path) {
   if (path.empty()) {
@@ -47,15 +44,13 @@ Result<std::optional<OtherFits>> ReadOtherFits(const std::string& path) {
 // Only the rows that are asked for need a fit without them.
 LeftOutJudges JudgesWithout(const workload::RunTable& table, const kernel::ModelSet& models,
                             const calibrate::ValidateOptions& options,
-                            const workload::Mechanisms& mechanisms, const WorkDealer& dealer) {
+                            const workload::Mechanisms& mechanisms, const CallOptions& call) {
   const workload::RunTable* const only = &table;
-  ProgressLine progress(TerminalProgress(dealer), "fitting");
-  std::int64_t done = 0;
   calibrate::FrameworkFitting fitting(
       {&only, 1}, models,
       {.mechanisms = mechanisms,
        .engine = options.engine,
-       .progress = [&](const std::string& text) { progress.Update(++done, 0, text); }});
+       .progress = [&](const std::string& text) { call.Report("fitting " + text); }});
   LeftOutJudges judges;
   for (std::size_t row = 0; row < table.num_rows(); ++row) {
     const workload::RunLabel label = table.Label(row);
@@ -65,8 +60,7 @@ LeftOutJudges JudgesWithout(const workload::RunTable& table, const kernel::Model
                                  calibrate::CalibrateIntervals(fitting.Residuals(left_out))};
     }
   }
-  progress.Clear();
   return judges;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

@@ -1,4 +1,4 @@
-#include "orrery/cli/validate/pictures.h"
+#include "orrery/api/validate/pictures.h"
 
 #include <algorithm>
 #include <array>
@@ -11,16 +11,16 @@
 
 #include <fmt/format.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/evaluate/error_tables.h"
 #include "orrery/base/statistics.h"
 #include "orrery/base/text.h"
 #include "orrery/calibrate/validation.h"
-#include "orrery/cli/evaluate/output.h"
-#include "orrery/cli/output.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using calibrate::ErrorGroup;
@@ -119,4 +119,4 @@ std::vector<Document::Picture> ValidationPictures(const Validation& validation) 
            .caption = std::string(kSpreadCaption)}};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

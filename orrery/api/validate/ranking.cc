@@ -1,26 +1,25 @@
-#include "orrery/cli/validate/ranking.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/validate.h"
+#include "orrery/api/validate/output.h"
 #include "orrery/base/table.h"
-#include "orrery/base/value.h"
 #include "orrery/calibrate/plan_ranking.h"
 #include "orrery/calibrate/validation.h"
-#include "orrery/cli/output.h"
 #include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/job/published_run.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using calibrate::EvaluatedRun;
@@ -115,58 +114,41 @@ Document::Table WorstTable(Groups groups) {
   return table;
 }
 
-Value WithFigures(Value object, const RankingFigures& figures) {
-  return object.Set("groups", figures.groups)
-      .Set("mean_regret", figures.mean_regret)
-      .Set("median_regret", figures.median_regret)
-      .Set("max_regret", figures.max_regret)
-      .Set("top3_share", figures.top3_share)
-      .Set("mean_spearman", figures.mean_spearman);
+RankingErrors ErrorsOf(const RankingFigures& figures) {
+  return {.groups = static_cast<std::int64_t>(figures.groups),
+          .mean_regret = figures.mean_regret,
+          .median_regret = figures.median_regret,
+          .max_regret = figures.max_regret,
+          .top3_share = figures.top3_share,
+          .mean_spearman = figures.mean_spearman};
 }
 
-Value PlanData(const RankedPlan& plan) {
-  return Value::Object()
-      .Set("plan", PlanText(plan))
-      .Set("ids", Value::ListOf(IdsOf(plan)))
-      .Set("predicted_s", plan.predicted_s)
-      .Set("measured_s", plan.measured_s);
+MeasuredPlan ResultOf(const RankedPlan& plan) {
+  return {.plan = PlanText(plan),
+          .ids = IdsOf(plan),
+          .predicted_s = plan.predicted_s,
+          .measured_s = plan.measured_s};
 }
 
-Value GroupData(const PlanGroup& group) {
+RankedGroup ResultOf(const PlanGroup& group) {
   const workload::PublishedRun& run = RunOf(group);
-  return Value::Object()
-      .Set("source", run.source)
-      .Set("team", run.team)
-      .Set("release", run.release)
-      .Set("model", run.job.model.name)
-      .Set("gpu", run.job.gpu.name)
-      .Set("gpus", run.job.gpus)
-      .Set("batch", run.job.training.global_batch)
-      .Set("sequence", run.job.training.sequence)
-      .Set("framework", run.job.framework.name)
-      .Set("rows", group.rows)
-      .Set("plans", group.plans.size())
-      .Set("regret", group.regret)
-      .Set("best_rank", group.best_rank)
-      .Set("best_in_first_three", group.HasBestAmongFirst())
-      .Set("spearman", group.spearman)
-      .Set("first_choice", PlanData(group.plans.front()))
-      .Set("measured_best", PlanData(group.plans[group.best]));
-}
-
-Value DataOf(const Validation& validation, const Groups& groups) {
-  return WithFigures(Value::Object(), FiguresOf(groups))
-      .Set("rows", validation.rows)
-      .Set("simulated", validation.evaluated.size())
-      .Set("rows_in_groups", RowsIn(groups))
-      .Set("least_rows", calibrate::kLeastRowsOfGroup)
-      .Set("sources", Value::ListOf(BySource(groups),
-                                    [](const SourceGroups& of_source) {
-                                      return WithFigures(
-                                          Value::Object().Set("source", of_source.source),
-                                          FiguresOf(of_source.groups));
-                                    }))
-      .Set("each", Value::ListOf(groups, GroupData));
+  return {.source = run.source,
+          .team = run.team,
+          .release = run.release,
+          .model = run.job.model.name,
+          .gpu = run.job.gpu.name,
+          .gpus = run.job.gpus,
+          .batch = run.job.training.global_batch,
+          .sequence = run.job.training.sequence,
+          .framework = run.job.framework.name,
+          .rows = static_cast<std::int64_t>(group.rows),
+          .plans = static_cast<std::int64_t>(group.plans.size()),
+          .regret = group.regret,
+          .best_rank = group.best_rank,
+          .best_in_first_three = group.HasBestAmongFirst(),
+          .spearman = group.spearman,
+          .first_choice = ResultOf(group.plans.front()),
+          .measured_best = ResultOf(group.plans[group.best])};
 }
 
 // One line for each plan of each group, in our order.
@@ -214,10 +196,7 @@ void SayFigures(const RankingFigures& figures, Document::Section& section) {
   }
 }
 
-}  // namespace
-
-Document RankingDocument(const Validation& validation) {
-  const Groups groups = RankPlans(validation);
+Document RankingDocument(const Validation& validation, const Groups& groups) {
   Document document{.kind = "Orrery ranking of plans"};
   Document::Section& section = document.AddSection();
   section.Say(fmt::format(
@@ -228,9 +207,27 @@ Document RankingDocument(const Validation& validation) {
     section.Add(SourceTable(BySource(groups)));
     section.Add(WorstTable(groups));
   }
-  document.data = DataOf(validation, groups);
   document.sheets.emplace_back("plans", PlanTable(groups));
   return document;
 }
 
-}  // namespace orrery::cli
+}  // namespace
+
+RankPlansResult MakeRanking(const Validation& validation) {
+  const Groups groups = calibrate::RankPlans(validation);
+  RankPlansResult result{.errors = ErrorsOf(FiguresOf(groups)),
+                         .rows = static_cast<std::int64_t>(validation.rows),
+                         .simulated = static_cast<std::int64_t>(validation.evaluated.size()),
+                         .rows_in_groups = static_cast<std::int64_t>(RowsIn(groups)),
+                         .least_rows = calibrate::kLeastRowsOfGroup};
+  for (const SourceGroups& of_source : BySource(groups)) {
+    result.sources.push_back({of_source.source, ErrorsOf(FiguresOf(of_source.groups))});
+  }
+  for (const PlanGroup& group : groups) {
+    result.groups.push_back(ResultOf(group));
+  }
+  result.document = std::make_shared<const Document>(RankingDocument(validation, groups));
+  return result;
+}
+
+}  // namespace orrery::api
