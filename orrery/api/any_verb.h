@@ -20,12 +20,12 @@
 
 namespace orrery::api {
 
-/// The end of a call, beside an error.
+/// The end of a call, beside an error. Values are exit statuses of the program.
 enum class Outcome : std::uint8_t {
-  kComplete,
-  kWorse,        // a metric is worse than the request allows
-  kPartial,      // something of the input is missing, or a budget ended the work
-  kOutOfMemory,  // a job does not fit into the memory of its GPUs
+  kComplete = 0,
+  kWorse = 1,        // a metric is worse than the request allows
+  kPartial = 3,      // something of the input is missing, or a budget ended the work
+  kOutOfMemory = 4,  // a job does not fit into the memory of its GPUs
 };
 
 struct AnyRequest {

@@ -60,9 +60,6 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::Update(std::int64_t done, std::int64_t total, std::string_view what) {
-  if (options_.report) {
-    options_.report(done, total, what);
-  }
   const std::lock_guard lock(mutex_);
   const std::string shown = VisibleText(what);
   state_ = total > 0  ? fmt::format("[{}/{}] {}", done, total, shown)

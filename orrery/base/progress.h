@@ -26,8 +26,6 @@ class ProgressLine {
     Duration interval_elsewhere = {10'000'000'000};  // the same where there is no terminal
     /// Calls Tick from a thread of its own, for work that does not say where it is for long.
     bool ticks = false;
-    /// Called with every Update, on its thread, to show progress in another way; may be empty.
-    std::function<void(std::int64_t done, std::int64_t total, std::string_view what)> report = {};
   };
 
   /// `what` is shown by the first Tick, unless something else is known by then.

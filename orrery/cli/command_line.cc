@@ -20,7 +20,6 @@
 #include "orrery/base/nearest_word.h"
 #include "orrery/base/stop.h"
 #include "orrery/cli/description.h"
-#include "orrery/cli/embedding.h"
 #include "orrery/cli/help/wrapped_help.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
@@ -298,9 +297,6 @@ std::string CommandText(int argc, char** argv) {
 // A full disk shows when the buffer is written, some network file systems only when a file is
 // closed; a copy is closed, because C++ writes the streams once more at exit.
 int CloseStandardOutput(int status) {
-  if (Embedding::Current() != nullptr) {
-    return status;
-  }
   const bool was_lost = std::ferror(stdout) != 0;
   errno = 0;
   if (std::fflush(stdout) == 0 && close(dup(STDOUT_FILENO)) == 0 && !was_lost) {

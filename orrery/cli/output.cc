@@ -25,7 +25,6 @@
 #include "orrery/base/units.h"
 #include "orrery/base/visible_text.h"
 #include "orrery/base/work_dealer.h"
-#include "orrery/cli/embedding.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/draw/text_table.h"
@@ -169,11 +168,6 @@ Status WriteOutputFiles(const Document& document, const OutputOptions& options) 
 }
 
 Result<int> Deliver(const Document& document, const OutputOptions& options, bool is_partial) {
-  if (Embedding* const embedding = Embedding::Current()) {
-    embedding->document = document;
-    ORRERY_TRY_STATUS(WriteOutputFiles(document, options));
-    return is_partial ? kExitPartial : kExitOk;
-  }
   std::string text;
   if (options.as_csv) {
     ORRERY_TRY(text, report::RenderCsv(document, options.csv_table));
@@ -193,18 +187,10 @@ std::size_t TextWidth() {
 }
 
 void Print(std::string_view text) {
-  if (Embedding* const embedding = Embedding::Current()) {
-    embedding->text += text;
-    return;
-  }
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 void PrintNotice(std::string_view sentence) {
-  if (Embedding* const embedding = Embedding::Current()) {
-    embedding->notices.push_back(WithShortLines(VisibleText(sentence)));
-    return;
-  }
   // fmt::print throws where standard error cannot be written.
   const std::string line = fmt::format("orrery: {}\n", WithShortLines(VisibleText(sentence)));
   std::fwrite(line.data(), 1, line.size(), stderr);
@@ -223,9 +209,6 @@ WrittenFiles::WrittenFiles(std::vector<std::string> paths) {
 }
 
 void WrittenFiles::Say() const {
-  if (Embedding::Current() != nullptr) {
-    return;
-  }
   for (const auto& [path, time_before] : time_of_path_) {
     std::error_code error;
     const auto type = std::filesystem::status(path, error).type();
@@ -239,9 +222,6 @@ void WrittenFiles::Say() const {
 }
 
 ProgressLine::Options TerminalProgress() {
-  if (const Embedding* const embedding = Embedding::Current()) {
-    return {.write = [](std::string_view) {}, .now = Now, .report = embedding->progress};
-  }
   return {.write =
               [](std::string_view text) {
                 std::fwrite(text.data(), 1, text.size(), stderr);

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Union
 
 from . import _native, _progress
 from ._result import Result
@@ -107,20 +107,6 @@ def ask(verb: str, options: Mapping[str, Any], *, runs: Optional[Mapping[str, _n
         with open(path_text(html, "html"), "w", encoding="utf-8") as file:
             file.write(result.to_html())
     return result
-
-
-def call(words: Sequence[str], options: Mapping[str, Any], *, progress: bool = False) -> Result:
-    """Runs a command that is no function of the library yet."""
-    spoken = list(words)
-    for name, value in options.items():
-        flag = "--" + name.rstrip("_").replace("_", "-")
-        if value is True:
-            spoken.append(flag)
-        elif value is not None and value is not False:
-            for text in _value_texts(name, value):
-                spoken += [flag, text]
-    with _progress.shown(progress) as report:
-        return Result(_native.run_verb([*spoken, "--json"], report))
 
 
 def job_fields(job: Any, file_field: str) -> Dict[str, Any]:

@@ -22,7 +22,7 @@ class Result(Mapping[str, Any]):
         data = json.loads(delivered.json)
         if isinstance(data, list):  # of several things asked for at once
             data = {"entries": data}
-        self._data: Dict[str, Any] = data if isinstance(data, dict) else {"output": delivered.printed}
+        self._data: Dict[str, Any] = data
 
     def __getitem__(self, key: str) -> Any:
         return self._data[key]
@@ -68,9 +68,6 @@ class Result(Mapping[str, Any]):
         return str(self)
 
     def _repr_html_(self) -> str:
-        page = self.to_html()
-        if not page:
-            return f"<pre>{html.escape(str(self))}</pre>"
         # A frame of its own, so that the page's styles stay inside.
         return ('<iframe sandbox="allow-scripts" style="width:100%;height:640px;border:0" '
-                f'srcdoc="{html.escape(page, quote=True)}"></iframe>')
+                f'srcdoc="{html.escape(self.to_html(), quote=True)}"></iframe>')

@@ -5,7 +5,7 @@ import os
 import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
-from ._call import PathLike, ask, call, job_fields, path_text
+from ._call import PathLike, ask, job_fields, path_text
 from ._result import Result
 from ._run import Run, read
 
@@ -99,4 +99,6 @@ def validate(truth: PathLike, *, progress: bool = False, **options: Any) -> Resu
     >>> result["rows"], result["simulated"]
     (8, 5)
     """
-    return call(["validate", path_text(truth, "truth")], options, progress=progress)
+    own = dict(options)
+    verb = "validate rank" if own.pop("rank", False) else "validate"
+    return ask(verb, {"truth": path_text(truth, "truth"), **own}, progress=progress)

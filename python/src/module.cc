@@ -17,16 +17,14 @@
 #include <pybind11/stl.h>
 
 #include "orrery/api/any_verb.h"
+#include "orrery/api/session.h"
 #include "orrery/api/shared_run.h"
 #include "orrery/api/verbs.h"
+#include "orrery/api/version.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/stop.h"
 #include "orrery/base/string_table.h"
-#include "orrery/cli/embedding.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/program.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/report/document.h"
@@ -67,8 +65,7 @@ struct Rank {
 /// The output of a verb.
 struct Delivered {
   int status = 0;
-  std::optional<report::Document> document = {};
-  std::string text = {};
+  report::Document document = {};
   std::vector<std::string> notices = {};
   std::string json = "null";
 };
@@ -233,18 +230,14 @@ Value ValueOf(const py::handle& object) {
   return list;
 }
 
-int StatusOf(api::Outcome outcome) {
-  switch (outcome) {
-    case api::Outcome::kComplete:
-      return cli::kExitOk;
-    case api::Outcome::kWorse:
-      return cli::kExitWorse;
-    case api::Outcome::kPartial:
-      return cli::kExitPartial;
-    case api::Outcome::kOutOfMemory:
-      return cli::kExitOutOfMemory;
-  }
-  return cli::kExitBug;
+// Models that all calls share.
+api::Session& SharedSession() {
+  static api::Session session;
+  return session;
+}
+
+std::string ProgramVersion() {
+  return "orrery " + std::string(api::Version());
 }
 
 const api::AnyVerb& VerbNamed(const std::string& name) {
@@ -284,7 +277,7 @@ Delivered CallVerb(const std::string& name, const py::dict& fields,
   Status written;
   CallWithoutLock(
       [&] {
-        answer = verb.call(cli::ProgramSession(), request);
+        answer = verb.call(SharedSession(), request);
         if (answer && !trace.empty()) {
           written = answer->write_trace(trace);
         }
@@ -294,30 +287,10 @@ Delivered CallVerb(const std::string& name, const py::dict& fields,
     throw OrreryError(answer ? written.error().message() : answer.error().message());
   }
   const Value& data = answer->document.data.IsNull() ? answer->data : answer->document.data;
-  return {.status = StatusOf(answer->outcome),
+  return {.status = static_cast<int>(answer->outcome),
           .document = answer->document,
           .notices = std::move(answer->notices),
           .json = data.IsNull() ? report::RenderJson(answer->document) : draw::JsonText(data)};
-}
-
-// Runs a command that is no function of the library yet.
-Delivered RunVerb(const std::vector<std::string>& words, const Progress& progress) {
-  cli::Embedding embedding;
-  if (progress) {
-    embedding.progress = [&](std::int64_t done, std::int64_t total, std::string_view what) {
-      const py::gil_scoped_acquire lock;
-      progress(done, total, std::string(what));
-    };
-  }
-  CallWithoutLock([&] { cli::RunEmbedded(words, embedding); }, [&] { embedding.stop = true; });
-  if (!embedding.error.empty()) {
-    throw OrreryError(embedding.error);
-  }
-  return {.status = embedding.status,
-          .document = embedding.document,
-          .text = std::move(embedding.text),
-          .notices = std::move(embedding.notices),
-          .json = embedding.document ? report::RenderJson(*embedding.document) : "null"};
 }
 
 py::list ProblemsOf(const trace::ProblemLog& log) {
@@ -367,9 +340,7 @@ std::vector<Rank> RanksOf(const RunPointer& run) {
 }
 
 std::string HtmlOf(const Delivered& delivered) {
-  return delivered.document
-             ? report::RenderHtml(*delivered.document, {.version = cli::ProgramVersion()})
-             : std::string();
+  return report::RenderHtml(delivered.document, {.version = ProgramVersion()});
 }
 
 void DefineRuns(py::module_& module) {
@@ -430,18 +401,16 @@ void DefineVerbs(py::module_& module) {
   py::class_<Delivered>(module, "Delivered")
       .def_readonly("status", &Delivered::status)
       .def_readonly("notices", &Delivered::notices)
-      .def_readonly("printed", &Delivered::text)
       .def_readonly("json", &Delivered::json)
       .def("text",
            [](const Delivered& own, std::size_t width) {
-             return own.document ? report::RenderText(*own.document, {.width = width}) : own.text;
+             return report::RenderText(own.document, {.width = width});
            })
       .def("html", &HtmlOf);
   module.def("read", &Read);
   module.def("call", &CallVerb);
   module.def("request_schema", &RequestSchemaOf);
-  module.def("run_verb", &RunVerb);
-  module.def("version", &cli::ProgramVersion);
+  module.def("version", &ProgramVersion);
 }
 
 }  // namespace
