@@ -75,6 +75,20 @@ Status SetTexts(std::vector<std::string>& target, const Value& value) {
   return {};
 }
 
+Value WithLimits(Value schema, std::span<const std::string_view> choices,
+                 const std::optional<FieldRange>& range) {
+  if (!choices.empty()) {
+    schema.Set("enum", Value::ListOf(choices));
+  }
+  if (range) {
+    schema.Set("minimum", range->least);
+    if (std::isfinite(range->most)) {
+      schema.Set("maximum", range->most);
+    }
+  }
+  return schema;
+}
+
 struct SetMember {
   const Value& value;
 
@@ -174,16 +188,10 @@ Value WithDetails(Value schema, std::string_view doc, std::string_view unit,
                   std::span<const std::string_view> choices,
                   const std::optional<FieldRange>& range) {
   schema.Set("description", unit.empty() ? std::string(doc) : fmt::format("{} ({})", doc, unit));
-  if (!choices.empty()) {
-    schema.Set("enum", Value::ListOf(choices));
-  }
-  if (range) {
-    schema.Set("minimum", range->least);
-    if (std::isfinite(range->most)) {
-      schema.Set("maximum", range->most);
-    }
-  }
-  return schema;
+  // Of a list they are about its items.
+  const Value* const items = schema.Find("items");
+  return items == nullptr ? WithLimits(std::move(schema), choices, range)
+                          : Value(schema).Set("items", WithLimits(*items, choices, range));
 }
 
 Status SetTarget(const FieldTarget& target, const Value& value) {

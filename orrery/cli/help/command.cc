@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/field_table.h"
 #include "orrery/api/verbs.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
@@ -16,6 +17,7 @@
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
+#include "orrery/report/document.h"
 
 namespace orrery::cli {
 namespace {
@@ -24,6 +26,7 @@ struct HelpArguments {
   std::vector<std::string> verbs;
   std::string man_pages;  // folder; empty: none
   bool prints_schema = false;
+  bool prints_fields = false;
 };
 
 // One page for each verb and for each below it: orrery-fit.1, orrery-fit-kernels.1.
@@ -48,10 +51,12 @@ Result<int> Help(const Verb& program, const HelpArguments& arguments) {
     ORRERY_TRY_STATUS(WriteManPages(program.Describe(), "", arguments.man_pages));
     return kExitOk;
   }
-  if (arguments.prints_schema) {
+  if (arguments.prints_schema || arguments.prints_fields) {
     ORRERY_TRY(const api::AnyVerb* const verb,
                api::VerbNamed(fmt::format("{}", fmt::join(arguments.verbs, " "))));
-    Print(draw::JsonText(api::SchemaOf(*verb)) + "\n");
+    Print(arguments.prints_schema
+              ? draw::JsonText(api::SchemaOf(*verb)) + "\n"
+              : report::RenderText(api::FieldTables(*verb), {.width = TextWidth()}));
     return kExitOk;
   }
   ORRERY_TRY(const std::string text, program.HelpText(arguments.verbs));
@@ -77,12 +82,16 @@ void AddHelpCommand(Verb& program) {
       "Examples:\n"
       "  orrery help simulate\n"
       "  orrery help fit kernels\n"
-      "  orrery help simulate --schema");
+      "  orrery help simulate --schema\n"
+      "  orrery help predict kernel --fields");
   verb.AddOption("VERB", arguments->verbs, "the verb, and the one below it");
   verb.AddOption("--man-pages FOLDER", arguments->man_pages,
                  "write a manual page of each verb into this folder");
   verb.AddFlag("--schema", arguments->prints_schema,
                "print the JSON Schemas of the verb's request and of its --json");
+  verb.AddFlag("--fields", arguments->prints_fields,
+               "print the fields of the verb's request and of its --json as tables")
+      .Excludes("--schema");
   verb.OnRun([program, arguments] { return Help(program, *arguments); });
 }
 
