@@ -4,10 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -132,29 +130,6 @@ std::optional<KernelWork> CostModelWork(const Trace& trace, RowId row) {
       .activity = row, .flops = flops, .bytes = bytes, .source = WorkSource::kCostModel};
 }
 
-/// The work of the operators of a rank; computed once for calls of the same shape.
-class OperatorWorks {
- public:
-  explicit OperatorWorks(const Trace& trace) : trace_(trace) {}
-
-  const std::optional<OperatorWork>& Of(RowId op) {
-    const trace::HostOps& table = trace_.host_ops;
-    const Key key{table.name[op], table.input_dims[op], table.input_types[op],
-                  table.concrete_inputs[op]};
-    const auto [place, is_new] = works_.try_emplace(key);
-    if (is_new) {
-      place->second = WorkOfOperator(trace_.Text(table.name[op]), OperatorInputs(trace_, op));
-    }
-    return place->second;
-  }
-
- private:
-  using Key = std::tuple<StringId, StringId, StringId, StringId>;
-
-  const Trace& trace_;
-  std::map<Key, std::optional<OperatorWork>> works_;
-};
-
 std::vector<RowId> ComputeKernels(const RunView& run, const DeviceView& device) {
   std::vector<RowId> kernels;
   ForEachSelected(run, device, [&](RowId row) {
@@ -203,29 +178,33 @@ std::string_view WorkSourceName(WorkSource source) {
 std::vector<KernelWork> KnownWork(const RunView& run, const DeviceView& device) {
   const Trace& trace = run.TraceOf(device);
   const std::vector<RowId> kernels = ComputeKernels(run, device);
+  OperatorsOfCalls operators(trace);
+  const auto call_of = [&](RowId row) {
+    const RowId op = trace.activities.host_op[row];
+    return op == kNoRow ? op : operators.CallOfKernel(op, run.ClassOf(device, row));
+  };
   // The kernel of each operator call that has its work: [HostOps row].
   std::vector<RowId> main_of_op(trace.host_ops.size(), kNoRow);
   const auto rank_of = [&](RowId row) {
     return std::pair(IsMainClass(run.ClassOf(device, row)), trace.activities.duration_ns[row]);
   };
   for (const RowId row : kernels) {
-    const RowId op = trace.activities.host_op[row];
+    const RowId op = call_of(row);
     if (op != kNoRow && (main_of_op[op] == kNoRow || rank_of(row) > rank_of(main_of_op[op]))) {
       main_of_op[op] = row;
     }
   }
-  OperatorWorks works(trace);
   std::vector<KernelWork> known;
   for (const RowId row : kernels) {
     if (const auto work = CostModelWork(trace, row)) {
       known.push_back(*work);
       continue;
     }
-    const RowId op = trace.activities.host_op[row];
+    const RowId op = call_of(row);
     if (op == kNoRow || main_of_op[op] != row) {
       continue;
     }
-    if (const auto& work = works.Of(op)) {
+    if (const auto work = WorkOfCall(operators.Of(op))) {
       known.push_back({.activity = row,
                        .flops = work->flops,
                        .bytes = work->bytes,

@@ -1,65 +1,51 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <array>
+#include <map>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/trace/enums.h"
+#include "orrery/base/string_table.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/trace/kernel_class.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 
-struct TensorInput {
-  std::vector<std::int64_t> dims;
-  DataType type = DataType::kUnknown;
-
-  [[nodiscard]] double Elements() const;
-
-  /// Nothing when the size of its elements is not known.
-  [[nodiscard]] std::optional<double> Bytes() const;
-};
-
-/// The arguments of an operator call, by position.
-class OperatorInputs {
+/// The operators that the calls of a recorded rank ask for; found once for calls with the same
+/// inputs.
+class OperatorsOfCalls {
  public:
-  OperatorInputs(const trace::Trace& trace, RowId host_op);
+  explicit OperatorsOfCalls(const trace::Trace& trace) : trace_(trace) {}
 
-  /// Returns the tensor at a position; nothing for scalars, lists, omitted arguments and what was
-  /// not recorded.
-  [[nodiscard]] const TensorInput* TensorAt(std::size_t position) const;
+  /// Empty where the call is not known, or where its work depends on what its tensors hold.
+  const std::vector<kernel::Operator>& Of(RowId host_op);
 
-  [[nodiscard]] const TensorInput* TensorAt(std::size_t position, std::size_t num_dims) const;
-
-  [[nodiscard]] std::vector<const TensorInput*> Tensors() const;
-
-  /// Returns the integers of a list such as a stride; empty when they are not recorded.
-  [[nodiscard]] std::vector<std::int64_t> IntegersAt(std::size_t position) const;
-
-  [[nodiscard]] bool IsTrueAt(std::size_t position) const;
+  /// The call that a kernel works for: attention is understood by the operator around that of its
+  /// implementation, which launches the kernel.
+  [[nodiscard]] RowId CallOfKernel(RowId host_op, trace::KernelClass kernel_class);
 
  private:
-  std::vector<std::optional<TensorInput>> tensors_;
-  std::vector<std::string_view> values_;
+  using Key = std::array<StringId, 5>;
+
+  const trace::Trace& trace_;
+  std::map<Key, std::vector<kernel::Operator>> known_;
 };
 
-/// The FLOPs of an operator, and the bytes it has to move at least: each input is read and the
-/// output written once.
+/// The FLOPs of a call, and the bytes it has to move at least: each input is read and the output
+/// written once.
 struct OperatorWork {
   double flops = 0;
   double bytes = 0;
-  DataType type = DataType::kUnknown;  // of the first input
+  DataType type = DataType::kUnknown;  // of the first operator
 
   bool operator==(const OperatorWork&) const = default;
 };
 
-/// Derives the work of a call from its shapes: GEMMs (mm, addmm, bmm, baddbmm, linear),
-/// forward convolutions, forward attention (half of it when causal) and element-wise operators (one
-/// FLOP for each element of the output). A multiplication and its addition are two FLOPs. Nothing
-/// for other operators and where shapes or types are missing.
-[[nodiscard]] std::optional<OperatorWork> WorkOfOperator(std::string_view name,
-                                                         const OperatorInputs& inputs);
+/// The work of the operators of one call. Nothing where there are none, and where one computes both
+/// gradients of a convolution, which several kernels share.
+[[nodiscard]] std::optional<OperatorWork> WorkOfCall(
+    const std::vector<kernel::Operator>& operators);
 
 }  // namespace orrery::analyze

@@ -18,7 +18,7 @@ std::optional<OperatorWork> WorkOf(std::string_view name, std::string_view dims,
                          .input_dims = trace.strings.Intern(dims),
                          .input_types = trace.strings.Intern(types),
                          .concrete_inputs = trace.strings.Intern(values)});
-  return WorkOfOperator(name, OperatorInputs(trace, 0));
+  return WorkOfCall(OperatorsOfCalls(trace).Of(0));
 }
 
 constexpr std::string_view kHalves = R"json(["c10::BFloat16", "c10::BFloat16"])json";

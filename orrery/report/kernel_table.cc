@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -7,23 +6,20 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/kernel_totals.h"
+#include "orrery/analyze/operator_work.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/parallel.h"
-#include "orrery/base/string_table.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/aten.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/report/document.h"
@@ -32,15 +28,12 @@
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
-#include "orrery/workload/recorded/priced_calls.h"
 
 namespace orrery::report {
 namespace {
 
 using analyze::DeviceView;
 using analyze::RunView;
-using kernel::OperatorKind;
-using trace::KernelClass;
 
 constexpr std::size_t kRowsInText = 10;
 constexpr std::size_t kRowsOnPage = 40;
@@ -70,55 +63,6 @@ struct KnownCalls {
 };
 
 using KnownByName = std::map<std::string_view, KnownCalls>;
-
-/// Kinds whose FLOPs and bytes follow from the shapes alone, not from what the tensors hold.
-constexpr std::array kKindsOfKnownWork{
-    OperatorKind::kGemm,      OperatorKind::kBatchedGemm, OperatorKind::kAttention,
-    OperatorKind::kConv,      OperatorKind::kConv1d,      OperatorKind::kLayerNorm,
-    OperatorKind::kRmsNorm,   OperatorKind::kBatchNorm,   OperatorKind::kGroupNorm,
-    OperatorKind::kSoftmax,   OperatorKind::kElementwise, OperatorKind::kCopy,
-    OperatorKind::kTranspose, OperatorKind::kFill,        OperatorKind::kReduce,
-    OperatorKind::kDropout};
-
-// Profiles do not say the types of tensors in lists, such as those of a concatenation.
-bool HasAllTypes(const kernel::AtenCall& call) {
-  return std::ranges::all_of(call.inputs, [](const kernel::AtenValue& value) {
-    const auto* const list = std::get_if<std::vector<kernel::AtenTensor>>(&value);
-    return list == nullptr || std::ranges::all_of(*list, [](const kernel::AtenTensor& tensor) {
-             return tensor.type.has_value();
-           });
-  });
-}
-
-/// The operators of the calls of a rank; found once for calls with the same inputs.
-class OperatorsOfCalls {
- public:
-  explicit OperatorsOfCalls(const trace::Trace& trace) : trace_(trace) {}
-
-  /// Empty where the call or its work is not known.
-  const std::vector<kernel::Operator>& Of(RowId op) {
-    const trace::HostOps& ops = trace_.host_ops;
-    const Key key{ops.name[op], ops.input_dims[op], ops.input_types[op], ops.input_strides[op],
-                  ops.concrete_inputs[op]};
-    const auto [place, is_new] = known_.try_emplace(key);
-    if (is_new) {
-      const kernel::AtenCall call = workload::CallOfOperator(trace_, op);
-      kernel::AtenOperators found = kernel::OperatorsOf(call);
-      const bool is_known = found.meaning == kernel::AtenMeaning::kPriced && HasAllTypes(call) &&
-                            std::ranges::all_of(found.operators, [](const kernel::Operator& each) {
-                              return std::ranges::count(kKindsOfKnownWork, each.kind()) > 0;
-                            });
-      place->second = is_known ? std::move(found.operators) : std::vector<kernel::Operator>();
-    }
-    return place->second;
-  }
-
- private:
-  using Key = std::tuple<StringId, StringId, StringId, StringId, StringId>;
-
-  const trace::Trace& trace_;
-  std::map<Key, std::vector<kernel::Operator>> known_;
-};
 
 // Frameworks may let fp32 GEMMs run as TF32; only the kernel's name tells. Nothing where it does
 // not.
@@ -151,16 +95,13 @@ class WorkOfDevice {
     if (gpu_ == nullptr) {
       return;
     }
-    OperatorsOfCalls operators(trace_);
+    analyze::OperatorsOfCalls operators(trace_);
     std::map<RowId, std::vector<RowId>> kernels_of_call;
     ForEachSelected(run_, device_, [&](RowId row) {
       const RowId op = trace_.activities.host_op[row];
       if (op != kNoRow && trace::IsCompute(run_.ClassOf(device_, row))) {
-        // Attention is understood by the operator around that of its implementation.
-        const RowId parent = trace_.host_ops.parent[op];
-        const bool is_attention = run_.ClassOf(device_, row) == KernelClass::kAttention;
-        const bool is_of_parent = is_attention && parent != kNoRow && operators.Of(op).empty();
-        kernels_of_call[is_of_parent ? parent : op].push_back(row);
+        const RowId call = operators.CallOfKernel(op, run_.ClassOf(device_, row));
+        kernels_of_call[call].push_back(row);
       }
     });
     for (const auto& [op, kernels] : kernels_of_call) {

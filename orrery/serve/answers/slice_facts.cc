@@ -209,8 +209,7 @@ class SliceFacts {
     facts_.Add("types", Text(ops.input_types[host_op]));
     facts_.Add("inputs", Text(ops.concrete_inputs[host_op]));
     facts_.Add("module", Text(ops.module_hierarchy[host_op]));
-    const auto work = analyze::WorkOfOperator(trace_.Text(ops.name[host_op]),
-                                              analyze::OperatorInputs(trace_, host_op));
+    const auto work = analyze::WorkOfCall(analyze::OperatorsOfCalls(trace_).Of(host_op));
     if (work && table_ == SliceTable::kActivities && columns_.duration_ns[row_] > 0) {
       const double seconds = static_cast<double>(columns_.duration_ns[row_]) * 1e-9;
       facts_.Add("FLOPs", fmt::format("{:.3g} ({:.3g} TFLOP/s)", work->flops,

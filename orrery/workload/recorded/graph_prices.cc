@@ -24,6 +24,7 @@
 #include "orrery/kernel/aten.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/recorded_call.h"
 #include "orrery/kernel/work.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
@@ -204,7 +205,7 @@ class GraphPricer {
   // The time of a call below alone; 0 if that is not known.
   [[nodiscard]] double AloneSeconds(RowId node, const hardware::Gpu& gpu,
                                     const kernel::CostModel& costs) const {
-    const kernel::AtenOperators asked = kernel::OperatorsOf(CallOfNode(graph_, node));
+    const kernel::AtenOperators asked = kernel::OperatorsOf(kernel::CallOfNode(graph_, node));
     return asked.meaning == kernel::AtenMeaning::kPriced ? Seconds(asked.operators, costs, gpu) : 0;
   }
 

@@ -20,6 +20,7 @@
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/kernel/aten.h"
+#include "orrery/kernel/recorded_call.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/row_index.h"
@@ -185,7 +186,7 @@ bool IsOnGpu(const kernel::AtenTensor* tensor) {
 bool ReadsBack(const Trace& graph, RowId node) {
   const std::string_view name = graph.Text(graph.graph_nodes.name[node]);
   if (name == "aten::copy_") {
-    const kernel::AtenCall call = CallOfNode(graph, node);
+    const kernel::AtenCall call = kernel::CallOfNode(graph, node);
     const kernel::AtenTensor* const target = call.TensorAt(0);
     return target != nullptr && !target->on_gpu && IsOnGpu(call.TensorAt(1)) && !call.IsTrueAt(2);
   }
@@ -194,7 +195,7 @@ bool ReadsBack(const Trace& graph, RowId node) {
        "aten::equal", "aten::masked_select", "aten::nonzero", "aten::unique_consecutive",
        "aten::unique_dim"});
   return std::ranges::find(kReading, name) != kReading.end() &&
-         IsOnGpu(CallOfNode(graph, node).TensorAt(0));
+         IsOnGpu(kernel::CallOfNode(graph, node).TensorAt(0));
 }
 
 // The members of groups according to the files, by the key of the group.
@@ -372,7 +373,7 @@ PriceNode WithCommunications(const std::map<RowId, RecordedCommunication>& commu
 }
 
 std::vector<std::int64_t> TouchedStorages(const Trace& graph, RowId node) {
-  const kernel::AtenCall call = CallOfNode(graph, node);
+  const kernel::AtenCall call = kernel::CallOfNode(graph, node);
   std::vector<std::int64_t> storages;
   for (const kernel::AtenTensor* input : call.InputTensors()) {
     AddStorage(*input, storages);
@@ -385,7 +386,7 @@ std::vector<std::int64_t> TouchedStorages(const Trace& graph, RowId node) {
 
 std::vector<std::int64_t> WrittenStorages(const Trace& graph, RowId node) {
   std::vector<std::int64_t> storages;
-  for (const kernel::AtenTensor& output : CallOfNode(graph, node).outputs) {
+  for (const kernel::AtenTensor& output : kernel::CallOfNode(graph, node).outputs) {
     AddStorage(output, storages);
   }
   return storages.empty() ? TouchedStorages(graph, node) : storages;

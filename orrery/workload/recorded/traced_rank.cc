@@ -22,6 +22,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/aten.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/recorded_call.h"
 #include "orrery/kernel/work.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
@@ -175,7 +176,8 @@ class DeviceRoles {
   // The innermost operator launches; if it is not understood, the one that called it may be.
   void Describe(RowId host_op, DeviceRole& role) {
     for (RowId row = host_op; row != kNoRow; row = recording_.host_ops.parent[row]) {
-      const kernel::AtenOperators asked = kernel::OperatorsOf(CallOfOperator(recording_, row));
+      const kernel::AtenOperators asked =
+          kernel::OperatorsOf(kernel::CallOfOperator(recording_, row));
       if (asked.meaning != kernel::AtenMeaning::kPriced || asked.operators.empty()) {
         continue;
       }

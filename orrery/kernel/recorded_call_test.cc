@@ -1,3 +1,5 @@
+#include "orrery/kernel/recorded_call.h"
+
 #include <string>
 #include <string_view>
 #include <variant>
@@ -12,9 +14,8 @@
 #include "orrery/kernel/aten.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/trace/trace.h"
-#include "orrery/workload/recorded/priced_calls.h"
 
-namespace orrery::workload {
+namespace orrery::kernel {
 namespace {
 
 using testing::ElementsAre;
@@ -28,8 +29,8 @@ struct Side {
   std::string_view strides = "[]";
 };
 
-kernel::AtenCall CallOf(trace::Trace& trace, std::string_view name, const Side& inputs,
-                        const Side& outputs = {}) {
+AtenCall CallOf(trace::Trace& trace, std::string_view name, const Side& inputs,
+                const Side& outputs = {}) {
   StringTable& strings = trace.strings;
   const RowId row = trace.graph_nodes.Append({.name = strings.Intern(name),
                                               .input_values = strings.Intern(inputs.values),
@@ -43,17 +44,17 @@ kernel::AtenCall CallOf(trace::Trace& trace, std::string_view name, const Side& 
   return CallOfNode(trace, row);
 }
 
-std::vector<std::string> Texts(const kernel::AtenCall& call) {
+std::vector<std::string> Texts(const AtenCall& call) {
   std::vector<std::string> texts;
-  for (const kernel::Operator& op : kernel::OperatorsOf(call).operators) {
-    texts.push_back(kernel::Text(op));
+  for (const Operator& op : OperatorsOf(call).operators) {
+    texts.push_back(Text(op));
   }
   return texts;
 }
 
 TEST(AtenCallOfNode, TensorsHaveShapesStridesTypesAndPlaces) {
   trace::Trace trace;
-  const kernel::AtenCall call =
+  const AtenCall call =
       CallOf(trace, "aten::mm",
              {.values = R"json([[92, 80, 0, 32, 2, "cuda:0"], [96, 97, 0, 24, 2, "cpu"]])json",
               .shapes = "[[8, 4], [4, 6]]",
@@ -70,7 +71,7 @@ TEST(AtenCallOfNode, TensorsHaveShapesStridesTypesAndPlaces) {
 
 TEST(AtenCallOfNode, ScalarsAndListsKeepTheirKind) {
   trace::Trace trace;
-  const kernel::AtenCall call =
+  const AtenCall call =
       CallOf(trace, "aten::mine",
              {.values = R"json([1, 0.5, true, [2, -1], [true, false], "<None>", "tanh"])json",
               .shapes = "[[], [], [], [[], []], [[], []], [], []]",
@@ -88,13 +89,13 @@ TEST(AtenCallOfNode, ScalarsAndListsKeepTheirKind) {
 
 TEST(AtenCallOfNode, ListsOfTensorsHaveHoles) {
   trace::Trace trace;
-  const kernel::AtenCall call = CallOf(trace, "aten::index",
-                                       {.values = R"json([[5, 6, 0, 27, 4, "cuda:0"],
+  const AtenCall call = CallOf(trace, "aten::index",
+                               {.values = R"json([[5, 6, 0, 27, 4, "cuda:0"],
                  ["<None>", [7, 0, 0, 0, 0, ""], [8, 9, 0, 3, 8, "cuda:0"]]])json",
-                                        .shapes = "[[3, 3, 3], [[], [], [3]]]",
-                                        .types = R"json(["Tensor(float)",
+                                .shapes = "[[3, 3, 3], [[], [], [3]]]",
+                                .types = R"json(["Tensor(float)",
                   "GenericList[None,Tensor(nullptr (uninitialized)),Tensor(long int)]"])json",
-                                        .strides = "[[9, 3, 1], [[], [], [1]]]"});
+                                .strides = "[[9, 3, 1], [[], [], [1]]]"});
   ASSERT_EQ(call.TensorsAt(1).size(), 3);
   EXPECT_FALSE(call.TensorsAt(1)[0].is_defined);
   EXPECT_FALSE(call.TensorsAt(1)[1].is_defined);
@@ -103,7 +104,7 @@ TEST(AtenCallOfNode, ListsOfTensorsHaveHoles) {
 
 TEST(AtenCallOfNode, NodesWithoutArgumentsAreCallsWithoutThem) {
   trace::Trace trace;
-  const kernel::AtenCall call = CallOf(trace, "forward", {});
+  const AtenCall call = CallOf(trace, "forward", {});
   EXPECT_EQ(call.name, "forward");
   EXPECT_THAT(call.inputs, IsEmpty());
   EXPECT_THAT(Texts(call), IsEmpty());
@@ -134,4 +135,4 @@ TEST(AtenCallOfOperator, AWrappedNumberIsOnTheHost) {
 }
 
 }  // namespace
-}  // namespace orrery::workload
+}  // namespace orrery::kernel
