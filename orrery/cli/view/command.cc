@@ -15,15 +15,15 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "orrery/analyze/diff/paired_collectives.h"
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/progress.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
-#include "orrery/cli/view/view.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/server.h"
+#include "orrery/serve/open_runs.h"
 #include "orrery/serve/page_assets.h"
 
 namespace orrery::cli {
@@ -42,6 +42,14 @@ constexpr const char* kFooter =
     "  orrery view before.orr after.orr job.yaml\n"
     "  orrery view examples/llama3-70b-512-h100.yaml\n"
     "  orrery view run/ job.yaml --no-open --port 8787";
+
+struct ViewArguments {
+  serve::OpenRequest request;
+  std::string listen = "127.0.0.1";
+  int port = 0;
+  bool stays_closed = false;     // no browser is opened
+  std::string export_file = {};  // instead of serving
+};
 
 // Signals that end the program are written to a pipe, which a thread reads: a handler may do no
 // more.
@@ -98,29 +106,26 @@ Result<int> Export(const ViewArguments& arguments, serve::Answers& answers) {
   return kExitOk;
 }
 
-// The page says it, too; who exports a page without looking at it learns it here.
-void NoteNothingInCommon(const serve::RunList& runs) {
-  for (std::size_t run = 1; run < runs.size(); ++run) {
-    if (analyze::diff::PairCollectives(runs.front()->view(), runs[run]->view())
-            .HasNothingInCommon()) {
-      PrintNotice(analyze::diff::NothingInCommonSentence(runs.front()->name(), runs[run]->name()));
-    }
-  }
-}
-
 Result<int> View(const ViewArguments& arguments, const std::string& version) {
-  if (arguments.paths.empty()) {
+  if (arguments.request.paths.empty()) {
     return InvalidInput("RUN is required: files or a folder of a run, or a job");
   }
   KeepFewHeaps();
-  ORRERY_TRY(OpenedRuns opened, OpenRuns(arguments));
+  serve::OpenRequest request = arguments.request;
+  ProgressLine line(TerminalProgress(), "reading");
+  request.call.progress = ReportTo(line);
+  ORRERY_TRY(serve::OpenedRuns opened, serve::OpenRuns(ProgramSession(), request));
+  line.Clear();
   const std::vector<serve::Asset> assets = serve::PageAssets();
   if (assets.empty()) {
     return Unsupported(
         "the page is not part of this program, because npm could not be reached when it was built; "
         "install nodejs and npm, then run `make` again");
   }
-  NoteNothingInCommon(opened.runs);
+  // The page says it, too; who exports a page without looking at it learns it here.
+  for (const std::string& sentence : serve::RunsWithNothingInCommon(opened.runs)) {
+    PrintNotice(sentence);
+  }
   serve::ViewOptions options{.title = opened.runs.front()->name(),
                              .version = version,
                              .assets = assets,
@@ -134,7 +139,7 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
   ORRERY_TRY(const std::unique_ptr<serve::Server> server,
              serve::Server::Listen({.listen = arguments.listen,
                                     .port = arguments.port,
-                                    .log = [](const std::string& line) { PrintNotice(line); }},
+                                    .log = [](const std::string& text) { PrintNotice(text); }},
                                    answers));
   Print(fmt::format("{}\n", server->address()));
   std::fflush(stdout);  // whoever starts it reads the address while it runs
@@ -156,7 +161,7 @@ void AddViewCommand(Verb& program) {
   const auto arguments = std::make_shared<ViewArguments>();
   Verb verb = program.AddVerb("view", "A page of a run: all ranks over time, down to one kernel");
   verb.Footer(kFooter);
-  verb.AddOption("RUN", arguments->paths, "a run, or two or three to compare");
+  verb.AddOption("RUN", arguments->request.paths, "a run, or two or three to compare");
   verb.AddOption("--port", arguments->port, "of the server (default: one that is free)")
       .Range(0, 65535);
   verb.AddOption("--listen ADDRESS", arguments->listen,
@@ -166,9 +171,9 @@ void AddViewCommand(Verb& program) {
   verb.AddOption("--export FILE", arguments->export_file,
                  "write one page that needs no server, with the runs as a whole, and end");
   verb.AddFlag("--no-open", arguments->stays_closed, "print the address, open no browser");
-  AddJobOptions(verb, arguments->job);
-  AddKernelModelsOption(verb, arguments->job);
-  AddRunOptions(verb, arguments->run);
+  AddJobOptions(verb, arguments->request.job);
+  AddKernelModelsOption(verb, arguments->request.job);
+  AddRunOptions(verb, arguments->request.run);
   verb.OnRun(
       [arguments, version = program.invocation().version] { return View(*arguments, version); });
 }

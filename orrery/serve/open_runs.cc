@@ -1,3 +1,5 @@
+#include "orrery/serve/open_runs.h"
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,44 +12,46 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
+#include "orrery/analyze/diff/paired_collectives.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/job_input.h"
+#include "orrery/api/run_input.h"
+#include "orrery/api/session.h"
 #include "orrery/api/session_state.h"
 #include "orrery/api/simulate/job_run.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
-#include "orrery/base/progress.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
-#include "orrery/cli/view/view.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/ingest/run.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/model_set.h"
-#include "orrery/overlap/concurrent_kernels.h"
+#include "orrery/report/document.h"
 #include "orrery/search/plan_store.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/ensemble_trace.h"
-#include "orrery/simulate/explain/advice.h"
-#include "orrery/simulate/explain/breakdown.h"
-#include "orrery/simulate/explain/energy.h"
-#include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/recorded_ranks.h"
 #include "orrery/simulate/replay.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/trace/trace.h"
-#include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
-#include "orrery/workload/job/plan_yaml.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
-namespace orrery::cli {
+namespace orrery::serve {
 namespace {
+
+using report::AsBytes;
+using report::AsShare;
+using report::AsText;
+using report::Document;
+using report::NumberFormat;
+using report::Unit;
 
 constexpr std::size_t kMostRuns = 3;
 
@@ -68,11 +72,14 @@ std::vector<std::string> WordsOf(const std::string& text) {
 /// Simulates jobs and recordings; loads the models once. One at a time: each takes all threads.
 class Simulator {
  public:
-  explicit Simulator(const ViewArguments& arguments) : arguments_(arguments) {}
+  Simulator(const api::Session& session, const OpenRequest& request)
+      : session_(session),
+        kernel_models_(request.job.kernel_models),
+        threads_(request.run.threads) {}
 
-  Result<std::shared_ptr<serve::ViewedRun>> Simulate(std::string name, workload::JobText text,
-                                                     std::vector<std::string> settings,
-                                                     const serve::JobChanges& changes) {
+  Result<std::shared_ptr<ViewedRun>> Simulate(std::string name, workload::JobText text,
+                                              std::vector<std::string> settings,
+                                              const JobChanges& changes) {
     const std::lock_guard lock(mutex_);
     ORRERY_TRY_STATUS(Load());
     std::vector<std::string> all = settings;
@@ -82,15 +89,14 @@ class Simulator {
                api::SimulateJob(std::move(file), *models_, options_, changes.scenario,
                                 api::Explanation::kNetwork));
     run->has_pictures = true;
-    serve::SimulatedJob simulated{.run = run,
-                                  .job = &run->job,
-                                  .text = std::move(text),
-                                  .settings = std::move(settings),
-                                  .simulation = &run->simulation,
-                                  .summary = api::MakeDocument(api::MakeResult(run)),
-                                  .not_modelled = run->answer.not_modelled};
-    return serve::ViewedRun::Simulated(std::move(name), std::move(simulated),
-                                       {.threads = arguments_.run.threads});
+    SimulatedJob simulated{.run = run,
+                           .job = &run->job,
+                           .text = std::move(text),
+                           .settings = std::move(settings),
+                           .simulation = &run->simulation,
+                           .summary = api::MakeDocument(api::MakeResult(run)),
+                           .not_modelled = run->answer.not_modelled};
+    return ViewedRun::Simulated(std::move(name), std::move(simulated), {.threads = threads_});
   }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the analyzer loses a moved unique_ptr
 
   // They are loaded when the first kernel is looked at.
@@ -102,7 +108,7 @@ class Simulator {
 
   // Kernels from models where there is an execution trace, else as recorded; the host from its
   // model.
-  Result<std::shared_ptr<serve::ViewedRun>> Predict(const serve::ViewedRun& run) {
+  Result<std::shared_ptr<ViewedRun>> Predict(const ViewedRun& run) {
     const std::lock_guard lock(mutex_);
     if (run.set().ranks.size() > 1) {
       return PredictSeveral(run);
@@ -116,10 +122,10 @@ class Simulator {
     predicted.set = simulate::EnsembleTrace(simulate::SingleRank(recorded.program), timeline,
                                             {.gpu = trace::DeviceName(rank)});
     // The name is all that the page shows of how it was made.
-    return serve::ViewedRun::Recorded(CanPrice(rank)
-                                          ? "prediction: kernels from models, host from its model"
-                                          : "prediction: kernels as recorded, host from its model",
-                                      std::move(predicted), {.threads = arguments_.run.threads});
+    return ViewedRun::Recorded(CanPrice(rank)
+                                   ? "prediction: kernels from models, host from its model"
+                                   : "prediction: kernels as recorded, host from its model",
+                               std::move(predicted), {.threads = threads_});
   }
 
  private:
@@ -127,7 +133,7 @@ class Simulator {
 
   // Kernels as recorded, also where there are execution traces: these do not say what runs on
   // which stream.
-  Result<std::shared_ptr<serve::ViewedRun>> PredictSeveral(const serve::ViewedRun& run) {
+  Result<std::shared_ptr<ViewedRun>> PredictSeveral(const ViewedRun& run) {
     ORRERY_TRY(simulate::PredictedRanks ranks,
                simulate::PredictRecordings(run.set(), run.view().matched, workload::DefaultHost(),
                                            kRepetitions));
@@ -136,18 +142,17 @@ class Simulator {
     }
     ingest::Run predicted;
     predicted.set = std::move(ranks.set);
-    return serve::ViewedRun::Recorded(
-        "prediction: kernels and transfers as recorded, host from its model", std::move(predicted),
-        {.threads = arguments_.run.threads});
+    return ViewedRun::Recorded("prediction: kernels and transfers as recorded, host from its model",
+                               std::move(predicted), {.threads = threads_});
   }
 
   Status Load() {
     if (models_ != nullptr) {
       return {};
     }
-    api::SessionState& session = ProgramSession().state();
-    ORRERY_TRY(options_, api::DefaultOptions(session));
-    ORRERY_TRY(models_, session.Costs(arguments_.job.kernel_models));
+    api::SessionState& state = session_.state();
+    ORRERY_TRY(options_, api::DefaultOptions(state));
+    ORRERY_TRY(models_, state.Costs(kernel_models_));
     return {};
   }
 
@@ -170,7 +175,9 @@ class Simulator {
     return workload::ProgramOfGraph(rank, step, host, price);
   }
 
-  ViewArguments arguments_;
+  const api::Session& session_;
+  std::vector<std::string> kernel_models_;
+  int threads_ = 0;
   std::mutex mutex_;
   std::shared_ptr<const kernel::CostModel> models_;
   simulate::SimulationOptions options_;
@@ -206,8 +213,8 @@ Document PlansDocument(const search::StoredPlans& stored) {
 /// The runs of the command line, one after the other.
 class RunOpener {
  public:
-  RunOpener(const ViewArguments& arguments, std::shared_ptr<Simulator> simulator)
-      : arguments_(arguments), simulator_(std::move(simulator)) {}
+  RunOpener(const OpenRequest& request, std::shared_ptr<Simulator> simulator)
+      : request_(request), simulator_(std::move(simulator)) {}
 
   Status Open(const std::string& path) {
     if (path.ends_with(".orrdb")) {
@@ -221,18 +228,17 @@ class RunOpener {
  private:
   Status OpenJob(const std::string& path) {
     ORRERY_TRY(workload::JobText text, workload::ReadJobText(path));
-    return AddSimulation(NameOf(path), std::move(text), OverridesOf(arguments_.job));
+    return AddSimulation(NameOf(path), std::move(text), api::OverridesOf(request_.job));
   }
 
   Status OpenStore(const std::string& path) {
     ORRERY_TRY(const search::StoredPlans stored, search::ReadStore(path));
     if (stored.plans.empty()) {
-      return InvalidInput("{}: the store holds no plan that was simulated and fits", path);
+      return api::InvalidInput("{}: the store holds no plan that was simulated and fits", path);
     }
     opened_.plans = PlansDocument(stored);
     opened_.actions.simulate_plan =
-        [simulator = simulator_,
-         stored](std::size_t plan) -> Result<std::shared_ptr<serve::ViewedRun>> {
+        [simulator = simulator_, stored](std::size_t plan) -> Result<std::shared_ptr<ViewedRun>> {
       if (plan >= stored.plans.size()) {
         return Fail(Error::Kind::kNotFound, "there is no such plan");
       }
@@ -244,54 +250,66 @@ class RunOpener {
 
   Status AddSimulation(std::string name, workload::JobText text,
                        std::vector<std::string> settings) {
-    ProgressLine progress(TerminalProgress(), "simulating");
-    ORRERY_TRY(std::shared_ptr<serve::ViewedRun> run,
+    request_.call.Report("simulating");
+    ORRERY_TRY(std::shared_ptr<ViewedRun> run,
                simulator_->Simulate(std::move(name), std::move(text), std::move(settings), {}));
-    progress.Clear();
     opened_.runs.push_back(std::move(run));
     return {};
   }
 
   Status OpenRecording(const std::string& path) {
-    ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments_.run, {path}));
-    opened_.runs.push_back(serve::ViewedRun::Recorded(
+    request_.call.Report("reading " + path);
+    api::RunInput input = request_.run;
+    input.paths = {path};
+    ORRERY_TRY(ingest::Run run, api::ReadRun(input, request_.call.progress));
+    opened_.runs.push_back(ViewedRun::Recorded(
         NameOf(path), std::move(run),
-        {.threads = arguments_.run.threads,
+        {.threads = request_.run.threads,
          .kernel_models = [models = simulator_] { return models->KernelModels(); },
          .memory_documents = &MemoryDocuments}));
     if (opened_.runs.back()->num_events() == 0) {
-      return InvalidInput("{}: nothing in it has a time; view needs the recording of a rank", path);
+      return api::InvalidInput("{}: nothing in it has a time; view needs the recording of a rank",
+                               path);
     }
     return {};
   }
 
-  const ViewArguments& arguments_;
+  const OpenRequest& request_;
   std::shared_ptr<Simulator> simulator_;
   OpenedRuns opened_;
 };
 
 }  // namespace
 
-Result<OpenedRuns> OpenRuns(const ViewArguments& arguments) {
-  if (arguments.paths.size() > kMostRuns) {
-    return InvalidInput("view opens at most {} runs, and {} were given", kMostRuns,
-                        arguments.paths.size());
+Result<OpenedRuns> OpenRuns(const api::Session& session, const OpenRequest& request) {
+  if (request.paths.size() > kMostRuns) {
+    return api::InvalidInput("view opens at most {} runs, and {} were given", kMostRuns,
+                             request.paths.size());
   }
-  const auto simulator = std::make_shared<Simulator>(arguments);
-  RunOpener opener(arguments, simulator);
-  for (const std::string& path : arguments.paths) {
+  const auto simulator = std::make_shared<Simulator>(session, request);
+  RunOpener opener(request, simulator);
+  for (const std::string& path : request.paths) {
     ORRERY_TRY_STATUS(opener.Open(path));
   }
   OpenedRuns opened = std::move(opener).Take();
-  opened.actions.predict = [simulator](const serve::ViewedRun& run) {
-    return simulator->Predict(run);
-  };
-  opened.actions.simulate = [simulator](const serve::ViewedRun& run,
-                                        const serve::JobChanges& changes) {
-    const serve::SimulatedJob& job = *run.simulated();
+  opened.actions.predict = [simulator](const ViewedRun& run) { return simulator->Predict(run); };
+  opened.actions.simulate = [simulator](const ViewedRun& run, const JobChanges& changes) {
+    const SimulatedJob& job = *run.simulated();
     return simulator->Simulate(run.name(), job.text, job.settings, changes);
   };
   return opened;
 }
 
-}  // namespace orrery::cli
+std::vector<std::string> RunsWithNothingInCommon(const RunList& runs) {
+  std::vector<std::string> sentences;
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    if (analyze::diff::PairCollectives(runs.front()->view(), runs[run]->view())
+            .HasNothingInCommon()) {
+      sentences.push_back(
+          analyze::diff::NothingInCommonSentence(runs.front()->name(), runs[run]->name()));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace orrery::serve

@@ -8,15 +8,15 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/memory/tool.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/view/view.h"
+#include "orrery/report/document.h"
+#include "orrery/serve/open_runs.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
-namespace orrery::cli {
+namespace orrery::serve {
 namespace {
 
 using api::AllMemoryTools;
@@ -26,11 +26,12 @@ using api::MemoryInput;
 using api::MemoryRun;
 using api::MemoryTool;
 using api::MemoryToolResult;
+using report::Document;
 
 constexpr std::size_t kMostRanks = 8;  // of which each has pictures
 constexpr std::array<std::string_view, 3> kShownTools = {"timeline", "heat", "working-set"};
 
-MemoryInput InputOf(const serve::ViewedRun& run, MemoryTool::Reads reads) {
+MemoryInput InputOf(const ViewedRun& run, MemoryTool::Reads reads) {
   MemoryInput input;
   MemoryRun& ranks = input.runs.emplace_back();
   ranks.title = run.name();
@@ -43,7 +44,7 @@ MemoryInput InputOf(const serve::ViewedRun& run, MemoryTool::Reads reads) {
   return input;
 }
 
-void Say(const MemoryInput& input, const serve::ViewedRun& run, MemoryToolResult& result) {
+void Say(const MemoryInput& input, const ViewedRun& run, MemoryToolResult& result) {
   const std::size_t num_shown = input.runs.front().ranks.size();
   if (num_shown < run.set().ranks.size()) {
     result.sentences.push_back(fmt::format(
@@ -54,7 +55,7 @@ void Say(const MemoryInput& input, const serve::ViewedRun& run, MemoryToolResult
 
 }  // namespace
 
-std::vector<Document> MemoryDocuments(const serve::ViewedRun& run) {
+std::vector<Document> MemoryDocuments(const ViewedRun& run) {
   std::vector<Document> documents;
   for (const MemoryTool& tool : AllMemoryTools()) {
     if (std::ranges::find(kShownTools, tool.name) == kShownTools.end()) {
@@ -72,4 +73,4 @@ std::vector<Document> MemoryDocuments(const serve::ViewedRun& run) {
   return documents;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::serve
