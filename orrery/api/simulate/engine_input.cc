@@ -17,6 +17,7 @@
 #include "orrery/api/session_state.h"
 #include "orrery/api/simulate.h"
 #include "orrery/api/simulate/answer.h"
+#include "orrery/api/simulate/overlap_option.h"
 #include "orrery/base/error.h"
 #include "orrery/simulate/network/group_limits.h"
 #include "orrery/simulate/scenario.h"

@@ -7,6 +7,7 @@
 #include "orrery/api/fields.h"
 #include "orrery/api/job_fields.h"
 #include "orrery/api/simulate.h"
+#include "orrery/api/simulate/overlap_option.h"
 
 namespace orrery::api {
 namespace {
@@ -20,7 +21,6 @@ constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 constexpr auto kNetworks = std::to_array<std::string_view>({"alone", "flows", "shared"});
 constexpr auto kRoutings = std::to_array<std::string_view>({"adaptive", "hash", "spray"});
-constexpr auto kOverlaps = std::to_array<std::string_view>({"analytic", "model", "none"});
 
 // In the order of --help.
 constexpr auto kFields = std::to_array<Field<Request>>({
@@ -103,11 +103,7 @@ constexpr auto kFields = std::to_array<Field<Request>>({
         .Range(1, kMostSteps),
     MakeField<&Request::seed>("seed", "", "of the steps that --steps draws (0)")
         .Range(0, kUnlimited),
-    MakeField<&Request::overlap>(
-        "overlap", "",
-        "how concurrent kernels slow each other down: not at all, by their shares of the "
-        "GPU, or by a model fitted to pairs of kernels (default: model)")
-        .Choices(kOverlaps),
+    MakeField<&Request::overlap>("overlap", "", kOverlapDoc).Choices(kOverlaps),
     MakeField<&Request::no_fold>("no_fold", "", "simulate every rank, including identical ones"),
     MakeField<&Request::step_only>(
         "step_only", "",
