@@ -114,6 +114,9 @@ template <typename Answer>
       any.notices.push_back(answer.worst);
     }
   }
+  if constexpr (requires { answer.notices.begin(); }) {
+    any.notices.insert(any.notices.end(), answer.notices.begin(), answer.notices.end());
+  }
   if constexpr (HasTrace<Answer>) {
     any.write_trace = [answer](const std::string& path) { return WriteTrace(answer, path); };
   }

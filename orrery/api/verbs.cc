@@ -12,6 +12,8 @@
 #include "orrery/api/diff.h"
 #include "orrery/api/errors.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fit.h"
+#include "orrery/api/fit_overlap.h"
 #include "orrery/api/goodput.h"
 #include "orrery/api/info.h"
 #include "orrery/api/init.h"
@@ -60,6 +62,15 @@ std::vector<AnyVerb> MakeVerbs() {
   return {
       With(MakeVerb("analyze", &Analyze), &CallAnalyze),
       MakeVerb("diff", &Diff),
+      MakeVerb("fit collectives", &FitCollectives),
+      MakeVerb("fit frameworks", &FitFrameworks),
+      MakeVerb("fit host", &FitHost),
+      MakeVerb("fit jitter", &FitJitter),
+      MakeVerb("fit kernels", &FitKernels),
+      MakeVerb("fit overlap", &FitOverlap),
+      MakeVerb("fit overlap from traces", &FitOverlapFromTraces),
+      MakeVerb("fit power", &FitPower),
+      MakeVerb("fit siblings", &FitSiblings),
       MakeVerb("goodput", &Goodput),
       MakeVerb("info", &Info),
       MakeVerb("init", &Init),

@@ -3,39 +3,30 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/api/cancellation.h"
+#include "orrery/api/errors.h"
+#include "orrery/api/fit.h"
+#include "orrery/api/fit/input.h"
+#include "orrery/api/run_input.h"
+#include "orrery/api/session.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/progress.h"
 #include "orrery/base/table.h"
 #include "orrery/calibrate/replay_calibration.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/ingest/run.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/host_model.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
-
-struct FitHostArguments {
-  RunArguments run;
-  std::vector<std::string> without;
-  std::vector<std::string> measured_kernels;
-  std::string steps;
-  std::optional<double> profiler_cost_us;
-  std::string output;
-};
 
 /// A recording that was read, with the name that measured steps have for it.
 struct Recording {
@@ -44,8 +35,11 @@ struct Recording {
   bool is_left_out = false;
 };
 
-Result<Recording> ReadRecording(const FitHostArguments& arguments, const std::string& path) {
-  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run, {path}));
+Result<Recording> ReadRecording(const FitHostRequest& request, const std::string& path) {
+  RunInput input = request.run;
+  input.paths = {path};
+  request.call.Report("reading " + path);
+  ORRERY_TRY(ingest::Run run, ReadRun(input, request.call.progress));
   if (run.set.ranks.size() != 1 || run.set.ranks[0].host_ops.empty() ||
       run.set.ranks[0].runtime_calls.empty()) {
     return InvalidInput("{}: no recording of one rank with operators and runtime calls", path);
@@ -53,16 +47,16 @@ Result<Recording> ReadRecording(const FitHostArguments& arguments, const std::st
   const std::string file = std::filesystem::path(path).filename().string();
   Recording recording{.name = file.substr(0, file.find('.')), .trace = std::move(run.set.ranks[0])};
   recording.is_left_out =
-      std::ranges::find(arguments.without, recording.name) != arguments.without.end();
+      std::ranges::find(request.without, recording.name) != request.without.end();
   return recording;
 }
 
-Result<std::vector<Recording>> ReadRecordings(const FitHostArguments& arguments) {
+Result<std::vector<Recording>> ReadRecordings(const FitHostRequest& request) {
   std::vector<Recording> recordings;
-  for (const std::string& path : arguments.run.paths) {
-    ORRERY_TRY(recordings.emplace_back(), ReadRecording(arguments, path));
+  for (const std::string& path : request.paths) {
+    ORRERY_TRY(recordings.emplace_back(), ReadRecording(request, path));
   }
-  for (const std::string& name : arguments.without) {
+  for (const std::string& name : request.without) {
     if (std::ranges::find(recordings, name, &Recording::name) == recordings.end()) {
       return NotFound("--without {}: no such recording", name);
     }
@@ -89,24 +83,25 @@ Result<std::vector<std::vector<double>>> ReadSteps(const std::string& path,
   return steps_ms;
 }
 
-Result<std::vector<double>> ProfilerCostsNs(const FitHostArguments& arguments,
+Result<std::vector<double>> ProfilerCostsNs(const FitHostRequest& request,
                                             const std::vector<Recording>& recordings) {
-  if (arguments.profiler_cost_us) {
-    return std::vector<double>(recordings.size(), *arguments.profiler_cost_us * 1000);
+  if (request.profiler_cost_us) {
+    return std::vector<double>(recordings.size(), *request.profiler_cost_us * 1000);
   }
-  if (arguments.steps.empty()) {
+  if (request.steps.empty()) {
     return InvalidInput(
         "the overhead of the profiler per event is not known: give --steps with measured steps, or "
         "--profiler-cost");
   }
-  ORRERY_TRY(const auto steps_ms, ReadSteps(arguments.steps, recordings));
+  ORRERY_TRY(const auto steps_ms, ReadSteps(request.steps, recordings));
   std::vector<const trace::Trace*> traces;
   std::ranges::transform(recordings, std::back_inserter(traces),
                          [](const Recording& recording) { return &recording.trace; });
   return calibrate::ProfilerCosts(traces, steps_ms);
 }
 
-Status AddLaunches(const std::vector<std::string>& paths, workload::HostModel& model) {
+Status AddLaunches(const std::vector<std::string>& paths, workload::HostModel& model,
+                   std::vector<std::string>& notices) {
   for (const std::string& path : paths) {
     ORRERY_TRY(const Table table, ReadCsvFile(path));
     const Result<std::int64_t> num_unknown = workload::AddMeasuredLaunches(table, model);
@@ -114,15 +109,17 @@ Status AddLaunches(const std::vector<std::string>& paths, workload::HostModel& m
       return FailWithin(path, num_unknown);
     }
     if (*num_unknown > 0) {
-      PrintNotice(
+      notices.push_back(
           fmt::format("{}: {} rows name operators that are not known here", path, *num_unknown));
     }
   }
   return {};
 }
 
-Result<int> FitHost(const FitHostArguments& arguments) {
-  ORRERY_TRY(const std::vector<Recording> recordings, ReadRecordings(arguments));
+Result<FitHostResult> Run(const FitHostRequest& request) {
+  ORRERY_TRY_STATUS(CheckPaths(request.paths));
+  ORRERY_TRY_STATUS(CheckOutput(request.output));
+  ORRERY_TRY(const std::vector<Recording> recordings, ReadRecordings(request));
   workload::HostFit fit;
   std::vector<std::size_t> without;
   for (const Recording& recording : recordings) {
@@ -131,42 +128,22 @@ Result<int> FitHost(const FitHostArguments& arguments) {
       without.push_back(number);
     }
   }
-  ORRERY_TRY(const std::vector<double> costs_ns, ProfilerCostsNs(arguments, recordings));
-  const ProgressLine progress(TerminalProgress(), "fitting");
+  ORRERY_TRY(const std::vector<double> costs_ns, ProfilerCostsNs(request, recordings));
+  request.call.Report("fitting");
   workload::HostModel model = fit.Fit({.profiler_costs_ns = costs_ns, .without = without});
-  ORRERY_TRY_STATUS(AddLaunches(arguments.measured_kernels, model));
-  ORRERY_TRY_STATUS(WriteCsvFile(workload::HostTable(model), arguments.output));
-  const std::size_t num_used = recordings.size() - without.size();
-  Print(
-      fmt::format("{}: {} entries from {} recording{}, {:.2f} µs of the profiler off each event "
-                  "in the median\n",
-                  arguments.output, model.entries().size(), num_used, num_used == 1 ? "" : "s",
-                  model.profiler_cost_ns / 1000));
-  return kExitOk;
+  FitHostResult result{.output = request.output,
+                       .recordings = static_cast<std::int64_t>(recordings.size() - without.size())};
+  ORRERY_TRY_STATUS(AddLaunches(request.measured_kernels, model, result.notices));
+  ORRERY_TRY_STATUS(WriteCsvFile(workload::HostTable(model), request.output));
+  result.entries = static_cast<std::int64_t>(model.entries().size());
+  result.profiler_cost_us = model.profiler_cost_ns / 1000;
+  return result;
 }
 
 }  // namespace
 
-void AddFitHostCommand(Verb& fit) {
-  auto arguments = std::make_shared<FitHostArguments>();
-  Verb verb = fit.AddVerb("host", "CPU time of operators and launches, from recorded traces");
-  verb.AddOption("TRACE", arguments->run.paths, "recordings with operators and runtime calls")
-      .Required();
-  verb.AddOption(
-      "--steps FILE", arguments->steps,
-      "CSV with columns name and step_ms, measured without the profiler, to find its overhead");
-  verb.AddOption(
-      "--kernels FILE", arguments->measured_kernels,
-      "tables of `orrery measure kernels`: launch counts of operators that no recording has");
-  verb.AddOption("--profiler-cost US", arguments->profiler_cost_us,
-                 "overhead of the profiler per event, instead of --steps")
-      .Range(0.0, 1e3);
-  verb.AddOption("--without NAME", arguments->without,
-                 "leave out the recording of this name; may be repeated")
-      .OneValueEach();
-  verb.AddOption("-o,--output", arguments->output, "file to write").Required();
-  AddRunOptions(verb, arguments->run);
-  verb.OnRun([arguments] { return FitHost(*arguments); });
+Result<FitHostResult> FitHost(const Session& /*session*/, const FitHostRequest& request) {
+  return RunCancellable(request.call, [&] { return Run(request); });
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api
