@@ -101,16 +101,6 @@ Result<collective::Measurements> ReadMeasuredCollectives(const std::vector<std::
   return data;
 }
 
-void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap) {
-  overlap = api::kDefaultOverlap;
-  verb.AddChoice("--overlap", overlap,
-                 {{"none", simulate::OverlapKind::kNone},
-                  {"analytic", simulate::OverlapKind::kAnalytic},
-                  {"model", simulate::OverlapKind::kModel}},
-                 "how concurrent kernels slow each other down: not at all, by their shares of the "
-                 "GPU, or by a model fitted to pairs of kernels (default: model)");
-}
-
 Result<std::shared_ptr<const kernel::ModelSet>> LoadKernelModels(
     const std::vector<std::string>& paths) {
   return ProgramSession().state().Models(paths);

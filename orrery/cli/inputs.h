@@ -76,7 +76,6 @@ using api::ReadOverlapPairs;
 using api::ReadPrices;
 using api::RejectedLines;
 using api::RejectedText;
-using api::SourcesOf;
 using api::WithRows;
 using JobArguments = api::JobInput;
 using RunArguments = api::RunInput;
@@ -122,9 +121,6 @@ template <typename Measurements>
 /// Reads model files; without any, the models that are part of the program, which are read once.
 [[nodiscard]] Result<std::shared_ptr<const kernel::ModelSet>> LoadKernelModels(
     const std::vector<std::string>& paths);
-
-/// Adds --overlap none|analytic|model to a verb that simulates.
-void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap);
 
 /// The folder that the running program lies in; empty when the system does not tell.
 [[nodiscard]] std::filesystem::path ProgramFolder();

@@ -86,19 +86,6 @@ Result<simulate::Scenario> ScenarioOf(const SimulateRequest& request) {
 
 }  // namespace
 
-Result<simulate::OverlapKind> OverlapNamed(const std::string& name) {
-  if (name == "none") {
-    return simulate::OverlapKind::kNone;
-  }
-  if (name == "analytic") {
-    return simulate::OverlapKind::kAnalytic;
-  }
-  if (name == "model") {
-    return simulate::OverlapKind::kModel;
-  }
-  return InvalidInput("--overlap: '{}' is none of analytic|model|none", name);
-}
-
 Result<simulate::SlowRank> ParseSlowRank(const std::string& text) {
   simulate::SlowRank slow;
   const std::optional<Place> place = PlaceOf(text, "rank=");

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "orrery/api/session.h"
 #include "orrery/api/simulate.h"
 #include "orrery/api/simulate/answer.h"
@@ -17,9 +15,6 @@ struct EngineInput {
   simulate::SimulationOptions options = {};
   NetworkInput network = {};
 };
-
-/// none, analytic or model.
-[[nodiscard]] Result<simulate::OverlapKind> OverlapNamed(const std::string& name);
 
 [[nodiscard]] Result<EngineInput> ReadEngineInput(const Session& session,
                                                   const SimulateRequest& request);

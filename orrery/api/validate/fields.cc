@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "orrery/api/field_parts.h"
+#include "orrery/api/simulate/overlap_option.h"
 #include "orrery/api/validate.h"
 
 namespace orrery::api {
@@ -13,7 +14,6 @@ namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-constexpr auto kOverlaps = std::to_array<std::string_view>({"analytic", "model", "none"});
 constexpr auto kNetworks = std::to_array<std::string_view>({"alone", "shared"});
 
 using Request = ValidateRequest;
@@ -48,11 +48,7 @@ constexpr auto kRequest = std::to_array<Field<Request>>({
     MakeField<&Request::without>(
         "without", "", "leave a mechanism of the simulator out, to see what it does: power")
         .Placeholder("NAME"),
-    MakeField<&Request::overlap>(
-        "overlap", "",
-        "how concurrent kernels slow each other down: not at all, by their shares of the "
-        "GPU, or by a model fitted to pairs of kernels (default: model)")
-        .Choices(kOverlaps),
+    MakeField<&Request::overlap>("overlap", "", kOverlapDoc).Choices(kOverlaps),
     MakeField<&Request::network>(
         "network", "",
         "how transfers of different groups share the network (default: shared over several "

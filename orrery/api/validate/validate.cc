@@ -18,7 +18,7 @@
 #include "orrery/api/cancellation.h"
 #include "orrery/api/errors.h"
 #include "orrery/api/session_state.h"
-#include "orrery/api/simulate/engine_input.h"
+#include "orrery/api/simulate/overlap_option.h"
 #include "orrery/api/validate/left_out.h"
 #include "orrery/api/validate/output.h"
 #include "orrery/base/error.h"
