@@ -3,9 +3,10 @@
 
     tools/check_layers.py --layers build/layers.txt --allowed tools/layers_allowed.txt --budgets tools/code_budgets.txt --root .
 
-Five rules: a module declares (DEPS) only modules of lower layers; a file includes only what its
-module declares; a module declares only what one of its files includes; every source is listed in
-its module's build files; and a module has at most as many lines of code as its budget.
+Six rules: a module declares (DEPS) only modules of lower layers, and none that it must not use; a
+file includes only what its module declares; a module declares only what one of its files includes;
+every source is listed in its module's build files; and a module has at most as many lines of code
+as its budget.
 """
 
 import argparse
@@ -31,8 +32,14 @@ def parse_layers(text):
 def parse_floors(text):
     """Returns the layer of each module, 1 the lowest."""
     lines = [line.partition("#")[0].split() for line in text.splitlines()]
-    floors = [modules for modules in lines if modules]
+    floors = [modules for modules in lines if modules and modules[0] != "not"]
     return {module: number for number, modules in enumerate(floors, 1) for module in modules}
+
+
+def parse_forbidden(text):
+    """Reads "not cli: simulate kernel" lines into {"cli": ["simulate", "kernel"]}."""
+    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+    return parse_layers("\n".join(line.removeprefix("not ") for line in lines if line.startswith("not ")))
 
 
 def parse_budgets(text):
@@ -50,6 +57,13 @@ def floor_violations(layers, floors):
             if floors.get(dep, 0) >= floors[module]:
                 yield (f"'{module}' (floor {floors[module]}) declares '{dep}' "
                        f"(floor {floors[dep]}), which is not below it")
+
+
+def forbidden_violations(layers, forbidden):
+    for module, others in sorted(forbidden.items()):
+        for dep in layers.get(module, []):
+            if dep in others:
+                yield f"'{module}' declares '{dep}', which it must not use: tools/layers_allowed.txt"
 
 
 def sources_of(module, root):
@@ -92,8 +106,9 @@ def budget_violations(layers, budgets, root):
                    "raise it in tools/code_budgets.txt in the same commit and say why")
 
 
-def violations(layers, floors, budgets, root):
-    yield from floor_violations(layers, floors)
+def violations(layers, allowed, budgets, root):
+    yield from floor_violations(layers, parse_floors(allowed))
+    yield from forbidden_violations(layers, parse_forbidden(allowed))
     yield from include_violations(layers, root)
     yield from unlisted_sources(layers, root)
     yield from budget_violations(layers, budgets, root)
@@ -108,7 +123,7 @@ def main():
     options = parser.parse_args()
 
     layers = parse_layers(options.layers.read_text())
-    found = list(violations(layers, parse_floors(options.allowed.read_text()),
+    found = list(violations(layers, options.allowed.read_text(),
                             parse_budgets(options.budgets.read_text()), options.root))
     for line in found:
         print(line)

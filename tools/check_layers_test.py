@@ -9,7 +9,7 @@ import unittest
 
 import check_layers
 
-FLOORS = "# the floors\nbase\ntrace learn\ningest\n"
+FLOORS = "# the floors\nbase\ntrace learn\ningest\n# a rule\nnot ingest: learn\n"
 BUDGETS = "# lines\nbase 2\ntrace 2\nlearn 2\ningest 2\n"
 
 
@@ -26,8 +26,7 @@ class CheckLayersTest(unittest.TestCase):
 
     def violations(self, layers):
         return list(check_layers.violations(
-            check_layers.parse_layers(layers), check_layers.parse_floors(FLOORS),
-            check_layers.parse_budgets(BUDGETS), self.root))
+            check_layers.parse_layers(layers), FLOORS, check_layers.parse_budgets(BUDGETS), self.root))
 
     def test_declared_include_of_a_lower_floor_is_fine(self):
         self.write("orrery/trace/trace.h", '#include "orrery/base/error.h"\n')
@@ -52,6 +51,11 @@ class CheckLayersTest(unittest.TestCase):
         self.write("orrery/ingest/reader.h", '#include "orrery/base/error.h"\n')
         self.assertEqual(self.violations("trace: \ningest: trace\n"),
                          ["orrery/ingest/reader.h: 'ingest' does not declare 'base'"])
+
+    def test_a_module_that_must_not_be_used_is_named(self):
+        self.write("orrery/ingest/format.h", '#include "orrery/learn/tree.h"\n')
+        self.assertEqual(self.violations("learn: \ningest: learn\n"),
+                         ["'ingest' declares 'learn', which it must not use: tools/layers_allowed.txt"])
 
     def test_commented_include_does_not_count(self):
         self.write("orrery/base/units.h", '// #include "orrery/trace/trace.h"\n')
