@@ -75,6 +75,10 @@ std::string RejectedText(std::span<const std::string> files, std::span<const Rej
   return fmt::format("{}", fmt::join(RejectedLines(files, rows), "\n"));
 }
 
+std::string RejectedNotice(std::span<const std::string> files, std::span<const RejectedRow> rows) {
+  return fmt::format("{} rows were not used:\n{}", rows.size(), RejectedText(files, rows));
+}
+
 Result<collective::Measurements> ReadCollectives(const std::vector<std::string>& paths,
                                                  const std::string& cluster) {
   collective::Measurements data;
@@ -85,6 +89,11 @@ Result<collective::Measurements> ReadCollectives(const std::vector<std::string>&
     }
   }
   return WithRows(std::move(data));
+}
+
+std::string UnnamedGpuNotice(const collective::Measurements& data, const std::string& cluster) {
+  return fmt::format("{} rows do not name their GPU and count as measured on '{}'",
+                     data.without_gpu, cluster);
 }
 
 bool IsCollectiveData(const std::string& path) {

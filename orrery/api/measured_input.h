@@ -26,6 +26,10 @@ namespace orrery::api {
 [[nodiscard]] std::string RejectedText(std::span<const std::string> files,
                                        std::span<const RejectedRow> rows);
 
+/// The notice that rows were not used.
+[[nodiscard]] std::string RejectedNotice(std::span<const std::string> files,
+                                         std::span<const RejectedRow> rows);
+
 /// Fails where none of the measured rows can be used.
 template <typename Measurements>
 [[nodiscard]] Result<Measurements> WithRows(Measurements data) {
@@ -40,6 +44,10 @@ template <typename Measurements>
 /// `cluster` names the machine of files that do not.
 [[nodiscard]] Result<collective::Measurements> ReadCollectives(
     const std::vector<std::string>& paths, const std::string& cluster);
+
+/// The notice that rows do not name their GPU.
+[[nodiscard]] std::string UnnamedGpuNotice(const collective::Measurements& data,
+                                           const std::string& cluster);
 
 /// Says whether a file holds measured collectives: a log, or a table with their columns.
 [[nodiscard]] bool IsCollectiveData(const std::string& path);

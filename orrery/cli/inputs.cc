@@ -95,8 +95,7 @@ Result<collective::Measurements> ReadMeasuredCollectives(const std::vector<std::
                                                          const std::string& cluster) {
   ORRERY_TRY(collective::Measurements data, api::ReadCollectives(paths, cluster));
   if (data.without_gpu > 0) {
-    PrintNotice(fmt::format("{} rows do not name their GPU and count as measured on '{}'",
-                            data.without_gpu, cluster));
+    PrintNotice(api::UnnamedGpuNotice(data, cluster));
   }
   return data;
 }

@@ -108,8 +108,7 @@ template <typename Measurements>
   if (data.rejected.empty()) {
     return kExitOk;
   }
-  PrintNotice(fmt::format("{} rows were not used:\n{}", data.rejected.size(),
-                          RejectedText(data.files, data.rejected)));
+  PrintNotice(api::RejectedNotice(data.files, data.rejected));
   return kExitPartial;
 }
 
