@@ -11,6 +11,7 @@
 
 #include "orrery/api/analyze.h"
 #include "orrery/api/diff.h"
+#include "orrery/api/evaluate.h"
 #include "orrery/api/fields.h"
 #include "orrery/api/goodput.h"
 #include "orrery/api/info.h"
@@ -82,6 +83,15 @@ TEST(FieldDocsTest, InfoIsDescribed) {
 
 TEST(FieldDocsTest, DiffIsDescribed) {
   ExpectMentioned(ObjectSchema<DiffResult>(), "diff-json.md");
+}
+
+TEST(FieldDocsTest, EvaluateIsDescribed) {
+  ExpectMentioned(ObjectSchema<EvaluateKernelsResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateCollectivesResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateAllResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateOverlapResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateEchoResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateJitterResult>(), "evaluate-json.md");
 }
 
 TEST(FieldDocsTest, MemoryIsDescribed) {

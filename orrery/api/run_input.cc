@@ -1,14 +1,19 @@
 #include "orrery/api/run_input.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "orrery/api/fields.h"
 #include "orrery/api/run_fields.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
+#include "orrery/ingest/manifest.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/run.h"
 #include "orrery/trace/finish.h"
 
@@ -26,6 +31,13 @@ Result<ingest::Run> ReadRun(const RunInput& input, const Progress& progress) {
     };
   }
   return ingest::ReadRun(input.paths, options);
+}
+
+bool IsRecording(const std::string& path) {
+  const Result<ingest::InputFile> file = ingest::InputFile::Open(path);
+  const auto matches = [&](const ingest::Format* format) { return format->matches(*file); };
+  return file &&
+         (ingest::IsManifest(*file) || std::ranges::any_of(ingest::KnownFormats(), matches));
 }
 
 std::span<const Field<RunInput>> FieldList<RunInput>::Get() {

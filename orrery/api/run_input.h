@@ -21,6 +21,9 @@ struct RunInput {
   std::string step_marker = {};  // regular expression of RE2 for names of ranges that are steps
 };
 
+/// Returns true if a file is a recording of a known format, or the manifest of several.
+[[nodiscard]] bool IsRecording(const std::string& path);
+
 [[nodiscard]] Result<ingest::Run> ReadRun(const RunInput& input, const Progress& progress = {});
 
 }  // namespace orrery::api

@@ -11,6 +11,7 @@
 #include "orrery/api/any_verb.h"
 #include "orrery/api/diff.h"
 #include "orrery/api/errors.h"
+#include "orrery/api/evaluate.h"
 #include "orrery/api/fields.h"
 #include "orrery/api/fit.h"
 #include "orrery/api/fit_overlap.h"
@@ -62,6 +63,12 @@ std::vector<AnyVerb> MakeVerbs() {
   return {
       With(MakeVerb("analyze", &Analyze), &CallAnalyze),
       MakeVerb("diff", &Diff),
+      MakeVerb("evaluate kernels", &EvaluateKernels),
+      MakeVerb("evaluate collectives", &EvaluateCollectives),
+      MakeVerb("evaluate all", &EvaluateAll),
+      MakeVerb("evaluate overlap", &EvaluateOverlap),
+      MakeVerb("evaluate echo", &EvaluateEcho),
+      MakeVerb("evaluate jitter", &EvaluateJitter),
       MakeVerb("fit collectives", &FitCollectives),
       MakeVerb("fit frameworks", &FitFrameworks),
       MakeVerb("fit host", &FitHost),

@@ -1,6 +1,5 @@
 #include "orrery/cli/overwrite.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -9,12 +8,9 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/api/run_input.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/verb.h"
-#include "orrery/ingest/format.h"
-#include "orrery/ingest/input_file.h"
-#include "orrery/ingest/manifest.h"
-#include "orrery/ingest/registry.h"
 
 namespace orrery::cli {
 namespace {
@@ -24,14 +20,6 @@ namespace fs = std::filesystem;
 bool IsSameFile(const fs::path& one, const fs::path& other) {
   std::error_code ignored;
   return fs::equivalent(one, other, ignored);
-}
-
-// A page or table of an earlier run is none, and may be written again beside the recordings.
-bool IsRecording(const std::string& path) {
-  const Result<ingest::InputFile> file = ingest::InputFile::Open(path);
-  const auto matches = [&](const ingest::Format* format) { return format->matches(*file); };
-  return file &&
-         (ingest::IsManifest(*file) || std::ranges::any_of(ingest::KnownFormats(), matches));
 }
 
 // A job names files of its own, relative to its folder: the configuration of its model, say.
@@ -69,7 +57,8 @@ std::string PathTo(const std::string& written, const std::string& read) {
   if (!fs::is_directory(read, error)) {
     return PathInJob(written, read);
   }
-  if (!IsRecording(written)) {
+  // A page or table of an earlier run is none, and may be written again beside the recordings.
+  if (!api::IsRecording(written)) {
     return {};
   }
   constexpr auto kAllReadable = fs::directory_options::skip_permission_denied;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "orrery/api/documents.h"
+#include "orrery/api/error_metrics.h"
 #include "orrery/api/measured_input.h"
 #include "orrery/base/check.h"
 #include "orrery/base/csv.h"
@@ -53,18 +55,18 @@ std::vector<Value> MetricCells(std::vector<Value> names, const learn::Evaluation
   return names;
 }
 
-Value WithMetrics(Value object, const learn::Evaluation& metrics) {
-  return object.Set("rows", metrics.rows)
-      .Set("mape", metrics.mape)
-      .Set("gmae", metrics.gmae)
-      .Set("median", metrics.median)
-      .Set("p95", metrics.p95)
-      .Set("r2", metrics.r2_of_logs)
-      .Set("bias", metrics.bias)
-      .Set("within_5", metrics.within_5)
-      .Set("within_10", metrics.within_10)
-      .Set("within_15", metrics.within_15)
-      .Set("error_of_sum", metrics.error_of_sum);
+ErrorMetrics MetricsOf(const learn::Evaluation& metrics) {
+  return {.rows = static_cast<std::int64_t>(metrics.rows),
+          .mape = metrics.mape,
+          .gmae = metrics.gmae,
+          .median = metrics.median,
+          .p95 = metrics.p95,
+          .r2 = metrics.r2_of_logs,
+          .bias = metrics.bias,
+          .within_5 = metrics.within_5,
+          .within_10 = metrics.within_10,
+          .within_15 = metrics.within_15,
+          .error_of_sum = metrics.error_of_sum};
 }
 
 Document::List NotUsedList(std::span<const std::string> files, std::span<const RejectedRow> rows) {

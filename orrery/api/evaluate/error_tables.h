@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "orrery/api/documents.h"
+#include "orrery/api/error_metrics.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/learn/metrics.h"
 
-// Errors of predictions in documents: columns, cells, fields, charts.
+// Errors of predictions in results and documents: metrics, columns, cells, charts.
 
 namespace orrery::api {
 
@@ -23,8 +24,8 @@ namespace orrery::api {
 [[nodiscard]] std::vector<Value> MetricCells(std::vector<Value> names,
                                              const learn::Evaluation& metrics);
 
-/// Returns an object with the error metrics added.
-[[nodiscard]] Value WithMetrics(Value object, const learn::Evaluation& metrics);
+/// The error metrics as a part of results.
+[[nodiscard]] ErrorMetrics MetricsOf(const learn::Evaluation& metrics);
 
 /// Lists rows that were not used; empty when all were.
 [[nodiscard]] Document::List NotUsedList(std::span<const std::string> files,

@@ -172,7 +172,6 @@ void AddViewCommand(Verb& program) {
                  "write one page that needs no server, with the runs as a whole, and end");
   verb.AddFlag("--no-open", arguments->stays_closed, "print the address, open no browser");
   AddJobOptions(verb, arguments->request.job);
-  AddKernelModelsOption(verb, arguments->request.job);
   AddRunOptions(verb, arguments->request.run);
   verb.OnRun(
       [arguments, version = program.invocation().version] { return View(*arguments, version); });

@@ -2,34 +2,25 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "orrery/base/byte_sink.h"
-#include "orrery/base/error.h"
-#include "orrery/base/progress.h"
+#include "orrery/api/documents.h"
+#include "orrery/api/evaluate/error_tables.h"
+#include "orrery/api/evaluate/pairs.h"
 #include "orrery/base/table.h"
-#include "orrery/base/value.h"
 #include "orrery/calibrate/overlap/evaluation.h"
-#include "orrery/cli/evaluate/output.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/output.h"
-#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/learn/metrics.h"
-#include "orrery/overlap/learned_model.h"
 #include "orrery/overlap/pair_table.h"
-#include "orrery/report/document.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 using calibrate::OverlapEvaluation;
@@ -115,11 +106,6 @@ Document::Table PredictorTable(const OverlapEvaluation& evaluation) {
   return table;
 }
 
-Value PredictorData(const calibrate::PredictorEvaluation& metrics) {
-  return WithMetrics(Value::Object().Set("name", metrics.name), metrics.duration)
-      .Set("r2_of_stretch", metrics.r2_of_slowdown);
-}
-
 void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section) {
   const calibrate::DelayEvaluation& delays = evaluation.delays;
   if (evaluation.communication.rows > 0) {
@@ -137,13 +123,6 @@ void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section)
                         delays.precision, delays.recall));
   section.Say(fmt::format("Repeats alone differ by {:.2f} % (median between quartiles)",
                           evaluation.noise_floor));
-  section.Set("communication", WithMetrics(Value::Object(), evaluation.communication))
-      .Set("delays", Value::Object()
-                         .Set("waited", delays.waited)
-                         .Set("median_error", delays.median_error)
-                         .Set("precision", delays.precision)
-                         .Set("recall", delays.recall))
-      .Set("noise_floor", evaluation.noise_floor);
 }
 
 void AddGroups(const OverlapEvaluation& evaluation, Document::Section& section) {
@@ -151,23 +130,15 @@ void AddGroups(const OverlapEvaluation& evaluation, Document::Section& section) 
   for (const calibrate::PairGroup& group : evaluation.groups) {
     table.rows.push_back(MetricCells({group.what, group.name}, group.duration));
   }
-  section.Add(std::move(table))
-      .Set("groups", Value::ListOf(evaluation.groups, [](const calibrate::PairGroup& group) {
-             return WithMetrics(Value::Object().Set("by", group.what).Set("name", group.name),
-                                group.duration);
-           }));
+  section.Add(std::move(table));
 }
 
 void AddImportance(const OverlapEvaluation& evaluation, Document& document) {
   Document::Section& section = document.AddSection(
       "Increase of the slowdown's MAPE, in points, without a group of features");
-  Value importance = Value::List();
   for (const learn::GroupImportance& group : evaluation.importance) {
     section.Show(group.name, fmt::format("{:+.2f} ± {:.2f}", group.mean_increase, group.spread));
-    importance.Add(
-        Value::Object().Set("features", group.name).Set("increase", group.mean_increase));
   }
-  section.Set("importance", std::move(importance));
 }
 
 Table PredictionsOf(const OverlapEvaluation& evaluation, const overlap::PairTable& data) {
@@ -192,23 +163,16 @@ Table PredictionsOf(const OverlapEvaluation& evaluation, const overlap::PairTabl
   return table;
 }
 
-/// The evaluated model and rows, and the result.
-struct Evaluated {
-  std::string what;
-  OverlapEvaluation evaluation;
-};
+}  // namespace
 
-Document DocumentOf(const Evaluated& evaluated, const overlap::PairTable& data) {
+Document DocumentOf(const EvaluatedPairs& evaluated, const overlap::PairTable& data) {
   const OverlapEvaluation& evaluation = evaluated.evaluation;
   Document document{
       .title = fmt::format("Evaluated: {}; the kernel's duration during communication, errors in %",
-                           evaluated.what),
+                           evaluated.rows),
       .kind = "Orrery evaluation"};
   Document::Section& section = document.AddSection();
-  section.Set("judged", evaluated.what)
-      .Set("predictors", Value::ListOf(evaluation.predictors, PredictorData))
-      .Set("as_planned", PredictorData(evaluation.as_planned))
-      .Add(PredictorTable(evaluation));
+  section.Add(PredictorTable(evaluation));
   AddSummary(evaluation, section);
   AddGroups(evaluation, section);
   AddImportance(evaluation, document);
@@ -217,64 +181,4 @@ Document DocumentOf(const Evaluated& evaluated, const overlap::PairTable& data) 
   return document;
 }
 
-Result<Evaluated> EvaluatePairs(const EvaluateOverlapPairsArguments& arguments,
-                                const overlap::PairTable& data) {
-  if (!arguments.model.empty() || arguments.held_out == "none") {
-    std::vector<const overlap::MeasuredPair*> all;
-    for (const overlap::MeasuredPair& row : data.rows) {
-      all.push_back(&row);
-    }
-    if (arguments.model.empty()) {
-      ORRERY_TRY(const auto model, overlap::ShippedModel());
-      return Evaluated{"all rows, by the shipped model (it may have learned from them)",
-                       calibrate::EvaluateOverlap(*model, all, all)};
-    }
-    ORRERY_TRY(const overlap::LearnedModel model, overlap::ReadLearnedModel(arguments.model));
-    return Evaluated{"all rows, by " + arguments.model,
-                     calibrate::EvaluateOverlap(model, all, all)};
-  }
-  ORRERY_TRY(const calibrate::HeldOut what, calibrate::HeldOutOf(arguments.held_out));
-  const calibrate::PairSplit split = calibrate::SplitPairs(data.rows, what, arguments.seed);
-  if (split.train.empty() || split.test.empty()) {
-    return InvalidInput(
-        "held out by {} nothing is left to learn from or to evaluate; take more "
-        "rows, or another --held-out",
-        arguments.held_out);
-  }
-  ProgressLine progress(TerminalProgress(), "fitting");
-  ORRERY_TRY(const overlap::LearnedModel model,
-             calibrate::FitOverlap(split.train, {.seed = arguments.seed},
-                                   [&](std::string_view part) { progress.Update(0, 0, part); }));
-  return Evaluated{fmt::format("{} rows that were not learned from, held out by {}",
-                               split.test.size(), arguments.held_out),
-                   calibrate::EvaluateOverlap(model, split.train, split.test)};
-}
-
-Status WriteFolder(const std::string& name, const Document& document) {
-  std::error_code failed;
-  std::filesystem::create_directories(name, failed);
-  if (failed) {
-    return Fail(Error::Kind::kSystem,
-                fmt::format("{}: cannot be created: {}", name, failed.message()));
-  }
-  const std::filesystem::path folder = name;
-  ORRERY_TRY_STATUS(WriteFile(folder / "evaluation.json", report::RenderJson(document)));
-  ORRERY_TRY_STATUS(WriteFile(folder / "evaluation.txt", report::RenderText(document)));
-  return WriteOutputFiles(
-      document, {.csv_file = folder / "predictions.csv", .svg_file = folder / "errors.svg"});
-}
-
-}  // namespace
-
-Result<int> EvaluateOverlapPairs(const EvaluateOverlapPairsArguments& arguments) {
-  ORRERY_TRY(const overlap::PairTable data, ReadOverlapPairs(arguments.paths, arguments.counters));
-  ORRERY_TRY(const Evaluated evaluated, EvaluatePairs(arguments, data));
-  const Document document = DocumentOf(evaluated, data);
-  if (!arguments.folder.empty()) {
-    ORRERY_TRY_STATUS(WriteFolder(arguments.folder, document));
-  }
-  ORRERY_TRY_STATUS(Deliver(document, arguments.output));
-  return NoticeRejected(data);
-}
-
-}  // namespace orrery::cli
+}  // namespace orrery::api

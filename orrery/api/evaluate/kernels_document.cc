@@ -1,5 +1,3 @@
-#include "orrery/cli/evaluate/output.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,11 +11,11 @@
 
 #include <fmt/format.h>
 
+#include "orrery/api/documents.h"
+#include "orrery/api/evaluate/error_tables.h"
+#include "orrery/api/evaluate/kernels.h"
 #include "orrery/base/table.h"
-#include "orrery/base/value.h"
 #include "orrery/calibrate/kernels/evaluation.h"
-#include "orrery/cli/inputs.h"
-#include "orrery/cli/output.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/kernel/measurement.h"
@@ -25,7 +23,7 @@
 #include "orrery/kernel/work.h"
 #include "orrery/learn/metrics.h"
 
-namespace orrery::cli {
+namespace orrery::api {
 namespace {
 
 // A prediction off by more is drawn at the edge: the picture is about the many.
@@ -93,18 +91,17 @@ draw::SpreadChart ErrorChart(const std::vector<calibrate::EvaluatedOperator>& ro
 }
 
 // Draws predicted over measured times of all rows, and how the errors of each operator are spread.
-// There must be a row.
-std::vector<Document::Picture> EvaluationPictures(const KernelEvaluationResult& evaluation) {
-  const learn::Evaluation overall = calibrate::Summarize(evaluation.rows).overall;
-  const draw::ScatterChart ratios = RatioChart(evaluation.rows);
+std::vector<Document::Picture> PicturesOf(const EvaluatedKernels& evaluated,
+                                          const learn::Evaluation& overall) {
+  const draw::ScatterChart ratios = RatioChart(evaluated.rows);
   return {{.heading = "Predicted against measured times of operators",
            .svg = draw::RenderScatter(ratios),
            .caption = fmt::format(
                "Evaluated: {}. {} rows: MAPE {:.2f} %, GMAE {:.2f} %, median {:.1f} %",
-               evaluation.split, overall.rows, overall.mape, overall.gmae, overall.median),
+               evaluated.split, overall.rows, overall.mape, overall.gmae, overall.median),
            .legend = draw::ScatterLegend(ratios)},
           {.heading = "Errors by operator",
-           .svg = draw::RenderSpreadChart(ErrorChart(evaluation.rows)),
+           .svg = draw::RenderSpreadChart(ErrorChart(evaluated.rows)),
            .caption = std::string(kSpreadCaption)}};
 }
 
@@ -137,26 +134,17 @@ Document::Table WorstTable(std::span<const calibrate::EvaluatedOperator> worst) 
   return table;
 }
 
-Document::Table GroupTable(const KernelEvaluationResult& result, const learn::Evaluation& overall) {
+Document::Table GroupTable(const EvaluatedKernels& evaluated, const learn::Evaluation& overall) {
   Document::Table table{.columns = MetricColumns({"operator", "GPU", "type", "timing"}),
                         .total = MetricCells({"all", "", "", ""}, overall),
                         .max_shown = SIZE_MAX};
   for (const calibrate::OperatorGroup& group :
-       calibrate::GroupsOf(result.rows, calibrate::GroupBy::kOperatorGpuType)) {
+       calibrate::GroupsOf(evaluated.rows, calibrate::GroupBy::kOperatorGpuType)) {
     table.rows.push_back(MetricCells({group.operator_name, group.gpu, group.type,
                                       kernel::TimingText(group.timing, group.is_sustained)},
                                      group.figures));
   }
   return table;
-}
-
-Value GroupData(const calibrate::OperatorGroup& group) {
-  return WithMetrics(Value::Object()
-                         .Set("operator", group.operator_name)
-                         .Set("gpu", group.gpu)
-                         .Set("dtype", group.type)
-                         .Set("timing", kernel::TimingText(group.timing, group.is_sustained)),
-                     group.figures);
 }
 
 Table PredictionTable(std::span<const calibrate::EvaluatedOperator> rows) {
@@ -180,23 +168,18 @@ Table PredictionTable(std::span<const calibrate::EvaluatedOperator> rows) {
 
 }  // namespace
 
-Document EvaluationDocument(const KernelEvaluationResult& result) {
-  const calibrate::KernelEvaluation evaluation = calibrate::Summarize(result.rows);
-  Document document{.title = fmt::format("Evaluated: {}; errors in %", result.split),
+Document DocumentOf(const EvaluatedKernels& evaluated) {
+  const calibrate::KernelEvaluation summary = calibrate::Summarize(evaluated.rows);
+  Document document{.title = fmt::format("Evaluated: {}; errors in %", evaluated.split),
                     .kind = "Orrery evaluation"};
   Document::Section& section = document.AddSection();
-  section.Add(GroupTable(result, evaluation.overall));
-  section.Say(DistributionText(evaluation.overall));
-  section.Add(WorstTable(evaluation.worst));
-  section.Add(NotUsedList(result.data.files, result.data.rejected));
-  std::ranges::move(EvaluationPictures(result), std::back_inserter(section.blocks));
-  document.data = Value::Object()
-                      .Set("split", result.split)
-                      .Set("overall", WithMetrics(Value::Object(), evaluation.overall))
-                      .Set("groups", Value::ListOf(evaluation.groups, GroupData))
-                      .Set("rejected_rows", result.data.rejected.size());
-  document.sheets.emplace_back("predictions", PredictionTable(result.rows));
+  section.Add(GroupTable(evaluated, summary.overall));
+  section.Say(DistributionText(summary.overall));
+  section.Add(WorstTable(summary.worst));
+  section.Add(NotUsedList(evaluated.data.files, evaluated.data.rejected));
+  std::ranges::move(PicturesOf(evaluated, summary.overall), std::back_inserter(section.blocks));
+  document.sheets.emplace_back("predictions", PredictionTable(evaluated.rows));
   return document;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::api

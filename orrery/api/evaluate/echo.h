@@ -1,0 +1,11 @@
+#pragma once
+
+#include "orrery/api/documents.h"
+#include "orrery/compat/echo/evaluation.h"
+
+namespace orrery::api {
+
+/// The first table of its CSV has one line for each row.
+[[nodiscard]] Document DocumentOf(const compat::echo::Evaluation& evaluation);
+
+}  // namespace orrery::api
