@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -144,44 +143,13 @@ struct AnalyzeResult {
 /// The metrics that there are.
 [[nodiscard]] ORRERY_API report::Document ListMetrics();
 
-template <>
-struct FieldList<AnalyzeRequest> {
-  ORRERY_API static std::span<const Field<AnalyzeRequest>> Get();
-};
-
-template <>
-struct FieldList<AnalyzedMetric> {
-  ORRERY_API static std::span<const Field<AnalyzedMetric>> Get();
-};
-
-template <>
-struct FieldList<AnalyzedTime> {
-  ORRERY_API static std::span<const Field<AnalyzedTime>> Get();
-};
-
-template <>
-struct FieldList<AnalyzedFinding> {
-  ORRERY_API static std::span<const Field<AnalyzedFinding>> Get();
-};
-
-template <>
-struct FieldList<DeviceCommunication> {
-  ORRERY_API static std::span<const Field<DeviceCommunication>> Get();
-};
-
-template <>
-struct FieldList<AnalyzedCommunication> {
-  ORRERY_API static std::span<const Field<AnalyzedCommunication>> Get();
-};
-
-template <>
-struct FieldList<AnalyzedKernel> {
-  ORRERY_API static std::span<const Field<AnalyzedKernel>> Get();
-};
-
-template <>
-struct FieldList<AnalyzeResult> {
-  ORRERY_API static std::span<const Field<AnalyzeResult>> Get();
-};
+ORRERY_HAS_FIELDS(AnalyzeRequest);
+ORRERY_HAS_FIELDS(AnalyzedMetric);
+ORRERY_HAS_FIELDS(AnalyzedTime);
+ORRERY_HAS_FIELDS(AnalyzedFinding);
+ORRERY_HAS_FIELDS(DeviceCommunication);
+ORRERY_HAS_FIELDS(AnalyzedCommunication);
+ORRERY_HAS_FIELDS(AnalyzedKernel);
+ORRERY_HAS_FIELDS(AnalyzeResult);
 
 }  // namespace orrery::api

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -67,29 +66,10 @@ struct ConvertResult {
 /// The result in lines of text.
 [[nodiscard]] ORRERY_API std::string ConvertText(const ConvertResult& result);
 
-template <>
-struct FieldList<ConvertRequest> {
-  ORRERY_API static std::span<const Field<ConvertRequest>> Get();
-};
-
-template <>
-struct FieldList<ConvertLeftOut> {
-  ORRERY_API static std::span<const Field<ConvertLeftOut>> Get();
-};
-
-template <>
-struct FieldList<ConvertLoss> {
-  ORRERY_API static std::span<const Field<ConvertLoss>> Get();
-};
-
-template <>
-struct FieldList<PackedStream> {
-  ORRERY_API static std::span<const Field<PackedStream>> Get();
-};
-
-template <>
-struct FieldList<ConvertResult> {
-  ORRERY_API static std::span<const Field<ConvertResult>> Get();
-};
+ORRERY_HAS_FIELDS(ConvertRequest);
+ORRERY_HAS_FIELDS(ConvertLeftOut);
+ORRERY_HAS_FIELDS(ConvertLoss);
+ORRERY_HAS_FIELDS(PackedStream);
+ORRERY_HAS_FIELDS(ConvertResult);
 
 }  // namespace orrery::api

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -114,44 +113,13 @@ struct DiffResult {
 
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const DiffResult& result);
 
-template <>
-struct FieldList<DiffRequest> {
-  ORRERY_API static std::span<const Field<DiffRequest>> Get();
-};
-
-template <>
-struct FieldList<DiffStep> {
-  ORRERY_API static std::span<const Field<DiffStep>> Get();
-};
-
-template <>
-struct FieldList<DiffSteps> {
-  ORRERY_API static std::span<const Field<DiffSteps>> Get();
-};
-
-template <>
-struct FieldList<DiffMetric> {
-  ORRERY_API static std::span<const Field<DiffMetric>> Get();
-};
-
-template <>
-struct FieldList<DiffCost> {
-  ORRERY_API static std::span<const Field<DiffCost>> Get();
-};
-
-template <>
-struct FieldList<DiffChange> {
-  ORRERY_API static std::span<const Field<DiffChange>> Get();
-};
-
-template <>
-struct FieldList<DiffMemory> {
-  ORRERY_API static std::span<const Field<DiffMemory>> Get();
-};
-
-template <>
-struct FieldList<DiffResult> {
-  ORRERY_API static std::span<const Field<DiffResult>> Get();
-};
+ORRERY_HAS_FIELDS(DiffRequest);
+ORRERY_HAS_FIELDS(DiffStep);
+ORRERY_HAS_FIELDS(DiffSteps);
+ORRERY_HAS_FIELDS(DiffMetric);
+ORRERY_HAS_FIELDS(DiffCost);
+ORRERY_HAS_FIELDS(DiffChange);
+ORRERY_HAS_FIELDS(DiffMemory);
+ORRERY_HAS_FIELDS(DiffResult);
 
 }  // namespace orrery::api

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "orrery/api/export.h"
 #include "orrery/api/fields.h"
@@ -24,9 +23,6 @@ struct ErrorMetrics {
   double error_of_sum = 0;  // with its sign
 };
 
-template <>
-struct FieldList<ErrorMetrics> {
-  ORRERY_API static std::span<const Field<ErrorMetrics>> Get();
-};
+ORRERY_HAS_FIELDS(ErrorMetrics);
 
 }  // namespace orrery::api

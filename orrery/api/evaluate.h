@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -239,104 +238,25 @@ struct EvaluateJitterResult {
 
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const EvaluateJitterResult& result);
 
-template <>
-struct FieldList<EvaluateKernelsRequest> {
-  ORRERY_API static std::span<const Field<EvaluateKernelsRequest>> Get();
-};
-
-template <>
-struct FieldList<KernelErrors> {
-  ORRERY_API static std::span<const Field<KernelErrors>> Get();
-};
-
-template <>
-struct FieldList<EvaluateKernelsResult> {
-  ORRERY_API static std::span<const Field<EvaluateKernelsResult>> Get();
-};
-
-template <>
-struct FieldList<EvaluateCollectivesRequest> {
-  ORRERY_API static std::span<const Field<EvaluateCollectivesRequest>> Get();
-};
-
-template <>
-struct FieldList<CollectiveErrors> {
-  ORRERY_API static std::span<const Field<CollectiveErrors>> Get();
-};
-
-template <>
-struct FieldList<EvaluateCollectivesResult> {
-  ORRERY_API static std::span<const Field<EvaluateCollectivesResult>> Get();
-};
-
-template <>
-struct FieldList<EvaluateAllRequest> {
-  ORRERY_API static std::span<const Field<EvaluateAllRequest>> Get();
-};
-
-template <>
-struct FieldList<FamilyErrors> {
-  ORRERY_API static std::span<const Field<FamilyErrors>> Get();
-};
-
-template <>
-struct FieldList<EvaluateAllResult> {
-  ORRERY_API static std::span<const Field<EvaluateAllResult>> Get();
-};
-
-template <>
-struct FieldList<EvaluateOverlapRequest> {
-  ORRERY_API static std::span<const Field<EvaluateOverlapRequest>> Get();
-};
-
-template <>
-struct FieldList<OverlapPredictorErrors> {
-  ORRERY_API static std::span<const Field<OverlapPredictorErrors>> Get();
-};
-
-template <>
-struct FieldList<DelayErrors> {
-  ORRERY_API static std::span<const Field<DelayErrors>> Get();
-};
-
-template <>
-struct FieldList<OverlapGroupErrors> {
-  ORRERY_API static std::span<const Field<OverlapGroupErrors>> Get();
-};
-
-template <>
-struct FieldList<FeatureImportance> {
-  ORRERY_API static std::span<const Field<FeatureImportance>> Get();
-};
-
-template <>
-struct FieldList<EvaluateOverlapResult> {
-  ORRERY_API static std::span<const Field<EvaluateOverlapResult>> Get();
-};
-
-template <>
-struct FieldList<EvaluateJitterRequest> {
-  ORRERY_API static std::span<const Field<EvaluateJitterRequest>> Get();
-};
-
-template <>
-struct FieldList<JitterDistances> {
-  ORRERY_API static std::span<const Field<JitterDistances>> Get();
-};
-
-template <>
-struct FieldList<JitterGroup> {
-  ORRERY_API static std::span<const Field<JitterGroup>> Get();
-};
-
-template <>
-struct FieldList<JitterScale> {
-  ORRERY_API static std::span<const Field<JitterScale>> Get();
-};
-
-template <>
-struct FieldList<EvaluateJitterResult> {
-  ORRERY_API static std::span<const Field<EvaluateJitterResult>> Get();
-};
+ORRERY_HAS_FIELDS(EvaluateKernelsRequest);
+ORRERY_HAS_FIELDS(KernelErrors);
+ORRERY_HAS_FIELDS(EvaluateKernelsResult);
+ORRERY_HAS_FIELDS(EvaluateCollectivesRequest);
+ORRERY_HAS_FIELDS(CollectiveErrors);
+ORRERY_HAS_FIELDS(EvaluateCollectivesResult);
+ORRERY_HAS_FIELDS(EvaluateAllRequest);
+ORRERY_HAS_FIELDS(FamilyErrors);
+ORRERY_HAS_FIELDS(EvaluateAllResult);
+ORRERY_HAS_FIELDS(EvaluateOverlapRequest);
+ORRERY_HAS_FIELDS(OverlapPredictorErrors);
+ORRERY_HAS_FIELDS(DelayErrors);
+ORRERY_HAS_FIELDS(OverlapGroupErrors);
+ORRERY_HAS_FIELDS(FeatureImportance);
+ORRERY_HAS_FIELDS(EvaluateOverlapResult);
+ORRERY_HAS_FIELDS(EvaluateJitterRequest);
+ORRERY_HAS_FIELDS(JitterDistances);
+ORRERY_HAS_FIELDS(JitterGroup);
+ORRERY_HAS_FIELDS(JitterScale);
+ORRERY_HAS_FIELDS(EvaluateJitterResult);
 
 }  // namespace orrery::api

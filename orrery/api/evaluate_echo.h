@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -98,39 +97,12 @@ struct EvaluateEchoResult {
 /// The first table of its CSV has a line for each row.
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const EvaluateEchoResult& result);
 
-template <>
-struct FieldList<EvaluateEchoRequest> {
-  ORRERY_API static std::span<const Field<EvaluateEchoRequest>> Get();
-};
-
-template <>
-struct FieldList<EchoLine> {
-  ORRERY_API static std::span<const Field<EchoLine>> Get();
-};
-
-template <>
-struct FieldList<EchoModelErrors> {
-  ORRERY_API static std::span<const Field<EchoModelErrors>> Get();
-};
-
-template <>
-struct FieldList<EchoDifference> {
-  ORRERY_API static std::span<const Field<EchoDifference>> Get();
-};
-
-template <>
-struct FieldList<EchoPredictorErrors> {
-  ORRERY_API static std::span<const Field<EchoPredictorErrors>> Get();
-};
-
-template <>
-struct FieldList<EchoCrossValidation> {
-  ORRERY_API static std::span<const Field<EchoCrossValidation>> Get();
-};
-
-template <>
-struct FieldList<EvaluateEchoResult> {
-  ORRERY_API static std::span<const Field<EvaluateEchoResult>> Get();
-};
+ORRERY_HAS_FIELDS(EvaluateEchoRequest);
+ORRERY_HAS_FIELDS(EchoLine);
+ORRERY_HAS_FIELDS(EchoModelErrors);
+ORRERY_HAS_FIELDS(EchoDifference);
+ORRERY_HAS_FIELDS(EchoPredictorErrors);
+ORRERY_HAS_FIELDS(EchoCrossValidation);
+ORRERY_HAS_FIELDS(EvaluateEchoResult);
 
 }  // namespace orrery::api

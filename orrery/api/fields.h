@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "orrery/api/export.h"
 #include "orrery/base/error.h"
 #include "orrery/base/value.h"
 
@@ -22,16 +23,25 @@ namespace orrery::api {
 /// options, JSON, schemas, keywords and documents from the list. A struct has a list where
 /// `FieldList` is specialised for it:
 ///
-///   template <>
-///   struct FieldList<Energy> {
-///     static std::span<const Field<Energy>> Get();
-///   };
+///   ORRERY_HAS_FIELDS(Energy);  // in the header, in namespace orrery::api
 ///
 ///   constexpr auto kEnergyFields = std::to_array<Field<Energy>>({
 ///       MakeField<&Energy::step_j>("step_j", "J", "Energy of all GPUs in one step"),
 ///   });
+///   ORRERY_SET_FIELDS(Energy, kEnergyFields)
 template <typename T>
 struct FieldList;
+
+// Macros, because each of some hundred structs would need the same seven lines.
+#define ORRERY_HAS_FIELDS(type)                           \
+  template <>                                             \
+  struct FieldList<type> {                                \
+    ORRERY_API static std::span<const Field<type>> Get(); \
+  }
+#define ORRERY_SET_FIELDS(type, list)                   \
+  std::span<const Field<type>> FieldList<type>::Get() { \
+    return list;                                        \
+  }
 
 template <typename T>
 concept HasFields = requires { FieldList<T>::Get(); };

@@ -71,13 +71,8 @@ std::string Read(const Value& object, Cart& cart) {
 
 }  // namespace
 
-std::span<const Field<Wheel>> FieldList<Wheel>::Get() {
-  return kWheel;
-}
-
-std::span<const Field<Cart>> FieldList<Cart>::Get() {
-  return kCart;
-}
+ORRERY_SET_FIELDS(Wheel, kWheel)
+ORRERY_SET_FIELDS(Cart, kCart)
 
 namespace {
 

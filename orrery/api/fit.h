@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -272,104 +271,25 @@ struct FitFrameworksResult {
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const FitJitterResult& result);
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const FitFrameworksResult& result);
 
-template <>
-struct FieldList<FitKernelsRequest> {
-  ORRERY_API static std::span<const Field<FitKernelsRequest>> Get();
-};
-
-template <>
-struct FieldList<FitSiblingsRequest> {
-  ORRERY_API static std::span<const Field<FitSiblingsRequest>> Get();
-};
-
-template <>
-struct FieldList<FitCollectivesRequest> {
-  ORRERY_API static std::span<const Field<FitCollectivesRequest>> Get();
-};
-
-template <>
-struct FieldList<FitPowerRequest> {
-  ORRERY_API static std::span<const Field<FitPowerRequest>> Get();
-};
-
-template <>
-struct FieldList<FitHostRequest> {
-  ORRERY_API static std::span<const Field<FitHostRequest>> Get();
-};
-
-template <>
-struct FieldList<FitJitterRequest> {
-  ORRERY_API static std::span<const Field<FitJitterRequest>> Get();
-};
-
-template <>
-struct FieldList<FitFrameworksRequest> {
-  ORRERY_API static std::span<const Field<FitFrameworksRequest>> Get();
-};
-
-template <>
-struct FieldList<FitKernelsResult> {
-  ORRERY_API static std::span<const Field<FitKernelsResult>> Get();
-};
-
-template <>
-struct FieldList<FitSiblingsResult> {
-  ORRERY_API static std::span<const Field<FitSiblingsResult>> Get();
-};
-
-template <>
-struct FieldList<FitBound> {
-  ORRERY_API static std::span<const Field<FitBound>> Get();
-};
-
-template <>
-struct FieldList<FitOutlier> {
-  ORRERY_API static std::span<const Field<FitOutlier>> Get();
-};
-
-template <>
-struct FieldList<FittedMachine> {
-  ORRERY_API static std::span<const Field<FittedMachine>> Get();
-};
-
-template <>
-struct FieldList<FitCollectivesResult> {
-  ORRERY_API static std::span<const Field<FitCollectivesResult>> Get();
-};
-
-template <>
-struct FieldList<FittedBoard> {
-  ORRERY_API static std::span<const Field<FittedBoard>> Get();
-};
-
-template <>
-struct FieldList<FitPowerErrors> {
-  ORRERY_API static std::span<const Field<FitPowerErrors>> Get();
-};
-
-template <>
-struct FieldList<FitPowerResult> {
-  ORRERY_API static std::span<const Field<FitPowerResult>> Get();
-};
-
-template <>
-struct FieldList<FitHostResult> {
-  ORRERY_API static std::span<const Field<FitHostResult>> Get();
-};
-
-template <>
-struct FieldList<FitJitterResult> {
-  ORRERY_API static std::span<const Field<FitJitterResult>> Get();
-};
-
-template <>
-struct FieldList<FittedFramework> {
-  ORRERY_API static std::span<const Field<FittedFramework>> Get();
-};
-
-template <>
-struct FieldList<FitFrameworksResult> {
-  ORRERY_API static std::span<const Field<FitFrameworksResult>> Get();
-};
+ORRERY_HAS_FIELDS(FitKernelsRequest);
+ORRERY_HAS_FIELDS(FitSiblingsRequest);
+ORRERY_HAS_FIELDS(FitCollectivesRequest);
+ORRERY_HAS_FIELDS(FitPowerRequest);
+ORRERY_HAS_FIELDS(FitHostRequest);
+ORRERY_HAS_FIELDS(FitJitterRequest);
+ORRERY_HAS_FIELDS(FitFrameworksRequest);
+ORRERY_HAS_FIELDS(FitKernelsResult);
+ORRERY_HAS_FIELDS(FitSiblingsResult);
+ORRERY_HAS_FIELDS(FitBound);
+ORRERY_HAS_FIELDS(FitOutlier);
+ORRERY_HAS_FIELDS(FittedMachine);
+ORRERY_HAS_FIELDS(FitCollectivesResult);
+ORRERY_HAS_FIELDS(FittedBoard);
+ORRERY_HAS_FIELDS(FitPowerErrors);
+ORRERY_HAS_FIELDS(FitPowerResult);
+ORRERY_HAS_FIELDS(FitHostResult);
+ORRERY_HAS_FIELDS(FitJitterResult);
+ORRERY_HAS_FIELDS(FittedFramework);
+ORRERY_HAS_FIELDS(FitFrameworksResult);
 
 }  // namespace orrery::api

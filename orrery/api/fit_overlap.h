@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -104,34 +103,11 @@ struct FitOverlapFromTracesResult {
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const FitOverlapResult& result);
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const FitOverlapFromTracesResult& result);
 
-template <>
-struct FieldList<FitOverlapRequest> {
-  ORRERY_API static std::span<const Field<FitOverlapRequest>> Get();
-};
-
-template <>
-struct FieldList<FitOverlapFromTracesRequest> {
-  ORRERY_API static std::span<const Field<FitOverlapFromTracesRequest>> Get();
-};
-
-template <>
-struct FieldList<FitOverlapResult> {
-  ORRERY_API static std::span<const Field<FitOverlapResult>> Get();
-};
-
-template <>
-struct FieldList<FitOverlapClock> {
-  ORRERY_API static std::span<const Field<FitOverlapClock>> Get();
-};
-
-template <>
-struct FieldList<FitOverlapKernel> {
-  ORRERY_API static std::span<const Field<FitOverlapKernel>> Get();
-};
-
-template <>
-struct FieldList<FitOverlapFromTracesResult> {
-  ORRERY_API static std::span<const Field<FitOverlapFromTracesResult>> Get();
-};
+ORRERY_HAS_FIELDS(FitOverlapRequest);
+ORRERY_HAS_FIELDS(FitOverlapFromTracesRequest);
+ORRERY_HAS_FIELDS(FitOverlapResult);
+ORRERY_HAS_FIELDS(FitOverlapClock);
+ORRERY_HAS_FIELDS(FitOverlapKernel);
+ORRERY_HAS_FIELDS(FitOverlapFromTracesResult);
 
 }  // namespace orrery::api

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -128,24 +127,9 @@ struct GoodputResult {
 /// The answer for people; its data is the JSON.
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const GoodputResult& result);
 
-template <>
-struct FieldList<GoodputCheckpoint> {
-  ORRERY_API static std::span<const Field<GoodputCheckpoint>> Get();
-};
-
-template <>
-struct FieldList<GoodputAlternative> {
-  ORRERY_API static std::span<const Field<GoodputAlternative>> Get();
-};
-
-template <>
-struct FieldList<GoodputRequest> {
-  ORRERY_API static std::span<const Field<GoodputRequest>> Get();
-};
-
-template <>
-struct FieldList<GoodputResult> {
-  ORRERY_API static std::span<const Field<GoodputResult>> Get();
-};
+ORRERY_HAS_FIELDS(GoodputCheckpoint);
+ORRERY_HAS_FIELDS(GoodputAlternative);
+ORRERY_HAS_FIELDS(GoodputRequest);
+ORRERY_HAS_FIELDS(GoodputResult);
 
 }  // namespace orrery::api

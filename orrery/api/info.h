@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -115,59 +114,16 @@ struct InfoResult {
 
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const InfoResult& result);
 
-template <>
-struct FieldList<InfoRequest> {
-  ORRERY_API static std::span<const Field<InfoRequest>> Get();
-};
-
-template <>
-struct FieldList<InfoProblem> {
-  ORRERY_API static std::span<const Field<InfoProblem>> Get();
-};
-
-template <>
-struct FieldList<InfoGroup> {
-  ORRERY_API static std::span<const Field<InfoGroup>> Get();
-};
-
-template <>
-struct FieldList<InfoLaunches> {
-  ORRERY_API static std::span<const Field<InfoLaunches>> Get();
-};
-
-template <>
-struct FieldList<InfoCoverageCount> {
-  ORRERY_API static std::span<const Field<InfoCoverageCount>> Get();
-};
-
-template <>
-struct FieldList<InfoOverhead> {
-  ORRERY_API static std::span<const Field<InfoOverhead>> Get();
-};
-
-template <>
-struct FieldList<InfoCoverage> {
-  ORRERY_API static std::span<const Field<InfoCoverage>> Get();
-};
-
-template <>
-struct FieldList<InfoRank> {
-  ORRERY_API static std::span<const Field<InfoRank>> Get();
-};
-
-template <>
-struct FieldList<InfoTable> {
-  ORRERY_API static std::span<const Field<InfoTable>> Get();
-};
-
-template <>
-struct FieldList<InfoSkippedFile> {
-  ORRERY_API static std::span<const Field<InfoSkippedFile>> Get();
-};
-
-template <>
-struct FieldList<InfoResult> {
-  ORRERY_API static std::span<const Field<InfoResult>> Get();
-};
+ORRERY_HAS_FIELDS(InfoRequest);
+ORRERY_HAS_FIELDS(InfoProblem);
+ORRERY_HAS_FIELDS(InfoGroup);
+ORRERY_HAS_FIELDS(InfoLaunches);
+ORRERY_HAS_FIELDS(InfoCoverageCount);
+ORRERY_HAS_FIELDS(InfoOverhead);
+ORRERY_HAS_FIELDS(InfoCoverage);
+ORRERY_HAS_FIELDS(InfoRank);
+ORRERY_HAS_FIELDS(InfoTable);
+ORRERY_HAS_FIELDS(InfoSkippedFile);
+ORRERY_HAS_FIELDS(InfoResult);
 
 }  // namespace orrery::api

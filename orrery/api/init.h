@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -43,14 +42,7 @@ struct InitResult {
 
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const InitResult& result);
 
-template <>
-struct FieldList<InitRequest> {
-  ORRERY_API static std::span<const Field<InitRequest>> Get();
-};
-
-template <>
-struct FieldList<InitResult> {
-  ORRERY_API static std::span<const Field<InitResult>> Get();
-};
+ORRERY_HAS_FIELDS(InitRequest);
+ORRERY_HAS_FIELDS(InitResult);
 
 }  // namespace orrery::api

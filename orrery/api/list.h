@@ -121,49 +121,14 @@ struct ListResult {
 /// The names in a list of GPUs, clusters, models, frameworks or metrics, without loading models.
 [[nodiscard]] ORRERY_API std::vector<std::string> ListedNames(std::string_view what);
 
-template <>
-struct FieldList<ListRequest> {
-  ORRERY_API static std::span<const Field<ListRequest>> Get();
-};
-
-template <>
-struct FieldList<ListedGpu> {
-  ORRERY_API static std::span<const Field<ListedGpu>> Get();
-};
-
-template <>
-struct FieldList<ListedCluster> {
-  ORRERY_API static std::span<const Field<ListedCluster>> Get();
-};
-
-template <>
-struct FieldList<ListedModel> {
-  ORRERY_API static std::span<const Field<ListedModel>> Get();
-};
-
-template <>
-struct FieldList<ListedFramework> {
-  ORRERY_API static std::span<const Field<ListedFramework>> Get();
-};
-
-template <>
-struct FieldList<ListedMetric> {
-  ORRERY_API static std::span<const Field<ListedMetric>> Get();
-};
-
-template <>
-struct FieldList<ListedFormat> {
-  ORRERY_API static std::span<const Field<ListedFormat>> Get();
-};
-
-template <>
-struct FieldList<ListedKey> {
-  ORRERY_API static std::span<const Field<ListedKey>> Get();
-};
-
-template <>
-struct FieldList<ListResult> {
-  ORRERY_API static std::span<const Field<ListResult>> Get();
-};
+ORRERY_HAS_FIELDS(ListRequest);
+ORRERY_HAS_FIELDS(ListedGpu);
+ORRERY_HAS_FIELDS(ListedCluster);
+ORRERY_HAS_FIELDS(ListedModel);
+ORRERY_HAS_FIELDS(ListedFramework);
+ORRERY_HAS_FIELDS(ListedMetric);
+ORRERY_HAS_FIELDS(ListedFormat);
+ORRERY_HAS_FIELDS(ListedKey);
+ORRERY_HAS_FIELDS(ListResult);
 
 }  // namespace orrery::api

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,14 +101,7 @@ struct MemoryResult {
 
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const MemoryResult& result);
 
-template <>
-struct FieldList<MemoryRequest> {
-  ORRERY_API static std::span<const Field<MemoryRequest>> Get();
-};
-
-template <>
-struct FieldList<MemoryResult> {
-  ORRERY_API static std::span<const Field<MemoryResult>> Get();
-};
+ORRERY_HAS_FIELDS(MemoryRequest);
+ORRERY_HAS_FIELDS(MemoryResult);
 
 }  // namespace orrery::api

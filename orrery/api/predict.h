@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -237,69 +236,18 @@ struct PredictOverlapResult {
 
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const PredictOverlapResult& result);
 
-template <>
-struct FieldList<PredictTraceRequest> {
-  ORRERY_API static std::span<const Field<PredictTraceRequest>> Get();
-};
-
-template <>
-struct FieldList<PredictedModels> {
-  ORRERY_API static std::span<const Field<PredictedModels>> Get();
-};
-
-template <>
-struct FieldList<PredictedHost> {
-  ORRERY_API static std::span<const Field<PredictedHost>> Get();
-};
-
-template <>
-struct FieldList<PredictedOperator> {
-  ORRERY_API static std::span<const Field<PredictedOperator>> Get();
-};
-
-template <>
-struct FieldList<PredictedRank> {
-  ORRERY_API static std::span<const Field<PredictedRank>> Get();
-};
-
-template <>
-struct FieldList<PredictTraceResult> {
-  ORRERY_API static std::span<const Field<PredictTraceResult>> Get();
-};
-
-template <>
-struct FieldList<PredictKernelsRequest> {
-  ORRERY_API static std::span<const Field<PredictKernelsRequest>> Get();
-};
-
-template <>
-struct FieldList<PredictedKernel> {
-  ORRERY_API static std::span<const Field<PredictedKernel>> Get();
-};
-
-template <>
-struct FieldList<PredictKernelsResult> {
-  ORRERY_API static std::span<const Field<PredictKernelsResult>> Get();
-};
-
-template <>
-struct FieldList<PredictCollectiveRequest> {
-  ORRERY_API static std::span<const Field<PredictCollectiveRequest>> Get();
-};
-
-template <>
-struct FieldList<PredictCollectiveResult> {
-  ORRERY_API static std::span<const Field<PredictCollectiveResult>> Get();
-};
-
-template <>
-struct FieldList<PredictOverlapRequest> {
-  ORRERY_API static std::span<const Field<PredictOverlapRequest>> Get();
-};
-
-template <>
-struct FieldList<PredictOverlapResult> {
-  ORRERY_API static std::span<const Field<PredictOverlapResult>> Get();
-};
+ORRERY_HAS_FIELDS(PredictTraceRequest);
+ORRERY_HAS_FIELDS(PredictedModels);
+ORRERY_HAS_FIELDS(PredictedHost);
+ORRERY_HAS_FIELDS(PredictedOperator);
+ORRERY_HAS_FIELDS(PredictedRank);
+ORRERY_HAS_FIELDS(PredictTraceResult);
+ORRERY_HAS_FIELDS(PredictKernelsRequest);
+ORRERY_HAS_FIELDS(PredictedKernel);
+ORRERY_HAS_FIELDS(PredictKernelsResult);
+ORRERY_HAS_FIELDS(PredictCollectiveRequest);
+ORRERY_HAS_FIELDS(PredictCollectiveResult);
+ORRERY_HAS_FIELDS(PredictOverlapRequest);
+ORRERY_HAS_FIELDS(PredictOverlapResult);
 
 }  // namespace orrery::api

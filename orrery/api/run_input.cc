@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,8 +39,6 @@ bool IsRecording(const std::string& path) {
          (ingest::IsManifest(*file) || std::ranges::any_of(ingest::KnownFormats(), matches));
 }
 
-std::span<const Field<RunInput>> FieldList<RunInput>::Get() {
-  return kRunFields;
-}
+ORRERY_SET_FIELDS(RunInput, kRunFields)
 
 }  // namespace orrery::api

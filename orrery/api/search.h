@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -136,29 +135,10 @@ struct SearchResult {
 /// The answer for people; its data is the JSON.
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const SearchResult& result);
 
-template <>
-struct FieldList<SearchRequest> {
-  ORRERY_API static std::span<const Field<SearchRequest>> Get();
-};
-
-template <>
-struct FieldList<SearchPlan> {
-  ORRERY_API static std::span<const Field<SearchPlan>> Get();
-};
-
-template <>
-struct FieldList<SearchNeighbour> {
-  ORRERY_API static std::span<const Field<SearchNeighbour>> Get();
-};
-
-template <>
-struct FieldList<SearchSensitivity> {
-  ORRERY_API static std::span<const Field<SearchSensitivity>> Get();
-};
-
-template <>
-struct FieldList<SearchResult> {
-  ORRERY_API static std::span<const Field<SearchResult>> Get();
-};
+ORRERY_HAS_FIELDS(SearchRequest);
+ORRERY_HAS_FIELDS(SearchPlan);
+ORRERY_HAS_FIELDS(SearchNeighbour);
+ORRERY_HAS_FIELDS(SearchSensitivity);
+ORRERY_HAS_FIELDS(SearchResult);
 
 }  // namespace orrery::api

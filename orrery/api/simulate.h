@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -261,74 +260,19 @@ struct SimulateTogetherResult {
 /// Writes the simulated step as traces, in the format of the name: .orr, .json[.gz], .pftrace.
 [[nodiscard]] ORRERY_API Status WriteTrace(const SimulateResult& result, const std::string& path);
 
-template <>
-struct FieldList<StepEnergy> {
-  ORRERY_API static std::span<const Field<StepEnergy>> Get();
-};
-
-template <>
-struct FieldList<StepUtilisation> {
-  ORRERY_API static std::span<const Field<StepUtilisation>> Get();
-};
-
-template <>
-struct FieldList<StepVariation> {
-  ORRERY_API static std::span<const Field<StepVariation>> Get();
-};
-
-template <>
-struct FieldList<StepBubble> {
-  ORRERY_API static std::span<const Field<StepBubble>> Get();
-};
-
-template <>
-struct FieldList<StepCheckpoint> {
-  ORRERY_API static std::span<const Field<StepCheckpoint>> Get();
-};
-
-template <>
-struct FieldList<StepCommunication> {
-  ORRERY_API static std::span<const Field<StepCommunication>> Get();
-};
-
-template <>
-struct FieldList<StepSlowdown> {
-  ORRERY_API static std::span<const Field<StepSlowdown>> Get();
-};
-
-template <>
-struct FieldList<StepStage> {
-  ORRERY_API static std::span<const Field<StepStage>> Get();
-};
-
-template <>
-struct FieldList<StepChange> {
-  ORRERY_API static std::span<const Field<StepChange>> Get();
-};
-
-template <>
-struct FieldList<StepReplayedRank> {
-  ORRERY_API static std::span<const Field<StepReplayedRank>> Get();
-};
-
-template <>
-struct FieldList<JobResult> {
-  ORRERY_API static std::span<const Field<JobResult>> Get();
-};
-
-template <>
-struct FieldList<SimulateRequest> {
-  ORRERY_API static std::span<const Field<SimulateRequest>> Get();
-};
-
-template <>
-struct FieldList<SimulateResult> {
-  ORRERY_API static std::span<const Field<SimulateResult>> Get();
-};
-
-template <>
-struct FieldList<SimulateTogetherResult> {
-  ORRERY_API static std::span<const Field<SimulateTogetherResult>> Get();
-};
+ORRERY_HAS_FIELDS(StepEnergy);
+ORRERY_HAS_FIELDS(StepUtilisation);
+ORRERY_HAS_FIELDS(StepVariation);
+ORRERY_HAS_FIELDS(StepBubble);
+ORRERY_HAS_FIELDS(StepCheckpoint);
+ORRERY_HAS_FIELDS(StepCommunication);
+ORRERY_HAS_FIELDS(StepSlowdown);
+ORRERY_HAS_FIELDS(StepStage);
+ORRERY_HAS_FIELDS(StepChange);
+ORRERY_HAS_FIELDS(StepReplayedRank);
+ORRERY_HAS_FIELDS(JobResult);
+ORRERY_HAS_FIELDS(SimulateRequest);
+ORRERY_HAS_FIELDS(SimulateResult);
+ORRERY_HAS_FIELDS(SimulateTogetherResult);
 
 }  // namespace orrery::api

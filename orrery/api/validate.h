@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -174,54 +173,15 @@ struct RankPlansResult {
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const ValidateResult& result);
 [[nodiscard]] ORRERY_API report::Document MakeDocument(const RankPlansResult& result);
 
-template <>
-struct FieldList<ValidateRequest> {
-  ORRERY_API static std::span<const Field<ValidateRequest>> Get();
-};
-
-template <>
-struct FieldList<StepErrors> {
-  ORRERY_API static std::span<const Field<StepErrors>> Get();
-};
-
-template <>
-struct FieldList<StepErrorGroup> {
-  ORRERY_API static std::span<const Field<StepErrorGroup>> Get();
-};
-
-template <>
-struct FieldList<RefusedRow> {
-  ORRERY_API static std::span<const Field<RefusedRow>> Get();
-};
-
-template <>
-struct FieldList<ValidatedRow> {
-  ORRERY_API static std::span<const Field<ValidatedRow>> Get();
-};
-
-template <>
-struct FieldList<ValidateResult> {
-  ORRERY_API static std::span<const Field<ValidateResult>> Get();
-};
-
-template <>
-struct FieldList<MeasuredPlan> {
-  ORRERY_API static std::span<const Field<MeasuredPlan>> Get();
-};
-
-template <>
-struct FieldList<RankedGroup> {
-  ORRERY_API static std::span<const Field<RankedGroup>> Get();
-};
-
-template <>
-struct FieldList<RankedSource> {
-  ORRERY_API static std::span<const Field<RankedSource>> Get();
-};
-
-template <>
-struct FieldList<RankPlansResult> {
-  ORRERY_API static std::span<const Field<RankPlansResult>> Get();
-};
+ORRERY_HAS_FIELDS(ValidateRequest);
+ORRERY_HAS_FIELDS(StepErrors);
+ORRERY_HAS_FIELDS(StepErrorGroup);
+ORRERY_HAS_FIELDS(RefusedRow);
+ORRERY_HAS_FIELDS(ValidatedRow);
+ORRERY_HAS_FIELDS(ValidateResult);
+ORRERY_HAS_FIELDS(MeasuredPlan);
+ORRERY_HAS_FIELDS(RankedGroup);
+ORRERY_HAS_FIELDS(RankedSource);
+ORRERY_HAS_FIELDS(RankPlansResult);
 
 }  // namespace orrery::api

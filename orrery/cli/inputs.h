@@ -9,7 +9,7 @@
 #include "orrery/base/progress.h"
 #include "orrery/cli/verb.h"
 
-// What verbs share beside their requests.
+// Shared by verbs: the session, progress, options of runs and jobs.
 
 namespace orrery::cli {
 

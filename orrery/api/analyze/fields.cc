@@ -2,7 +2,6 @@
 
 #include <array>
 #include <limits>
-#include <span>
 #include <string_view>
 
 #include "orrery/api/analyze.h"
@@ -139,36 +138,13 @@ constexpr auto kAnalyzeResult = std::to_array<Field<AnalyzeResult>>({
 
 }  // namespace
 
-std::span<const Field<AnalyzeRequest>> FieldList<AnalyzeRequest>::Get() {
-  return kAnalyzeRequest;
-}
-
-std::span<const Field<AnalyzedMetric>> FieldList<AnalyzedMetric>::Get() {
-  return kAnalyzedMetric;
-}
-
-std::span<const Field<AnalyzedTime>> FieldList<AnalyzedTime>::Get() {
-  return kAnalyzedTime;
-}
-
-std::span<const Field<AnalyzedFinding>> FieldList<AnalyzedFinding>::Get() {
-  return kAnalyzedFinding;
-}
-
-std::span<const Field<DeviceCommunication>> FieldList<DeviceCommunication>::Get() {
-  return kDeviceCommunication;
-}
-
-std::span<const Field<AnalyzedCommunication>> FieldList<AnalyzedCommunication>::Get() {
-  return kAnalyzedCommunication;
-}
-
-std::span<const Field<AnalyzedKernel>> FieldList<AnalyzedKernel>::Get() {
-  return kAnalyzedKernel;
-}
-
-std::span<const Field<AnalyzeResult>> FieldList<AnalyzeResult>::Get() {
-  return kAnalyzeResult;
-}
+ORRERY_SET_FIELDS(AnalyzeRequest, kAnalyzeRequest)
+ORRERY_SET_FIELDS(AnalyzedMetric, kAnalyzedMetric)
+ORRERY_SET_FIELDS(AnalyzedTime, kAnalyzedTime)
+ORRERY_SET_FIELDS(AnalyzedFinding, kAnalyzedFinding)
+ORRERY_SET_FIELDS(DeviceCommunication, kDeviceCommunication)
+ORRERY_SET_FIELDS(AnalyzedCommunication, kAnalyzedCommunication)
+ORRERY_SET_FIELDS(AnalyzedKernel, kAnalyzedKernel)
+ORRERY_SET_FIELDS(AnalyzeResult, kAnalyzeResult)
 
 }  // namespace orrery::api

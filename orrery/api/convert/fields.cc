@@ -1,7 +1,6 @@
 #include "orrery/api/fields.h"
 
 #include <array>
-#include <span>
 
 #include "orrery/api/convert.h"
 #include "orrery/api/field_parts.h"
@@ -65,24 +64,10 @@ constexpr auto kConvertResult = std::to_array<Field<ConvertResult>>({
 
 }  // namespace
 
-std::span<const Field<ConvertRequest>> FieldList<ConvertRequest>::Get() {
-  return kConvertRequest;
-}
-
-std::span<const Field<ConvertLeftOut>> FieldList<ConvertLeftOut>::Get() {
-  return kConvertLeftOut;
-}
-
-std::span<const Field<ConvertLoss>> FieldList<ConvertLoss>::Get() {
-  return kConvertLoss;
-}
-
-std::span<const Field<PackedStream>> FieldList<PackedStream>::Get() {
-  return kPackedStream;
-}
-
-std::span<const Field<ConvertResult>> FieldList<ConvertResult>::Get() {
-  return kConvertResult;
-}
+ORRERY_SET_FIELDS(ConvertRequest, kConvertRequest)
+ORRERY_SET_FIELDS(ConvertLeftOut, kConvertLeftOut)
+ORRERY_SET_FIELDS(ConvertLoss, kConvertLoss)
+ORRERY_SET_FIELDS(PackedStream, kPackedStream)
+ORRERY_SET_FIELDS(ConvertResult, kConvertResult)
 
 }  // namespace orrery::api

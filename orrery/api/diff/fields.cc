@@ -1,7 +1,6 @@
 #include "orrery/api/fields.h"
 
 #include <array>
-#include <span>
 
 #include "orrery/api/diff.h"
 #include "orrery/api/field_parts.h"
@@ -107,36 +106,13 @@ constexpr auto kDiffResult = std::to_array<Field<DiffResult>>({
 
 }  // namespace
 
-std::span<const Field<DiffRequest>> FieldList<DiffRequest>::Get() {
-  return kDiffRequest;
-}
-
-std::span<const Field<DiffStep>> FieldList<DiffStep>::Get() {
-  return kDiffStep;
-}
-
-std::span<const Field<DiffSteps>> FieldList<DiffSteps>::Get() {
-  return kDiffSteps;
-}
-
-std::span<const Field<DiffMetric>> FieldList<DiffMetric>::Get() {
-  return kDiffMetric;
-}
-
-std::span<const Field<DiffCost>> FieldList<DiffCost>::Get() {
-  return kDiffCost;
-}
-
-std::span<const Field<DiffChange>> FieldList<DiffChange>::Get() {
-  return kDiffChange;
-}
-
-std::span<const Field<DiffMemory>> FieldList<DiffMemory>::Get() {
-  return kDiffMemory;
-}
-
-std::span<const Field<DiffResult>> FieldList<DiffResult>::Get() {
-  return kDiffResult;
-}
+ORRERY_SET_FIELDS(DiffRequest, kDiffRequest)
+ORRERY_SET_FIELDS(DiffStep, kDiffStep)
+ORRERY_SET_FIELDS(DiffSteps, kDiffSteps)
+ORRERY_SET_FIELDS(DiffMetric, kDiffMetric)
+ORRERY_SET_FIELDS(DiffCost, kDiffCost)
+ORRERY_SET_FIELDS(DiffChange, kDiffChange)
+ORRERY_SET_FIELDS(DiffMemory, kDiffMemory)
+ORRERY_SET_FIELDS(DiffResult, kDiffResult)
 
 }  // namespace orrery::api

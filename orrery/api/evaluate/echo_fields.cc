@@ -1,5 +1,4 @@
 #include <array>
-#include <span>
 
 #include "orrery/api/evaluate_echo.h"
 #include "orrery/api/fields.h"
@@ -96,32 +95,12 @@ constexpr auto kResult = std::to_array<Field<Evaluated>>({
 
 }  // namespace
 
-std::span<const Field<EvaluateEchoRequest>> FieldList<EvaluateEchoRequest>::Get() {
-  return kRequest;
-}
-
-std::span<const Field<EchoLine>> FieldList<EchoLine>::Get() {
-  return kLine;
-}
-
-std::span<const Field<EchoModelErrors>> FieldList<EchoModelErrors>::Get() {
-  return kModel;
-}
-
-std::span<const Field<EchoDifference>> FieldList<EchoDifference>::Get() {
-  return kDifference;
-}
-
-std::span<const Field<EchoPredictorErrors>> FieldList<EchoPredictorErrors>::Get() {
-  return kPredictor;
-}
-
-std::span<const Field<EchoCrossValidation>> FieldList<EchoCrossValidation>::Get() {
-  return kCrossValidation;
-}
-
-std::span<const Field<EvaluateEchoResult>> FieldList<EvaluateEchoResult>::Get() {
-  return kResult;
-}
+ORRERY_SET_FIELDS(EvaluateEchoRequest, kRequest)
+ORRERY_SET_FIELDS(EchoLine, kLine)
+ORRERY_SET_FIELDS(EchoModelErrors, kModel)
+ORRERY_SET_FIELDS(EchoDifference, kDifference)
+ORRERY_SET_FIELDS(EchoPredictorErrors, kPredictor)
+ORRERY_SET_FIELDS(EchoCrossValidation, kCrossValidation)
+ORRERY_SET_FIELDS(EvaluateEchoResult, kResult)
 
 }  // namespace orrery::api

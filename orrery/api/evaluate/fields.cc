@@ -1,7 +1,6 @@
 #include "orrery/api/fields.h"
 
 #include <array>
-#include <span>
 
 #include "orrery/api/error_metrics.h"
 #include "orrery/api/evaluate.h"
@@ -255,88 +254,26 @@ constexpr auto kJitterResult = std::to_array<Field<JitterResult>>({
 
 }  // namespace
 
-std::span<const Field<ErrorMetrics>> FieldList<ErrorMetrics>::Get() {
-  return kErrorMetrics;
-}
-
-std::span<const Field<EvaluateKernelsRequest>> FieldList<EvaluateKernelsRequest>::Get() {
-  return kKernelsRequest;
-}
-
-std::span<const Field<KernelErrors>> FieldList<KernelErrors>::Get() {
-  return kKernelErrors;
-}
-
-std::span<const Field<EvaluateKernelsResult>> FieldList<EvaluateKernelsResult>::Get() {
-  return kKernelsResult;
-}
-
-std::span<const Field<EvaluateCollectivesRequest>> FieldList<EvaluateCollectivesRequest>::Get() {
-  return kCollectivesRequest;
-}
-
-std::span<const Field<CollectiveErrors>> FieldList<CollectiveErrors>::Get() {
-  return kCollectiveErrors;
-}
-
-std::span<const Field<EvaluateCollectivesResult>> FieldList<EvaluateCollectivesResult>::Get() {
-  return kCollectivesResult;
-}
-
-std::span<const Field<EvaluateAllRequest>> FieldList<EvaluateAllRequest>::Get() {
-  return kAllRequest;
-}
-
-std::span<const Field<FamilyErrors>> FieldList<FamilyErrors>::Get() {
-  return kFamilyErrors;
-}
-
-std::span<const Field<EvaluateAllResult>> FieldList<EvaluateAllResult>::Get() {
-  return kAllResult;
-}
-
-std::span<const Field<EvaluateOverlapRequest>> FieldList<EvaluateOverlapRequest>::Get() {
-  return kOverlapRequest;
-}
-
-std::span<const Field<OverlapPredictorErrors>> FieldList<OverlapPredictorErrors>::Get() {
-  return kPredictor;
-}
-
-std::span<const Field<DelayErrors>> FieldList<DelayErrors>::Get() {
-  return kDelays;
-}
-
-std::span<const Field<OverlapGroupErrors>> FieldList<OverlapGroupErrors>::Get() {
-  return kOverlapGroup;
-}
-
-std::span<const Field<FeatureImportance>> FieldList<FeatureImportance>::Get() {
-  return kImportance;
-}
-
-std::span<const Field<EvaluateOverlapResult>> FieldList<EvaluateOverlapResult>::Get() {
-  return kOverlapResult;
-}
-
-std::span<const Field<EvaluateJitterRequest>> FieldList<EvaluateJitterRequest>::Get() {
-  return kJitterRequest;
-}
-
-std::span<const Field<JitterDistances>> FieldList<JitterDistances>::Get() {
-  return kDistances;
-}
-
-std::span<const Field<JitterGroup>> FieldList<JitterGroup>::Get() {
-  return kJitterGroup;
-}
-
-std::span<const Field<JitterScale>> FieldList<JitterScale>::Get() {
-  return kJitterScale;
-}
-
-std::span<const Field<EvaluateJitterResult>> FieldList<EvaluateJitterResult>::Get() {
-  return kJitterResult;
-}
+ORRERY_SET_FIELDS(ErrorMetrics, kErrorMetrics)
+ORRERY_SET_FIELDS(EvaluateKernelsRequest, kKernelsRequest)
+ORRERY_SET_FIELDS(KernelErrors, kKernelErrors)
+ORRERY_SET_FIELDS(EvaluateKernelsResult, kKernelsResult)
+ORRERY_SET_FIELDS(EvaluateCollectivesRequest, kCollectivesRequest)
+ORRERY_SET_FIELDS(CollectiveErrors, kCollectiveErrors)
+ORRERY_SET_FIELDS(EvaluateCollectivesResult, kCollectivesResult)
+ORRERY_SET_FIELDS(EvaluateAllRequest, kAllRequest)
+ORRERY_SET_FIELDS(FamilyErrors, kFamilyErrors)
+ORRERY_SET_FIELDS(EvaluateAllResult, kAllResult)
+ORRERY_SET_FIELDS(EvaluateOverlapRequest, kOverlapRequest)
+ORRERY_SET_FIELDS(OverlapPredictorErrors, kPredictor)
+ORRERY_SET_FIELDS(DelayErrors, kDelays)
+ORRERY_SET_FIELDS(OverlapGroupErrors, kOverlapGroup)
+ORRERY_SET_FIELDS(FeatureImportance, kImportance)
+ORRERY_SET_FIELDS(EvaluateOverlapResult, kOverlapResult)
+ORRERY_SET_FIELDS(EvaluateJitterRequest, kJitterRequest)
+ORRERY_SET_FIELDS(JitterDistances, kDistances)
+ORRERY_SET_FIELDS(JitterGroup, kJitterGroup)
+ORRERY_SET_FIELDS(JitterScale, kJitterScale)
+ORRERY_SET_FIELDS(EvaluateJitterResult, kJitterResult)
 
 }  // namespace orrery::api

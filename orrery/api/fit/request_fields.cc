@@ -1,5 +1,4 @@
 #include <array>
-#include <span>
 
 #include "orrery/api/field_parts.h"
 #include "orrery/api/fields.h"
@@ -124,40 +123,14 @@ constexpr auto kFrameworks = std::to_array<Field<FitFrameworksRequest>>({
 
 }  // namespace
 
-std::span<const Field<FitKernelsRequest>> FieldList<FitKernelsRequest>::Get() {
-  return kKernels;
-}
-
-std::span<const Field<FitSiblingsRequest>> FieldList<FitSiblingsRequest>::Get() {
-  return kSiblings;
-}
-
-std::span<const Field<FitCollectivesRequest>> FieldList<FitCollectivesRequest>::Get() {
-  return kCollectives;
-}
-
-std::span<const Field<FitOverlapRequest>> FieldList<FitOverlapRequest>::Get() {
-  return kOverlap;
-}
-
-std::span<const Field<FitOverlapFromTracesRequest>> FieldList<FitOverlapFromTracesRequest>::Get() {
-  return kTraces;
-}
-
-std::span<const Field<FitPowerRequest>> FieldList<FitPowerRequest>::Get() {
-  return kPower;
-}
-
-std::span<const Field<FitHostRequest>> FieldList<FitHostRequest>::Get() {
-  return kHost;
-}
-
-std::span<const Field<FitJitterRequest>> FieldList<FitJitterRequest>::Get() {
-  return kJitter;
-}
-
-std::span<const Field<FitFrameworksRequest>> FieldList<FitFrameworksRequest>::Get() {
-  return kFrameworks;
-}
+ORRERY_SET_FIELDS(FitKernelsRequest, kKernels)
+ORRERY_SET_FIELDS(FitSiblingsRequest, kSiblings)
+ORRERY_SET_FIELDS(FitCollectivesRequest, kCollectives)
+ORRERY_SET_FIELDS(FitOverlapRequest, kOverlap)
+ORRERY_SET_FIELDS(FitOverlapFromTracesRequest, kTraces)
+ORRERY_SET_FIELDS(FitPowerRequest, kPower)
+ORRERY_SET_FIELDS(FitHostRequest, kHost)
+ORRERY_SET_FIELDS(FitJitterRequest, kJitter)
+ORRERY_SET_FIELDS(FitFrameworksRequest, kFrameworks)
 
 }  // namespace orrery::api

@@ -1,5 +1,4 @@
 #include <array>
-#include <span>
 
 #include "orrery/api/fields.h"
 #include "orrery/api/fit.h"
@@ -226,72 +225,22 @@ constexpr auto kFrameworks = std::to_array<Field<FitFrameworksResult>>({
 
 }  // namespace
 
-std::span<const Field<FitKernelsResult>> FieldList<FitKernelsResult>::Get() {
-  return kKernels;
-}
-
-std::span<const Field<FitSiblingsResult>> FieldList<FitSiblingsResult>::Get() {
-  return kSiblings;
-}
-
-std::span<const Field<FitBound>> FieldList<FitBound>::Get() {
-  return kBound;
-}
-
-std::span<const Field<FitOutlier>> FieldList<FitOutlier>::Get() {
-  return kOutlier;
-}
-
-std::span<const Field<FittedMachine>> FieldList<FittedMachine>::Get() {
-  return kMachine;
-}
-
-std::span<const Field<FitCollectivesResult>> FieldList<FitCollectivesResult>::Get() {
-  return kCollectives;
-}
-
-std::span<const Field<FitOverlapResult>> FieldList<FitOverlapResult>::Get() {
-  return kOverlap;
-}
-
-std::span<const Field<FitOverlapClock>> FieldList<FitOverlapClock>::Get() {
-  return kClock;
-}
-
-std::span<const Field<FitOverlapKernel>> FieldList<FitOverlapKernel>::Get() {
-  return kKernel;
-}
-
-std::span<const Field<FitOverlapFromTracesResult>> FieldList<FitOverlapFromTracesResult>::Get() {
-  return kTraces;
-}
-
-std::span<const Field<FittedBoard>> FieldList<FittedBoard>::Get() {
-  return kBoard;
-}
-
-std::span<const Field<FitPowerErrors>> FieldList<FitPowerErrors>::Get() {
-  return kPowerErrors;
-}
-
-std::span<const Field<FitPowerResult>> FieldList<FitPowerResult>::Get() {
-  return kPower;
-}
-
-std::span<const Field<FitHostResult>> FieldList<FitHostResult>::Get() {
-  return kHost;
-}
-
-std::span<const Field<FitJitterResult>> FieldList<FitJitterResult>::Get() {
-  return kJitter;
-}
-
-std::span<const Field<FittedFramework>> FieldList<FittedFramework>::Get() {
-  return kFramework;
-}
-
-std::span<const Field<FitFrameworksResult>> FieldList<FitFrameworksResult>::Get() {
-  return kFrameworks;
-}
+ORRERY_SET_FIELDS(FitKernelsResult, kKernels)
+ORRERY_SET_FIELDS(FitSiblingsResult, kSiblings)
+ORRERY_SET_FIELDS(FitBound, kBound)
+ORRERY_SET_FIELDS(FitOutlier, kOutlier)
+ORRERY_SET_FIELDS(FittedMachine, kMachine)
+ORRERY_SET_FIELDS(FitCollectivesResult, kCollectives)
+ORRERY_SET_FIELDS(FitOverlapResult, kOverlap)
+ORRERY_SET_FIELDS(FitOverlapClock, kClock)
+ORRERY_SET_FIELDS(FitOverlapKernel, kKernel)
+ORRERY_SET_FIELDS(FitOverlapFromTracesResult, kTraces)
+ORRERY_SET_FIELDS(FittedBoard, kBoard)
+ORRERY_SET_FIELDS(FitPowerErrors, kPowerErrors)
+ORRERY_SET_FIELDS(FitPowerResult, kPower)
+ORRERY_SET_FIELDS(FitHostResult, kHost)
+ORRERY_SET_FIELDS(FitJitterResult, kJitter)
+ORRERY_SET_FIELDS(FittedFramework, kFramework)
+ORRERY_SET_FIELDS(FitFrameworksResult, kFrameworks)
 
 }  // namespace orrery::api

@@ -1,5 +1,4 @@
 #include <array>
-#include <span>
 
 #include "orrery/api/fields.h"
 #include "orrery/api/goodput.h"
@@ -70,8 +69,6 @@ constexpr auto kFields = std::to_array<Field<Request>>({
 
 }  // namespace
 
-std::span<const Field<GoodputRequest>> FieldList<GoodputRequest>::Get() {
-  return kFields;
-}
+ORRERY_SET_FIELDS(GoodputRequest, kFields)
 
 }  // namespace orrery::api

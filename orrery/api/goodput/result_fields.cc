@@ -1,5 +1,4 @@
 #include <array>
-#include <span>
 
 #include "orrery/api/fields.h"
 #include "orrery/api/goodput.h"
@@ -112,16 +111,8 @@ constexpr auto kResult = std::to_array<Field<GoodputResult>>({
 
 }  // namespace
 
-std::span<const Field<GoodputCheckpoint>> FieldList<GoodputCheckpoint>::Get() {
-  return kCheckpoint;
-}
-
-std::span<const Field<GoodputAlternative>> FieldList<GoodputAlternative>::Get() {
-  return kAlternative;
-}
-
-std::span<const Field<GoodputResult>> FieldList<GoodputResult>::Get() {
-  return kResult;
-}
+ORRERY_SET_FIELDS(GoodputCheckpoint, kCheckpoint)
+ORRERY_SET_FIELDS(GoodputAlternative, kAlternative)
+ORRERY_SET_FIELDS(GoodputResult, kResult)
 
 }  // namespace orrery::api

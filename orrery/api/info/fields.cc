@@ -1,7 +1,6 @@
 #include "orrery/api/fields.h"
 
 #include <array>
-#include <span>
 #include <utility>
 
 #include "orrery/api/field_parts.h"
@@ -119,48 +118,16 @@ constexpr auto kInfoResult = std::to_array<Field<InfoResult>>({
 
 }  // namespace
 
-std::span<const Field<InfoRequest>> FieldList<InfoRequest>::Get() {
-  return kInfoRequest;
-}
-
-std::span<const Field<InfoProblem>> FieldList<InfoProblem>::Get() {
-  return kInfoProblem;
-}
-
-std::span<const Field<InfoGroup>> FieldList<InfoGroup>::Get() {
-  return kInfoGroup;
-}
-
-std::span<const Field<InfoLaunches>> FieldList<InfoLaunches>::Get() {
-  return kInfoLaunches;
-}
-
-std::span<const Field<InfoCoverageCount>> FieldList<InfoCoverageCount>::Get() {
-  return kInfoCoverageCount;
-}
-
-std::span<const Field<InfoOverhead>> FieldList<InfoOverhead>::Get() {
-  return kInfoOverhead;
-}
-
-std::span<const Field<InfoCoverage>> FieldList<InfoCoverage>::Get() {
-  return kInfoCoverage;
-}
-
-std::span<const Field<InfoRank>> FieldList<InfoRank>::Get() {
-  return kInfoRank;
-}
-
-std::span<const Field<InfoTable>> FieldList<InfoTable>::Get() {
-  return kInfoTable;
-}
-
-std::span<const Field<InfoSkippedFile>> FieldList<InfoSkippedFile>::Get() {
-  return kInfoSkippedFile;
-}
-
-std::span<const Field<InfoResult>> FieldList<InfoResult>::Get() {
-  return kInfoResult;
-}
+ORRERY_SET_FIELDS(InfoRequest, kInfoRequest)
+ORRERY_SET_FIELDS(InfoProblem, kInfoProblem)
+ORRERY_SET_FIELDS(InfoGroup, kInfoGroup)
+ORRERY_SET_FIELDS(InfoLaunches, kInfoLaunches)
+ORRERY_SET_FIELDS(InfoCoverageCount, kInfoCoverageCount)
+ORRERY_SET_FIELDS(InfoOverhead, kInfoOverhead)
+ORRERY_SET_FIELDS(InfoCoverage, kInfoCoverage)
+ORRERY_SET_FIELDS(InfoRank, kInfoRank)
+ORRERY_SET_FIELDS(InfoTable, kInfoTable)
+ORRERY_SET_FIELDS(InfoSkippedFile, kInfoSkippedFile)
+ORRERY_SET_FIELDS(InfoResult, kInfoResult)
 
 }  // namespace orrery::api

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -108,13 +107,8 @@ Result<InitResult> WriteJob(const InitRequest& request) {
 
 }  // namespace
 
-std::span<const Field<InitRequest>> FieldList<InitRequest>::Get() {
-  return kRequestFields;
-}
-
-std::span<const Field<InitResult>> FieldList<InitResult>::Get() {
-  return kResultFields;
-}
+ORRERY_SET_FIELDS(InitRequest, kRequestFields)
+ORRERY_SET_FIELDS(InitResult, kResultFields)
 
 Result<InitResult> Init(const Session& /*session*/, const InitRequest& request) {
   return RunCancellable(request.call, [&] { return WriteJob(request); });

@@ -111,40 +111,14 @@ std::span<const std::string_view> ListedThings() {
   return kThings;
 }
 
-std::span<const Field<ListRequest>> FieldList<ListRequest>::Get() {
-  return kRequest;
-}
-
-std::span<const Field<ListedGpu>> FieldList<ListedGpu>::Get() {
-  return kGpu;
-}
-
-std::span<const Field<ListedCluster>> FieldList<ListedCluster>::Get() {
-  return kCluster;
-}
-
-std::span<const Field<ListedModel>> FieldList<ListedModel>::Get() {
-  return kModel;
-}
-
-std::span<const Field<ListedFramework>> FieldList<ListedFramework>::Get() {
-  return kFramework;
-}
-
-std::span<const Field<ListedMetric>> FieldList<ListedMetric>::Get() {
-  return kMetric;
-}
-
-std::span<const Field<ListedFormat>> FieldList<ListedFormat>::Get() {
-  return kFormat;
-}
-
-std::span<const Field<ListedKey>> FieldList<ListedKey>::Get() {
-  return kKey;
-}
-
-std::span<const Field<ListResult>> FieldList<ListResult>::Get() {
-  return kResult;
-}
+ORRERY_SET_FIELDS(ListRequest, kRequest)
+ORRERY_SET_FIELDS(ListedGpu, kGpu)
+ORRERY_SET_FIELDS(ListedCluster, kCluster)
+ORRERY_SET_FIELDS(ListedModel, kModel)
+ORRERY_SET_FIELDS(ListedFramework, kFramework)
+ORRERY_SET_FIELDS(ListedMetric, kMetric)
+ORRERY_SET_FIELDS(ListedFormat, kFormat)
+ORRERY_SET_FIELDS(ListedKey, kKey)
+ORRERY_SET_FIELDS(ListResult, kResult)
 
 }  // namespace orrery::api

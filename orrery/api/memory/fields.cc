@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -172,12 +171,7 @@ const std::vector<MemoryToolInfo>& MemoryToolList() {
   return list;
 }
 
-std::span<const Field<MemoryRequest>> FieldList<MemoryRequest>::Get() {
-  return kRequest;
-}
-
-std::span<const Field<MemoryResult>> FieldList<MemoryResult>::Get() {
-  return kResult;
-}
+ORRERY_SET_FIELDS(MemoryRequest, kRequest)
+ORRERY_SET_FIELDS(MemoryResult, kResult)
 
 }  // namespace orrery::api

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <limits>
-#include <span>
 #include <string_view>
 
 #include "orrery/api/field_parts.h"
@@ -306,56 +305,18 @@ constexpr auto kOverlapResult = std::to_array<Field<OverlapResult>>({
 
 }  // namespace
 
-std::span<const Field<PredictTraceRequest>> FieldList<PredictTraceRequest>::Get() {
-  return kTraceRequest;
-}
-
-std::span<const Field<PredictedModels>> FieldList<PredictedModels>::Get() {
-  return kModels;
-}
-
-std::span<const Field<PredictedHost>> FieldList<PredictedHost>::Get() {
-  return kHost;
-}
-
-std::span<const Field<PredictedOperator>> FieldList<PredictedOperator>::Get() {
-  return kOperator;
-}
-
-std::span<const Field<PredictedRank>> FieldList<PredictedRank>::Get() {
-  return kRank;
-}
-
-std::span<const Field<PredictTraceResult>> FieldList<PredictTraceResult>::Get() {
-  return kTraceResult;
-}
-
-std::span<const Field<PredictKernelsRequest>> FieldList<PredictKernelsRequest>::Get() {
-  return kKernelsRequest;
-}
-
-std::span<const Field<PredictedKernel>> FieldList<PredictedKernel>::Get() {
-  return kKernel;
-}
-
-std::span<const Field<PredictKernelsResult>> FieldList<PredictKernelsResult>::Get() {
-  return kKernelsResult;
-}
-
-std::span<const Field<PredictCollectiveRequest>> FieldList<PredictCollectiveRequest>::Get() {
-  return kCollectiveRequest;
-}
-
-std::span<const Field<PredictCollectiveResult>> FieldList<PredictCollectiveResult>::Get() {
-  return kCollectiveResult;
-}
-
-std::span<const Field<PredictOverlapRequest>> FieldList<PredictOverlapRequest>::Get() {
-  return kOverlapRequest;
-}
-
-std::span<const Field<PredictOverlapResult>> FieldList<PredictOverlapResult>::Get() {
-  return kOverlapResult;
-}
+ORRERY_SET_FIELDS(PredictTraceRequest, kTraceRequest)
+ORRERY_SET_FIELDS(PredictedModels, kModels)
+ORRERY_SET_FIELDS(PredictedHost, kHost)
+ORRERY_SET_FIELDS(PredictedOperator, kOperator)
+ORRERY_SET_FIELDS(PredictedRank, kRank)
+ORRERY_SET_FIELDS(PredictTraceResult, kTraceResult)
+ORRERY_SET_FIELDS(PredictKernelsRequest, kKernelsRequest)
+ORRERY_SET_FIELDS(PredictedKernel, kKernel)
+ORRERY_SET_FIELDS(PredictKernelsResult, kKernelsResult)
+ORRERY_SET_FIELDS(PredictCollectiveRequest, kCollectiveRequest)
+ORRERY_SET_FIELDS(PredictCollectiveResult, kCollectiveResult)
+ORRERY_SET_FIELDS(PredictOverlapRequest, kOverlapRequest)
+ORRERY_SET_FIELDS(PredictOverlapResult, kOverlapResult)
 
 }  // namespace orrery::api

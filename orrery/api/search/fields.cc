@@ -1,7 +1,6 @@
 #include "orrery/api/fields.h"
 
 #include <array>
-#include <span>
 #include <string_view>
 
 #include "orrery/api/job_fields.h"
@@ -170,24 +169,10 @@ constexpr auto kResultFields = std::to_array<Field<SearchResult>>({
 
 }  // namespace
 
-std::span<const Field<SearchRequest>> FieldList<SearchRequest>::Get() {
-  return kRequestFields;
-}
-
-std::span<const Field<SearchPlan>> FieldList<SearchPlan>::Get() {
-  return kPlanFields;
-}
-
-std::span<const Field<SearchNeighbour>> FieldList<SearchNeighbour>::Get() {
-  return kNeighbourFields;
-}
-
-std::span<const Field<SearchSensitivity>> FieldList<SearchSensitivity>::Get() {
-  return kSensitivityFields;
-}
-
-std::span<const Field<SearchResult>> FieldList<SearchResult>::Get() {
-  return kResultFields;
-}
+ORRERY_SET_FIELDS(SearchRequest, kRequestFields)
+ORRERY_SET_FIELDS(SearchPlan, kPlanFields)
+ORRERY_SET_FIELDS(SearchNeighbour, kNeighbourFields)
+ORRERY_SET_FIELDS(SearchSensitivity, kSensitivityFields)
+ORRERY_SET_FIELDS(SearchResult, kResultFields)
 
 }  // namespace orrery::api

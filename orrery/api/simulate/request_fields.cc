@@ -1,7 +1,6 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string_view>
 
 #include "orrery/api/fields.h"
@@ -127,8 +126,6 @@ constexpr auto kFields = std::to_array<Field<Request>>({
 
 }  // namespace
 
-std::span<const Field<SimulateRequest>> FieldList<SimulateRequest>::Get() {
-  return kFields;
-}
+ORRERY_SET_FIELDS(SimulateRequest, kFields)
 
 }  // namespace orrery::api

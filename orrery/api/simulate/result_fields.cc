@@ -1,5 +1,4 @@
 #include <array>
-#include <span>
 
 #include "orrery/api/fields.h"
 #include "orrery/api/simulate.h"
@@ -253,56 +252,18 @@ constexpr auto kSimulateTogetherResult = std::to_array<Field<SimulateTogetherRes
 
 }  // namespace
 
-std::span<const Field<StepEnergy>> FieldList<StepEnergy>::Get() {
-  return kStepEnergy;
-}
-
-std::span<const Field<StepUtilisation>> FieldList<StepUtilisation>::Get() {
-  return kStepUtilisation;
-}
-
-std::span<const Field<StepVariation>> FieldList<StepVariation>::Get() {
-  return kStepVariation;
-}
-
-std::span<const Field<StepBubble>> FieldList<StepBubble>::Get() {
-  return kStepBubble;
-}
-
-std::span<const Field<StepCheckpoint>> FieldList<StepCheckpoint>::Get() {
-  return kStepCheckpoint;
-}
-
-std::span<const Field<StepCommunication>> FieldList<StepCommunication>::Get() {
-  return kStepCommunication;
-}
-
-std::span<const Field<StepSlowdown>> FieldList<StepSlowdown>::Get() {
-  return kStepSlowdown;
-}
-
-std::span<const Field<StepStage>> FieldList<StepStage>::Get() {
-  return kStepStage;
-}
-
-std::span<const Field<StepChange>> FieldList<StepChange>::Get() {
-  return kStepChange;
-}
-
-std::span<const Field<StepReplayedRank>> FieldList<StepReplayedRank>::Get() {
-  return kStepReplayedRank;
-}
-
-std::span<const Field<SimulateResult>> FieldList<SimulateResult>::Get() {
-  return kSimulateResult;
-}
-
-std::span<const Field<JobResult>> FieldList<JobResult>::Get() {
-  return kJobResult;
-}
-
-std::span<const Field<SimulateTogetherResult>> FieldList<SimulateTogetherResult>::Get() {
-  return kSimulateTogetherResult;
-}
+ORRERY_SET_FIELDS(StepEnergy, kStepEnergy)
+ORRERY_SET_FIELDS(StepUtilisation, kStepUtilisation)
+ORRERY_SET_FIELDS(StepVariation, kStepVariation)
+ORRERY_SET_FIELDS(StepBubble, kStepBubble)
+ORRERY_SET_FIELDS(StepCheckpoint, kStepCheckpoint)
+ORRERY_SET_FIELDS(StepCommunication, kStepCommunication)
+ORRERY_SET_FIELDS(StepSlowdown, kStepSlowdown)
+ORRERY_SET_FIELDS(StepStage, kStepStage)
+ORRERY_SET_FIELDS(StepChange, kStepChange)
+ORRERY_SET_FIELDS(StepReplayedRank, kStepReplayedRank)
+ORRERY_SET_FIELDS(SimulateResult, kSimulateResult)
+ORRERY_SET_FIELDS(JobResult, kJobResult)
+ORRERY_SET_FIELDS(SimulateTogetherResult, kSimulateTogetherResult)
 
 }  // namespace orrery::api

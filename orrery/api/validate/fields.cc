@@ -2,7 +2,6 @@
 
 #include <array>
 #include <limits>
-#include <span>
 #include <string_view>
 
 #include "orrery/api/field_parts.h"
@@ -191,44 +190,15 @@ constexpr auto kRankPlans =
 
 }  // namespace
 
-std::span<const Field<ValidateRequest>> FieldList<ValidateRequest>::Get() {
-  return kRequest;
-}
-
-std::span<const Field<StepErrors>> FieldList<StepErrors>::Get() {
-  return kErrors;
-}
-
-std::span<const Field<StepErrorGroup>> FieldList<StepErrorGroup>::Get() {
-  return kGroup;
-}
-
-std::span<const Field<RefusedRow>> FieldList<RefusedRow>::Get() {
-  return kRefused;
-}
-
-std::span<const Field<ValidatedRow>> FieldList<ValidatedRow>::Get() {
-  return kRow;
-}
-
-std::span<const Field<ValidateResult>> FieldList<ValidateResult>::Get() {
-  return kAnswer;
-}
-
-std::span<const Field<MeasuredPlan>> FieldList<MeasuredPlan>::Get() {
-  return kPlan;
-}
-
-std::span<const Field<RankedGroup>> FieldList<RankedGroup>::Get() {
-  return kRankedGroup;
-}
-
-std::span<const Field<RankedSource>> FieldList<RankedSource>::Get() {
-  return kRankedSource;
-}
-
-std::span<const Field<RankPlansResult>> FieldList<RankPlansResult>::Get() {
-  return kRankPlans;
-}
+ORRERY_SET_FIELDS(ValidateRequest, kRequest)
+ORRERY_SET_FIELDS(StepErrors, kErrors)
+ORRERY_SET_FIELDS(StepErrorGroup, kGroup)
+ORRERY_SET_FIELDS(RefusedRow, kRefused)
+ORRERY_SET_FIELDS(ValidatedRow, kRow)
+ORRERY_SET_FIELDS(ValidateResult, kAnswer)
+ORRERY_SET_FIELDS(MeasuredPlan, kPlan)
+ORRERY_SET_FIELDS(RankedGroup, kRankedGroup)
+ORRERY_SET_FIELDS(RankedSource, kRankedSource)
+ORRERY_SET_FIELDS(RankPlansResult, kRankPlans)
 
 }  // namespace orrery::api
