@@ -48,10 +48,6 @@ constexpr std::array<KeyHeader, 8> kKeys{{{GroupKey::kSource, "source"},
                                           {GroupKey::kScale, "scale"},
                                           {GroupKey::kDimension, "parallelism"}}};
 
-bool IsHeadline(const std::string& grade) {
-  return grade == "A" || grade == "A-";
-}
-
 std::string FiguresText(const ErrorFigures& figures) {
   if (figures.simulated == 0) {
     return fmt::format("{} rows, none simulated", figures.rows);
