@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
+#include "orrery/base/file/mapped_file.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"

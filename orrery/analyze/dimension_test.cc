@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/base/collective_kind.h"

@@ -11,7 +11,7 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"

@@ -7,7 +7,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"

@@ -18,9 +18,9 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"

@@ -13,8 +13,8 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/table.h"
+#include "orrery/base/math/interval_set.h"
+#include "orrery/base/text/table.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {

@@ -14,15 +14,15 @@
 
 #include <fmt/format.h>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text.h"
-#include "orrery/trace/collective_lanes.h"
+#include "orrery/base/text/text.h"
+#include "orrery/trace/collective/collective_lanes.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "orrery/analyze/run_view.h"  // IWYU pragma: export
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 namespace orrery::analyze {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/collective_kind.h"

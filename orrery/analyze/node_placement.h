@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/kernel/aten.h"
+#include "orrery/kernel/aten/aten.h"
+#include "orrery/kernel/aten/recorded_call.h"
 #include "orrery/kernel/operator.h"
-#include "orrery/kernel/recorded_call.h"
 #include "orrery/kernel/work.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"

@@ -11,17 +11,17 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/breakdown/pipeline_drain.h"
+#include "orrery/analyze/breakdown/time_parts.h"
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/pipeline_drain.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
-#include "orrery/analyze/time_parts.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/parallel.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/math/interval_set.h"
+#include "orrery/trace/clock/clock_alignment.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/kernel_class.h"
-#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/table.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/base/math/interval_set.h"
+#include "orrery/base/text/table.h"
+#include "orrery/trace/clock/clock_alignment.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/kernel_class.h"
-#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/speedup.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace_set.h"

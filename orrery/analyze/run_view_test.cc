@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/analyze/sample_run_test.h"
-#include "orrery/base/interval_set.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {

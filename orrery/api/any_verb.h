@@ -10,10 +10,10 @@
 
 #include "orrery/api/call.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/input/shared_run.h"
 #include "orrery/api/session.h"
-#include "orrery/api/shared_run.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 #include "orrery/report/document.h"
 
 // Verbs without their types, for front ends that receive requests as data: Python, agents, schemas.

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "orrery/api/call.h"
+#include "orrery/base/concurrency/stop.h"
 #include "orrery/base/error.h"
-#include "orrery/base/stop.h"
 
 namespace orrery::api {
 

@@ -16,9 +16,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/nearest_word.h"
-#include "orrery/base/value.h"
+#include "orrery/base/text/nearest_word.h"
 
 namespace orrery::api::internal {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "orrery/api/export.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 
 namespace orrery::api {
 

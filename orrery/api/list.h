@@ -11,8 +11,8 @@
 #include "orrery/api/export.h"
 #include "orrery/api/fields.h"
 #include "orrery/api/session.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 #include "orrery/report/document.h"
 
 // The names that jobs and options take: GPUs, clusters, models, frameworks, metrics, formats, keys.

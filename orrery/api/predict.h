@@ -9,7 +9,7 @@
 #include "orrery/api/call.h"
 #include "orrery/api/export.h"
 #include "orrery/api/fields.h"
-#include "orrery/api/run_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/report/document.h"

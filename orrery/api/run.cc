@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "orrery/api/call.h"
-#include "orrery/api/run_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/run.h"
 

@@ -9,10 +9,10 @@
 #include "orrery/api/call.h"
 #include "orrery/api/export.h"
 #include "orrery/api/fields.h"
-#include "orrery/api/job_input.h"
+#include "orrery/api/input/job_input.h"
 #include "orrery/api/session.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 #include "orrery/report/document.h"
 
 // The best plans of a training job, of all that fit.

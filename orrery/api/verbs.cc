@@ -24,8 +24,8 @@
 #include "orrery/api/search.h"
 #include "orrery/api/simulate.h"
 #include "orrery/api/validate.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 
 namespace orrery::api {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "orrery/api/any_verb.h"
 #include "orrery/api/export.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 
 namespace orrery::api {
 

@@ -10,11 +10,11 @@
 
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/api/any_verb.h"
+#include "orrery/api/input/shared_run.h"
 #include "orrery/api/session.h"
-#include "orrery/api/shared_run.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/ingest/run.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/clock/clock_alignment.h"
 
 namespace orrery::api {
 namespace {

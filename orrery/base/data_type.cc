@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery {
 namespace {

@@ -11,16 +11,16 @@
 
 #include <xxhash.h>
 
-#include "orrery/base/byte_cursor.h"
 #include "orrery/base/check.h"
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
-#include "orrery/base/work_dealer.h"
+#include "orrery/base/file/byte_cursor.h"
+#include "orrery/base/text/table.h"
 #include "orrery/calibrate/validation.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/published_run.h"
-#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/published/published_run.h"
+#include "orrery/workload/job/published/run_table.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::calibrate {

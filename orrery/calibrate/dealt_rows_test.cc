@@ -6,7 +6,7 @@
 #include "orrery/calibrate/validation.h"
 #include "orrery/workload/generate/small_jobs_test.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/published/published_run.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::calibrate {

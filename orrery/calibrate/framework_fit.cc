@@ -15,9 +15,9 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/document/json_text.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_text.h"
-#include "orrery/base/parallel.h"
 #include "orrery/calibrate/interval_calibration.h"
 #include "orrery/calibrate/scalar_population.h"
 #include "orrery/calibrate/validation.h"
@@ -27,8 +27,8 @@
 #include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/framework.h"
-#include "orrery/workload/job/published_run.h"
-#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/published/published_run.h"
+#include "orrery/workload/job/published/run_table.h"
 #include "orrery/workload/job/stack.h"
 #include "orrery/workload/model/model.h"
 

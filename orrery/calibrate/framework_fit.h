@@ -16,7 +16,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/published/run_table.h"
 
 namespace orrery::calibrate {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/calibrate/recorded_steps.h"
 #include "orrery/simulate/goodput/step_jitter.h"
 

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/calibrate/validation.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/published/published_run.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::calibrate {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "orrery/calibrate/validation.h"
-#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/published/published_run.h"
 
 namespace orrery::calibrate {
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/calibrate/validation.h"
-#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/published/published_run.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::calibrate {

@@ -17,11 +17,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/statistics.h"
-#include "orrery/base/table.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/base/text/table.h"
 #include "orrery/calibrate/embedded_step_systems.h"
 
 namespace orrery::calibrate {

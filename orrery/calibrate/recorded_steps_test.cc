@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 
 namespace orrery::calibrate {
 namespace {

@@ -9,10 +9,10 @@
 #include "orrery/trace/trace.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host_fit.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_fit.h"
+#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/ranks/traced_job.h"
 #include "orrery/workload/recorded/recorded_costs.h"
-#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::calibrate {
 

@@ -14,7 +14,7 @@
 #include "orrery/trace/trace.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 #include "orrery/workload/recorded/recordings_test.h"

@@ -16,7 +16,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/explain/baselines.h"
@@ -26,8 +26,8 @@
 #include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/published_run.h"
-#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/published/published_run.h"
+#include "orrery/workload/job/published/run_table.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::calibrate {

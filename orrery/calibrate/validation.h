@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
-#include "orrery/base/work_dealer.h"
+#include "orrery/base/text/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/learn/interval.h"
 #include "orrery/simulate/explain/interval.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/workload/job/published_run.h"
-#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/published/published_run.h"
+#include "orrery/workload/job/published/run_table.h"
 
 namespace orrery::calibrate {
 

@@ -16,9 +16,9 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "orrery/base/concurrency/stop.h"
 #include "orrery/base/error.h"
-#include "orrery/base/nearest_word.h"
-#include "orrery/base/stop.h"
+#include "orrery/base/text/nearest_word.h"
 #include "orrery/cli/description.h"
 #include "orrery/cli/help/wrapped_help.h"
 #include "orrery/cli/output.h"

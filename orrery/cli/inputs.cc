@@ -5,8 +5,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "orrery/api/run_fields.h"
-#include "orrery/base/progress.h"
+#include "orrery/api/fields/run_fields.h"
+#include "orrery/base/concurrency/progress.h"
 #include "orrery/cli/request_options.h"
 #include "orrery/cli/verb.h"
 

@@ -3,10 +3,10 @@
 #include <filesystem>
 
 #include "orrery/api/call.h"
-#include "orrery/api/job_input.h"
-#include "orrery/api/run_input.h"
+#include "orrery/api/input/job_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/api/session.h"
-#include "orrery/base/progress.h"
+#include "orrery/base/concurrency/progress.h"
 #include "orrery/cli/verb.h"
 
 // Shared by verbs: the session, progress, options of runs and jobs.

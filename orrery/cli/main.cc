@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/unfinished_file.h"
+#include "orrery/base/file/mapped_file.h"
+#include "orrery/base/file/unfinished_file.h"
 #include "orrery/cli/program.h"
 
 namespace orrery::cli {

@@ -17,14 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "orrery/base/byte_sink.h"
-#include "orrery/base/decimal.h"
+#include "orrery/base/concurrency/progress.h"
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/folder.h"
-#include "orrery/base/progress.h"
+#include "orrery/base/file/byte_sink.h"
+#include "orrery/base/file/folder.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/base/text/visible_text.h"
 #include "orrery/base/units.h"
-#include "orrery/base/visible_text.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/format.h"
 #include "orrery/draw/text_table.h"

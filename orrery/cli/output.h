@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/base/concurrency/progress.h"
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/progress.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/cli/verb.h"
 #include "orrery/report/document.h"
 

@@ -8,7 +8,7 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "orrery/api/run_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/verb.h"
 

@@ -20,10 +20,10 @@
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/embedded_closed_form.h"
 #include "orrery/collective/fabric.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
+#include "orrery/collective/nccl/tuner.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 #include "orrery/collective/request.h"
-#include "orrery/collective/tuner.h"
-#include "orrery/collective/tuner_tables.h"
 
 namespace orrery::collective {
 namespace {

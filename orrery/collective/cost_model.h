@@ -12,7 +12,7 @@
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/fabric.h"
-#include "orrery/collective/flow_plan.h"
+#include "orrery/collective/flow/flow_plan.h"
 #include "orrery/collective/monotone_times.h"
 #include "orrery/collective/request.h"
 #include "orrery/hardware/cluster.h"

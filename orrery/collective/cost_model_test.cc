@@ -10,7 +10,7 @@
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/fabric.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
 #include "orrery/collective/request.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/network/topology.h"

@@ -13,11 +13,11 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
-#include "orrery/base/round_up.h"
+#include "orrery/base/math/round_up.h"
 #include "orrery/collective/algorithm.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 #include "orrery/collective/request.h"
-#include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 

@@ -3,9 +3,9 @@
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
 #include "orrery/collective/algorithm.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 #include "orrery/collective/request.h"
-#include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 
 namespace orrery::collective {

@@ -16,14 +16,14 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/collective_kind.h"
+#include "orrery/base/document/json_text.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_text.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/embedded_machine_models.h"
 #include "orrery/collective/monotone_times.h"
-#include "orrery/collective/nccl_settings.h"
-#include "orrery/collective/tuner_tables.h"
+#include "orrery/collective/nccl/nccl_settings.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 

@@ -16,9 +16,9 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/collective/fabric.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
 #include "orrery/collective/request.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"

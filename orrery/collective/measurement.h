@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/collective/fabric.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
 #include "orrery/collective/request.h"
 #include "orrery/hardware/cluster.h"
 

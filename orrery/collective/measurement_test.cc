@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/collective_kind.h"
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 

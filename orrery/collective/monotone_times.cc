@@ -15,9 +15,9 @@
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/floor.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
+#include "orrery/collective/nccl/tuner.h"
 #include "orrery/collective/request.h"
-#include "orrery/collective/tuner.h"
 
 namespace orrery::collective {
 namespace {

@@ -12,9 +12,9 @@
 #include "orrery/base/error.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/fabric.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 #include "orrery/collective/request.h"
-#include "orrery/collective/tuner_tables.h"
 
 namespace orrery::collective {
 

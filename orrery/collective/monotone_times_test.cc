@@ -18,9 +18,9 @@
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/machine_models.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 #include "orrery/collective/request.h"
-#include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 
 namespace orrery::collective {

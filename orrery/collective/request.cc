@@ -18,7 +18,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/base/units.h"
 
 namespace orrery::collective {

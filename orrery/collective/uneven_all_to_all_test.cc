@@ -13,8 +13,8 @@
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 #include "orrery/collective/request.h"
-#include "orrery/collective/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 
 namespace orrery::collective {

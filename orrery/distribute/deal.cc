@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/distribute/launch.h"
 #include "orrery/distribute/message_channel.h"
 #include "orrery/distribute/mpi_channel.h"

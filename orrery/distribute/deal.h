@@ -2,8 +2,8 @@
 
 #include <functional>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 
 namespace orrery::distribute {
 

@@ -17,9 +17,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/distribute/deal.h"
 
 namespace orrery::distribute {

@@ -3,7 +3,7 @@
 #include <array>
 #include <optional>
 
-#include "orrery/base/decimal.h"
+#include "orrery/base/text/decimal.h"
 
 namespace orrery::distribute {
 namespace {

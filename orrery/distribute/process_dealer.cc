@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/distribute/message_channel.h"
 
 namespace orrery::distribute {

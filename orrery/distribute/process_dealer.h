@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/distribute/message_channel.h"
 
 namespace orrery::distribute {

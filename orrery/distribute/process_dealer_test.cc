@@ -17,8 +17,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/distribute/message_channel.h"
 
 namespace orrery::distribute {

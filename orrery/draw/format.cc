@@ -15,9 +15,9 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/json_text.h"
+#include "orrery/base/document/json_text.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/units.h"
-#include "orrery/base/value.h"
 #include "orrery/draw/text_table.h"
 
 namespace orrery::draw {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/document/value.h"
 #include "orrery/base/units.h"
-#include "orrery/base/value.h"
 
 namespace orrery::draw {
 

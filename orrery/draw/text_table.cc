@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "orrery/base/check.h"
-#include "orrery/base/json_text.h"
-#include "orrery/base/visible_text.h"
+#include "orrery/base/document/json_text.h"
+#include "orrery/base/text/visible_text.h"
 #include "orrery/draw/format.h"
 
 namespace orrery::draw {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/format.h"
 
 namespace orrery::draw {

@@ -11,15 +11,15 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/export/chrome_events.h"
 #include "orrery/export/collective_spans.h"
 #include "orrery/export/event_args.h"
 #include "orrery/export/json_writer.h"
 #include "orrery/export/rank_layout.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/clock/clock_alignment.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/tables.h"

@@ -2,10 +2,10 @@
 
 #include <span>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/export/collective_spans.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/clock/clock_alignment.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {

@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/base/string_table.h"
 #include "orrery/export/collective_spans.h"
 #include "orrery/export/traces_test.h"

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/json_text.h"
+#include "orrery/base/document/json_text.h"
 #include "orrery/export/chrome_events.h"
 #include "orrery/export/collective_spans.h"
 #include "orrery/export/rank_layout.h"

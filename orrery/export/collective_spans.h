@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/collective/matched_collectives.h"
 
 namespace orrery::exporting {
 

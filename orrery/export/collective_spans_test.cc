@@ -6,7 +6,7 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/export/traces_test.h"
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {

@@ -2,7 +2,7 @@
 
 #include "orrery/base/data_type.h"
 #include "orrery/export/rank_layout.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/trace.h"
 
 /// The arguments of events, under the names that Kineto gives them. Each function passes the

@@ -4,8 +4,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/export/chrome_json.h"
 #include "orrery/export/perfetto.h"
 #include "orrery/trace/trace_set.h"

@@ -14,8 +14,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/base/string_table.h"
 
 namespace orrery {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/base/string_table.h"
 
 namespace orrery::exporting {

@@ -11,8 +11,8 @@
 #include <fmt/ranges.h>
 #include <protozero/pbf_writer.hpp>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/base/string_table.h"
 #include "orrery/export/collective_spans.h"
 #include "orrery/export/perfetto_sequence.h"

@@ -16,8 +16,8 @@
 #include <protozero/types.hpp>
 #include <tsl/robin_map.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/export/rank_layout.h"
 #include "orrery/trace/trace.h"
 

@@ -15,7 +15,7 @@
 #include <protozero/data_view.hpp>
 #include <protozero/pbf_reader.hpp>
 
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/base/string_table.h"
 #include "orrery/export/collective_spans.h"
 #include "orrery/export/perfetto_sequence.h"

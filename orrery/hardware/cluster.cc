@@ -15,10 +15,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/base/units.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/embedded_catalogue.h"
 #include "orrery/hardware/gpu.h"
 

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
 
 namespace orrery::hardware {

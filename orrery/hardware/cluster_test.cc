@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
 
 namespace orrery::hardware {

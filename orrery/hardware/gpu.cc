@@ -12,7 +12,7 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/hardware/embedded_catalogue.h"
 
 namespace orrery::hardware {

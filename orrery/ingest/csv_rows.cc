@@ -10,8 +10,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 
 namespace orrery::ingest {
 namespace {

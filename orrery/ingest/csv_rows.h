@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 
 namespace orrery::ingest {
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_source.h"
+#include "orrery/base/file/byte_source.h"
 
 namespace orrery::ingest {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"

@@ -13,7 +13,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest {

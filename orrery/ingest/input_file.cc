@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest {

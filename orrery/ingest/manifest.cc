@@ -8,10 +8,10 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_source.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/text.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/trace/problems.h"
 

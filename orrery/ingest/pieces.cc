@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/stream/reader.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/parse_number.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::ingest {
 namespace {

@@ -12,10 +12,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/ingest/run.h"
-#include "orrery/trace/clock_alignment.h"
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/clock/clock_alignment.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest {

@@ -20,14 +20,14 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/folder.h"
-#include "orrery/base/parallel.h"
+#include "orrery/base/file/byte_sink.h"
+#include "orrery/base/file/folder.h"
 #include "orrery/base/row_numbers.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/manifest.h"

@@ -14,9 +14,9 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/ingest/input_file.h"
 
 namespace orrery::ingest {

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/byte_cursor.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_cursor.h"
 #include "orrery/kernel/data_type.h"
 #include "orrery/kernel/features.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/forest.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "orrery/base/error.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/forest.h"
 

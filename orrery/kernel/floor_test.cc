@@ -14,7 +14,7 @@
 #include "orrery/base/data_type.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/power.h"

@@ -6,7 +6,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/features.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/operators_test.h"

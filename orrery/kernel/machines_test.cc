@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/model_set.h"

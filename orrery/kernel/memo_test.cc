@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/data_type.h"
-#include "orrery/base/parallel.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"

@@ -16,11 +16,11 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
-#include "orrery/base/folder.h"
-#include "orrery/base/parallel.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/file/folder.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/data_type.h"
 #include "orrery/kernel/efficiency.h"
@@ -28,7 +28,7 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/features.h"
 #include "orrery/kernel/floor.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/learn/model_file.h"

@@ -11,7 +11,7 @@
 #include "orrery/base/error.h"
 #include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/model_file.h"
 

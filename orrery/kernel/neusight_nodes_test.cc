@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/base/text/table.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {

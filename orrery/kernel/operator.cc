@@ -18,7 +18,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/kernel/data_type.h"
 
 namespace orrery::kernel {

@@ -7,11 +7,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/data_type.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/data_type.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 

@@ -18,8 +18,8 @@
 #include <xgboost/c_api.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/forest.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/base/byte_cursor.h"
+#include "orrery/base/file/byte_cursor.h"
 #include "orrery/learn/forest.h"
 
 namespace orrery::learn {

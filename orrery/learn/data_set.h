@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/base/string_table.h"
 
 namespace orrery::learn {

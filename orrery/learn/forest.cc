@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "orrery/base/check.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 
 namespace orrery::learn {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/byte_cursor.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_cursor.h"
 
 namespace orrery::learn {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/byte_cursor.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_cursor.h"
 #include "orrery/learn/forest.h"
 
 namespace orrery::learn {

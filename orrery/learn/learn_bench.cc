@@ -8,7 +8,7 @@
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/data_test.h"
 #include "orrery/learn/forest.h"
-#include "orrery/learn/perceptron.h"
+#include "orrery/learn/perceptron/perceptron.h"
 
 namespace orrery::learn {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "orrery/base/check.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/learn/data_set.h"
 
 namespace orrery::learn {

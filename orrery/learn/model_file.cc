@@ -15,13 +15,13 @@
 #include <fmt/ranges.h>
 #include <xxhash.h>
 
-#include "orrery/base/byte_cursor.h"
-#include "orrery/base/byte_sink.h"
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/zstd_frame.h"
+#include "orrery/base/file/byte_cursor.h"
+#include "orrery/base/file/byte_sink.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/file/mapped_file.h"
+#include "orrery/base/file/zstd_frame.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/learn/metrics.h"
 
 namespace orrery::learn {

@@ -6,7 +6,7 @@
 #include "orrery/base/check.h"
 #include "orrery/learn/forest.h"
 #include "orrery/learn/model_file.h"
-#include "orrery/learn/perceptron.h"
+#include "orrery/learn/perceptron/perceptron.h"
 
 namespace {
 

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_cursor.h"
+#include "orrery/base/file/byte_cursor.h"
 #include "orrery/learn/data_set.h"
-#include "orrery/learn/perceptron.h"
+#include "orrery/learn/perceptron/perceptron.h"
 
 namespace orrery::learn {
 namespace {

@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 namespace orrery::mcp {
 

@@ -14,9 +14,9 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/value.h"
+#include "orrery/base/file/mapped_file.h"
 
 namespace orrery::mcp {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 
 namespace orrery::mcp {
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 namespace orrery::mcp {
 namespace {

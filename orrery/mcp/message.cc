@@ -8,9 +8,9 @@
 
 #include <tl/expected.hpp>
 
+#include "orrery/base/document/parse_json.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parse_json.h"
-#include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 
 namespace orrery::mcp {

@@ -7,7 +7,7 @@
 
 #include <tl/expected.hpp>
 
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 // JSON-RPC 2.0, one message a line.
 

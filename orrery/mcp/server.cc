@@ -20,10 +20,10 @@
 #include <fmt/ranges.h>
 
 #include "orrery/api/call.h"
+#include "orrery/base/concurrency/stop.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/nearest_word.h"
-#include "orrery/base/stop.h"
-#include "orrery/base/value.h"
+#include "orrery/base/text/nearest_word.h"
 #include "orrery/mcp/call_queue.h"
 #include "orrery/mcp/folders.h"
 #include "orrery/mcp/message.h"

@@ -10,7 +10,7 @@
 
 #include "orrery/api/call.h"
 #include "orrery/api/session.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/mcp/call_queue.h"
 #include "orrery/mcp/folders.h"
 #include "orrery/mcp/message.h"

@@ -8,9 +8,9 @@
 
 #include "orrery/api/any_verb.h"
 #include "orrery/api/verbs.h"
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/report/document.h"
 
 namespace orrery::mcp {

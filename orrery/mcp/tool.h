@@ -7,8 +7,8 @@
 #include "orrery/api/any_verb.h"
 #include "orrery/api/call.h"
 #include "orrery/api/session.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 
 namespace orrery::mcp {
 

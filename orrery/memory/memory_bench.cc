@@ -7,7 +7,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/memory/coverage.h"
-#include "orrery/memory/heat.h"
+#include "orrery/memory/heat/heat.h"
 #include "orrery/memory/kernel_counts.h"
 #include "orrery/memory/recording_test.h"
 #include "orrery/memory/working_set.h"

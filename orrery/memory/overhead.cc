@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/memory/join/launch_match.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "orrery/memory/heat.h"
+#include "orrery/memory/heat/heat.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory {

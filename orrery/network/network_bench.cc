@@ -5,7 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/network/flow_simulation.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/routing.h"

@@ -16,7 +16,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/network/switch_graph.h"
 #include "orrery/network/topology.h"
 

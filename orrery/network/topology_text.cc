@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/network/topology.h"
 
 namespace orrery::network {

@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/topology.h"
 #include "orrery/network/topology_text.h"

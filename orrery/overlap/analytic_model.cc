@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "orrery/base/check.h"
-#include "orrery/base/round_up.h"
+#include "orrery/base/math/round_up.h"
 #include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {

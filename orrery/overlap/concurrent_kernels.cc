@@ -13,7 +13,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/overlap/embedded_multiprocessors.h"
 

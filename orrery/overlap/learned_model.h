@@ -9,7 +9,7 @@
 #include "orrery/base/error.h"
 #include "orrery/learn/forest.h"
 #include "orrery/learn/model_file.h"
-#include "orrery/learn/perceptron.h"
+#include "orrery/learn/perceptron/perceptron.h"
 #include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {

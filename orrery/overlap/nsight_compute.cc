@@ -20,11 +20,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/byte_source.h"
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/text.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {

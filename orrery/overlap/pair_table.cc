@@ -18,11 +18,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/round_up.h"
-#include "orrery/base/table.h"
+#include "orrery/base/math/round_up.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"

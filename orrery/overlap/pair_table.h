@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/kernel/work.h"
 #include "orrery/overlap/concurrent_kernels.h"

@@ -8,17 +8,17 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/node_placement.h"
-#include "orrery/analyze/stragglers.h"
+#include "orrery/analyze/straggler/stragglers.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/report/run_report.h"
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/format.h"
 
 namespace orrery::report {

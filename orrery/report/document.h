@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
-#include "orrery/base/value.h"
+#include "orrery/base/text/table.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/text_table.h"
 

@@ -11,10 +11,10 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
-#include "orrery/base/value.h"
+#include "orrery/base/text/table.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"

@@ -10,8 +10,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/text.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/text/text.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"

@@ -10,8 +10,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/value.h"
-#include "orrery/base/visible_text.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/text/visible_text.h"
 #include "orrery/draw/format.h"
 #include "orrery/draw/text_table.h"
 #include "orrery/report/document.h"

@@ -14,9 +14,9 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/data_loading.h"
-#include "orrery/analyze/exposed_copies.h"
-#include "orrery/base/statistics.h"
+#include "orrery/analyze/breakdown/data_loading.h"
+#include "orrery/analyze/breakdown/exposed_copies.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/run_report.h"

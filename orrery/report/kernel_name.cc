@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/draw/format.h"
 
 namespace orrery::report {

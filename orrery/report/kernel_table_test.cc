@@ -7,7 +7,7 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/report/document.h"
 #include "orrery/report/kernel_name.h"
 #include "orrery/report/run_report.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "orrery/analyze/metric.h"
-#include "orrery/base/parallel.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/report/run_report.h"
 
 namespace orrery::report {

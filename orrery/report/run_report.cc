@@ -10,8 +10,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/statistics.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"

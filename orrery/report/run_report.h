@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/data_loading.h"
-#include "orrery/analyze/exposed_copies.h"
+#include "orrery/analyze/breakdown/data_loading.h"
+#include "orrery/analyze/breakdown/exposed_copies.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
 #include "orrery/draw/chart/charts.h"

@@ -10,8 +10,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/time_parts.h"
-#include "orrery/base/parallel.h"
+#include "orrery/analyze/breakdown/time_parts.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/simulate/network/group_times.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"

@@ -15,8 +15,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/nearest_word.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/nearest_word.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"

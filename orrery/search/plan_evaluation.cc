@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
-#include "orrery/base/byte_cursor.h"
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
+#include "orrery/base/file/byte_cursor.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/learn/interval.h"
 #include "orrery/search/memory_bound.h"

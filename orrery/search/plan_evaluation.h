@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/search/memory_bound.h"
 #include "orrery/search/pass_bound.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "orrery/base/byte_cursor.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_cursor.h"
 #include "orrery/search/space.h"
 #include "orrery/simulate/explain/breakdown.h"
 

@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/duration_text.h"
+#include "orrery/base/text/duration_text.h"
 #include "orrery/search/search.h"
 
 namespace orrery::search {

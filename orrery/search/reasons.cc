@@ -13,8 +13,8 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/learn/interval.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"

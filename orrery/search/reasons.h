@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/search.h"

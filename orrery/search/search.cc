@@ -15,14 +15,14 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
-#include "orrery/base/work_dealer.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/search/open_plans.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"
-#include "orrery/search/plan_store.h"
 #include "orrery/search/space.h"
+#include "orrery/search/store/plan_store.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
 

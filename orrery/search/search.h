@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"
-#include "orrery/search/plan_store.h"
 #include "orrery/search/space.h"
+#include "orrery/search/store/plan_store.h"
 
 namespace orrery::search {
 

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/search/plan_evaluation.h"
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/small_spaces_test.h"

@@ -17,8 +17,8 @@
 #include <xxhash.h>
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/search/dimensions.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/job.h"

@@ -16,8 +16,8 @@
 
 #include "orrery/analyze/diff/paired_collectives.h"
 #include "orrery/api/errors.h"
-#include "orrery/api/job_input.h"
-#include "orrery/api/run_input.h"
+#include "orrery/api/input/job_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/api/session.h"
 #include "orrery/api/session_state.h"
 #include "orrery/api/simulate/job_run.h"
@@ -27,7 +27,7 @@
 #include "orrery/ingest/run.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/report/document.h"
-#include "orrery/search/plan_store.h"
+#include "orrery/search/store/plan_store.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/viewed_run.h"
 #include "orrery/simulate/engine/engine.h"
@@ -40,7 +40,7 @@
 #include "orrery/workload/job/job_file.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/graph_prices.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::serve {

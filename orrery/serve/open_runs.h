@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "orrery/api/call.h"
-#include "orrery/api/job_input.h"
-#include "orrery/api/run_input.h"
+#include "orrery/api/input/job_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/report/document.h"

@@ -29,7 +29,7 @@
 #include "orrery/serve/tiles/slice_tracks.h"
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/workload_card.h"
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/recorded/operator_prices.h"

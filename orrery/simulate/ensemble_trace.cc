@@ -17,7 +17,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/simulate/engine/compiled_program.h"
 #include "orrery/simulate/engine/engine.h"

@@ -19,8 +19,8 @@
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/graph_prices.h"
-#include "orrery/workload/recorded/host_fit.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_fit.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {

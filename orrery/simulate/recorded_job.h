@@ -13,7 +13,7 @@
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/recorded/graph_prices.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {

@@ -14,7 +14,7 @@
 #include "orrery/kernel/model_set.h"
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/network/group_times.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 
 namespace orrery::simulate {
 namespace {

@@ -15,12 +15,12 @@
 #include "orrery/simulate/engine/overlap_rates.h"
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/ensemble_trace.h"
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/program.h"
-#include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/recorded/recorded_ranks.h"
+#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/ranks/recorded_ranks.h"
 
 namespace orrery::simulate {
 namespace {

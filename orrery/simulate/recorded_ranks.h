@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 
 namespace orrery::simulate {
 

@@ -9,10 +9,10 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recordings_test.h"
 
 namespace orrery::simulate {

@@ -11,7 +11,7 @@
 #include "orrery/simulate/engine/overlap_rates.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/program.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {

@@ -6,7 +6,7 @@
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/program.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 
 namespace orrery::simulate {
 

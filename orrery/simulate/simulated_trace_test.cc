@@ -8,17 +8,17 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
+#include "orrery/analyze/breakdown/time_parts.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
-#include "orrery/analyze/time_parts.h"
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/explain/breakdown.h"
 #include "orrery/simulate/explain/summary.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/workload_card.h"
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/generate/jobs_test.h"
 #include "orrery/workload/job/job.h"

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/ensembles_test.h"

@@ -12,11 +12,11 @@
 #include <fmt/core.h>
 #include <zstd.h>
 
-#include "orrery/base/byte_sink.h"
-#include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
-#include "orrery/base/zstd_frame.h"
+#include "orrery/base/file/byte_sink.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/file/zstd_frame.h"
 #include "orrery/stream/format.h"
 
 namespace orrery::stream {

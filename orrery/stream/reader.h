@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/byte_sink.h"
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/stream/format.h"
 
 namespace orrery::stream {

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
-#include "orrery/base/byte_source.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/stream/format.h"
 #include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_sink.h"
-#include "orrery/base/byte_source.h"
+#include "orrery/base/file/byte_sink.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/stream/format.h"
 #include "orrery/stream/reader.h"
 #include "orrery/stream/schema.h"

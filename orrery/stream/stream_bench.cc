@@ -3,7 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "orrery/base/byte_source.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/stream/format.h"
 #include "orrery/stream/reader.h"
 #include "orrery/stream/schema.h"

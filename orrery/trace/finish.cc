@@ -10,7 +10,7 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"

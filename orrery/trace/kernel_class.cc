@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/text.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/base/text/text.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"

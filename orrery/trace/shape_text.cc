@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/decimal.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::trace {
 namespace {

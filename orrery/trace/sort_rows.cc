@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/parallel.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"

@@ -14,7 +14,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/row_index.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 
 namespace orrery::workload {
 

@@ -9,7 +9,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/nearest_word.h"
+#include "orrery/base/text/nearest_word.h"
 
 /// Inputs from outside: what is wrong with them, and files.
 namespace orrery::workload {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/export/chrome_json.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "capture/recorder/clock.h"
-#include "orrery/base/byte_source.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/stream/reader.h"
 #include "orrery/stream/visit.h"
 

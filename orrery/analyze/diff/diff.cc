@@ -17,17 +17,17 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/parallel.h"
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/base/string_table.h"
-#include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/collective/collective_lanes.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"

@@ -11,12 +11,12 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/trace/collective_lanes.h"
-#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/collective/collective_lanes.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"

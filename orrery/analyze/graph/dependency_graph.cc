@@ -16,8 +16,8 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/check.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/parallel.h"
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
+#include "orrery/base/math/interval_set.h"
 
 namespace orrery::analyze {
 

@@ -6,7 +6,7 @@
 
 #include "orrery/analyze/graph/example_runs_test.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 namespace orrery::analyze {
 namespace {

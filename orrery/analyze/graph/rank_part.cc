@@ -14,8 +14,8 @@
 
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/parallel.h"
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze {

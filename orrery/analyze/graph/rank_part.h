@@ -10,7 +10,7 @@
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/trace.h"

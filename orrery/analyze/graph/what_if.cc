@@ -14,17 +14,17 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/node_placement.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
-#include "orrery/analyze/stragglers.h"
+#include "orrery/analyze/straggler/stragglers.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/text.h"
+#include "orrery/base/math/interval_set.h"
+#include "orrery/base/text/text.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/speedup.h"

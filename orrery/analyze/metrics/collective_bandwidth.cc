@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/link_counters.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/node_placement.h"
 #include "orrery/base/collective_kind.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/statistics.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/math/interval_set.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"

@@ -9,12 +9,12 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/value.h"
-#include "orrery/trace/collective_lanes.h"
+#include "orrery/base/document/value.h"
+#include "orrery/trace/collective/collective_lanes.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/statistics.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"

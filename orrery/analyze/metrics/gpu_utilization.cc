@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/value.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"

@@ -11,7 +11,7 @@
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/base/data_type.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"

@@ -9,7 +9,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/trace.h"
 

@@ -8,18 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/straggler/slowdown.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
-#include "orrery/analyze/stragglers.h"
+#include "orrery/analyze/straggler/stragglers.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/number_list.h"
-#include "orrery/base/statistics.h"
-#include "orrery/base/value.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/base/text/number_list.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze::straggler {

@@ -9,14 +9,14 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/statistics.h"
-#include "orrery/base/table.h"
+#include "orrery/base/math/interval_set.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/base/text/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"

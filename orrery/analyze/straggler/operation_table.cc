@@ -18,7 +18,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 
 namespace orrery::analyze {
 namespace {

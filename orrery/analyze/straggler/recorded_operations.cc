@@ -22,8 +22,8 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/kernel_class.h"
-#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 

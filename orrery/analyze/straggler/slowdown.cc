@@ -15,8 +15,8 @@
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/base/check.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 
 namespace orrery::analyze {
 namespace {

@@ -18,8 +18,8 @@
 #include "orrery/analyze/straggler/slowdown.h"
 #include "orrery/analyze/straggler/timeline_operations.h"
 #include "orrery/base/check.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 
 namespace orrery::analyze {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/straggler/slowdown.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 
 namespace orrery::analyze {
 

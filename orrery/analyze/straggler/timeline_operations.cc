@@ -15,7 +15,7 @@
 #include "orrery/analyze/straggler/timeline_dependencies.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 
 namespace orrery::analyze {
 namespace {

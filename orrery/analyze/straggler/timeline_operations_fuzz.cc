@@ -8,7 +8,7 @@
 
 #include "orrery/analyze/straggler/slowdown.h"
 #include "orrery/analyze/straggler/timeline_operations.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 
 // Six bytes are an operation. Any timeline may be replayed or refused, but must never crash.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -18,14 +18,14 @@
 #include "orrery/api/analyze/summary.h"
 #include "orrery/api/cancellation.h"
 #include "orrery/api/errors.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 #include "orrery/compat/ccl_bench/registry.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
 #include "orrery/report/metric_rows.h"
 #include "orrery/report/run_report.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/clock/clock_alignment.h"
 
 namespace orrery::api {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "orrery/analyze/metric.h"
 #include "orrery/api/analyze.h"
-#include "orrery/api/documents.h"
 #include "orrery/api/fields.h"
-#include "orrery/base/table.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/base/text/table.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/run_report.h"
 

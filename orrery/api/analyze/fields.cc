@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "orrery/api/analyze.h"
-#include "orrery/api/field_parts.h"
-#include "orrery/api/run_fields.h"
-#include "orrery/api/run_selection.h"
+#include "orrery/api/fields/field_parts.h"
+#include "orrery/api/fields/run_fields.h"
+#include "orrery/api/input/run_selection.h"
 
 namespace orrery::api {
 

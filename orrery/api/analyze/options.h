@@ -5,8 +5,8 @@
 
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/api/run_selection.h"
-#include "orrery/api/shared_run.h"
+#include "orrery/api/input/run_selection.h"
+#include "orrery/api/input/shared_run.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/run.h"
 #include "orrery/trace/speedup.h"

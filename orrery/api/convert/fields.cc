@@ -3,9 +3,9 @@
 #include <array>
 
 #include "orrery/api/convert.h"
-#include "orrery/api/field_parts.h"
-#include "orrery/api/run_fields.h"
-#include "orrery/api/run_selection.h"
+#include "orrery/api/fields/field_parts.h"
+#include "orrery/api/fields/run_fields.h"
+#include "orrery/api/input/run_selection.h"
 
 namespace orrery::api {
 

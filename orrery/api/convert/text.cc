@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "orrery/api/convert.h"
-#include "orrery/base/visible_text.h"
+#include "orrery/base/text/visible_text.h"
 #include "orrery/draw/format.h"
 
 namespace orrery::api {

@@ -9,7 +9,7 @@
 
 #include "orrery/analyze/diff/diff.h"
 #include "orrery/api/diff.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/report/document.h"
 
 namespace orrery::api {

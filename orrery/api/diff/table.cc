@@ -1,4 +1,4 @@
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 
 #include <optional>
 #include <string>

@@ -13,20 +13,20 @@
 #include <fmt/ranges.h>
 
 #include "orrery/api/cancellation.h"
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
 #include "orrery/api/evaluate.h"
 #include "orrery/api/evaluate/error_tables.h"
 #include "orrery/api/evaluate/kernels.h"
-#include "orrery/api/measured_input.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/input/measured_input.h"
 #include "orrery/api/session.h"
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/calibrate/collectives/evaluation.h"
 #include "orrery/calibrate/kernels/evaluation.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/learn/metrics.h"
 
 namespace orrery::api {

@@ -1,9 +1,9 @@
 #include "orrery/report/document.h"
 
-#include "orrery/api/documents.h"
 #include "orrery/api/evaluate.h"
 #include "orrery/api/evaluate_echo.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/documents.h"
 
 namespace orrery::api {
 namespace {

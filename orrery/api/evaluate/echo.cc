@@ -6,10 +6,10 @@
 #include <string>
 
 #include "orrery/api/cancellation.h"
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
 #include "orrery/api/evaluate/error_tables.h"
 #include "orrery/api/evaluate_echo.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/compat/echo/cross_validation.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/compat/echo/evaluation.h"
 
 namespace orrery::api {

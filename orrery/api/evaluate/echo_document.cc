@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/evaluate/echo.h"
 #include "orrery/api/evaluate/error_tables.h"
-#include "orrery/base/statistics.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/compat/echo/cross_validation.h"
 #include "orrery/compat/echo/evaluation.h"
 #include "orrery/compat/echo/published.h"

@@ -11,12 +11,12 @@
 
 #include <fmt/format.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/error_metrics.h"
-#include "orrery/api/measured_input.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/input/measured_input.h"
 #include "orrery/base/check.h"
-#include "orrery/base/csv.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/learn/metrics.h"

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/error_metrics.h"
-#include "orrery/base/csv.h"
-#include "orrery/base/value.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/learn/metrics.h"

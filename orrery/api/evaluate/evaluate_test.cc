@@ -14,11 +14,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/predict.h"
 #include "orrery/api/session.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 namespace orrery::api {
 namespace {

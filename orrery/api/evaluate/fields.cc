@@ -4,7 +4,7 @@
 
 #include "orrery/api/error_metrics.h"
 #include "orrery/api/evaluate.h"
-#include "orrery/api/field_parts.h"
+#include "orrery/api/fields/field_parts.h"
 
 namespace orrery::api {
 namespace {

@@ -12,7 +12,7 @@
 #include "orrery/api/evaluate.h"
 #include "orrery/api/session.h"
 #include "orrery/base/error.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/calibrate/jitter_fit.h"
 #include "orrery/calibrate/recorded_steps.h"
 

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/evaluate.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/report/document.h"
 
 namespace orrery::api {

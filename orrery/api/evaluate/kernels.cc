@@ -10,16 +10,16 @@
 
 #include "orrery/api/call.h"
 #include "orrery/api/cancellation.h"
-#include "orrery/api/documents.h"
 #include "orrery/api/evaluate.h"
 #include "orrery/api/evaluate/error_tables.h"
-#include "orrery/api/measured_input.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/input/measured_input.h"
 #include "orrery/api/session.h"
 #include "orrery/api/session_state.h"
 #include "orrery/base/error.h"
 #include "orrery/calibrate/kernels/evaluation.h"
 #include "orrery/calibrate/kernels/fit.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/model_set.h"
 
 namespace orrery::api {

@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/evaluate.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/calibrate/kernels/evaluation.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 
 namespace orrery::api {
 

@@ -11,14 +11,14 @@
 
 #include <fmt/format.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/evaluate/error_tables.h"
 #include "orrery/api/evaluate/kernels.h"
-#include "orrery/base/table.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/base/text/table.h"
 #include "orrery/calibrate/kernels/evaluation.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/learn/metrics.h"

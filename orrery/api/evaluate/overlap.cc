@@ -6,12 +6,12 @@
 #include <fmt/core.h>
 
 #include "orrery/api/cancellation.h"
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
 #include "orrery/api/evaluate.h"
 #include "orrery/api/evaluate/error_tables.h"
 #include "orrery/api/evaluate/pairs.h"
-#include "orrery/api/measured_input.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/input/measured_input.h"
 #include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/calibrate/overlap/evaluation.h"

@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/evaluate/error_tables.h"
 #include "orrery/api/evaluate/pairs.h"
-#include "orrery/base/table.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/base/text/table.h"
 #include "orrery/calibrate/overlap/evaluation.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/calibrate/overlap/evaluation.h"
 #include "orrery/overlap/pair_table.h"
 

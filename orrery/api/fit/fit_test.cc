@@ -16,7 +16,7 @@
 #include "orrery/api/fit_overlap.h"
 #include "orrery/api/session.h"
 #include "orrery/api/verbs.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 namespace orrery::api {
 namespace {

@@ -10,14 +10,14 @@
 #include "orrery/api/session.h"
 #include "orrery/api/session_state.h"
 #include "orrery/api/simulate/overlap_option.h"
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/calibrate/framework_fit.h"
 #include "orrery/calibrate/interval_calibration.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/workload/job/framework.h"
-#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/published/run_table.h"
 
 namespace orrery::api {
 namespace {

@@ -13,17 +13,17 @@
 #include "orrery/api/errors.h"
 #include "orrery/api/fit.h"
 #include "orrery/api/fit/input.h"
-#include "orrery/api/run_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/api/session.h"
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/calibrate/replay_calibration.h"
 #include "orrery/ingest/run.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/graph_prices.h"
-#include "orrery/workload/recorded/host_fit.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_fit.h"
+#include "orrery/workload/recorded/host/host_model.h"
 
 namespace orrery::api {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "orrery/api/errors.h"
-#include "orrery/api/measured_input.h"
+#include "orrery/api/input/measured_input.h"
 #include "orrery/base/error.h"
 
 namespace orrery::api {

@@ -11,7 +11,7 @@
 #include "orrery/api/errors.h"
 #include "orrery/api/fit/input.h"
 #include "orrery/api/fit_overlap.h"
-#include "orrery/api/measured_input.h"
+#include "orrery/api/input/measured_input.h"
 #include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/calibrate/overlap/evaluation.h"

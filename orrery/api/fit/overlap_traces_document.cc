@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/fit_overlap.h"
 
 namespace orrery::api {

@@ -1,10 +1,10 @@
 #include <array>
 
-#include "orrery/api/field_parts.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/field_parts.h"
+#include "orrery/api/fields/run_fields.h"
 #include "orrery/api/fit.h"
 #include "orrery/api/fit_overlap.h"
-#include "orrery/api/run_fields.h"
 #include "orrery/api/simulate/overlap_option.h"
 
 namespace orrery::api {

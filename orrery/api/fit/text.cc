@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/fit.h"
 #include "orrery/api/fit_overlap.h"
-#include "orrery/base/value.h"
-#include "orrery/base/visible_text.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/text/visible_text.h"
 
 namespace orrery::api {
 namespace {

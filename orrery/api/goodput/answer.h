@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/goodput.h"
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"

@@ -8,7 +8,7 @@
 
 #include "orrery/api/fields.h"
 #include "orrery/api/session.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 namespace orrery::api {
 namespace {

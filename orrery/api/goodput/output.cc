@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/goodput/answer.h"
 #include "orrery/api/goodput/pictures.h"
-#include "orrery/base/duration_text.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/text/duration_text.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/simulate/goodput/checkpoint.h"

@@ -10,9 +10,9 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/goodput/answer.h"
-#include "orrery/base/duration_text.h"
+#include "orrery/base/text/duration_text.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/simulate/goodput/goodput.h"

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/goodput/answer.h"
 #include "orrery/simulate/goodput/goodput.h"
 

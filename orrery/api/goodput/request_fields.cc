@@ -1,8 +1,8 @@
 #include <array>
 
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/job_fields.h"
 #include "orrery/api/goodput.h"
-#include "orrery/api/job_fields.h"
 
 namespace orrery::api {
 namespace {

@@ -10,12 +10,12 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/info.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/table.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/text/table.h"
 #include "orrery/draw/format.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"

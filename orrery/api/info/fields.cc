@@ -3,10 +3,10 @@
 #include <array>
 #include <utility>
 
-#include "orrery/api/field_parts.h"
+#include "orrery/api/fields/field_parts.h"
+#include "orrery/api/fields/run_fields.h"
 #include "orrery/api/info.h"
-#include "orrery/api/run_fields.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 namespace orrery::api {
 

@@ -10,13 +10,13 @@
 #include <fmt/core.h>
 
 #include "orrery/api/cancellation.h"
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
 #include "orrery/api/fields.h"
-#include "orrery/api/job_input.h"
-#include "orrery/base/byte_sink.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/input/job_input.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
+#include "orrery/base/file/byte_sink.h"
+#include "orrery/base/file/mapped_file.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/workload/job/job.h"

@@ -11,10 +11,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/list.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/kernel/operator.h"
 
 namespace orrery::api {

@@ -27,7 +27,7 @@
 #include "orrery/api/session_state.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
-#include "orrery/base/nearest_word.h"
+#include "orrery/base/text/nearest_word.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/ingest/format.h"

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/memory/tool.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/memory/coverage.h"

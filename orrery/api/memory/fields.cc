@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/api/field_parts.h"
+#include "orrery/api/fields/field_parts.h"
+#include "orrery/api/fields/run_fields.h"
 #include "orrery/api/memory.h"
 #include "orrery/api/memory/tool.h"
-#include "orrery/api/run_fields.h"
 
 namespace orrery::api {
 namespace {

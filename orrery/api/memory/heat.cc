@@ -1,4 +1,4 @@
-#include "orrery/memory/heat.h"
+#include "orrery/memory/heat/heat.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +17,10 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/memory/group_by.h"
 #include "orrery/api/memory/tool.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"

@@ -15,11 +15,11 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/fields/option_text.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/api/memory/tool.h"
-#include "orrery/api/option_text.h"
-#include "orrery/api/run_input.h"
 #include "orrery/base/error.h"
 #include "orrery/draw/format.h"
 #include "orrery/ingest/run.h"

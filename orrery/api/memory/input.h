@@ -8,9 +8,9 @@
 
 #include "orrery/api/call.h"
 #include "orrery/api/errors.h"
-#include "orrery/api/job_input.h"
+#include "orrery/api/input/job_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/api/memory/tool.h"
-#include "orrery/api/run_input.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/run.h"
 #include "orrery/memory/join/joined_times.h"

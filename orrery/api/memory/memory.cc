@@ -16,13 +16,13 @@
 #include <fmt/core.h>
 
 #include "orrery/api/cancellation.h"
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/memory/input.h"
 #include "orrery/api/memory/tool.h"
 #include "orrery/base/error.h"
-#include "orrery/base/nearest_word.h"
+#include "orrery/base/text/nearest_word.h"
 #include "orrery/ingest/pieces.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/trace/finish.h"

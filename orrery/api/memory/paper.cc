@@ -12,18 +12,18 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/memory/embedded_pasta.h"
 #include "orrery/api/memory/input.h"
 #include "orrery/api/memory/tool.h"
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/check.h"
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/folder.h"
-#include "orrery/base/table.h"
-#include "orrery/base/value.h"
+#include "orrery/base/file/byte_sink.h"
+#include "orrery/base/file/folder.h"
+#include "orrery/base/text/table.h"
 
 namespace orrery::api {
 namespace {

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/memory/tool.h"
 #include "orrery/base/error.h"
 #include "orrery/draw/chart/canvas.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/memory/timeline/comparison.h"
 #include "orrery/memory/timeline/history.h"
 #include "orrery/memory/timeline/timeline.h"

@@ -13,11 +13,11 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/memory/group_by.h"
 #include "orrery/api/memory/timeline.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"

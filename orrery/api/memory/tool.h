@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/memory.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/trace/trace.h"
 

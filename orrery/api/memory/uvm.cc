@@ -12,12 +12,12 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
-#include "orrery/api/job_input.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/input/job_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/api/memory/tool.h"
 #include "orrery/api/memory/uvm_page.h"
-#include "orrery/api/run_input.h"
 #include "orrery/base/error.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"

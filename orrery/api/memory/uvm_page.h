@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/memory/uvm/collect.h"
 #include "orrery/memory/uvm/simulation.h"

@@ -9,9 +9,9 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/memory/uvm_page.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/memory/names.h"
 #include "orrery/memory/uvm/collect.h"

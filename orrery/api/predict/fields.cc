@@ -4,9 +4,9 @@
 #include <limits>
 #include <string_view>
 
-#include "orrery/api/field_parts.h"
+#include "orrery/api/fields/field_parts.h"
+#include "orrery/api/fields/run_fields.h"
 #include "orrery/api/predict.h"
-#include "orrery/api/run_fields.h"
 
 namespace orrery::api {
 namespace {

@@ -6,9 +6,9 @@
 #include <fmt/core.h>
 
 #include "orrery/api/cancellation.h"
-#include "orrery/api/documents.h"
 #include "orrery/api/fields.h"
-#include "orrery/api/job_input.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/input/job_input.h"
 #include "orrery/api/predict.h"
 #include "orrery/api/session.h"
 #include "orrery/api/session_state.h"

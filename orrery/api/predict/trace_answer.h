@@ -14,7 +14,7 @@
 #include "orrery/simulate/replay.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/graph_prices.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::api {

@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/fields.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/predict.h"
 #include "orrery/api/predict/time_text.h"
 #include "orrery/api/predict/trace_answer.h"
@@ -18,7 +18,7 @@
 #include "orrery/simulate/recorded_job.h"
 #include "orrery/simulate/replay.h"
 #include "orrery/workload/recorded/graph_prices.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::api {

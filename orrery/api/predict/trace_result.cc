@@ -19,7 +19,7 @@
 #include "orrery/simulate/replay.h"
 #include "orrery/trace/problems.h"
 #include "orrery/workload/recorded/graph_prices.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 
 namespace orrery::api {
 namespace {

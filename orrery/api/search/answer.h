@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/search.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 #include "orrery/search/pareto_front.h"
-#include "orrery/search/plan_store.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
+#include "orrery/search/store/plan_store.h"
 #include "orrery/workload/emit/emit_job.h"
 
 namespace orrery::api {

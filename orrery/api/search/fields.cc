@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "orrery/api/job_fields.h"
+#include "orrery/api/fields/job_fields.h"
 #include "orrery/api/search.h"
 
 namespace orrery::api {

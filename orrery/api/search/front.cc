@@ -9,10 +9,10 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/search/answer.h"
 #include "orrery/api/search/pictures.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/search/pareto_front.h"
 #include "orrery/search/search.h"

@@ -10,7 +10,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/search/answer.h"
 #include "orrery/api/search/pictures.h"
 #include "orrery/base/error.h"

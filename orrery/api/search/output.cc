@@ -12,13 +12,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/search/answer.h"
 #include "orrery/api/search/pictures.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/text.h"
-#include "orrery/base/value.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/search/plan_figures.h"

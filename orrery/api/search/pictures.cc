@@ -13,7 +13,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/search/answer.h"
 #include "orrery/base/error.h"
 #include "orrery/draw/chart/canvas.h"

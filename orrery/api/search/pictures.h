@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/search/answer.h"
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/search.h"
 #include "orrery/api/search/answer.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/value.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/search/pareto_front.h"
 #include "orrery/search/plan_figures.h"
 #include "orrery/search/reasons.h"

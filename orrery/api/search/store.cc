@@ -13,13 +13,13 @@
 #include "orrery/api/search/answer.h"
 #include "orrery/api/version.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
+#include "orrery/base/file/mapped_file.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/overlap/learned_model.h"
-#include "orrery/search/plan_store.h"
 #include "orrery/search/space.h"
-#include "orrery/search/store_repair.h"
-#include "orrery/search/store_schema.h"
+#include "orrery/search/store/plan_store.h"
+#include "orrery/search/store/store_repair.h"
+#include "orrery/search/store/store_schema.h"
 
 namespace orrery::api {
 namespace {

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "orrery/api/call.h"
-#include "orrery/api/documents.h"
-#include "orrery/api/job_input.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/input/job_input.h"
 #include "orrery/api/session.h"
 #include "orrery/api/simulate.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
-#include "orrery/base/value.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/learn/interval.h"
 #include "orrery/network/congestion.h"

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "orrery/api/errors.h"
-#include "orrery/api/job_input.h"
+#include "orrery/api/input/job_input.h"
 #include "orrery/api/session.h"
 #include "orrery/api/session_state.h"
 #include "orrery/api/simulate.h"

@@ -13,12 +13,12 @@
 #include <fmt/core.h>
 
 #include "orrery/api/errors.h"
-#include "orrery/api/job_input.h"
-#include "orrery/api/run_input.h"
+#include "orrery/api/input/job_input.h"
+#include "orrery/api/input/run_input.h"
 #include "orrery/api/session_state.h"
 #include "orrery/api/simulate/answer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/calibrate/replay_calibration.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/cluster.h"
@@ -34,10 +34,10 @@
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/ranks/traced_ensemble.h"
+#include "orrery/workload/recorded/ranks/traced_job.h"
+#include "orrery/workload/recorded/ranks/traced_rank.h"
 #include "orrery/workload/recorded/repeated_layers.h"
-#include "orrery/workload/recorded/traced_ensemble.h"
-#include "orrery/workload/recorded/traced_job.h"
-#include "orrery/workload/recorded/traced_rank.h"
 
 namespace orrery::api {
 namespace {

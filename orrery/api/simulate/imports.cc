@@ -12,13 +12,13 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
-#include "orrery/api/option_text.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/fields/option_text.h"
 #include "orrery/api/session.h"
 #include "orrery/api/simulate/answer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/folder.h"
+#include "orrery/base/file/folder.h"
 #include "orrery/compat/echo/program.h"
 #include "orrery/compat/simai/program.h"
 #include "orrery/compat/simai/workload.h"

@@ -9,9 +9,9 @@
 
 #include <fmt/core.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/simulate/answer.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
 #include "orrery/report/simulation_pictures.h"

@@ -10,13 +10,13 @@
 #include <fmt/ranges.h>
 
 #include "orrery/api/errors.h"
-#include "orrery/api/option_text.h"
+#include "orrery/api/fields/option_text.h"
 #include "orrery/api/simulate/answer.h"
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/table.h"
+#include "orrery/base/file/mapped_file.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/table.h"
 #include "orrery/base/units.h"
 #include "orrery/network/congestion.h"
 #include "orrery/network/topology.h"

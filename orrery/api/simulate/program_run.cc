@@ -14,7 +14,7 @@
 #include <fmt/core.h>
 
 #include "orrery/api/errors.h"
-#include "orrery/api/job_input.h"
+#include "orrery/api/input/job_input.h"
 #include "orrery/api/simulate/answer.h"
 #include "orrery/api/simulate/engine_input.h"
 #include "orrery/base/error.h"

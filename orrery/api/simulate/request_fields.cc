@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "orrery/api/fields.h"
-#include "orrery/api/job_fields.h"
+#include "orrery/api/fields/job_fields.h"
 #include "orrery/api/simulate.h"
 #include "orrery/api/simulate/overlap_option.h"
 

@@ -10,7 +10,7 @@
 #include "orrery/api/simulate.h"
 #include "orrery/api/simulate/answer.h"
 #include "orrery/api/simulate/job_run.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/simulate/explain/advice.h"
 #include "orrery/simulate/explain/breakdown.h"
 #include "orrery/simulate/explain/summary.h"

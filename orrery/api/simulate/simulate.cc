@@ -8,13 +8,13 @@
 
 #include "orrery/api/cancellation.h"
 #include "orrery/api/errors.h"
-#include "orrery/api/job_source.h"
+#include "orrery/api/input/job_source.h"
+#include "orrery/api/input/trace_output.h"
 #include "orrery/api/session_state.h"
 #include "orrery/api/simulate/answer.h"
 #include "orrery/api/simulate/engine_input.h"
 #include "orrery/api/simulate/job_run.h"
 #include "orrery/api/simulate/program_run.h"
-#include "orrery/api/trace_output.h"
 #include "orrery/base/error.h"
 #include "orrery/compat/echo/program.h"
 #include "orrery/kernel/estimate.h"
@@ -23,7 +23,7 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/job/job_file.h"
-#include "orrery/workload/recorded/traced_job.h"
+#include "orrery/workload/recorded/ranks/traced_job.h"
 
 namespace orrery::api {
 namespace {

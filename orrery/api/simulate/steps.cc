@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/simulate/answer.h"
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"

@@ -12,14 +12,14 @@
 #include <fmt/ranges.h>
 
 #include "orrery/api/cancellation.h"
-#include "orrery/api/documents.h"
 #include "orrery/api/errors.h"
-#include "orrery/api/job_input.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/api/input/job_input.h"
 #include "orrery/api/session_state.h"
 #include "orrery/api/simulate/answer.h"
 #include "orrery/api/simulate/engine_input.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/report/document.h"
 #include "orrery/simulate/explain/summary.h"

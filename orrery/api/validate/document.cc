@@ -10,17 +10,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/validate/output.h"
 #include "orrery/api/validate/pictures.h"
-#include "orrery/base/table.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/text/table.h"
 #include "orrery/calibrate/validation.h"
 #include "orrery/simulate/explain/baselines.h"
 #include "orrery/simulate/explain/step_intervals.h"
-#include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/published/fitted_runs.h"
+#include "orrery/workload/job/published/run_table.h"
 
 namespace orrery::api {
 namespace {

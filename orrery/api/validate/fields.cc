@@ -4,7 +4,7 @@
 #include <limits>
 #include <string_view>
 
-#include "orrery/api/field_parts.h"
+#include "orrery/api/fields/field_parts.h"
 #include "orrery/api/simulate/overlap_option.h"
 #include "orrery/api/validate.h"
 

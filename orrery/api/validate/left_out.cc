@@ -14,10 +14,10 @@
 #include "orrery/kernel/model_set.h"
 #include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/workload/input.h"
-#include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/published/fitted_runs.h"
+#include "orrery/workload/job/published/run_table.h"
 
 namespace orrery::api {
 

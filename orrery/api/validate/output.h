@@ -1,9 +1,9 @@
 #pragma once
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/validate.h"
 #include "orrery/calibrate/validation.h"
-#include "orrery/workload/job/fitted_runs.h"
+#include "orrery/workload/job/published/fitted_runs.h"
 
 namespace orrery::api {
 

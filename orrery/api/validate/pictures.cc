@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/api/documents.h"
 #include "orrery/api/evaluate/error_tables.h"
-#include "orrery/base/statistics.h"
-#include "orrery/base/text.h"
+#include "orrery/api/fields/documents.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/base/text/text.h"
 #include "orrery/calibrate/validation.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/chart/charts.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/calibrate/validation.h"
 
 namespace orrery::api {

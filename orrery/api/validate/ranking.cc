@@ -10,14 +10,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/validate.h"
 #include "orrery/api/validate/output.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/calibrate/plan_ranking.h"
 #include "orrery/calibrate/validation.h"
 #include "orrery/workload/job/plan_yaml.h"
-#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/published/published_run.h"
 
 namespace orrery::api {
 namespace {

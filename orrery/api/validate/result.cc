@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/api/documents.h"
+#include "orrery/api/fields/documents.h"
 #include "orrery/api/validate.h"
 #include "orrery/api/validate/output.h"
 #include "orrery/calibrate/validation.h"
-#include "orrery/workload/job/fitted_runs.h"
+#include "orrery/workload/job/published/fitted_runs.h"
 
 namespace orrery::api {
 namespace {

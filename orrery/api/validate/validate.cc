@@ -21,17 +21,17 @@
 #include "orrery/api/simulate/overlap_option.h"
 #include "orrery/api/validate/left_out.h"
 #include "orrery/api/validate/output.h"
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/text.h"
-#include "orrery/base/work_dealer.h"
+#include "orrery/base/text/text.h"
 #include "orrery/calibrate/framework_fit.h"
 #include "orrery/calibrate/validation.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/simulate/simulation.h"
-#include "orrery/workload/job/fitted_runs.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/run_table.h"
+#include "orrery/workload/job/published/fitted_runs.h"
+#include "orrery/workload/job/published/run_table.h"
 
 namespace orrery::api {
 namespace {

@@ -19,7 +19,7 @@
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
-#include "orrery/collective/tuner_tables.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/interval.h"

@@ -12,7 +12,7 @@
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"
-#include "orrery/collective/tuner_tables.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/least_squares.h"

@@ -8,7 +8,7 @@
 #include "orrery/base/error.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/measurement.h"
-#include "orrery/collective/tuner_tables.h"
+#include "orrery/collective/nccl/tuner_tables.h"
 
 namespace orrery::calibrate {
 

@@ -15,8 +15,8 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/math/mix_bits.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/calibrate/collectives/calibration.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/measurement.h"

@@ -15,11 +15,11 @@
 #include <fmt/format.h>
 
 #include "orrery/base/data_type.h"
-#include "orrery/base/decimal.h"
 #include "orrery/base/error.h"
+#include "orrery/base/text/decimal.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/power.h"

@@ -8,7 +8,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/metrics.h"

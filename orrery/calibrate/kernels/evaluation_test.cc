@@ -9,7 +9,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 
 namespace orrery::calibrate {

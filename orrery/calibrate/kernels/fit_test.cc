@@ -10,7 +10,7 @@
 #include "orrery/calibrate/kernels/generated_rows_test.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/efficiency.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 

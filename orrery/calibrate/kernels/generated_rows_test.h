@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/work.h"
 
 namespace orrery::calibrate {

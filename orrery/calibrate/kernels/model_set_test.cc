@@ -17,7 +17,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/any_operator_test.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/model_file.h"
 

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/power.h"
 
 namespace orrery::calibrate {

@@ -11,7 +11,7 @@
 #include "orrery/calibrate/kernels/fit.h"
 #include "orrery/calibrate/kernels/generated_rows_test.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 

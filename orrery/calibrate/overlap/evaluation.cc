@@ -18,8 +18,8 @@
 #include <fmt/format.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/mix_bits.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/metrics.h"
 #include "orrery/overlap/analytic_model.h"

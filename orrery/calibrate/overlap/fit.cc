@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 #include "orrery/calibrate/overlap/evaluation.h"
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/forest.h"
-#include "orrery/learn/perceptron.h"
+#include "orrery/learn/perceptron/perceptron.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/features.h"
 #include "orrery/overlap/learned_model.h"

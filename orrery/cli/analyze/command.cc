@@ -2,8 +2,8 @@
 #include <string>
 
 #include "orrery/api/analyze.h"
+#include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
-#include "orrery/base/progress.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/request_options.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "orrery/api/evaluate.h"
+#include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
-#include "orrery/base/folder.h"
-#include "orrery/base/progress.h"
+#include "orrery/base/file/folder.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/request_options.h"

@@ -6,9 +6,9 @@
 #include <fmt/core.h>
 
 #include "orrery/api/evaluate.h"
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
-#include "orrery/base/progress.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/request_options.h"

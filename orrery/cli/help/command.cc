@@ -7,11 +7,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/api/field_table.h"
+#include "orrery/api/fields/field_table.h"
 #include "orrery/api/verbs.h"
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/cli/help/completion.h"
 #include "orrery/cli/help/man_page.h"
 #include "orrery/cli/output.h"

@@ -13,7 +13,7 @@
 #include <fmt/core.h>
 
 #include "orrery/api/list.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/description.h"
 
 namespace orrery::cli {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/line_cutter.h"
+#include "orrery/base/file/line_cutter.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/mcp/folders.h"

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "orrery/api/errors.h"
+#include "orrery/api/input/trace_output.h"
 #include "orrery/api/session.h"
 #include "orrery/api/simulate.h"
-#include "orrery/api/trace_output.h"
+#include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
-#include "orrery/base/progress.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/request_options.h"

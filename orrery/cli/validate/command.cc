@@ -1,9 +1,9 @@
 #include <memory>
 
 #include "orrery/api/validate.h"
+#include "orrery/base/concurrency/progress.h"
+#include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
-#include "orrery/base/progress.h"
-#include "orrery/base/work_dealer.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/request_options.h"

@@ -15,9 +15,9 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
-#include "orrery/base/progress.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"

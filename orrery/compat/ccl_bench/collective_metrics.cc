@@ -10,14 +10,14 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/statistics.h"
-#include "orrery/base/text.h"
+#include "orrery/base/math/interval_set.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/base/text/text.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
 #include "orrery/compat/ccl_bench/registry.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 

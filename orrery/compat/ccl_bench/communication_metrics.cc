@@ -11,8 +11,8 @@
 
 #include "orrery/analyze/fields.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/table.h"
+#include "orrery/base/math/interval_set.h"
+#include "orrery/base/text/table.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"

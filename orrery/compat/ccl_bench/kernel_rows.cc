@@ -18,10 +18,10 @@
 
 #include "orrery/analyze/fields.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/table.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/table.h"
+#include "orrery/base/text/text.h"
 #include "orrery/compat/ccl_bench/name_words.h"
 #include "orrery/compat/ccl_bench/registry.h"
 #include "orrery/trace/enums.h"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/interval_set.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/compat/ccl_bench/name_words.h"
 #include "orrery/compat/ccl_bench/registry.h"
 #include "orrery/trace/tables.h"

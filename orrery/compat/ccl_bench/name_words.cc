@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/base/collective_kind.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/metrics.h"
 

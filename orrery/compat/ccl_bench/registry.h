@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/analyze/run_view.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/trace/trace_set.h"
 
 /// The metrics of the ccl-bench suite exactly as the suite computes them, including its defects, so

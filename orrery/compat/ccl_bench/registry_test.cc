@@ -12,7 +12,7 @@
 
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/parallel.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/compat/echo/rows.h"
 #include "orrery/learn/data_set.h"
 

@@ -18,10 +18,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/statistics.h"
-#include "orrery/base/table.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/base/text/table.h"
 #include "orrery/compat/echo/cross_validation.h"
 #include "orrery/compat/echo/published.h"
 #include "orrery/compat/echo/rows.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/compat/echo/cross_validation.h"
 #include "orrery/compat/echo/published.h"
 #include "orrery/compat/echo/rows.h"

@@ -17,8 +17,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/base/csv.h"
-#include "orrery/base/table.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/text/table.h"
 #include "orrery/compat/echo/cross_validation.h"
 #include "orrery/compat/echo/published.h"
 #include "orrery/compat/echo/rows.h"

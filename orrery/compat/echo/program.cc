@@ -19,10 +19,10 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/folder.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/text.h"
+#include "orrery/base/file/folder.h"
+#include "orrery/base/text/text.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/program.h"
 

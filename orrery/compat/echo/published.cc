@@ -18,9 +18,9 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/compat/echo/rows.h"
 
 namespace orrery::compat::echo {

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/statistics.h"
-#include "orrery/base/table.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/base/text/table.h"
 
 namespace orrery::compat::echo {
 namespace {

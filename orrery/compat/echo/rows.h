@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 
 namespace orrery::compat::echo {
 

@@ -16,8 +16,8 @@
 #include <fmt/core.h>
 
 #include "orrery/base/collective_kind.h"
-#include "orrery/base/decimal.h"
 #include "orrery/base/error.h"
+#include "orrery/base/text/decimal.h"
 #include "orrery/base/units.h"
 #include "orrery/compat/simai/bus_bandwidth.h"
 #include "orrery/workload/input.h"

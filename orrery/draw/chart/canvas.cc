@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
-#include "orrery/base/visible_text.h"
+#include "orrery/base/text/visible_text.h"
 
 namespace orrery::draw {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/check.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/draw/format.h"
 

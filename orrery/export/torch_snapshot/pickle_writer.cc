@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/document/json_text.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_text.h"
+#include "orrery/base/file/byte_sink.h"
 
 namespace orrery::exporting {
 namespace {

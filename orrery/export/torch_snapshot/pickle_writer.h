@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 
 namespace orrery::exporting {
 

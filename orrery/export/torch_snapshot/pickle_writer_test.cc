@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/file/byte_sink.h"
 
 namespace orrery::exporting {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/base/string_table.h"
 #include "orrery/export/torch_snapshot/pickle_writer.h"
 #include "orrery/trace/enums.h"

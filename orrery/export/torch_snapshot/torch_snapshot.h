@@ -1,7 +1,7 @@
 #pragma once
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::exporting {

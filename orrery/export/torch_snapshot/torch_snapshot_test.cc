@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"

@@ -13,10 +13,10 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/data_type.h"
-#include "orrery/base/json_value.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/base/text/text.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {

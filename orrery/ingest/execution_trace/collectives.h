@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/json_value.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 

@@ -9,7 +9,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/data_type.h"
-#include "orrery/base/json_value.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/ingest/execution_trace/reading_test.h"
 #include "orrery/trace/trace.h"
 

@@ -12,18 +12,18 @@
 #include <fmt/core.h>
 #include <simdjson.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/execution_trace/collectives.h"
 #include "orrery/ingest/execution_trace/node_reader.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
-#include "orrery/ingest/json_repair.h"
-#include "orrery/ingest/json_stream.h"
+#include "orrery/ingest/json/json_repair.h"
+#include "orrery/ingest/json/json_stream.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/registry.h"

@@ -14,12 +14,12 @@
 #include <fmt/core.h>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/decimal.h"
+#include "orrery/base/document/json_text.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_text.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"

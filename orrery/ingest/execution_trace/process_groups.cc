@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/json_value.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/execution_trace/collectives.h"
 #include "orrery/trace/tables.h"

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/ingest/execution_trace/reading_test.h"
 #include "orrery/ingest/reading_test.h"
 #include "orrery/trace/enums.h"

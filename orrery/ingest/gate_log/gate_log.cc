@@ -9,15 +9,15 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_source.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/table.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/text/table.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
-#include "orrery/ingest/json_records.h"
-#include "orrery/ingest/json_repair.h"
-#include "orrery/ingest/json_stream.h"
+#include "orrery/ingest/json/json_records.h"
+#include "orrery/ingest/json/json_repair.h"
+#include "orrery/ingest/json/json_stream.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/problems.h"
 

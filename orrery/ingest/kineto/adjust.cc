@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/hlo.h"
 #include "orrery/ingest/kineto/assembler.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/json_value.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/trace/trace.h"
 

@@ -12,8 +12,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/ingest/kineto/window_parser.h"
 
 namespace orrery::ingest::kineto {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/ingest/kineto/window_parser.h"
 
 namespace orrery::ingest::kineto {

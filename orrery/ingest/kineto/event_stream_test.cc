@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_source.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/ingest/kineto/window_parser.h"
 
 namespace orrery::ingest::kineto {

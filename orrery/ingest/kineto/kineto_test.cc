@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/assembler.h"

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
 #include "orrery/base/row_numbers.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/split_ranks.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/clock/clock_alignment.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/tables.h"

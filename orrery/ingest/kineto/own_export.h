@@ -6,7 +6,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/ingest/kineto/assembler.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/clock/clock_alignment.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest::kineto {

@@ -12,11 +12,11 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_source.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
-#include "orrery/base/text.h"
-#include "orrery/ingest/json_repair.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/text/text.h"
+#include "orrery/ingest/json/json_repair.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/event_stream.h"
 #include "orrery/ingest/kineto/window_parser.h"

@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/decimal.h"
-#include "orrery/base/parse_number.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/trace/enums.h"
 

@@ -12,11 +12,11 @@
 #include "orrery/base/data_type.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/base/text/text.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/row_builder.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/enums.h"
 
 // The rows of the device, and of collectives, which both sides describe.

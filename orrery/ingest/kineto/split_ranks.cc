@@ -17,10 +17,10 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/decimal.h"
-#include "orrery/base/json_value.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/row_numbers.h"
 #include "orrery/base/string_table.h"
+#include "orrery/base/text/decimal.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/own_export.h"
 #include "orrery/trace/enums.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/json_value.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/ingest/kineto/own_export.h"
 
 // Parts of UndoExport.

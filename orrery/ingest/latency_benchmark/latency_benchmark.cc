@@ -7,12 +7,12 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
 #include "orrery/base/lookup.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
-#include "orrery/ingest/json_records.h"
+#include "orrery/ingest/json/json_records.h"
 #include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::latency_benchmark {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "orrery/base/lookup.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/ingest/nccl_tests/run.h"
 
 namespace orrery::ingest::nccl_tests {

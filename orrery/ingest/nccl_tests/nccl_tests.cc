@@ -13,10 +13,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"

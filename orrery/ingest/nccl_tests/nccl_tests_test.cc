@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_source.h"
-#include "orrery/base/csv.h"
-#include "orrery/base/table.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/text/table.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"

@@ -17,8 +17,8 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
-#include "orrery/base/table.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/base/text/table.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest::nccl_tests {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest::nccl_tests {

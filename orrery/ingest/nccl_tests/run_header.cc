@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/parse_number.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
 #include "orrery/ingest/nccl_tests/run.h"
 #include "orrery/trace/problems.h"

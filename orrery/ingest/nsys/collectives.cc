@@ -19,7 +19,7 @@
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/nccl_operations.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"

@@ -10,7 +10,7 @@
 
 #include "orrery/base/lookup.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"

@@ -11,7 +11,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/nsys/export_context.h"

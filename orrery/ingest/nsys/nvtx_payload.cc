@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/parse_number.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/sqlite_database.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
 
 namespace orrery::ingest::nsys {

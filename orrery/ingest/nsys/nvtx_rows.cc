@@ -15,14 +15,14 @@
 #include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/nccl_operations.h"
 #include "orrery/ingest/nsys/nvtx_payload.h"
 #include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"
 #include "orrery/ingest/sqlite_database.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nsys {

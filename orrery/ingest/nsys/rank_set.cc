@@ -11,9 +11,9 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/parse_number.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/trace/enums.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/nsys/rank_set.h"
 
 namespace orrery::ingest::nsys {

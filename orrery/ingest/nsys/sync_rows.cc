@@ -11,7 +11,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
 #include "orrery/ingest/activity_names.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/unfinished_file.h"
+#include "orrery/base/file/unfinished_file.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::ingest::nvbit_mem_trace {
 namespace {

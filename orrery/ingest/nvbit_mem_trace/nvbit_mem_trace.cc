@@ -16,11 +16,11 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/nvbit_mem_trace/line.h"

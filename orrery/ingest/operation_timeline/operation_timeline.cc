@@ -13,11 +13,11 @@
 #include <fmt/core.h>
 #include <tl/expected.hpp>
 
-#include "orrery/base/byte_source.h"
-#include "orrery/base/decimal.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/table.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/table.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"

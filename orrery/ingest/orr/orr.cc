@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"

@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/orrs/assemble.h"

@@ -13,9 +13,9 @@
 #include <tsl/robin_map.h>
 #include <tsl/robin_set.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/ingest/orrs/replay.h"

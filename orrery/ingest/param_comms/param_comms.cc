@@ -14,9 +14,9 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/table.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/table.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/nccl_tests/run.h"

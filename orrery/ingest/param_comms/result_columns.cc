@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "orrery/base/lookup.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
 
 namespace orrery::ingest::param_comms {

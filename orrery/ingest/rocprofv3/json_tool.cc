@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/base/json_value.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/lookup.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/csv_rows.h"

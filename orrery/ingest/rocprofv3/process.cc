@@ -17,10 +17,10 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/round_up.h"
+#include "orrery/base/math/round_up.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/object_rows.h"

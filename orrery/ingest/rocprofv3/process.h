@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/trace.h"
 

@@ -11,10 +11,10 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/problems.h"

@@ -9,14 +9,14 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_source.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
-#include "orrery/ingest/json_stream.h"
+#include "orrery/ingest/json/json_stream.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/sqlite_database.h"

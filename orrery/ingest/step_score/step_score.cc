@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/table.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/table.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"

@@ -13,8 +13,8 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/base/lookup.h"
 #include "orrery/ingest/torch_snapshot/pickle_value.h"
 

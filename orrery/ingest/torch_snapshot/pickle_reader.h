@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/ingest/torch_snapshot/pickle_value.h"
 
 namespace orrery::ingest::torch_snapshot {

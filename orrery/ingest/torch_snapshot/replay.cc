@@ -10,7 +10,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/round_up.h"
+#include "orrery/base/math/round_up.h"
 #include "orrery/ingest/torch_snapshot/ranges.h"
 #include "orrery/ingest/torch_snapshot/snapshot.h"
 #include "orrery/trace/enums.h"

@@ -12,11 +12,11 @@
 #include <tuple>
 #include <utility>
 
-#include "orrery/base/decimal.h"
 #include "orrery/base/lookup.h"
-#include "orrery/base/parse_number.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/plane_rows.h"
 #include "orrery/ingest/xplane/stat.h"

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "orrery/ingest/hlo.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/xplane/message.h"
 #include "orrery/ingest/xplane/stat.h"
 

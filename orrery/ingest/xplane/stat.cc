@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/decimal.h"
-#include "orrery/base/json_text.h"
+#include "orrery/base/document/json_text.h"
 #include "orrery/base/lookup.h"
-#include "orrery/ingest/json_text.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/ingest/json/json_text.h"
 #include "orrery/ingest/xplane/message.h"
 
 namespace orrery::ingest::xplane {

@@ -7,7 +7,7 @@
 
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/json/json_text.h"
 
 namespace orrery::ingest::xplane {
 

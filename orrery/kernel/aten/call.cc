@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/kernel/aten.h"
+#include "orrery/kernel/aten/aten.h"
 #include "orrery/kernel/aten/mapping.h"
 #include "orrery/kernel/operator.h"
 

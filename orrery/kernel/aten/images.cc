@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "orrery/base/data_type.h"
-#include "orrery/kernel/aten.h"
+#include "orrery/kernel/aten/aten.h"
 #include "orrery/kernel/aten/mapping.h"
 #include "orrery/kernel/operator.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/kernel/aten.h"
+#include "orrery/kernel/aten/aten.h"
 #include "orrery/kernel/operator.h"
 
 namespace orrery::kernel {

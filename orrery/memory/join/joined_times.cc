@@ -14,7 +14,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/memory/join/launch_match.h"
 #include "orrery/memory/names.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/clock/clock_alignment.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/common_subsequence.h"
 #include "orrery/base/string_table.h"
+#include "orrery/base/text/common_subsequence.h"
 #include "orrery/memory/names.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"

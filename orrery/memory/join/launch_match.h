@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "orrery/base/common_subsequence.h"
+#include "orrery/base/text/common_subsequence.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory {

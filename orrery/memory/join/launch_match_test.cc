@@ -10,7 +10,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/common_subsequence.h"
+#include "orrery/base/text/common_subsequence.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 

@@ -10,7 +10,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/memory/timeline/history.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"

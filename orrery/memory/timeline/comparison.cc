@@ -14,10 +14,10 @@
 #include <fmt/core.h>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/common_subsequence.h"
 #include "orrery/base/error.h"
-#include "orrery/base/number_list.h"
 #include "orrery/base/string_table.h"
+#include "orrery/base/text/common_subsequence.h"
+#include "orrery/base/text/number_list.h"
 #include "orrery/memory/timeline/attribution.h"
 #include "orrery/memory/timeline/timeline.h"
 #include "orrery/trace/enums.h"

@@ -9,9 +9,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/memory/uvm/embedded_uvm.h"
 #include "orrery/memory/uvm/residency.h"

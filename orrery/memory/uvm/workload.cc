@@ -10,7 +10,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/round_up.h"
+#include "orrery/base/math/round_up.h"
 
 namespace orrery::memory::uvm {
 WorkloadBuilder::WorkloadBuilder(std::int64_t page_bytes, std::int64_t block_bytes)

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/nsight_compute.h"
 

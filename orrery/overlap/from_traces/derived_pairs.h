@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/common_subsequence.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/common_subsequence.h"
+#include "orrery/base/text/table.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/nsight_compute.h"
 #include "orrery/trace/trace.h"

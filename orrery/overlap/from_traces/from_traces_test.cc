@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/common_subsequence.h"
+#include "orrery/base/text/common_subsequence.h"
 #include "orrery/overlap/from_traces/derived_pairs.h"
 #include "orrery/trace/trace.h"
 

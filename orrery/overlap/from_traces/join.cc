@@ -18,11 +18,11 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/common_subsequence.h"
 #include "orrery/base/error.h"
+#include "orrery/base/text/common_subsequence.h"
 #include "orrery/overlap/from_traces/derived_pairs.h"
 #include "orrery/overlap/nsight_compute.h"
-#include "orrery/trace/collective_names.h"
+#include "orrery/trace/collective/collective_names.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/tables.h"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/common_subsequence.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/interval_set.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/base/text/common_subsequence.h"
 #include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/from_traces/derived_pairs.h"
 

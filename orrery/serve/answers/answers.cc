@@ -16,11 +16,11 @@
 #include <fmt/core.h>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/document/json_value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/interval_set.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/value.h"
+#include "orrery/base/file/mapped_file.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/draw/format.h"
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/activity_mipmap.h"

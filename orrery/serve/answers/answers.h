@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/value.h"
 #include "orrery/report/document.h"
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/activity.h"

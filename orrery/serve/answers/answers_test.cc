@@ -13,8 +13,8 @@
 
 #include "orrery/analyze/sample_run_test.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
 #include "orrery/ingest/run.h"
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/activity.h"

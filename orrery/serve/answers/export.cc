@@ -10,9 +10,9 @@
 #include <fmt/core.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/document/json_text.h"
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_text.h"
-#include "orrery/base/json_value.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/activity_mipmap.h"

@@ -13,9 +13,9 @@
 #include <re2/re2.h>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/value.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/request.h"
 #include "orrery/serve/tiles/slice_tracks.h"

@@ -12,9 +12,9 @@
 #include <fmt/core.h>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
-#include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/kernel_name.h"
 #include "orrery/serve/answers/answers.h"

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/viewed_run.h"

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/step_time.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/tiles/activity.h"
 #include "orrery/serve/viewed_run.h"

@@ -12,14 +12,14 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/operator_work.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/kernel/estimate.h"

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/value.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/answers/byte_columns.h"
 #include "orrery/serve/http/request.h"

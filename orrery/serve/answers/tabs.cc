@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/value.h"
+#include "orrery/base/file/mapped_file.h"
 #include "orrery/draw/chart/canvas.h"
 #include "orrery/report/document.h"
 #include "orrery/report/metric_rows.h"

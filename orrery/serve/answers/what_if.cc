@@ -18,9 +18,9 @@
 
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/document/json_value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/value.h"
 #include "orrery/draw/format.h"
 #include "orrery/serve/answers/answers.h"
 #include "orrery/serve/http/request.h"

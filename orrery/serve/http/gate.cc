@@ -19,9 +19,9 @@
 #include <tl/expected.hpp>
 
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/text.h"
-#include "orrery/base/visible_text.h"
+#include "orrery/base/text/parse_number.h"
+#include "orrery/base/text/text.h"
+#include "orrery/base/text/visible_text.h"
 #include "orrery/serve/http/request.h"
 
 namespace orrery::serve {

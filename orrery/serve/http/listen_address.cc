@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/visible_text.h"
+#include "orrery/base/text/visible_text.h"
 
 namespace orrery::serve {
 namespace {

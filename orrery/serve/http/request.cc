@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "orrery/base/document/json_text.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_text.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 
 namespace orrery::serve {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "orrery/base/check.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/serve/http/gate.h"
 
 namespace {

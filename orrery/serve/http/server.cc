@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/serve/http/connection.h"
 #include "orrery/serve/http/gate.h"
 #include "orrery/serve/http/listen_address.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/communication_parts.h"
+#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"

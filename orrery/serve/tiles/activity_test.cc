@@ -15,7 +15,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/serve/tiles/activity_mipmap.h"
 #include "orrery/simulate/explain/breakdown.h"
-#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/clock/clock_alignment.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::serve {

@@ -5,8 +5,8 @@
 #include <numbers>
 #include <vector>
 
-#include "orrery/base/mix_bits.h"
-#include "orrery/base/normal_distribution.h"
+#include "orrery/base/math/mix_bits.h"
+#include "orrery/base/math/normal_distribution.h"
 #include "orrery/simulate/engine/random_draw.h"
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/workload/ensemble.h"

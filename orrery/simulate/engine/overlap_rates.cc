@@ -9,7 +9,7 @@
 #include <shared_mutex>
 #include <span>
 
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/overlap/concurrent_kernels.h"

@@ -12,7 +12,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/network/topology.h"
 #include "orrery/simulate/engine/kernel_code.h"
 #include "orrery/simulate/engine/rank_classes.h"

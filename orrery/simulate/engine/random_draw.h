@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 
 namespace orrery::simulate {
 

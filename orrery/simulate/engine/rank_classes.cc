@@ -12,7 +12,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/collective_kind.h"
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/network/topology.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"

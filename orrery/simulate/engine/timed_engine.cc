@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/concurrency/stop.h"
 #include "orrery/base/error.h"
-#include "orrery/base/stop.h"
 #include "orrery/network/fair_filling.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/kernel_code.h"

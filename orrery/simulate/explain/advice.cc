@@ -14,8 +14,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 #include "orrery/learn/interval.h"
 #include "orrery/simulate/explain/breakdown.h"
 #include "orrery/simulate/explain/interval.h"

@@ -15,8 +15,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/time_parts.h"
-#include "orrery/base/interval_set.h"
+#include "orrery/analyze/breakdown/time_parts.h"
+#include "orrery/base/math/interval_set.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/explain/pipeline_drain.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/time_parts.h"
+#include "orrery/analyze/breakdown/time_parts.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/rank_classes.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/analyze/time_parts.h"
-#include "orrery/base/parallel.h"
+#include "orrery/analyze/breakdown/time_parts.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/explain/breakdown.h"

@@ -9,9 +9,9 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/csv.h"
+#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/simulate/engine/engine.h"
@@ -22,7 +22,7 @@
 #include "orrery/workload/generate/jobs_test.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
-#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/published/published_run.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
 

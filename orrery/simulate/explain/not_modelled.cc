@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/string_table.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/collective/machine_models.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/network/congestion.h"

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/time_parts.h"
+#include "orrery/analyze/breakdown/time_parts.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/ensembles_test.h"
 #include "orrery/simulate/engine/equal_stages_test.h"

@@ -13,8 +13,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/learn/interval.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework_fits_text.h"

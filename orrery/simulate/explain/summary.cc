@@ -12,7 +12,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/parallel.h"
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/kernel/data_type.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/rank_classes.h"

@@ -16,11 +16,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
-#include "orrery/base/csv.h"
-#include "orrery/base/duration_text.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/text/duration_text.h"
+#include "orrery/base/text/table.h"
 #include "orrery/simulate/goodput/embedded_failures.h"
 
 namespace orrery::simulate {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/base/round_up.h"
+#include "orrery/base/math/round_up.h"
 #include "orrery/simulate/goodput/arrivals.h"
 #include "orrery/simulate/goodput/checkpoint.h"
 #include "orrery/simulate/goodput/failure_rates.h"

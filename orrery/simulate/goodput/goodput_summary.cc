@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "orrery/base/check.h"
-#include "orrery/base/parallel.h"
-#include "orrery/base/round_up.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/concurrency/parallel.h"
+#include "orrery/base/math/round_up.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/learn/interval.h"
 #include "orrery/simulate/goodput/checkpoint.h"
 #include "orrery/simulate/goodput/failure_rates.h"

@@ -16,11 +16,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
-#include "orrery/base/normal_distribution.h"
-#include "orrery/base/statistics.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/math/mix_bits.h"
+#include "orrery/base/math/normal_distribution.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/simulate/goodput/embedded_step_jitter.h"
 
 namespace orrery::simulate {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 
 namespace orrery::simulate {
 namespace {

@@ -12,7 +12,7 @@
 #include "orrery/base/units.h"
 #include "orrery/collective/algorithm.h"
 #include "orrery/collective/cost_model.h"
-#include "orrery/collective/flow_plan.h"
+#include "orrery/collective/flow/flow_plan.h"
 #include "orrery/network/routing.h"
 #include "orrery/network/topology.h"
 #include "orrery/simulate/engine/engine.h"

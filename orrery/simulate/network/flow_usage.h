@@ -11,7 +11,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
 #include "orrery/collective/cost_model.h"
-#include "orrery/collective/flow_plan.h"
+#include "orrery/collective/flow/flow_plan.h"
 #include "orrery/network/topology.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/rank_classes.h"

@@ -11,7 +11,7 @@
 #include "orrery/base/data_type.h"
 #include "orrery/base/units.h"
 #include "orrery/collective/cost_model.h"
-#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/nccl/nccl_settings.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/network/topology.h"

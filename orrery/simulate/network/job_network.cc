@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/base/units.h"
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/cost_model.h"

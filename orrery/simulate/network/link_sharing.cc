@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "orrery/base/error.h"
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/network/congestion.h"
 #include "orrery/network/fair_filling.h"
 #include "orrery/simulate/engine/rank_classes.h"

@@ -18,7 +18,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
-#include "orrery/base/zstd_frame.h"
+#include "orrery/base/file/zstd_frame.h"
 #include "orrery/trace/orr/layout.h"
 
 namespace orrery::trace::orr {

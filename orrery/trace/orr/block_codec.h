@@ -11,8 +11,8 @@
 
 #include <zstd.h>
 
+#include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/error.h"
-#include "orrery/base/parallel.h"
 #include "orrery/trace/orr/layout.h"
 
 namespace orrery::trace::orr {

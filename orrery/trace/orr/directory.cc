@@ -12,10 +12,10 @@
 #include <fmt/core.h>
 #include <xxhash.h>
 
-#include "orrery/base/byte_cursor.h"
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
-#include "orrery/base/zstd_frame.h"
+#include "orrery/base/file/byte_cursor.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/file/zstd_frame.h"
 #include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/trace/problems.h"

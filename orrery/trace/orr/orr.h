@@ -1,7 +1,7 @@
 #pragma once
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/trace/trace_set.h"
 
 // The container of Orrery: a whole TraceSet in one file of compressed, checksummed columns. The

@@ -18,10 +18,10 @@
 #include <fmt/core.h>
 #include <sys/mman.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
+#include "orrery/base/file/byte_source.h"
+#include "orrery/base/file/mapped_file.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/orr/block_codec.h"
 #include "orrery/trace/orr/layout.h"

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/orr/block_codec.h"
 #include "orrery/trace/orr/layout.h"

@@ -11,8 +11,8 @@
 #include <fmt/core.h>
 
 #include "orrery/base/data_type.h"
+#include "orrery/base/document/json_text.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_text.h"
 #include "orrery/workload/emit/emit_job.h"
 #include "orrery/workload/emit/pipeline_split.h"
 #include "orrery/workload/emit/setting_list.h"

@@ -9,7 +9,7 @@
 
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
-#include "orrery/base/round_up.h"
+#include "orrery/base/math/round_up.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/layer_writer.h"

@@ -19,9 +19,9 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/data_type.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/normal_distribution.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/math/normal_distribution.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"

@@ -14,9 +14,9 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/document/json_value.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_value.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/ingest/xplane/message.h"
 #include "orrery/trace/problems.h"
 #include "orrery/workload/input.h"

@@ -16,9 +16,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/text.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/text/text.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/embedded_framework_fits.h"
 #include "orrery/workload/embedded_frameworks.h"

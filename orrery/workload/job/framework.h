@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/plan/plan.h"
 

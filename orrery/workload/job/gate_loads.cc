@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/ingest/run.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/job.h"

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/parse_number.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"

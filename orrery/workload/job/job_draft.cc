@@ -15,11 +15,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/decimal.h"
+#include "orrery/base/document/json_text.h"
 #include "orrery/base/error.h"
-#include "orrery/base/json_text.h"
-#include "orrery/base/text.h"
-#include "orrery/base/visible_text.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/base/text/text.h"
+#include "orrery/base/text/visible_text.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job_file.h"

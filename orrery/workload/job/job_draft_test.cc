@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/base/byte_sink.h"
+#include "orrery/base/file/byte_sink.h"
 #include "orrery/workload/model/parameters.h"
 
 namespace orrery::workload {

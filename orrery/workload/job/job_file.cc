@@ -14,9 +14,9 @@
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/file/mapped_file.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"

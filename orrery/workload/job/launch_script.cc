@@ -18,9 +18,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/decimal.h"
 #include "orrery/base/error.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/base/text/text.h"
 #include "orrery/workload/job/shell_branches.h"
 
 namespace orrery::workload {

@@ -14,8 +14,8 @@
 #include <fmt/core.h>
 
 #include "orrery/base/data_type.h"
-#include "orrery/base/decimal.h"
 #include "orrery/base/error.h"
+#include "orrery/base/text/decimal.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"

@@ -16,10 +16,10 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/decimal.h"
-#include "orrery/base/nearest_word.h"
-#include "orrery/base/number_list.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/base/text/nearest_word.h"
+#include "orrery/base/text/number_list.h"
+#include "orrery/base/text/text.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/megatron_arguments.h"

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/data_type.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job_key_words.h"
 #include "orrery/workload/keys/job_keys.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/plan.h"
 

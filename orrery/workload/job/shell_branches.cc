@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/decimal.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/decimal.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::workload {
 namespace {

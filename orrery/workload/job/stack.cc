@@ -11,8 +11,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/embedded_stacks.h"
 #include "orrery/workload/input.h"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/workload/job_key_table.h"
 
 namespace orrery::workload {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/document/yaml_fields.h"
 
 namespace orrery::workload {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "orrery/base/parse_number.h"
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/workload/keys/job_keys.h"
 
 namespace orrery::workload {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 
 namespace orrery::workload {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/value.h"
+#include "orrery/base/document/value.h"
 #include "orrery/workload/keys/job_keys.h"
 
 namespace orrery::workload {

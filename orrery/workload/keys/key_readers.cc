@@ -12,8 +12,8 @@
 #include <fmt/core.h>
 
 #include "orrery/base/data_type.h"
-#include "orrery/base/parse_number.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/document/yaml_fields.h"
+#include "orrery/base/text/parse_number.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job_key_words.h"

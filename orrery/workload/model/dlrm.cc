@@ -12,7 +12,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
 

@@ -18,7 +18,7 @@
 #include <simdjson.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/text.h"
+#include "orrery/base/text/text.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/model/hugging_face_types.h"
 #include "orrery/workload/model/json_config.h"

@@ -12,8 +12,8 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job_key_words.h"
 #include "orrery/workload/keys/job_keys.h"

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/yaml_fields.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::workload {

@@ -13,9 +13,9 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/data_type.h"
+#include "orrery/base/document/yaml_fields.h"
 #include "orrery/base/error.h"
-#include "orrery/base/round_up.h"
-#include "orrery/base/yaml_fields.h"
+#include "orrery/base/math/round_up.h"
 #include "orrery/workload/embedded_memory.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"

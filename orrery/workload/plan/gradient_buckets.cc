@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/round_up.h"
+#include "orrery/base/math/round_up.h"
 #include "orrery/workload/job/framework.h"
 
 namespace orrery::workload {

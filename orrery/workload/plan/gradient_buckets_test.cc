@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/base/byte_source.h"
+#include "orrery/base/file/byte_source.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"

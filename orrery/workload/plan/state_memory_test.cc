@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/data_type.h"
-#include "orrery/base/round_up.h"
+#include "orrery/base/math/round_up.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/activation_memory.h"

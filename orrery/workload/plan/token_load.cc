@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/mix_bits.h"
+#include "orrery/base/math/mix_bits.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/plan.h"

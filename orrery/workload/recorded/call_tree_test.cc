@@ -10,7 +10,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::workload {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/base/table.h"
+#include "orrery/base/text/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::workload {

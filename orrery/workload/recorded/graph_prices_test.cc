@@ -9,15 +9,15 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/csv.h"
-#include "orrery/base/table.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/text/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::workload {

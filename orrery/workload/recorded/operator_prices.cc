@@ -8,7 +8,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/kernel/aten.h"
+#include "orrery/kernel/aten/aten.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/trace/trace.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "orrery/base/units.h"
-#include "orrery/kernel/aten.h"
+#include "orrery/kernel/aten/aten.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::workload {

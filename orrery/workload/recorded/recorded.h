@@ -16,7 +16,7 @@
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 
 namespace orrery::workload {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/statistics.h"
+#include "orrery/base/math/statistics.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "orrery/base/columns.h"
-#include "orrery/base/decimal.h"
 #include "orrery/base/error.h"
+#include "orrery/base/text/decimal.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/input.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/repeated_periods.h"
 
 namespace orrery::workload {

@@ -22,7 +22,7 @@
 #include "orrery/trace/finish.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded_waits.h"
 #include "orrery/workload/recorded/recordings_test.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "orrery/workload/program.h"
-#include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/recorded/host_walk.h"
+#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/host_walk.h"
 #include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/recorded_waits.h"
 

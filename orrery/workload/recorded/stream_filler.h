@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/recorded/host_walk.h"
+#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/host_walk.h"
 #include "orrery/workload/recorded/recorded_waits.h"
 
 namespace orrery::workload {

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "orrery/api/analyze.h"
+#include "orrery/api/diff.h"
+#include "orrery/api/evaluate.h"
+#include "orrery/api/fields.h"
+#include "orrery/api/goodput.h"
+#include "orrery/api/info.h"
+#include "orrery/api/memory.h"
+#include "orrery/api/predict.h"
+#include "orrery/api/search.h"
+#include "orrery/api/simulate.h"
+#include "orrery/base/document/value.h"
+
+namespace orrery::api {
+namespace {
+
+// Documents on the JSON of a verb say of every field what it is, those of nested objects included.
+
+void AddPropertyNames(const Value& schema, std::vector<std::string>& names) {
+  if (schema.IsList()) {
+    for (const Value& item : schema.items()) {
+      AddPropertyNames(item, names);
+    }
+  }
+  if (!schema.IsObject()) {
+    return;
+  }
+  for (const auto& [key, value] : schema.fields()) {
+    if (key == "properties") {
+      for (const auto& [name, property] : value.fields()) {
+        names.push_back(name);
+      }
+    }
+    AddPropertyNames(value, names);
+  }
+}
+
+std::string ReadDocument(std::string_view name) {
+  std::ifstream file(std::string(ORRERY_TEST_DATA "/../../docs/formats/").append(name));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void ExpectMentioned(const Value& schema, std::string_view document) {
+  const std::string text = ReadDocument(document);
+  ASSERT_FALSE(text.empty()) << document;
+  std::vector<std::string> names;
+  AddPropertyNames(schema, names);
+  ASSERT_FALSE(names.empty());
+  for (const std::string& name : names) {
+    // `name`, `name[]`, `parent.name`
+    const bool is_mentioned = std::ranges::any_of(
+        std::to_array<std::string_view>({"`{}`", "`{}[]`", ".{}`", ".{}[]`"}),
+        [&](std::string_view form) {
+          return text.find(fmt::format(fmt::runtime(form), name)) != std::string::npos;
+        });
+    EXPECT_TRUE(is_mentioned) << document << " does not say what " << name << " is";
+  }
+}
+
+TEST(FieldDocsTest, GoodputIsDescribed) {
+  ExpectMentioned(ObjectSchema<GoodputResult>(), "goodput-json.md");
+}
+
+TEST(FieldDocsTest, AnalyzeIsDescribed) {
+  ExpectMentioned(ObjectSchema<AnalyzeResult>(), "analyze-json.md");
+}
+
+TEST(FieldDocsTest, InfoIsDescribed) {
+  ExpectMentioned(ObjectSchema<InfoResult>(), "info-json.md");
+}
+
+TEST(FieldDocsTest, DiffIsDescribed) {
+  ExpectMentioned(ObjectSchema<DiffResult>(), "diff-json.md");
+}
+
+TEST(FieldDocsTest, EvaluateIsDescribed) {
+  ExpectMentioned(ObjectSchema<EvaluateKernelsResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateCollectivesResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateAllResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateOverlapResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateEchoResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateJitterResult>(), "evaluate-json.md");
+}
+
+TEST(FieldDocsTest, MemoryIsDescribed) {
+  ExpectMentioned(ObjectSchema<MemoryResult>(), "memory-json.md");
+}
+
+TEST(FieldDocsTest, PredictIsDescribed) {
+  ExpectMentioned(ObjectSchema<PredictTraceResult>(), "predict-json.md");
+  ExpectMentioned(ObjectSchema<PredictedKernel>(), "predict-json.md");
+  ExpectMentioned(ObjectSchema<PredictCollectiveResult>(), "predict-json.md");
+  ExpectMentioned(ObjectSchema<PredictOverlapResult>(), "predict-json.md");
+}
+
+TEST(FieldDocsTest, SearchIsDescribed) {
+  ExpectMentioned(ObjectSchema<SearchResult>(), "search.md");
+}
+
+TEST(FieldDocsTest, SimulateIsDescribed) {
+  ExpectMentioned(ObjectSchema<SimulateResult>(), "simulate-json.md");
+  ExpectMentioned(ObjectSchema<SimulateTogetherResult>(), "simulate-json.md");
+}
+
+}  // namespace
+}  // namespace orrery::api
