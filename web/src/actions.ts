@@ -1,12 +1,12 @@
 // Actions of buttons and keys.
 import { postJson } from './client';
-import { selectTime } from './details_panel';
+import { selectTime } from './panels/details_panel';
 import type { Finder } from './finder';
 import type { Model } from './model';
 import type { Navigator } from './navigate';
 import type { Hit, OpenedPlan, Prediction, SliceDetails } from './protocol';
 import { kOrders, type Order, type Overlay, type Panel } from './state';
-import type { Timeline } from './timeline';
+import type { Timeline } from './timeline/timeline';
 import { around } from './window';
 
 export class Actions {

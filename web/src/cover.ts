@@ -1,5 +1,5 @@
 // Tiles that stand in while the right one is loading.
-import { ancestor, tileLength } from './tiles';
+import { ancestor, tileLength } from './timeline/tiles';
 
 const kCoarser = 8;
 const kFiner = 2;

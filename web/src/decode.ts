@@ -1,5 +1,5 @@
 // Binary answers of the server, little-endian. A short or impossible answer is an Error of one sentence.
-import { kBins } from './tiles';
+import { kBins } from './timeline/tiles';
 
 export interface ActivityTile {
   lines: number;

@@ -1,10 +1,10 @@
 // Pictures and pages to keep.
 import { lastAsked, postForPage, query, runOfServer } from './client';
 import type { Model } from './model';
-import { CanvasPen, SvgPen } from './pen';
-import { PenPainter } from './pen_painter';
+import { CanvasPen, SvgPen } from './timeline/pen';
+import { PenPainter } from './timeline/pen_painter';
 import { encodeState } from './state';
-import type { Timeline } from './timeline';
+import type { Timeline } from './timeline/timeline';
 
 /** A request has at most 64 KiB. */
 const kMostAddresses = 500;

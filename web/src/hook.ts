@@ -1,8 +1,8 @@
 // For tests and benchmarks: frame times and what is loading.
 import { svgOf } from './export';
-import { yOf } from './scene';
+import { yOf } from './timeline/scene';
 import { encodeState, type State } from './state';
-import type { Timeline } from './timeline';
+import type { Timeline } from './timeline/timeline';
 
 export interface ShownRow { run: number; rank: number; track: number; top: number; height: number }
 

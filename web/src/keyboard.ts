@@ -1,8 +1,8 @@
 // Actions of each key.
 import type { Actions } from './actions';
 import { helpDialog, isTyping, type Key } from './keys';
-import { plotHeight } from './scene';
-import type { Timeline } from './timeline';
+import { plotHeight } from './timeline/scene';
+import type { Timeline } from './timeline/timeline';
 import { zoomed, moved } from './window';
 
 const kZoomKeys: Record<string, number> = { w: 1, s: -1 };

@@ -8,12 +8,12 @@ import { Keyboard } from './keyboard';
 import { Model } from './model';
 import { Navigator } from './navigate';
 import { Page } from './page';
-import { PointerInput } from './pointer_input';
+import { PointerInput } from './timeline/pointer_input';
 import { SearchBox } from './search_box';
-import { SidePanel } from './side_panel';
-import { Timeline } from './timeline';
+import { SidePanel } from './panels/side_panel';
+import { Timeline } from './timeline/timeline';
 import { Toolbar } from './toolbar';
-import { WhatIfPanel } from './what_if_panel';
+import { WhatIfPanel } from './panels/what_if_panel';
 
 async function start(): Promise<Timeline> {
   const model = new Model();

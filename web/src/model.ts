@@ -1,6 +1,6 @@
 // State of the page: the session, ranks, tracks, differences, and the state that the address holds.
 import { getAsIs, getJson, isAborted, query, ServerError, setSecond, recorded } from './client';
-import { momentAt, momentsOf, otherTime, type Moment } from './moments';
+import { momentAt, momentsOf, otherTime, type Moment } from './timeline/moments';
 import { inverse, rowsInOrder } from './order';
 import type { Critical, Differences, Ranks, RunInfo, Session, Track } from './protocol';
 import { decodeState, encodeState, type Order, type RankRef, type State } from './state';

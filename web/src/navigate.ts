@@ -1,7 +1,7 @@
 // Going to places of the timeline.
 import type { Model } from './model';
 import type { SliceRef } from './state';
-import type { Timeline } from './timeline';
+import type { Timeline } from './timeline/timeline';
 import { around, type TimeWindow } from './window';
 
 export class Navigator {

@@ -7,10 +7,10 @@ import { savePage, savePng, saveSvg } from './export';
 import { count } from './format';
 import type { SliceOfRank, TabPage } from './protocol';
 import type { SearchBox } from './search_box';
-import type { SidePanel } from './side_panel';
-import { showTab } from './tab_page';
+import type { SidePanel } from './panels/side_panel';
+import { showTab } from './panels/tab_page';
 import { Tip } from './tip';
-import { differencesPanel } from './lists_panel';
+import { differencesPanel } from './panels/lists_panel';
 import type { Toolbar } from './toolbar';
 
 const kTabNames: Record<string, string> = {

@@ -1,9 +1,9 @@
 // The tip about the place under the pointer.
-import { collectiveText } from './draw_collectives';
-import { lineLabel } from './draw_gutter';
+import { collectiveText } from './timeline/draw_collectives';
+import { lineLabel } from './timeline/draw_gutter';
 import { count, duration, percent } from './format';
-import type { Picked } from './pick';
-import type { Timeline } from './timeline';
+import type { Picked } from './timeline/pick';
+import type { Timeline } from './timeline/timeline';
 
 export function tipText(timeline: Timeline, picked: Picked): string {
   const { model, scene } = timeline;

@@ -13,7 +13,7 @@
 #include "capture/sanitizer/analysis/attribution.h"
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/host/overheads.h"
-#include "capture/sanitizer/host/pending_launches.h"
+#include "capture/sanitizer/host/launch/pending_launches.h"
 #include "capture/sanitizer/host/vendor.h"
 
 namespace orrery::capture::sanitizer {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "capture/sanitizer/host/access_stream.h"
-#include "capture/sanitizer/host/launch_pool.h"
+#include "capture/sanitizer/host/launch/launch_pool.h"
 #include "capture/sanitizer/host/options.h"
 #include "capture/sanitizer/host/overheads.h"
 #include "capture/sanitizer/host/patcher.h"

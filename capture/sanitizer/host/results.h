@@ -8,7 +8,7 @@
 
 #include "capture/recorder/recorder.h"
 #include "capture/sanitizer/host/object_table.h"
-#include "capture/sanitizer/host/pending_launches.h"
+#include "capture/sanitizer/host/launch/pending_launches.h"
 #include "orrery/stream/schema.h"
 
 namespace orrery::capture::sanitizer {

@@ -14,7 +14,7 @@
 #include "capture/sanitizer/host/arguments.h"
 #include "capture/sanitizer/host/contexts.h"
 #include "capture/sanitizer/host/functions.h"
-#include "capture/sanitizer/host/launches.h"
+#include "capture/sanitizer/host/launch/launches.h"
 #include "capture/sanitizer/host/object_table.h"
 #include "capture/sanitizer/host/options.h"
 #include "capture/sanitizer/host/overheads.h"

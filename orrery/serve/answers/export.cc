@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 9'500'000;
 constexpr std::size_t kMostAddresses = 2'000;
-constexpr std::size_t kLinesOfTile = 64;  // as web/src/tiles.ts asks
+constexpr std::size_t kLinesOfTile = 64;  // as web/src/timeline/tiles.ts asks
 constexpr int kLevelsBelowTop = 4;
 
 // Nothing may be fetched from anywhere: names in a trace cannot change that.
