@@ -110,7 +110,7 @@ Result<const AnyVerb*> VerbNamed(std::string_view name) {
     }
     known += fmt::format("{}{}", known.empty() ? "" : ", ", verb.name);
   }
-  return InvalidInput("'{}' is no function of the library yet; those that are: {}", name, known);
+  return InvalidInput("'{}' is not a verb of the library; its verbs: {}", name, known);
 }
 
 Value SchemaOf(const AnyVerb& verb) {

@@ -22,7 +22,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
 #include "orrery/collective/algorithm.h"
-#include "orrery/collective/nccl/embedded_nccl.h"
+#include "orrery/collective/embedded_nccl.h"
 
 namespace orrery::collective {
 namespace {
