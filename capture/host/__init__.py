@@ -1,0 +1,1 @@
+"""The speed of the host: `orrery-capture measure host`."""
