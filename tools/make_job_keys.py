@@ -209,8 +209,8 @@ def outputs(data):
     nemo = "".join("    {%s, %s, %s, %s},\n" % tuple(quoted(entry.get(name, "")) for name in ("option", "key", "present", "absent"))
                    for entry in data["nemo"])
     return {
-        "plan_key_words.h": header(["base/yaml_fields", "workload/plan/plan"], words_of(of_plan)),
-        "job_key_words.h": header(["base/yaml_fields", "workload/job/framework", "workload/job/job", "workload/model/transformer_shape",
+        "plan_key_words.h": header(["base/document/yaml_fields", "workload/plan/plan"], words_of(of_plan)),
+        "job_key_words.h": header(["base/document/yaml_fields", "workload/job/framework", "workload/job/job", "workload/model/transformer_shape",
                                    "workload/plan_key_words"],
                                   words_of(key for key in keys.values() if key not in of_plan) + f"\ninline constexpr auto kModelSizes = std::to_array({{{sizes}}});\n"),
         "job_key_table.h": header(["workload/job_key_words", "workload/keys/job_keys", "workload/keys/key_readers", "workload/keys/key_values", "workload/keys/words"],
