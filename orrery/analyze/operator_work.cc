@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -40,12 +41,22 @@ bool HasAllTypes(const kernel::AtenCall& call) {
   });
 }
 
+// The size of a result of a convolution follows from its stride, which old profiles do not record.
+bool HasSettings(const kernel::AtenCall& call, const kernel::Operator& op) {
+  const bool is_convolution =
+      op.kind() == OperatorKind::kConv || op.kind() == OperatorKind::kConv1d;
+  return !is_convolution || std::ranges::any_of(call.inputs, [](const kernel::AtenValue& value) {
+    return std::holds_alternative<std::vector<std::int64_t>>(value);
+  });
+}
+
 std::vector<kernel::Operator> KnownOperators(const kernel::AtenCall& call) {
   kernel::AtenOperators found = kernel::OperatorsOf(call);
-  const bool is_known = found.meaning == kernel::AtenMeaning::kPriced && HasAllTypes(call) &&
-                        std::ranges::all_of(found.operators, [](const kernel::Operator& each) {
-                          return std::ranges::count(kKindsOfKnownWork, each.kind()) > 0;
-                        });
+  const bool is_known =
+      found.meaning == kernel::AtenMeaning::kPriced && HasAllTypes(call) &&
+      std::ranges::all_of(found.operators, [&](const kernel::Operator& each) {
+        return std::ranges::count(kKindsOfKnownWork, each.kind()) > 0 && HasSettings(call, each);
+      });
   return is_known ? std::move(found.operators) : std::vector<kernel::Operator>();
 }
 

@@ -42,7 +42,7 @@ TEST(VerbsTest, EveryVerbDescribesItsRequestAndItsResult) {
 
 TEST(VerbsTest, AnUnknownVerbIsNamed) {
   EXPECT_TRUE(VerbNamed("simulate"));
-  EXPECT_THAT(VerbNamed("dance").error().message(), HasSubstr("'dance' is no function"));
+  EXPECT_THAT(VerbNamed("dance").error().message(), HasSubstr("'dance' is not a verb"));
 }
 
 TEST(VerbsTest, RequestsAndAnswersAreData) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/data_type.h"
@@ -41,16 +42,41 @@ std::vector<const AtenTensor*> Operands(const AtenCall& call) {
   return operands;
 }
 
-// Without recorded outputs, the largest input has the shape of the result.
-const AtenTensor* ResultOf(const AtenCall& call, const std::vector<const AtenTensor*>& operands) {
+/// The shape that operands are broadcast to, dimensions from the last one on; none if they do not
+/// fit to each other.
+std::vector<std::int64_t> BroadcastDims(const std::vector<const AtenTensor*>& operands) {
+  std::vector<std::int64_t> dims;
+  for (const AtenTensor* operand : operands) {
+    dims.insert(dims.begin(), std::max(operand->dims.size(), dims.size()) - dims.size(), 1);
+    for (std::size_t i = 1; i <= operand->dims.size(); ++i) {
+      std::int64_t& dim = dims[dims.size() - i];
+      const std::int64_t own = operand->dims[operand->dims.size() - i];
+      if (dim != own && dim != 1 && own != 1) {
+        return {};
+      }
+      dim = dim == 1 ? own : dim;
+    }
+  }
+  return dims;
+}
+
+// Without recorded outputs: an operand of the shape that all are broadcast to, or a tensor of that
+// shape; the largest operand where they are not broadcast to each other.
+std::optional<AtenTensor> ResultOf(const AtenCall& call,
+                                   const std::vector<const AtenTensor*>& operands) {
   if (call.Output() != nullptr) {
-    return call.Output();
+    return *call.Output();
   }
   const auto largest = std::max_element(operands.begin(), operands.end(),
                                         [](const AtenTensor* lhs, const AtenTensor* rhs) {
                                           return lhs->Elements() < rhs->Elements();
                                         });
-  return largest == operands.end() ? nullptr : *largest;
+  if (largest == operands.end()) {
+    return std::nullopt;
+  }
+  std::vector<std::int64_t> dims = BroadcastDims(operands);
+  const AtenTensor result{.dims = std::move(dims), .type = (*largest)->type};
+  return result.Elements() > (*largest)->Elements() ? result : **largest;
 }
 
 std::string_view ModeOf(const std::vector<const AtenTensor*>& operands, const AtenTensor& result) {
@@ -242,8 +268,8 @@ constexpr auto kListMappings = std::to_array<Mapping>({
 
 MappedOperators ElementwiseOperator(const AtenCall& call, std::string_view function) {
   const std::vector<const AtenTensor*> operands = Operands(call);
-  const AtenTensor* result = ResultOf(call, operands);
-  if (result == nullptr) {
+  const std::optional<AtenTensor> result = ResultOf(call, operands);
+  if (!result) {
     return std::nullopt;
   }
   const auto type = ComputeType(operands, *result);
