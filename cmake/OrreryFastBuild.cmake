@@ -1,11 +1,13 @@
 # What makes builds quick and changes nothing else: ccache, a fast linker, thin archives, and two
 # precompiled headers that all modules share.
 
-# ccache must be told that precompiled headers and their time stamps are fine to compare by content.
+# ccache must be told that precompiled headers and their time stamps are fine to compare by content, and that another
+# checkout of the same sources is the same: paths below the sources are relative to it.
 find_program(ORRERY_CCACHE ccache)
 if(ORRERY_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${ORRERY_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${ORRERY_CCACHE})
 endif()
 
 find_program(ORRERY_MOLD mold)
