@@ -1,7 +1,9 @@
 """All held-out models by name."""
 
 import first_half
+import fourth_part
 import second_half
 import third_part
 
-MODELS = {**first_half.MODELS, **second_half.MODELS, **third_part.MODELS}
+MODELS = {**first_half.MODELS, **second_half.MODELS, **third_part.MODELS,
+          **fourth_part.MODELS}
