@@ -1,4 +1,4 @@
-#include "orrery/analyze/straggler/stragglers.h"
+#include "orrery/analyze/breakdown/idle_gaps.h"
 
 #include <algorithm>
 #include <array>
@@ -9,124 +9,21 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/breakdown/communication_parts.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/math/interval_set.h"
-#include "orrery/base/math/statistics.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
-#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
 namespace {
 
-using enum SegmentUse;
 using trace::SyncKind;
-
-class ArrivalCounter {
- public:
-  explicit ArrivalCounter(const RunView& run) : run_(run) {}
-
-  void Add(std::size_t instance) {
-    const auto& matched = run_.matched;
-    Group& group = groups_[matched.instances.group[instance]];
-    const std::uint32_t last = run_.waits.last_member[instance];
-    const std::int64_t last_ns = run_.waits.last_arrival_ns[instance];
-    std::uint32_t first = matched.instances.first_member[instance];
-    std::int64_t second_last_ns = std::numeric_limits<std::int64_t>::min();
-    std::vector<double> begins;
-    std::int64_t waits_ns = 0;
-    for (const std::uint32_t member : matched.MembersOf(instance)) {
-      const std::int64_t begin_ns = matched.members.begin_ns[member];
-      first = begin_ns < matched.members.begin_ns[first] ? member : first;
-      second_last_ns = member == last ? second_last_ns : std::max(second_last_ns, begin_ns);
-      // Relative, since doubles do not hold nanoseconds since 1970.
-      begins.push_back(static_cast<double>(begin_ns - last_ns));
-      RankArrivals& rank = Of(group, member);
-      rank.wait_ns += run_.waits.wait_ns[member];
-      rank.duration_ns += matched.members.end_ns[member] - begin_ns;
-      waits_ns += run_.waits.wait_ns[member];
-    }
-    ++Of(group, first).times_first;
-    RankArrivals& late = Of(group, last);
-    ++late.times_last;
-    late.blame_ns += waits_ns - run_.waits.wait_ns[last];
-    late.gain_ns += last_ns - second_last_ns;
-    ++group.num_collectives;
-    group.lateness_ns += -Median(begins);
-  }
-
-  [[nodiscard]] std::vector<GroupArrivals> Finish() const {
-    std::vector<GroupArrivals> result;
-    for (const auto& [number, group] : groups_) {
-      GroupArrivals& arrivals = result.emplace_back();
-      arrivals.group = number;
-      arrivals.num_collectives = group.num_collectives;
-      arrivals.lateness_ns = group.lateness_ns;
-      for (const auto& [rank, counts] : group.ranks) {
-        arrivals.ranks.push_back(counts);
-      }
-    }
-    return result;
-  }
-
- private:
-  struct Group {
-    std::int64_t num_collectives = 0;
-    double lateness_ns = 0;
-    std::map<std::int32_t, RankArrivals> ranks;
-  };
-
-  RankArrivals& Of(Group& group, std::uint32_t member) {
-    const std::uint32_t rank_index = run_.matched.members.rank_index[member];
-    const std::int32_t rank = trace::RankOf(*run_.set, rank_index);
-    RankArrivals& arrivals = group.ranks[rank];
-    arrivals.rank = rank;
-    arrivals.rank_index = rank_index;
-    return arrivals;
-  }
-
-  const RunView& run_;
-  std::map<std::uint32_t, Group> groups_;
-};
-
-SegmentUse UseOf(IdleCause cause) {
-  switch (cause) {
-    case IdleCause::kUnknown:
-      return kUnknownGap;
-    case IdleCause::kHostWait:
-      return kHostWait;
-    case IdleCause::kLaunchOverhead:
-      return kLaunchOverhead;
-    case IdleCause::kDependency:
-      return kDependency;
-    case IdleCause::kOther:
-      return kOtherGap;
-  }
-  return kOtherGap;
-}
-
-std::int64_t& At(SegmentTimes& times, SegmentUse use) {
-  return times[static_cast<std::size_t>(use)];
-}
-
-// Calls `visit(gap, begin, end)` for the parts of gaps inside a segment.
-template <typename Visit>
-void ForEachGap(const std::vector<IdleGap>& gaps, Interval segment, Visit&& visit) {
-  auto gap = std::ranges::upper_bound(gaps, segment.begin_ns, {},
-                                      [](const IdleGap& g) { return g.time.end_ns; });
-  for (; gap != gaps.end() && gap->time.begin_ns < segment.end_ns; ++gap) {
-    visit(*gap, std::min(gap->time.end_ns, segment.end_ns) -
-                    std::max(gap->time.begin_ns, segment.begin_ns));
-  }
-}
 
 /// The work of other streams that an activity had to wait for, by the events that streams wait for.
 /// Profilers record these waits only on request; without them nothing is stored. Building costs O(n
@@ -328,89 +225,6 @@ class GapFinder {
 };
 
 }  // namespace
-
-std::vector<GroupArrivals> CountArrivals(const RunView& run) {
-  ArrivalCounter counter(run);
-  for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
-    if (run.Counts(instance) && run.matched.instances.num_members[instance] > 1) {
-      counter.Add(instance);
-    }
-  }
-  return counter.Finish();
-}
-
-std::vector<RankArrivals> ArrivalsByRank(const std::vector<GroupArrivals>& groups) {
-  std::map<std::int32_t, RankArrivals> sums;
-  for (const GroupArrivals& group : groups) {
-    for (const RankArrivals& rank : group.ranks) {
-      RankArrivals& sum = sums[rank.rank];
-      sum.rank = rank.rank;
-      sum.rank_index = rank.rank_index;
-      sum.times_last += rank.times_last;
-      sum.times_first += rank.times_first;
-      sum.wait_ns += rank.wait_ns;
-      sum.duration_ns += rank.duration_ns;
-      sum.blame_ns += rank.blame_ns;
-      sum.gain_ns += rank.gain_ns;
-    }
-  }
-  std::vector<RankArrivals> ranks;
-  for (const auto& [rank, sum] : sums) {
-    ranks.push_back(sum);
-  }
-  std::ranges::sort(ranks, {}, [](const RankArrivals& rank) {
-    return std::tuple(-rank.blame_ns, -rank.gain_ns, rank.rank);
-  });
-  return ranks;
-}
-
-std::string_view SegmentUseName(SegmentUse use) {
-  constexpr std::array<std::string_view, kNumSegmentUses> kNames{
-      "compute",     "memory",    "wait of another group", "transfer of another group",
-      "unknown gap", "host_wait", "launch_overhead",       "dependency",
-      "other"};
-  return kNames[static_cast<std::size_t>(use)];
-}
-
-SegmentSplitter::SegmentSplitter(const RunView& run, const DeviceView& device)
-    : device_(device), gaps_(FindIdleGaps(run, device)) {
-  std::vector<Interval> waits;
-  std::vector<Interval> transfers;
-  for (const CommunicationPart& part : CommunicationParts(run, device)) {
-    waits.push_back({part.time.begin_ns, part.useful_ns});
-    transfers.push_back({part.useful_ns, part.time.end_ns});
-  }
-  memory_ = Difference(device.memory, device.compute);
-  const IntervalSet working = Union(device.compute, device.memory);
-  communication_ = Difference(device.communication, working);
-  waits_ = Difference(Difference(IntervalSet::Of(waits), IntervalSet::Of(transfers)), working);
-}
-
-SegmentTimes SegmentSplitter::Split(Interval segment) const {
-  SegmentTimes times{};
-  const auto within = [&](const IntervalSet& set) {
-    return set.LengthWithin(segment.begin_ns, segment.end_ns);
-  };
-  At(times, kCompute) = within(device_.compute);
-  At(times, kMemory) = within(memory_);
-  At(times, kOtherGroupWait) = within(waits_);
-  At(times, kOtherGroupTransfer) = within(communication_) - At(times, kOtherGroupWait);
-  ForEachGap(gaps_, segment, [&](const IdleGap& gap, std::int64_t inside_ns) {
-    At(times, UseOf(gap.cause)) += inside_ns;
-  });
-  return times;
-}
-
-const IdleGap* SegmentSplitter::LongestHostWait(Interval segment) const {
-  const IdleGap* longest = nullptr;
-  ForEachGap(gaps_, segment, [&](const IdleGap& gap, std::int64_t) {
-    if (gap.cause == IdleCause::kHostWait &&
-        (longest == nullptr || gap.time.length_ns() > longest->time.length_ns())) {
-      longest = &gap;
-    }
-  });
-  return longest;
-}
 
 std::string_view IdleCauseName(IdleCause cause) {
   static constexpr std::array<std::string_view, kNumIdleCauses> kNames{
