@@ -52,8 +52,8 @@ models: program  ## refit all shipped kernel models from data/measured and ../sh
 	tools/fit_models $(GPUS)
 
 overlap-model: program  ## refit the shipped overlap model from data/measured
-	build/orrery fit overlap data/measured/h200/overlap-1.csv.zst data/measured/h200/overlap-2.csv.zst \
-	  --counters data/measured/h200/overlap-counters-1.csv.zst -o data/models/overlap.orrmodel || [ $$? -eq 3 ]
+	build/orrery fit overlap data/measured/h200/overlap-1.csv.orrtable data/measured/h200/overlap-2.csv.orrtable \
+	  --counters data/measured/h200/overlap-counters-1.csv.orrtable -o data/models/overlap.orrmodel || [ $$? -eq 3 ]
 
 sibling-levels: program  ## refit scale factors for GPUs with few GEMM measurements, from ../shared/kernels
 	build/orrery fit siblings ../shared/kernels/neusight/e2e_nodes.csv.gz --gpu MI100 --gpu MI210 \

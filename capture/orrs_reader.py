@@ -1,7 +1,9 @@
 """Reads event streams (.orrs, docs/formats/orrs.md) with nothing but Python: for checks on GPU machines, where
-orrery itself is not. It reads plain chunks, takes what is intact and says what is not."""
+orrery itself is not. It takes what is intact and says what is not. Packed chunks need the program zstd; recorders write plain ones."""
 
+import shutil
 import struct
+import subprocess
 
 _CHUNK_NAMES = {1: "HDR", 2: "STR", 3: "STK", 4: "MOD", 5: "FUN", 6: "EVT", 7: "OBJ", 8: "AGG", 9: "TMD",
                 10: "TRC", 11: "COV", 12: "CAL"}
@@ -193,6 +195,14 @@ def _count_chunk(chunk, payload, counts):
         place += length
 
 
+def _unpacked(payload, codec):
+    if codec == 0:
+        return payload
+    if codec != 1 or not shutil.which("zstd"):
+        raise NotAStream(f"has chunks that are packed (codec {codec}), which needs the program zstd")
+    return subprocess.run(["zstd", "-dqc"], input=payload, capture_output=True, check=True).stdout
+
+
 def parse(data, chunks=None):
     """All records, or those of the chunks with these names; of the others only how many there are, unchecked."""
     if data[:4] != b"ORRS" or len(data) < 16 or struct.unpack_from("<H", data, 4)[0] != 1:
@@ -207,10 +217,10 @@ def parse(data, chunks=None):
             break
         place += _HEADER.size + stored
         if chunks is not None and _CHUNK_NAMES.get(chunk) not in chunks:
-            _count_chunk(chunk, payload, stream.counts)
+            _count_chunk(chunk, _unpacked(payload, codec), stream.counts)
             continue
-        if codec == 0 and crc32c(payload) == payload_crc:
-            _read_chunk(chunk, first, count, payload, stream)
+        if crc32c(payload) == payload_crc:
+            _read_chunk(chunk, first, count, _unpacked(payload, codec), stream)
         else:
             stream.damaged += 1
     stream.damaged += 1 if place < len(data) else 0

@@ -40,7 +40,7 @@ def collect(shared, folder):
     steps = traced_jobs()
     for name in steps:
         shutil.copyfile(TRACED / name / "rank-0" / "kineto.orr", folder / f"{name}.orr")
-    measured = validation.measured_steps(shared / "truth" / "h200_steps.csv")
+    measured = validation.measured_steps([shared / "truth" / "h200_steps.csv"])
     for path in sorted((shared / "traces" / "h200").glob("*.kineto.json.gz")):
         name = path.name.split(".")[0]
         if name in measured:

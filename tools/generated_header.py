@@ -1,7 +1,7 @@
 """The comment at the beginning of a generated document: which command makes it, and how a stale one is found.
 
     <!-- generated
-    command: tools/validate_network.py --program build/orrery --write docs/validation/network.md
+    command: tools/validate.py network --program build/orrery --write docs/validation/network.md
     check: inputs
     input: data/models/collectives.yaml
     sentinel: orrery validate

@@ -21,7 +21,7 @@ struct ConvertRequest {
   std::string output;  // the name says the format
   RunInput run = {};   // of the input; its paths are not used
   std::string align = "auto";
-  bool smallest = false;  // .orr and .orrs only
+  bool smallest = false;  // .orr and .orrs only; .orrtable is as small as it gets
   CallOptions call = {};
 };
 
@@ -49,6 +49,13 @@ struct PackedStream {
   std::int64_t bytes_after = 0;
 };
 
+/// A table whose text was packed by columns, or unpacked.
+struct PackedTable {
+  std::int64_t lines = 0;
+  std::int64_t bytes_before = 0;
+  std::int64_t bytes_after = 0;
+};
+
 struct ConvertResult {
   std::int64_t ranks = 0;
   std::optional<std::int64_t> matched_collectives = {};  // of viewers: over the ranks
@@ -56,6 +63,7 @@ struct ConvertResult {
   ConvertLeftOut left_out = {};
   std::vector<ConvertLoss> losses = {};
   std::optional<PackedStream> stream = {};  // of .orrs, with nothing but the losses beside it
+  std::optional<PackedTable> table = {};    // of .orrtable and .csv, with nothing beside it
   bool partial = false;                     // something was lost
 };
 
@@ -70,6 +78,7 @@ ORRERY_HAS_FIELDS(ConvertRequest);
 ORRERY_HAS_FIELDS(ConvertLeftOut);
 ORRERY_HAS_FIELDS(ConvertLoss);
 ORRERY_HAS_FIELDS(PackedStream);
+ORRERY_HAS_FIELDS(PackedTable);
 ORRERY_HAS_FIELDS(ConvertResult);
 
 }  // namespace orrery::api

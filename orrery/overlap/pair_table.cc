@@ -303,7 +303,7 @@ std::optional<Tile> TileInName(std::string_view kernel) {
 }
 
 int ClusterInName(std::string_view kernel) {
-  constexpr int kOfWarpGroups = 2;  // seen in 8 of 10 such kernels (overlap-counters-1.csv.zst)
+  constexpr int kOfWarpGroups = 2;  // seen in 8 of 10 such kernels (overlap-counters-1)
   if (IsNvjet(kernel)) {
     const Size cluster = ClusterOfNvjet(SizesIn(kernel));
     return cluster.rows * cluster.columns;

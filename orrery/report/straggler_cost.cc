@@ -79,13 +79,10 @@ std::string ShareText(const SlowdownShare& share) {
 }
 
 std::string Sentence(const StragglerSlowdown& slowdown) {
-  const auto worst_class = std::ranges::max_element(slowdown.by_class) - slowdown.by_class.begin();
-  const std::string blame =
-      slowdown.slowdown - 1 < kWorthSaying
-          ? "no operation and no rank stands out"
-          : fmt::format("{} and {} cost most",
-                        slowdown.classes[static_cast<std::size_t>(worst_class)],
-                        NameOf(slowdown.workers[slowdown.worst_workers.workers.front()]));
+  const std::string blame = slowdown.slowdown - 1 < kWorthSaying
+                                ? "no operation and no rank stands out"
+                                : fmt::format("{} and {} cost most", slowdown.WorstClass(),
+                                              NameOf(slowdown.WorstWorker()));
   return fmt::format(
       "Replayed without launch delays the operations of a step take {}, with equal durations on "
       "all ranks {}: {}.",

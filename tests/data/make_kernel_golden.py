@@ -12,7 +12,6 @@ tests/data/kernels/golden.csv, which orrery/kernel/machines_test.cc compares at 
 
 import argparse
 import csv
-import gzip
 import io
 import json
 import pathlib
@@ -27,18 +26,20 @@ OPERATORS_OF_KIND = 5
 SIZES = re.compile(r"\b(m|sk|b|n|outer|rows|lookups)=(\d+)")
 
 
-def unpacked(path):
-    """The text of a table; Python's library has gzip only."""
-    if path.suffix == ".gz":
-        return gzip.decompress(path.read_bytes()).decode()
-    return subprocess.run(["zstd", "-dc", path], stdout=subprocess.PIPE, check=True).stdout.decode()
+def unpacked(program, path):
+    """The text of a table."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "table.csv"
+        subprocess.run([program, "convert", path, copy], stdout=subprocess.DEVNULL, check=True)
+        return copy.read_text(encoding="utf-8")
 
 
-def read_rows():
+def read_rows(program):
     """Returns the header and, for each kind, its rows in the order of the files."""
     header, rows = [], {kind: [] for kind in KINDS}
-    for path in sorted((ROOT / "data/measured/h200").glob("*.csv.*")):
-        reader = csv.reader(io.StringIO(unpacked(path), newline=""))
+    measured = ROOT / "data/measured/h200"
+    for path in [*sorted(measured.glob("attention-*")), *sorted(measured.glob("kernels-*"))]:
+        reader = csv.reader(io.StringIO(unpacked(program, path), newline=""))
         header = next(reader)
         for row in reader:
             kind = row[0].split()[0]
@@ -80,7 +81,7 @@ def main():
     arguments = parser.parse_args()
     folder = ROOT / "tests/data/kernels"
     folder.mkdir(parents=True, exist_ok=True)
-    header, rows = read_rows()
+    header, rows = read_rows(arguments.program)
     fit(arguments.program, header, rows, folder / "small.orrmodel")
     operators = [row[0] for kind in KINDS for row in spaced(rows[kind][1:], OPERATORS_OF_KIND)]
     operators += [enlarged(operator) for operator in operators[::OPERATORS_OF_KIND]]

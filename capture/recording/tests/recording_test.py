@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,11 +46,12 @@ def _varint(number):
     return bytes(digits + bytes([number]))
 
 
-def _chunk(kind, records, first_sequence=0):
+def _chunk(kind, records, first_sequence=0, codec=0, pack=lambda payload: payload):
     payload = b"".join(_varint(len(record)) + record for record in records)
-    head = orrs_reader._HEADER.pack(b"ORCK", kind, 0, first_sequence, len(records), len(payload), len(payload), 0,
-                                    orrs_reader.crc32c(payload), 0)[:36]
-    return head + orrs_reader.crc32c(head).to_bytes(4, "little") + payload
+    stored = pack(payload)
+    head = orrs_reader._HEADER.pack(b"ORCK", kind, codec, first_sequence, len(records), len(payload), len(stored), 0,
+                                    orrs_reader.crc32c(stored), 0)[:36]
+    return head + orrs_reader.crc32c(head).to_bytes(4, "little") + stored
 
 
 _FILE = b"ORRS" + bytes([1, 0, 0, 0]) + bytes(8)
@@ -421,6 +423,21 @@ class Reader(unittest.TestCase):
     def test_fields_that_are_left_out_are_zero_and_unknown_kinds_are_stepped_over(self):
         stream = orrs_reader.parse(_FILE + _chunk(2, [bytes([99, 1]), bytes([1, 4])]))
         self.assertEqual(stream.records("String"), [{"id": 4, "text": b""}])
+
+    @unittest.skipUnless(shutil.which("zstd"), "needs zstd")
+    def test_packed_chunks_are_read_and_counted_as_plain_ones(self):
+        def packed(payload):
+            return subprocess.run(["zstd", "-qc"], input=payload, capture_output=True, check=True).stdout
+
+        records = [bytes([1, 4, 1]) + b"a", bytes([1, 5])]
+        for options in ({}, {"codec": 1, "pack": packed}):
+            whole = _FILE + _chunk(2, records, **options)
+            self.assertEqual(orrs_reader.parse(whole).records("String"), [{"id": 4, "text": b"a"}, {"id": 5, "text": b""}])
+            self.assertEqual(orrs_reader.parse(whole, chunks=("EVT",)).count("String"), 2)
+
+    def test_chunks_that_cannot_be_unpacked_are_not_taken_for_empty_ones(self):
+        with self.assertRaises(orrs_reader.NotAStream):
+            orrs_reader.parse(_FILE + _chunk(2, [bytes([1, 4])], codec=7))
 
     def test_a_torn_tail_and_a_flipped_byte_are_damage_and_the_rest_is_kept(self):
         whole = _FILE + _chunk(2, [bytes([1, 4])]) + _END

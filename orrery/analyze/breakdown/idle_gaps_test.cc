@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/analyze/breakdown/idle_gaps.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
-#include "orrery/analyze/straggler/stragglers.h"
 #include "orrery/base/math/interval_set.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"

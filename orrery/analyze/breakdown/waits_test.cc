@@ -9,7 +9,7 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/sample_run_test.h"
-#include "orrery/analyze/straggler/stragglers.h"
+#include "orrery/analyze/straggler/arrivals.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/trace/clock/clock_alignment.h"

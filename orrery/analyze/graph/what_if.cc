@@ -20,7 +20,7 @@
 #include "orrery/analyze/node_placement.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
-#include "orrery/analyze/straggler/stragglers.h"
+#include "orrery/analyze/straggler/arrivals.h"
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/math/interval_set.h"

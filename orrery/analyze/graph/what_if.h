@@ -9,7 +9,7 @@
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/straggler/stragglers.h"
+#include "orrery/analyze/straggler/arrivals.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/speedup.h"
 

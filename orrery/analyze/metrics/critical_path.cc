@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/breakdown/idle_gaps.h"
 #include "orrery/analyze/fields.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/straggler/stragglers.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/document/value.h"
 #include "orrery/trace/kernel_class.h"

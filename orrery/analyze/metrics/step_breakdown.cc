@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "orrery/analyze/breakdown/communication_parts.h"
+#include "orrery/analyze/breakdown/idle_gaps.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/straggler/stragglers.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/document/value.h"
 #include "orrery/base/math/interval_set.h"

@@ -12,9 +12,11 @@
 #include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
+#include "orrery/analyze/straggler/arrivals.h"
+#include "orrery/analyze/straggler/segment_use.h"
 #include "orrery/analyze/straggler/slowdown.h"
 #include "orrery/analyze/straggler/straggler_analysis.h"
-#include "orrery/analyze/straggler/stragglers.h"
+#include "orrery/analyze/straggler/straggler_cause.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
@@ -122,10 +124,8 @@ MetricResult StragglerSlowdownMetric(const RunView& run) {
   result.detail.Set("worker_share", slowdown.worst_workers.removed);
   result.detail.Set("last_stage_share",
                     slowdown.last_stage ? Value(slowdown.last_stage->removed) : Value());
-  const auto worst = std::ranges::max_element(slowdown.by_class) - slowdown.by_class.begin();
-  result.detail.Set("worst_class", slowdown.classes[static_cast<std::size_t>(worst)]);
-  result.detail.Set("worst_rank",
-                    std::int64_t{slowdown.workers[slowdown.worst_workers.workers.front()].rank});
+  result.detail.Set("worst_class", slowdown.WorstClass());
+  result.detail.Set("worst_rank", std::int64_t{slowdown.WorstWorker().rank});
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -300,6 +301,15 @@ class SlowdownMeasurement {
 };
 
 }  // namespace
+
+const std::string& StragglerSlowdown::WorstClass() const {
+  const auto worst = std::ranges::max_element(by_class) - by_class.begin();
+  return classes[static_cast<std::size_t>(worst)];
+}
+
+const StragglerWorker& StragglerSlowdown::WorstWorker() const {
+  return workers[worst_workers.workers.front()];
+}
 
 Result<StragglerSlowdown> MeasureStragglers(const OperationSteps& operations, int threads) {
   ORRERY_CHECK(!operations.steps.empty() && !operations.workers.empty(), "there is a step");

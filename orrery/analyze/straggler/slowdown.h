@@ -88,6 +88,10 @@ struct StragglerSlowdown {
 
   SlowdownShare worst_workers;              // the worst 3 %, rounded up (M_W)
   std::optional<SlowdownShare> last_stage;  // (M_S); nothing where there is one stage, or unknown
+
+  /// The class of operations and the worker that cost most, those that come first among equals.
+  [[nodiscard]] const std::string& WorstClass() const;
+  [[nodiscard]] const StragglerWorker& WorstWorker() const;
 };
 
 /// Replays every step with ideal durations for all, for all but one class, and so on. One pass over

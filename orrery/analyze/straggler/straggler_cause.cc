@@ -1,3 +1,5 @@
+#include "orrery/analyze/straggler/straggler_cause.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +17,9 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/breakdown/idle_gaps.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/straggler/stragglers.h"
+#include "orrery/analyze/straggler/segment_use.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/concurrency/parallel.h"
 #include "orrery/base/math/interval_set.h"

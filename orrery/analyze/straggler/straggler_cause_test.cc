@@ -1,3 +1,5 @@
+#include "orrery/analyze/straggler/straggler_cause.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -6,7 +8,8 @@
 
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/sample_run_test.h"
-#include "orrery/analyze/straggler/stragglers.h"
+#include "orrery/analyze/straggler/arrivals.h"
+#include "orrery/analyze/straggler/segment_use.h"
 #include "orrery/base/columns.h"
 #include "orrery/base/math/interval_set.h"
 #include "orrery/trace/clock/clock_alignment.h"

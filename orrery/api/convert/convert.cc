@@ -1,5 +1,6 @@
 #include "orrery/api/convert.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,8 @@
 #include "orrery/api/errors.h"
 #include "orrery/api/input/shared_run.h"
 #include "orrery/api/input/trace_output.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/document/packed_table.h"
 #include "orrery/base/error.h"
 #include "orrery/base/file/byte_sink.h"
 #include "orrery/base/file/byte_source.h"
@@ -68,6 +71,29 @@ Result<ConvertResult> Recompress(const ConvertRequest& request) {
   add_loss(done.losses.num_unknown_chunks, "chunks of types that a newer Orrery writes");
   result.partial = !result.losses.empty();
   return result;
+}
+
+bool IsTableName(std::string_view name) {
+  return name.ends_with(".orrtable") || name.ends_with(".csv");
+}
+
+// The text of a table is kept byte by byte.
+Result<ConvertResult> ConvertTable(const ConvertRequest& request) {
+  ORRERY_TRY(const std::string text, ReadCsvText(request.input));
+  Result<std::string> written = text;
+  if (request.output.ends_with(".orrtable")) {
+    written = PackTable(text);
+  }
+  if (!written) {
+    return FailWithin(request.input, written);
+  }
+  std::error_code error;
+  const auto bytes_before = std::filesystem::file_size(request.input, error);
+  ORRERY_TRY_STATUS(WriteFile(request.output, *written));
+  return ConvertResult{
+      .table = PackedTable{.lines = std::ranges::count(text, '\n'),
+                           .bytes_before = error ? 0 : static_cast<std::int64_t>(bytes_before),
+                           .bytes_after = static_cast<std::int64_t>(written->size())}};
 }
 
 // Viewers have no place for graphs and for what is known of objects and accesses; allocated bytes
@@ -141,6 +167,9 @@ Result<ConvertResult> ConvertRun(const ConvertRequest& request) {
 
 Result<ConvertResult> Convert(const Session& /*session*/, const ConvertRequest& request) {
   return RunCancellable(request.call, [&] {
+    if (IsTableName(request.output)) {
+      return ConvertTable(request);
+    }
     return request.output.ends_with(".orrs") ? Recompress(request) : ConvertRun(request);
   });
 }

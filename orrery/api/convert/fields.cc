@@ -50,6 +50,12 @@ constexpr auto kPackedStream = std::to_array<Field<PackedStream>>({
     MakeField<&PackedStream::bytes_after>("bytes_after", "bytes", "size of the output"),
 });
 
+constexpr auto kPackedTable = std::to_array<Field<PackedTable>>({
+    MakeField<&PackedTable::lines>("lines", "", "lines of the text, with the one of names"),
+    MakeField<&PackedTable::bytes_before>("bytes_before", "bytes", "size of the input"),
+    MakeField<&PackedTable::bytes_after>("bytes_after", "bytes", "size of the output"),
+});
+
 constexpr auto kConvertResult = std::to_array<Field<ConvertResult>>({
     MakeField<&ConvertResult::ranks>("ranks", "", "number of ranks"),
     MakeField<&ConvertResult::matched_collectives>("matched_collectives", "",
@@ -59,6 +65,7 @@ constexpr auto kConvertResult = std::to_array<Field<ConvertResult>>({
     MakeField<&ConvertResult::left_out>("left_out", "", "rows that the format has no place for"),
     MakeField<&ConvertResult::losses>("losses", "", "parts of the input that could not be read"),
     MakeField<&ConvertResult::stream>("stream", "", "a recorded stream that was packed").IfKnown(),
+    MakeField<&ConvertResult::table>("table", "", "a table that was packed or unpacked").IfKnown(),
     MakeField<&ConvertResult::partial>("partial", "", "something was lost"),
 });
 
@@ -68,6 +75,7 @@ ORRERY_SET_FIELDS(ConvertRequest, kConvertRequest)
 ORRERY_SET_FIELDS(ConvertLeftOut, kConvertLeftOut)
 ORRERY_SET_FIELDS(ConvertLoss, kConvertLoss)
 ORRERY_SET_FIELDS(PackedStream, kPackedStream)
+ORRERY_SET_FIELDS(PackedTable, kPackedTable)
 ORRERY_SET_FIELDS(ConvertResult, kConvertResult)
 
 }  // namespace orrery::api

@@ -21,6 +21,12 @@ std::string StreamText(const ConvertResult& result) {
                             draw::FormatBytes({result.stream->bytes_before}));
 }
 
+std::string TableText(const PackedTable& table) {
+  return fmt::format("{} lines, {} instead of {}\n", draw::FormatCount(table.lines),
+                     draw::FormatBytes({table.bytes_after}),
+                     draw::FormatBytes({table.bytes_before}));
+}
+
 std::string ClocksText(const ConvertResult& result) {
   std::string text;
   if (result.matched_collectives && result.ranks > 1) {
@@ -65,6 +71,9 @@ std::string LeftOutText(const ConvertLeftOut& left_out) {
 std::string ConvertText(const ConvertResult& result) {
   if (result.stream) {
     return StreamText(result);
+  }
+  if (result.table) {
+    return TableText(*result.table);
   }
   std::string text = ClocksText(result) + LeftOutText(result.left_out);
   for (const ConvertLoss& loss : result.losses) {

@@ -15,6 +15,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include "orrery/base/document/packed_table.h"
 #include "orrery/base/error.h"
 #include "orrery/base/file/byte_sink.h"
 #include "orrery/base/file/byte_source.h"
@@ -274,17 +275,39 @@ Result<std::vector<std::vector<std::string>>> ParseCsvRecords(std::string_view t
   return records;
 }
 
-Result<Table> ReadCsvFile(const std::string& path) {
+std::string FormatCsvRecords(const std::vector<std::vector<std::string>>& records) {
+  std::string out;
+  for (const std::vector<std::string>& record : records) {
+    for (std::size_t i = 0; i < record.size(); ++i) {
+      if (!record[i].empty()) {
+        AppendText(record[i], out);
+      }
+      out += i + 1 < record.size() ? ',' : '\n';
+    }
+  }
+  return out;
+}
+
+Result<std::string> ReadCsvText(const std::string& path) {
   ORRERY_TRY(auto file, OpenFile(path));
   const auto source = Unpack(std::move(file));
-  const auto text = ReadAll(*source);
+  auto text = ReadAll(*source);
   if (!text) {
     return FailWithin(path, text);
   }
   if (const std::string damage = source->damage(); !damage.empty()) {
     return Invalid("{}: {}", path, damage);
   }
-  auto table = ParseCsv(*text);
+  if (!IsPackedTable(*text)) {
+    return text;
+  }
+  auto unpacked = UnpackTable(*text);
+  return unpacked ? std::move(unpacked) : FailWithin(path, unpacked);
+}
+
+Result<Table> ReadCsvFile(const std::string& path) {
+  ORRERY_TRY(const std::string text, ReadCsvText(path));
+  auto table = ParseCsv(text);
   return table ? std::move(table) : FailWithin(path, table);
 }
 

@@ -27,7 +27,13 @@ struct RejectedRow {
 /// tables of other tools whose lines are of unequal length.
 [[nodiscard]] Result<std::vector<std::vector<std::string>>> ParseCsvRecords(std::string_view text);
 
-/// Reads a file, plain or packed, with `ParseCsv`. Damaged packing is an error.
+/// Writes records with quotes only where they are needed.
+[[nodiscard]] std::string FormatCsvRecords(const std::vector<std::vector<std::string>>& records);
+
+/// Returns the text of a file, plain, packed, or a packed table. Damaged packing is an error.
+[[nodiscard]] Result<std::string> ReadCsvText(const std::string& path);
+
+/// Reads the text of a file with `ParseCsv`.
 [[nodiscard]] Result<Table> ReadCsvFile(const std::string& path);
 
 /// Writes what `ParseCsv` reads back as the same table, unless a column of text looks like numbers.
