@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/api/fields/field_table.h"
+#include "orrery/api/session.h"
 #include "orrery/api/verbs.h"
 #include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
@@ -92,7 +93,8 @@ void AddHelpCommand(Verb& program) {
   verb.AddFlag("--fields", arguments->prints_fields,
                "print the fields of the verb's request and of its --json as tables")
       .Excludes("--schema");
-  verb.OnRun([program, arguments] { return Help(program, *arguments); });
+  verb.OnRun(
+      [program, arguments](const api::Session& /*session*/) { return Help(program, *arguments); });
 }
 
 void AddCompletionCommand(Verb& program) {
@@ -106,7 +108,7 @@ void AddCompletionCommand(Verb& program) {
   verb.RequireVerb();
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     verb.AddVerb(shell, fmt::format("Print the script for {}", shell))
-        .OnRun([shell]() -> Result<int> {
+        .OnRun([shell](const api::Session& /*session*/) -> Result<int> {
           Print(CompletionScript(shell));
           return kExitOk;
         });

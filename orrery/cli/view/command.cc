@@ -15,6 +15,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/base/file/byte_sink.h"
@@ -106,7 +107,8 @@ Result<int> Export(const ViewArguments& arguments, serve::Answers& answers) {
   return kExitOk;
 }
 
-Result<int> View(const ViewArguments& arguments, const std::string& version) {
+Result<int> RunView(const api::Session& session, const ViewArguments& arguments,
+                    const std::string& version) {
   if (arguments.request.paths.empty()) {
     return InvalidInput("RUN is required: files or a folder of a run, or a job");
   }
@@ -114,7 +116,7 @@ Result<int> View(const ViewArguments& arguments, const std::string& version) {
   serve::OpenRequest request = arguments.request;
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(serve::OpenedRuns opened, serve::OpenRuns(ProgramSession(), request));
+  ORRERY_TRY(serve::OpenedRuns opened, serve::OpenRuns(session, request));
   line.Clear();
   const std::vector<serve::Asset> assets = serve::PageAssets();
   if (assets.empty()) {
@@ -173,8 +175,9 @@ void AddViewCommand(Verb& program) {
   verb.AddFlag("--no-open", arguments->stays_closed, "print the address, open no browser");
   AddJobOptions(verb, arguments->request.job);
   AddRunOptions(verb, arguments->request.run);
-  verb.OnRun(
-      [arguments, version = program.invocation().version] { return View(*arguments, version); });
+  verb.OnRun([arguments, version = program.invocation().version](const api::Session& session) {
+    return RunView(session, *arguments, version);
+  });
 }
 
 }  // namespace orrery::cli
