@@ -29,4 +29,7 @@ struct Question {
 
 [[nodiscard]] ORRERY_API std::span<const Question> Questions();
 
+/// The types of all replies and of changes, and the questions by name, in TypeScript.
+[[nodiscard]] ORRERY_API std::string TypeScript();
+
 }  // namespace orrery::api::view

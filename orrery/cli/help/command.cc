@@ -10,6 +10,7 @@
 #include "orrery/api/fields/field_table.h"
 #include "orrery/api/session.h"
 #include "orrery/api/verbs.h"
+#include "orrery/api/view/questions.h"
 #include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
 #include "orrery/base/file/byte_sink.h"
@@ -28,6 +29,7 @@ struct HelpArguments {
   std::string man_pages;  // folder; empty: none
   bool prints_schema = false;
   bool prints_fields = false;
+  bool prints_typescript = false;
 };
 
 // One page for each verb and for each below it: orrery-fit.1, orrery-fit-kernels.1.
@@ -60,6 +62,13 @@ Result<int> Help(const Verb& program, const HelpArguments& arguments) {
               : report::RenderText(api::FieldTables(*verb), {.width = TextWidth()}));
     return kExitOk;
   }
+  if (arguments.prints_typescript) {
+    if (arguments.verbs != std::vector<std::string>{"view"}) {
+      return InvalidInput("--typescript is for view: the protocol of its page");
+    }
+    Print(api::view::TypeScript());
+    return kExitOk;
+  }
   ORRERY_TRY(const std::string text, program.HelpText(arguments.verbs));
   Print(text);
   return kExitOk;
@@ -84,7 +93,8 @@ void AddHelpCommand(Verb& program) {
       "  orrery help simulate\n"
       "  orrery help fit kernels\n"
       "  orrery help simulate --schema\n"
-      "  orrery help predict kernel --fields");
+      "  orrery help predict kernel --fields\n"
+      "  orrery help view --typescript");
   verb.AddOption("VERB", arguments->verbs, "the verb, and the one below it");
   verb.AddOption("--man-pages FOLDER", arguments->man_pages,
                  "write a manual page of each verb into this folder");
@@ -93,6 +103,10 @@ void AddHelpCommand(Verb& program) {
   verb.AddFlag("--fields", arguments->prints_fields,
                "print the fields of the verb's request and of its --json as tables")
       .Excludes("--schema");
+  verb.AddFlag("--typescript", arguments->prints_typescript,
+               "print the questions of the page of view and their answers as types")
+      .Excludes("--schema")
+      .Excludes("--fields");
   verb.OnRun(
       [program, arguments](const api::Session& /*session*/) { return Help(program, *arguments); });
 }
