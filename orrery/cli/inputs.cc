@@ -12,11 +12,6 @@
 
 namespace orrery::cli {
 
-api::Session& ProgramSession() {
-  static api::Session session;
-  return session;
-}
-
 api::Progress ReportTo(ProgressLine& line) {
   return [&line](std::int64_t done, std::int64_t total, std::string_view what) {
     line.Update(done, total, what);

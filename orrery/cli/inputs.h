@@ -5,16 +5,12 @@
 #include "orrery/api/call.h"
 #include "orrery/api/input/job_input.h"
 #include "orrery/api/input/run_input.h"
-#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/cli/verb.h"
 
-// Shared by verbs: the session, progress, options of runs and jobs.
+// Shared by verbs: progress, options of runs and jobs.
 
 namespace orrery::cli {
-
-/// Models that verbs of this process share.
-[[nodiscard]] api::Session& ProgramSession();
 
 /// The progress of a request as a line.
 [[nodiscard]] api::Progress ReportTo(ProgressLine& line);

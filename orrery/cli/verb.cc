@@ -16,6 +16,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/overwrite.h"
@@ -214,13 +215,13 @@ void Verb::AddGroup(const std::string& title, const std::function<void(Verb&)>& 
   }
 }
 
-void Verb::OnRun(std::function<Result<int>()> run) {
-  app_->callback([app = app_, run = std::move(run), status = &invocation_->status] {
+void Verb::OnRun(std::function<Result<int>(const api::Session&)> run) {
+  app_->callback([app = app_, run = std::move(run), invocation = invocation_] {
     if (!app->get_subcommands().empty()) {
       return;
     }
-    const Result<int> result = RunVerb(*app, run);
-    *status = result ? *result : PrintError(result.error());
+    const Result<int> result = RunVerb(*app, [&] { return run(invocation->session); });
+    invocation->status = result ? *result : PrintError(result.error());
   });
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "orrery/api/errors.h"
+#include "orrery/api/session.h"
 #include "orrery/base/error.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the name of CLI11
@@ -33,6 +34,7 @@ struct Invocation {
   std::string version = {};  // "orrery 0.1.0"
   std::string command = {};  // as a shell takes it
   int status = kExitOk;
+  api::Session session = {};  // state that the verbs share
 };
 
 using api::InvalidInput;
@@ -118,7 +120,7 @@ class Verb {
 
   /// Runs `run` when the user gives this verb and none below it. It returns the exit status of the
   /// program; its error is printed.
-  void OnRun(std::function<Result<int>()> run);
+  void OnRun(std::function<Result<int>(const api::Session&)> run);
 
   /// Hands all words behind the verb over to `run`, unread.
   void OnRunWithWords(std::function<int(const std::vector<std::string>&)> run);

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/api/session.h"
 #include "orrery/base/error.h"
 
 namespace orrery::cli {
@@ -23,7 +24,9 @@ std::pair<int, std::string> RunOf(const std::function<Result<int>()>& run) {
   char* words[] = {program.data(), verb.data(), nullptr};
   ::testing::internal::CaptureStderr();
   const int status = RunCommandLine(2, words, "description", "version", [&](Verb& app) {
-    app.AddVerb("work", "does the work").OnRun(run);
+    app.AddVerb("work", "does the work").OnRun([&](const api::Session& /*session*/) {
+      return run();
+    });
   });
   return {status, ::testing::internal::GetCapturedStderr()};
 }

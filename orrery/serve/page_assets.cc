@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/serve/answers/answers.h"
+#include "orrery/serve/answers.h"
 
 namespace orrery::serve {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "orrery/serve/answers/answers.h"
+#include "orrery/serve/answers.h"
 
 namespace orrery::serve {
 

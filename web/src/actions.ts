@@ -1,10 +1,10 @@
 // Actions of buttons and keys.
-import { postJson } from './client';
+import { post } from './client';
 import { selectTime } from './panels/details_panel';
 import type { Finder } from './finder';
 import type { Model } from './model';
 import type { Navigator } from './navigate';
-import type { Hit, OpenedPlan, Prediction, SliceDetails } from './protocol';
+import type { SliceDetails, SlicePlace } from './protocol';
 import { kOrders, type Order, type Overlay, type Panel } from './state';
 import type { Timeline } from './timeline/timeline';
 import { around } from './window';
@@ -96,7 +96,7 @@ export class Actions {
     if (hit) this.goToHit(hit, finder.at);
   }
 
-  goToHit(hit: Hit, place: number): void {
+  goToHit(hit: SlicePlace, place: number): void {
     this.finder.at = place;
     const { rank, track, row } = hit;
     void this.navigator.goToSlice({ run: this.finder.run, rank, track, row }, hit.begin_ns, hit.duration_ns);
@@ -112,7 +112,7 @@ export class Actions {
   async predict(): Promise<void> {
     try {
       this.model.say('Simulating the run …');
-      const answer = await postJson<Prediction>('api/predict', { run: 0 });
+      const answer = await post('predict', { run: 0 });
       await this.showBeside(answer.run);
       this.model.set({ panel: 'differences' });
       this.model.say(answer.sentences.join(' '));
@@ -125,7 +125,7 @@ export class Actions {
   async openPlan(plan: number): Promise<void> {
     try {
       this.model.say('Simulating the plan …');
-      const answer = await postJson<OpenedPlan>('api/plan', { plan });
+      const answer = await post('plan', { plan });
       await this.showBeside(answer.run);
       this.model.set({ tab: 'timeline', panel: 'differences' });
       this.model.say(`Beside the first: ${answer.name}.`);

@@ -1,5 +1,5 @@
 // The slice that was clicked.
-import { getJson, isAborted, query } from './client';
+import { ask, isAborted } from './client';
 import type { Model } from './model';
 import type { SliceDetails } from './protocol';
 import type { SliceRef } from './state';
@@ -25,7 +25,7 @@ export class Chosen {
     const controller = this.controller = new AbortController();
     try {
       const { run, rank, track, row } = slice;
-      this.details = await getJson<SliceDetails>(query('api/slice', { run, rank, track, row }), controller.signal);
+      this.details = await ask('slice', { run, rank, track, row }, controller.signal);
     } catch (error) {
       if (isAborted(error)) return;
       this.model.fail(error);

@@ -1,4 +1,8 @@
 // Requests to the server that gave this page. Addresses are relative: the token is in the page's own.
+import type { Questions } from './protocol';
+
+type Request<N extends keyof Questions> = Questions[N]['request'];
+type Reply<N extends keyof Questions> = Questions[N]['reply'];
 
 /** One sentence for people. */
 export class ServerError extends Error {
@@ -71,12 +75,19 @@ async function parsed<T>(response: Response): Promise<T> {
   }
 }
 
-export async function getJson<T>(address: string, signal?: AbortSignal): Promise<T> {
-  return parsed<T>(await answer(toServer(address), signal ? { signal } : {}));
+/** The address of a question. */
+export function addressOf<N extends keyof Questions>(name: N, request: Request<N>): string {
+  return query(`api/${name}`, request as Record<string, string | number>);
+}
+
+export async function ask<N extends keyof Questions>(name: N, request: Request<N>, signal?: AbortSignal): Promise<Reply<N>> {
+  return parsed<Reply<N>>(await answer(toServer(addressOf(name, request)), signal ? { signal } : {}));
 }
 
 /** With the server's number of the run. */
-export async function getAsIs<T>(address: string): Promise<T> { return parsed<T>(await answer(address, {})); }
+export async function askAsIs<N extends keyof Questions>(name: N, request: Request<N>): Promise<Reply<N>> {
+  return parsed<Reply<N>>(await answer(addressOf(name, request), {}));
+}
 
 function posted(address: string, body: unknown, signal?: AbortSignal): Promise<Response> {
   if (recorded) return Promise.reject(new ServerError('A saved page has no server to ask.', false));
@@ -85,16 +96,16 @@ function posted(address: string, body: unknown, signal?: AbortSignal): Promise<R
   return checked(fetch(address, options));
 }
 
-export async function postJson<T>(address: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  return parsed<T>(await posted(address, body, signal));
+/** Asks for what the server has to simulate. */
+export async function post<N extends keyof Questions>(name: N, request: Request<N>, signal?: AbortSignal): Promise<Reply<N>> {
+  return parsed<Reply<N>>(await posted(`api/${name}`, request, signal));
 }
 
 export async function postForPage(address: string, body: unknown): Promise<Blob> {
   return (await posted(address, body)).blob();
 }
 
-/** Query of an address from names and values. */
-export function query(address: string, values: Record<string, string | number>): string {
-  return `${address}?${Object.entries(values).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&')}`;
+function query(address: string, values: Record<string, string | number>): string {
+  const pairs = Object.entries(values).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+  return pairs.length ? `${address}?${pairs.join('&')}` : address;
 }
-

@@ -1,5 +1,5 @@
 // Pictures and pages to keep.
-import { lastAsked, postForPage, query, runOfServer } from './client';
+import { addressOf, lastAsked, postForPage, runOfServer } from './client';
 import type { Model } from './model';
 import { CanvasPen, SvgPen } from './timeline/pen';
 import { PenPainter } from './timeline/pen_painter';
@@ -26,7 +26,7 @@ function fileName(model: Model, ending: string): string {
 /** The page as one file, written by the server. */
 export async function savePage(model: Model): Promise<void> {
   // The answers that the page needs to start, then those that it asked for last.
-  const first = ['api/session', ...model.session.runs.map((_, run) => query('api/ranks', { run: runOfServer(run) }))];
+  const first = ['api/session', ...model.session.runs.map((_, run) => addressOf('ranks', { run: runOfServer(run) }))];
   const addresses = [...first, ...lastAsked(kMostAddresses).filter((address) => !first.includes(address))];
   const body = { state: encodeState(model.state), addresses };
   offer(await postForPage('api/export', body), fileName(model, 'html'));

@@ -1,19 +1,19 @@
 // Search: hits by pages in order of time, next and previous.
-import { getJson, isAborted, query } from './client';
+import { ask, isAborted } from './client';
 import type { Model } from './model';
-import type { Found, Hit } from './protocol';
+import type { Found, SlicePlace } from './protocol';
 import { parseSearch } from './search_text';
 
 const kFirstPage = 200;
 const kPage = 1000;
 const kMostKept = 10000;
 
-function isSame(a: Hit, b: Hit): boolean {
+function isSame(a: SlicePlace, b: SlicePlace): boolean {
   return a.begin_ns === b.begin_ns && a.rank === b.rank && a.track === b.track && a.row === b.row;
 }
 
 export class Finder {
-  hits: Hit[] = [];
+  hits: SlicePlace[] = [];
   names: Found['names'] = [];
   total = 0;
   /** Place of the hit that was jumped to; -1: none yet. */
@@ -74,7 +74,7 @@ export class Finder {
     this.isBusy = true;
     this.changed();
     try {
-      const found = await getJson<Found>(query('api/find', { run: this.run, text: this.text, from: Math.floor(from), rank: -1, most }), controller.signal);
+      const found = await ask('find', { run: this.run, text: this.text, from: Math.floor(from), rank: -1, most }, controller.signal);
       if (from === 0) {
         this.total = found.total;
         this.names = found.names;
@@ -94,7 +94,7 @@ export class Finder {
   }
 
   /** The next hit, or the previous; the first one is the first after `time`. */
-  async step(forward: boolean, time: number): Promise<Hit | undefined> {
+  async step(forward: boolean, time: number): Promise<SlicePlace | undefined> {
     if (this.hits.length === 0) return undefined;
     if (this.at < 0) {
       const after = this.hits.findIndex((hit) => hit.begin_ns >= time);

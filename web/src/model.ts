@@ -1,8 +1,8 @@
 // State of the page: the session, ranks, tracks, differences, and the state that the address holds.
-import { getAsIs, getJson, isAborted, query, ServerError, setSecond, recorded } from './client';
+import { ask, askAsIs, isAborted, ServerError, setSecond, recorded } from './client';
 import { momentAt, momentsOf, otherTime, type Moment } from './timeline/moments';
 import { inverse, rowsInOrder } from './order';
-import type { Critical, Differences, Ranks, RunInfo, Session, Track } from './protocol';
+import type { Critical, Differences, Ranks, RunInfo, SessionInfo, Track } from './protocol';
 import { decodeState, encodeState, type Order, type RankRef, type State } from './state';
 import { clamped, type TimeWindow } from './window';
 
@@ -14,7 +14,7 @@ const kAddressMs = 250;
 export class Model {
   state: State = decodeState(location.hash || (recorded?.state ?? ''));
   /** Its `runs` are those that are drawn; `opened` are all. */
-  session!: Session;
+  session!: SessionInfo;
   opened: RunInfo[] = [];
   /** The number of times that runs were loaded: results of earlier ones are out of date. */
   loads = 0;
@@ -92,9 +92,9 @@ export class Model {
 
   /** Asks for the session and its ranks; again after a run was added. */
   async load(): Promise<void> {
-    const ranksOf = (run: number): Promise<Ranks> => getAsIs<Ranks>(query('api/ranks', { run }));
+    const ranksOf = (run: number): Promise<Ranks> => askAsIs('ranks', { run });
     // Every session has a first run: it is asked for at once.
-    const [session, first] = await Promise.all([getJson<Session>('api/session'), ranksOf(0)]);
+    const [session, first] = await Promise.all([ask('session', {}), ranksOf(0)]);
     const opened = session.runs;
     if (this.state.beside >= opened.length) this.state.beside = 1;
     const { beside } = this.state;
@@ -115,7 +115,7 @@ export class Model {
     if (this.state.run >= session.runs.length) this.state.run = 0;
     if (this.state.slice && this.state.slice.run >= session.runs.length) this.state.slice = null;
     if (session.runs.length > 1) {
-      this.differences = await getJson<Differences>(query('api/differences', { a: 0, b: beside })).catch((error) => {
+      this.differences = await ask('differences', { a: 0, b: beside }).catch((error) => {
         this.fail(error);
         return null;
       });
@@ -207,7 +207,7 @@ export class Model {
     const key = `${run}.${rank}`;
     const known = this.trackLists.get(key);
     if (known && known !== 'asked') return known;
-    const tracks = await getJson<Track[]>(query('api/tracks', { run, rank }));
+    const tracks = await ask('tracks', { run, rank });
     this.trackLists.set(key, tracks);
     this.touch();
     return tracks;
@@ -217,7 +217,7 @@ export class Model {
     const known = this.criticalPaths.get(run);
     if (known) return known === 'asked' ? undefined : known;
     this.criticalPaths.set(run, 'asked');
-    getJson<Critical>(query('api/critical', { run })).then((path) => {
+    ask('critical', { run }).then((path) => {
       this.criticalPaths.set(run, path);
       this.touch();
     }, (error) => this.fail(error));

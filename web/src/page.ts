@@ -1,11 +1,11 @@
 // The frame of the page: head, tabs, timeline or a tab's content, notices.
 import type { Actions } from './actions';
 import { installChartTips } from './chart_tips';
-import { getJson, query, recorded, savedSentence } from './client';
+import { ask, recorded, savedSentence } from './client';
 import { button, element, replace } from './dom';
 import { savePage, savePng, saveSvg } from './export';
 import { count } from './format';
-import type { SliceOfRank, TabPage } from './protocol';
+import type { SlicePlace } from './protocol';
 import type { SearchBox } from './search_box';
 import type { SidePanel } from './panels/side_panel';
 import { showTab } from './panels/tab_page';
@@ -112,16 +112,16 @@ export class Page {
   private async loadTab(tab: string, key: string): Promise<void> {
     const { model, navigator } = this.actions;
     const { run } = model.state;
-    const goTo = ({ rank, track, row, begin_ns, duration_ns }: SliceOfRank): void => void navigator.goToSlice({ run, rank, track, row }, begin_ns, duration_ns);
+    const goTo = ({ rank, track, row, begin_ns, duration_ns }: SlicePlace): void => void navigator.goToSlice({ run, rank, track, row }, begin_ns, duration_ns);
     if (tab === 'differences' && model.differences) {
-      const page = await getJson<TabPage>(query('api/tab', { run: model.state.run, name: tab })).catch(() => undefined);
+      const page = await ask('tab', { run: model.state.run, name: tab }).catch(() => undefined);
       if (this.shownTab !== key) return;
       if (page?.sections.length) showTab(this.content, page, { goTo });
       else replace(this.content);
       this.content.append(element('section', {}, differencesPanel(model, navigator)));
       return;
     }
-    const page = await getJson<TabPage>(query('api/tab', { run: model.state.run, name: tab }));
+    const page = await ask('tab', { run: model.state.run, name: tab });
     if (this.shownTab !== key) return;
     const opensPlans = tab === 'search' && model.session.can_open_plans && !recorded;
     const action = { name: 'Open beside', act: (plan: number) => void this.actions.openPlan(plan) };

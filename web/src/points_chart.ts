@@ -17,7 +17,7 @@ export function aligned(points: Points): (number | null)[][] {
     const out: (number | null)[] = xs.map(() => null);
     series.x.forEach((x, i) => {
       const at = place.get(x);
-      if (at !== undefined && !(points.y_log && series.y[i] <= 0)) out[at] = series.y[i];
+      if (at !== undefined) out[at] = series.y[i];
     });
     return out;
   });
@@ -46,7 +46,7 @@ export function pointsChart(points: Points, width: number): HTMLElement {
   const text = (unit: string) => (_: uPlot, values: (number | null)[]): string[] => values.map((value) => (value === null ? '' : quantity(value, unit)));
   const options: uPlot.Options = {
     width, height: kHeight,
-    scales: { x: { time: false, distr: points.x_log ? 3 : 1 }, y: { distr: points.y_log ? 3 : 1 } },
+    scales: { x: { time: false, distr: points.x_log ? 3 : 1 }, y: { distr: 1 } },
     axes: [{ ...axis, values: text(points.x_unit), space: 70 }, { ...axis, values: text(points.y_unit), size: 86 }],
     series: [
       { label: 'at', value: (_, value) => (value === null ? '–' : quantity(value, points.x_unit)) },

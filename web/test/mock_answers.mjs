@@ -7,6 +7,8 @@ function bytesOf(parts) {
   return Buffer.concat(parts.map((part) => Buffer.from(part.buffer, part.byteOffset, part.byteLength)));
 }
 
+function keyOf(code) { return kClasses[code]?.key ?? 'host'; }
+
 function orderedRows(run, order) {
   const rows = Array.from({ length: run.numRanks }, (_, row) => row);
   const column = { rank: (row) => row, stage: (row) => run.stage(row), node: (row) => run.node(row), late: (row) => -run.late(row) }[order];
@@ -91,7 +93,7 @@ function launchOf(run, rank, track, row) {
   const calls = run.slices(rank, 2).map((slice, i) => ({ slice, i })).filter(({ slice }) => slice.depth === 2);
   const stream = [3, 4].flatMap((one) => run.slices(rank, one).map((slice, i) => ({ slice, one, i }))).sort((a, b) => a.slice.begin - b.slice.begin);
   const at = stream.findIndex((one) => one.slice === kernel);
-  return calls[at] && { track: 2, row: calls[at].i, begin_ns: calls[at].slice.begin };
+  return calls[at] && { rank, track: 2, row: calls[at].i, begin_ns: calls[at].slice.begin };
 }
 
 function placeOf(run, rank, track, row) {
@@ -112,10 +114,10 @@ export function slice(run, { rank, track, row }) {
     const calls = run.slices(rank, 2).filter((slice) => slice.depth === 2);
     const at = calls.indexOf(one);
     const stream = [3, 4].flatMap((t) => run.slices(rank, t).map((s, i) => ({ s, t, i }))).sort((a, b) => a.s.begin - b.s.begin);
-    if (stream[at]) kernels.push({ track: stream[at].t, row: stream[at].i, begin_ns: stream[at].s.begin });
+    if (stream[at]) kernels.push({ rank, track: stream[at].t, row: stream[at].i, begin_ns: stream[at].s.begin });
   }
   return {
-    name: one.name, begin_ns: one.begin, duration_ns: one.end - one.begin, class: one.class, facts: facts.map(([name, value, place]) => ({ name, value, ...(place && { place }) })),
+    name: one.name, begin_ns: one.begin, duration_ns: one.end - one.begin, class: keyOf(one.class), facts: facts.map(([name, value, place]) => ({ name, value, ...(place && { place }) })),
     launch: isKernel ? launchOf(run, rank, track, row) ?? null : null, kernels, collective: track === 4 ? row : null,
     stack: isKernel ? ['train.py(118): train_step', 'model.py(40): forward', 'torch/nn/modules/linear.py(125): forward', '<script>window.hacked=2</script>'] : [],
   };
@@ -148,10 +150,10 @@ export function critical(run) {
   run.steps().forEach((step, i) => {
     const rank = Math.floor(run.numRanks * ((i * 0.37) % 1));
     const other = (rank + Math.floor(run.numRanks / 3)) % run.numRanks;
-    hops.push({ begin_ns: step.begin_ns, duration_ns: run.stepNs * 0.45, rank, track: 3, class: 1, name: 'gemm' },
-              { begin_ns: step.begin_ns + run.stepNs * 0.45, duration_ns: run.stepNs * 0.55, rank: other, track: 4, class: 5, name: 'all_reduce' });
+    hops.push({ begin_ns: step.begin_ns, duration_ns: run.stepNs * 0.45, rank, track: 3, class: 'compute', name: 'gemm' },
+              { begin_ns: step.begin_ns + run.stepNs * 0.45, duration_ns: run.stepNs * 0.55, rank: other, track: 4, class: 'communication', name: 'all_reduce' });
   });
-  return { step: 'ProfilerStep#3', begin_ns: run.startNs, length_ns: run.stepNs, hops };
+  return { step: 3, begin_ns: run.startNs, length_ns: run.stepNs, hops };
 }
 
 export function range(run, { begin, end, order, first, count }) {
@@ -172,7 +174,7 @@ export function range(run, { begin, end, order, first, count }) {
   for (const rank of rows.slice(0, 2)) {
     for (const one of [...run.slices(rank, 3), ...run.slices(rank, 4)]) {
       if (one.end < begin || one.begin > end) continue;
-      const known = byName.get(one.name) ?? { name: one.name, class: one.class, count: 0, ns: 0 };
+      const known = byName.get(one.name) ?? { name: one.name, class: keyOf(one.class), count: 0, ns: 0 };
       known.count += 1;
       known.ns += one.end - one.begin;
       byName.set(one.name, known);
@@ -222,7 +224,7 @@ export function session(runs, title) {
   return {
     version: '0.2.0', title,
     runs: runs.map((run) => ({ name: run.name, kind: run.kind, begin_ns: '1700000000000000000', length_ns: run.lengthNs, num_ranks: run.numRanks, num_traces: Math.min(run.numRanks, 64),
-      num_events: run.numRanks * run.numSteps * 900, problems: ['2 kernels have no launch.'], steps: run.steps(), step_ns: run.stepNs, can_predict: run.kind === 'recorded',
+      num_events: run.numRanks * run.numSteps * 900, problems: ['2 kernels have no launch.'], steps: run.steps(), steps_rank: null, step_ns: run.stepNs, step_definition: null, can_predict: run.kind === 'recorded',
       can_what_if: run.kind === 'recorded' ? 'replay' : 'simulate', has_memory: true })),
     classes: kClasses, tabs: ['overview', 'kernels', 'collectives', 'memory', 'metrics', ...(runs.length > 1 ? ['differences'] : []), 'search'],
   };

@@ -19,6 +19,7 @@
 #include "orrery/api/predict.h"
 #include "orrery/api/search.h"
 #include "orrery/api/simulate.h"
+#include "orrery/api/view/questions.h"
 #include "orrery/base/document/value.h"
 
 namespace orrery::api {
@@ -107,6 +108,22 @@ TEST(FieldDocsTest, PredictIsDescribed) {
 
 TEST(FieldDocsTest, SearchIsDescribed) {
   ExpectMentioned(ObjectSchema<SearchResult>(), "search.md");
+}
+
+TEST(FieldDocsTest, QuestionsOfAViewAreDescribed) {
+  const std::string text = ReadDocument("view.md");
+  for (const view::Question& question : view::Questions()) {
+    std::vector<std::string> names;
+    AddPropertyNames(question.request_schema(), names);
+    if (question.reply_schema != nullptr) {
+      AddPropertyNames(question.reply_schema(), names);
+    }
+    for (const std::string& name : names) {
+      const bool is_mentioned = text.find(fmt::format("\"{}\"", name)) != std::string::npos ||
+                                text.find(fmt::format("{}=", name)) != std::string::npos;
+      EXPECT_TRUE(is_mentioned) << "view.md has no " << name << " of " << question.name;
+    }
+  }
 }
 
 TEST(FieldDocsTest, SimulateIsDescribed) {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "orrery/api/analyze.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
@@ -73,14 +74,14 @@ Status PrintResult(const AnalyzeArguments& arguments, const api::AnalyzeResult& 
       .map([](int) {});
 }
 
-Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
+Result<int> RunAnalyze(const api::Session& session, const AnalyzeArguments& arguments) {
   if (arguments.request.run.paths.empty() && arguments.lists) {
     return Deliver(api::ListMetrics(), {});
   }
   AnalyzeRequest request = RequestOf(arguments);
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::AnalyzeResult result, api::Analyze(ProgramSession(), request));
+  ORRERY_TRY(const api::AnalyzeResult result, api::Analyze(session, request));
   line.Clear();
   ORRERY_TRY_STATUS(WritePages(arguments, result));
   if (!WantsNvlinkOnly(arguments)) {
@@ -124,7 +125,7 @@ void AddAnalyzeCommand(Verb& app) {
   AddMetricOptions(verb, *arguments);
   AddFieldOptions(verb, request, "steps", "nccl_only");
   AddFieldOptions(verb, request, "threads", "step_marker");
-  verb.OnRun([arguments] { return RunAnalyze(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) { return RunAnalyze(session, *arguments); });
 }
 
 }  // namespace orrery::cli

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "orrery/api/convert.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
@@ -11,10 +12,10 @@
 namespace orrery::cli {
 namespace {
 
-Result<int> RunConvert(api::ConvertRequest request) {
+Result<int> RunConvert(const api::Session& session, api::ConvertRequest request) {
   ProgressLine line(TerminalProgress(), "reading " + request.input);
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::ConvertResult result, api::Convert(ProgramSession(), request));
+  ORRERY_TRY(const api::ConvertResult result, api::Convert(session, request));
   line.Clear();
   Print(api::ConvertText(result));
   return result.partial ? kExitPartial : kExitOk;
@@ -52,7 +53,7 @@ void AddConvertCommand(Verb& app) {
   AddFieldOption(verb, *request, "output", "OUT");
   verb.FindOption("OUT").Required();
   AddFieldOptions(verb, *request, "align", "step_marker");
-  verb.OnRun([request] { return RunConvert(*request); });
+  verb.OnRun([request](const api::Session& session) { return RunConvert(session, *request); });
 }
 
 }  // namespace orrery::cli

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "orrery/api/diff.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
@@ -16,11 +17,11 @@ struct DiffArguments {
   OutputOptions output;
 };
 
-Result<int> RunDiff(const DiffArguments& arguments) {
+Result<int> RunDiff(const api::Session& session, const DiffArguments& arguments) {
   api::DiffRequest request = arguments.request;
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::DiffResult result, api::Diff(ProgramSession(), request));
+  ORRERY_TRY(const api::DiffResult result, api::Diff(session, request));
   line.Clear();
   ORRERY_TRY_STATUS(Deliver(api::MakeDocument(result), arguments.output));
   if (!result.worst.empty()) {
@@ -44,7 +45,7 @@ void AddDiffCommand(Verb& app) {
   AddOutputOptions(verb, arguments->output);
   verb.AddFlag("--csv", arguments->output.as_csv, "print one line for each thing compared");
   AddFieldOptions(verb, request, "steps", "step_marker");
-  verb.OnRun([arguments] { return RunDiff(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) { return RunDiff(session, *arguments); });
 }
 
 }  // namespace orrery::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/api/evaluate.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/base/file/folder.h"
@@ -24,12 +25,12 @@ struct EvaluateKernelsArguments {
   OutputOptions output;
 };
 
-Result<int> RunEvaluateKernels(const EvaluateKernelsArguments& arguments) {
+Result<int> RunEvaluateKernels(const api::Session& session,
+                               const EvaluateKernelsArguments& arguments) {
   api::EvaluateKernelsRequest request = arguments.request;
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::EvaluateKernelsResult result,
-             api::EvaluateKernels(ProgramSession(), request));
+  ORRERY_TRY(const api::EvaluateKernelsResult result, api::EvaluateKernels(session, request));
   line.Clear();
   return Deliver(api::MakeDocument(result), arguments.output, result.is_partial);
 }
@@ -39,12 +40,13 @@ struct EvaluateCollectivesArguments {
   OutputOptions output;
 };
 
-Result<int> RunEvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
+Result<int> RunEvaluateCollectives(const api::Session& session,
+                                   const EvaluateCollectivesArguments& arguments) {
   api::EvaluateCollectivesRequest request = arguments.request;
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
   ORRERY_TRY(const api::EvaluateCollectivesResult result,
-             api::EvaluateCollectives(ProgramSession(), request));
+             api::EvaluateCollectives(session, request));
   line.Clear();
   ORRERY_TRY(const int status,
              Deliver(api::MakeDocument(result), arguments.output, result.is_partial));
@@ -82,7 +84,7 @@ Result<std::vector<std::string>> OwnTables() {
   return paths;
 }
 
-Result<int> RunEvaluateAll(const EvaluateAllArguments& arguments) {
+Result<int> RunEvaluateAll(const api::Session& session, const EvaluateAllArguments& arguments) {
   api::EvaluateAllRequest request = arguments.request;
   if (request.kernels.paths.empty()) {
     ORRERY_TRY(request.kernels.paths, OwnTables());
@@ -90,7 +92,7 @@ Result<int> RunEvaluateAll(const EvaluateAllArguments& arguments) {
   }
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::EvaluateAllResult result, api::EvaluateAll(ProgramSession(), request));
+  ORRERY_TRY(const api::EvaluateAllResult result, api::EvaluateAll(session, request));
   line.Clear();
   return Deliver(api::MakeDocument(result), arguments.output, result.is_partial);
 }
@@ -100,9 +102,10 @@ struct EvaluateJitterArguments {
   OutputOptions output;
 };
 
-Result<int> RunEvaluateJitter(const EvaluateJitterArguments& arguments) {
+Result<int> RunEvaluateJitter(const api::Session& session,
+                              const EvaluateJitterArguments& arguments) {
   ORRERY_TRY(const api::EvaluateJitterResult result,
-             api::EvaluateJitter(ProgramSession(), arguments.request));
+             api::EvaluateJitter(session, arguments.request));
   return Deliver(api::MakeDocument(result), arguments.output);
 }
 
@@ -119,7 +122,8 @@ void AddEvaluateKernelsCommand(Verb& evaluate) {
   verb.AddOption("--svg FILE", arguments->output.svg_file,
                  "draw errors over times and by operator");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunEvaluateKernels(*arguments); });
+  verb.OnRun(
+      [arguments](const api::Session& session) { return RunEvaluateKernels(session, *arguments); });
 }
 
 void AddEvaluateCollectivesCommand(Verb& evaluate) {
@@ -129,7 +133,9 @@ void AddEvaluateCollectivesCommand(Verb& evaluate) {
   verb.FindOption("DATA").Required();
   AddFieldOptions(verb, arguments->request, "model", "min_bytes");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunEvaluateCollectives(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) {
+    return RunEvaluateCollectives(session, *arguments);
+  });
 }
 
 void AddEvaluateAllCommand(Verb& evaluate) {
@@ -139,7 +145,8 @@ void AddEvaluateAllCommand(Verb& evaluate) {
   AddFieldOptions(verb, arguments->request, "model", "max_spread");
   verb.Footer("Without DATA, the tables under data/measured of the source tree are evaluated.");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunEvaluateAll(*arguments); });
+  verb.OnRun(
+      [arguments](const api::Session& session) { return RunEvaluateAll(session, *arguments); });
 }
 
 void AddEvaluateJitterCommand(Verb& evaluate) {
@@ -150,7 +157,8 @@ void AddEvaluateJitterCommand(Verb& evaluate) {
   verb.FindOption("STEPS").Required();
   AddOutputOptions(verb, arguments->output);
   AddCsvOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunEvaluateJitter(*arguments); });
+  verb.OnRun(
+      [arguments](const api::Session& session) { return RunEvaluateJitter(session, *arguments); });
 }
 
 }  // namespace orrery::cli

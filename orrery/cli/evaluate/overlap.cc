@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "orrery/api/evaluate.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/base/file/byte_sink.h"
@@ -39,12 +40,12 @@ Status WriteFolder(const std::string& name, const Document& document) {
       document, {.csv_file = folder / "predictions.csv", .svg_file = folder / "errors.svg"});
 }
 
-Result<int> RunEvaluatePairs(const EvaluateOverlapArguments& arguments) {
+Result<int> RunEvaluatePairs(const api::Session& session,
+                             const EvaluateOverlapArguments& arguments) {
   api::EvaluateOverlapRequest request = arguments.pairs;
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::EvaluateOverlapResult result,
-             api::EvaluateOverlap(ProgramSession(), request));
+  ORRERY_TRY(const api::EvaluateOverlapResult result, api::EvaluateOverlap(session, request));
   line.Clear();
   const Document document = api::MakeDocument(result);
   if (!arguments.folder.empty()) {
@@ -57,11 +58,12 @@ Result<int> RunEvaluatePairs(const EvaluateOverlapArguments& arguments) {
   return status;
 }
 
-Result<int> RunEvaluateEcho(const EvaluateOverlapArguments& arguments) {
+Result<int> RunEvaluateEcho(const api::Session& session,
+                            const EvaluateOverlapArguments& arguments) {
   api::EvaluateEchoRequest request = arguments.echo;
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::EvaluateEchoResult result, api::EvaluateEcho(ProgramSession(), request));
+  ORRERY_TRY(const api::EvaluateEchoResult result, api::EvaluateEcho(session, request));
   line.Clear();
   return Deliver(api::MakeDocument(result), arguments.output, result.is_partial);
 }
@@ -83,9 +85,9 @@ void AddEvaluateOverlapCommand(Verb& evaluate) {
                  "write every row to this CSV (.gz, .zst)");
   verb.AddOption("--svg FILE", arguments->output.svg_file, "draw how the errors are spread");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] {
-    return arguments->echo.folder.empty() ? RunEvaluatePairs(*arguments)
-                                          : RunEvaluateEcho(*arguments);
+  verb.OnRun([arguments](const api::Session& session) {
+    return arguments->echo.folder.empty() ? RunEvaluatePairs(session, *arguments)
+                                          : RunEvaluateEcho(session, *arguments);
   });
 }
 

@@ -36,11 +36,12 @@ int Show(const FitResult& result) {
 }
 
 template <typename Request, typename FitResult>
-Result<FitResult> CallWithProgress(Result<FitResult> (*fit)(const api::Session&, const Request&),
+Result<FitResult> CallWithProgress(const api::Session& session,
+                                   Result<FitResult> (*fit)(const api::Session&, const Request&),
                                    Request request) {
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  return fit(ProgramSession(), request);
+  return fit(session, request);
 }
 
 /// The argument of a verb of fit that must be given.
@@ -56,8 +57,8 @@ void AddOutput(Verb& verb, Request& request, const char* name = "-o,--output FIL
   verb.FindOption("--output").Required();
 }
 
-Result<int> RunFitPower(const api::FitPowerRequest& request) {
-  ORRERY_TRY(const api::FitPowerResult result, api::FitPower(ProgramSession(), request));
+Result<int> RunFitPower(const api::Session& session, const api::FitPowerRequest& request) {
+  ORRERY_TRY(const api::FitPowerResult result, api::FitPower(session, request));
   ORRERY_TRY(const int status, Deliver(api::MakeDocument(result), {}, result.is_partial));
   PrintNotices(result);
   return status;
@@ -69,7 +70,8 @@ struct FitOverlapArguments {
   OutputOptions output;                     // of traces
 };
 
-Result<int> RunFitOverlapFromTraces(const FitOverlapArguments& arguments) {
+Result<int> RunFitOverlapFromTraces(const api::Session& session,
+                                    const FitOverlapArguments& arguments) {
   api::FitOverlapFromTracesRequest request = arguments.traces;
   if (arguments.pairs.counters.size() > 1) {
     return InvalidInput("--from-traces takes one file of --counters");
@@ -79,19 +81,19 @@ Result<int> RunFitOverlapFromTraces(const FitOverlapArguments& arguments) {
   }
   request.output = arguments.pairs.output;
   ORRERY_TRY(const api::FitOverlapFromTracesResult result,
-             CallWithProgress(&api::FitOverlapFromTraces, request));
+             CallWithProgress(session, &api::FitOverlapFromTraces, request));
   ORRERY_TRY(const int status,
              Deliver(api::MakeDocument(result), arguments.output, result.is_partial));
   PrintNotices(result);
   return status;
 }
 
-Result<int> RunFitOverlap(const FitOverlapArguments& arguments) {
+Result<int> RunFitOverlap(const api::Session& session, const FitOverlapArguments& arguments) {
   if (!arguments.traces.from_traces.empty()) {
-    return RunFitOverlapFromTraces(arguments);
+    return RunFitOverlapFromTraces(session, arguments);
   }
   ORRERY_TRY(const api::FitOverlapResult result,
-             CallWithProgress(&api::FitOverlap, arguments.pairs));
+             CallWithProgress(session, &api::FitOverlap, arguments.pairs));
   return Show(result);
 }
 
@@ -103,8 +105,9 @@ void AddFitKernelsCommand(Verb& fit) {
   AddInput(verb, *request, "paths", "DATA");
   AddOutput(verb, *request);
   AddFieldOptions(verb, *request, "gpu", "no_figures");
-  verb.OnRun([request]() -> Result<int> {
-    ORRERY_TRY(const api::FitKernelsResult result, CallWithProgress(&api::FitKernels, *request));
+  verb.OnRun([request](const api::Session& session) -> Result<int> {
+    ORRERY_TRY(const api::FitKernelsResult result,
+               CallWithProgress(session, &api::FitKernels, *request));
     return Show(result);
   });
 }
@@ -116,8 +119,8 @@ void AddFitSiblingsCommand(Verb& fit) {
   AddInput(verb, *request, "paths", "DATA");
   AddOutput(verb, *request);
   AddFieldOption(verb, *request, "gpu");
-  verb.OnRun([request]() -> Result<int> {
-    ORRERY_TRY(const api::FitSiblingsResult result, api::FitSiblings(ProgramSession(), *request));
+  verb.OnRun([request](const api::Session& session) -> Result<int> {
+    ORRERY_TRY(const api::FitSiblingsResult result, api::FitSiblings(session, *request));
     return Show(result);
   });
 }
@@ -128,9 +131,9 @@ void AddFitCollectivesCommand(Verb& fit) {
   AddInput(verb, *request, "paths", "DATA");
   AddOutput(verb, *request);
   AddFieldOption(verb, *request, "cluster");
-  verb.OnRun([request]() -> Result<int> {
+  verb.OnRun([request](const api::Session& session) -> Result<int> {
     ORRERY_TRY(const api::FitCollectivesResult result,
-               CallWithProgress(&api::FitCollectives, *request));
+               CallWithProgress(session, &api::FitCollectives, *request));
     return Show(result);
   });
 }
@@ -143,9 +146,9 @@ void AddFitFrameworksCommand(Verb& fit) {
   AddInput(verb, *request, "paths", "TABLE");
   AddFieldOption(verb, *request, "output", "-o,--output FILE");
   AddFieldOptions(verb, *request, "without_stack", "overlap");
-  verb.OnRun([request]() -> Result<int> {
+  verb.OnRun([request](const api::Session& session) -> Result<int> {
     ORRERY_TRY(const api::FitFrameworksResult result,
-               CallWithProgress(&api::FitFrameworks, *request));
+               CallWithProgress(session, &api::FitFrameworks, *request));
     return Show(result);
   });
 }
@@ -157,8 +160,8 @@ void AddFitHostCommand(Verb& fit) {
   AddFieldOptions(verb, *request, "steps", "without");
   AddOutput(verb, *request, "-o,--output");
   AddFieldOptions(verb, *request, "threads", "step_marker");
-  verb.OnRun([request]() -> Result<int> {
-    ORRERY_TRY(const api::FitHostResult result, CallWithProgress(&api::FitHost, *request));
+  verb.OnRun([request](const api::Session& session) -> Result<int> {
+    ORRERY_TRY(const api::FitHostResult result, CallWithProgress(session, &api::FitHost, *request));
     return Show(result);
   });
 }
@@ -168,8 +171,8 @@ void AddFitJitterCommand(Verb& fit) {
   Verb verb = fit.AddVerb("jitter", "How the times of healthy steps vary, from logged steps");
   AddInput(verb, *request, "path", "STEPS");
   AddFieldOption(verb, *request, "output", "-o,--output FILE");
-  verb.OnRun([request]() -> Result<int> {
-    ORRERY_TRY(const api::FitJitterResult result, api::FitJitter(ProgramSession(), *request));
+  verb.OnRun([request](const api::Session& session) -> Result<int> {
+    ORRERY_TRY(const api::FitJitterResult result, api::FitJitter(session, *request));
     return Show(result);
   });
 }
@@ -186,7 +189,8 @@ void AddFitOverlapCommand(Verb& fit) {
   AddFieldOption(verb, arguments->pairs, "seed");
   verb.AddFlag("--json", arguments->output.as_json, "of --from-traces: one JSON document");
   AddFieldOptions(verb, arguments->traces, "threads", "step_marker");
-  verb.OnRun([arguments] { return RunFitOverlap(*arguments); });
+  verb.OnRun(
+      [arguments](const api::Session& session) { return RunFitOverlap(session, *arguments); });
 }
 
 void AddFitPowerCommand(Verb& fit) {
@@ -194,7 +198,7 @@ void AddFitPowerCommand(Verb& fit) {
   Verb verb = fit.AddVerb("power", "What boards draw, from sustained times");
   AddInput(verb, *request, "paths", "DATA");
   AddOutput(verb, *request);
-  verb.OnRun([request] { return RunFitPower(*request); });
+  verb.OnRun([request](const api::Session& session) { return RunFitPower(session, *request); });
 }
 
 }  // namespace orrery::cli

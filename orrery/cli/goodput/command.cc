@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "orrery/api/goodput.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
@@ -30,11 +31,11 @@ struct GoodputArguments {
   OutputOptions output;
 };
 
-Result<int> RunGoodput(const GoodputArguments& arguments) {
+Result<int> RunGoodput(const api::Session& session, const GoodputArguments& arguments) {
   api::GoodputRequest request = arguments.request;
   ProgressLine line(TerminalProgress(), "simulating");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::GoodputResult result, api::Goodput(ProgramSession(), request));
+  ORRERY_TRY(const api::GoodputResult result, api::Goodput(session, request));
   line.Clear();
   ORRERY_TRY_STATUS(Deliver(api::MakeDocument(result), arguments.output));
   return result.out_of_memory ? kExitOutOfMemory : kExitOk;
@@ -53,7 +54,7 @@ void AddGoodputCommand(Verb& program) {
   verb.FindOption("--failures").Excludes("--node-mtbf");
   AddOutputOptions(verb, arguments->output);
   AddCsvOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunGoodput(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) { return RunGoodput(session, *arguments); });
 }
 
 }  // namespace orrery::cli

@@ -8,7 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "orrery/api/fields/field_table.h"
+#include "orrery/api/session.h"
 #include "orrery/api/verbs.h"
+#include "orrery/api/view/questions.h"
 #include "orrery/base/document/value.h"
 #include "orrery/base/error.h"
 #include "orrery/base/file/byte_sink.h"
@@ -27,6 +29,7 @@ struct HelpArguments {
   std::string man_pages;  // folder; empty: none
   bool prints_schema = false;
   bool prints_fields = false;
+  bool prints_typescript = false;
 };
 
 // One page for each verb and for each below it: orrery-fit.1, orrery-fit-kernels.1.
@@ -59,6 +62,13 @@ Result<int> Help(const Verb& program, const HelpArguments& arguments) {
               : report::RenderText(api::FieldTables(*verb), {.width = TextWidth()}));
     return kExitOk;
   }
+  if (arguments.prints_typescript) {
+    if (arguments.verbs != std::vector<std::string>{"view"}) {
+      return InvalidInput("--typescript is for view: the protocol of its page");
+    }
+    Print(api::view::TypeScript());
+    return kExitOk;
+  }
   ORRERY_TRY(const std::string text, program.HelpText(arguments.verbs));
   Print(text);
   return kExitOk;
@@ -83,7 +93,8 @@ void AddHelpCommand(Verb& program) {
       "  orrery help simulate\n"
       "  orrery help fit kernels\n"
       "  orrery help simulate --schema\n"
-      "  orrery help predict kernel --fields");
+      "  orrery help predict kernel --fields\n"
+      "  orrery help view --typescript");
   verb.AddOption("VERB", arguments->verbs, "the verb, and the one below it");
   verb.AddOption("--man-pages FOLDER", arguments->man_pages,
                  "write a manual page of each verb into this folder");
@@ -92,7 +103,12 @@ void AddHelpCommand(Verb& program) {
   verb.AddFlag("--fields", arguments->prints_fields,
                "print the fields of the verb's request and of its --json as tables")
       .Excludes("--schema");
-  verb.OnRun([program, arguments] { return Help(program, *arguments); });
+  verb.AddFlag("--typescript", arguments->prints_typescript,
+               "print the questions of the page of view and their answers as types")
+      .Excludes("--schema")
+      .Excludes("--fields");
+  verb.OnRun(
+      [program, arguments](const api::Session& /*session*/) { return Help(program, *arguments); });
 }
 
 void AddCompletionCommand(Verb& program) {
@@ -106,7 +122,7 @@ void AddCompletionCommand(Verb& program) {
   verb.RequireVerb();
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     verb.AddVerb(shell, fmt::format("Print the script for {}", shell))
-        .OnRun([shell]() -> Result<int> {
+        .OnRun([shell](const api::Session& /*session*/) -> Result<int> {
           Print(CompletionScript(shell));
           return kExitOk;
         });

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "orrery/api/info.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
@@ -17,11 +18,11 @@ struct InfoArguments {
   OutputOptions output;
 };
 
-Result<int> RunInfo(const InfoArguments& arguments) {
+Result<int> RunInfo(const api::Session& session, const InfoArguments& arguments) {
   api::InfoRequest request = arguments.request;
   ProgressLine line(TerminalProgress(), "reading " + request.run.paths.front());
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::InfoResult result, api::Info(ProgramSession(), request));
+  ORRERY_TRY(const api::InfoResult result, api::Info(session, request));
   line.Clear();
   return Deliver(api::MakeDocument(result), arguments.output, result.is_partial);
 }
@@ -43,7 +44,7 @@ void AddInfoCommand(Verb& app) {
   verb.FindOption("PATH").Required();
   AddOutputOptions(verb, arguments->output);
   AddFieldOptions(verb, request, "threads", "step_marker");
-  verb.OnRun([arguments] { return RunInfo(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) { return RunInfo(session, *arguments); });
 }
 
 }  // namespace orrery::cli

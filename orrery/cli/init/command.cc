@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "orrery/api/init.h"
+#include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
@@ -15,8 +16,8 @@ struct InitArguments {
   OutputOptions output;
 };
 
-Result<int> RunInit(const InitArguments& arguments) {
-  ORRERY_TRY(const api::InitResult result, api::Init(ProgramSession(), arguments.request));
+Result<int> RunInit(const api::Session& session, const InitArguments& arguments) {
+  ORRERY_TRY(const api::InitResult result, api::Init(session, arguments.request));
   return Deliver(api::MakeDocument(result), arguments.output, result.is_partial);
 }
 
@@ -41,7 +42,7 @@ void AddInitCommand(Verb& app) {
   AddFieldOption(verb, arguments->request, "output", "-o,--output FILE");
   AddFieldOptions(verb, arguments->request, "gpus", "force");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunInit(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) { return RunInit(session, *arguments); });
 }
 
 }  // namespace orrery::cli

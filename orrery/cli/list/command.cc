@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "orrery/api/list.h"
+#include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
@@ -16,8 +17,8 @@ struct ListArguments {
   OutputOptions output;
 };
 
-Result<int> RunList(const ListArguments& arguments) {
-  ORRERY_TRY(const api::ListResult result, api::List(ProgramSession(), arguments.request));
+Result<int> RunList(const api::Session& session, const ListArguments& arguments) {
+  ORRERY_TRY(const api::ListResult result, api::List(session, arguments.request));
   if (result.what == "job-schema") {
     Print(draw::JsonText(result.job_schema) + "\n");
     return kExitOk;
@@ -43,7 +44,7 @@ void AddListCommand(Verb& app) {
   verb.FindOption("WHAT").Required();
   AddOutputOptions(verb, arguments->output);
   AddCsvOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunList(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) { return RunList(session, *arguments); });
 }
 
 }  // namespace orrery::cli

@@ -13,6 +13,7 @@
 
 #include <unistd.h>
 
+#include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/base/file/line_cutter.h"
 #include "orrery/cli/output.h"
@@ -87,7 +88,9 @@ void AddMcpCommand(Verb& app) {
                  "a folder in which tools may write new files: pages and traces");
   const std::string& program = app.invocation().version;  // "orrery 0.1.0"
   const std::string version = program.substr(program.find(' ') + 1);
-  verb.OnRun([arguments, version] { return RunMcp(*arguments, version); });
+  verb.OnRun([arguments, version](const api::Session& /*session*/) {
+    return RunMcp(*arguments, version);
+  });
 }
 
 }  // namespace orrery::cli

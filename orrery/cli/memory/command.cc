@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include "orrery/api/memory.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
@@ -28,12 +29,12 @@ void KeepFreedMemory() {
   mallopt(M_MMAP_THRESHOLD, kKeptBytes);
 }
 
-Result<int> RunMemory(const MemoryArguments& arguments) {
+Result<int> RunMemory(const api::Session& session, const MemoryArguments& arguments) {
   KeepFreedMemory();
   api::MemoryRequest request = arguments.request;
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::MemoryResult result, api::Memory(ProgramSession(), request));
+  ORRERY_TRY(const api::MemoryResult result, api::Memory(session, request));
   line.Clear();
   return Deliver(api::MakeDocument(result), arguments.output, result.is_partial);
 }
@@ -81,7 +82,7 @@ void AddMemoryCommand(Verb& app) {
   verb.FindOption("--piece").Excludes("--times");
   AddFieldOptions(verb, request, "threads", "step_marker");
   AddToolOptions(verb, request);
-  verb.OnRun([arguments] { return RunMemory(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) { return RunMemory(session, *arguments); });
 }
 
 }  // namespace orrery::cli

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "orrery/api/predict.h"
+#include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
@@ -15,9 +16,10 @@ struct PredictCollectiveArguments {
   OutputOptions output;
 };
 
-Result<int> RunPredictCollective(const PredictCollectiveArguments& arguments) {
+Result<int> RunPredictCollective(const api::Session& session,
+                                 const PredictCollectiveArguments& arguments) {
   ORRERY_TRY(const api::PredictCollectiveResult result,
-             api::PredictCollective(ProgramSession(), arguments.request));
+             api::PredictCollective(session, arguments.request));
   return Deliver(api::MakeDocument(result), arguments.output);
 }
 
@@ -32,7 +34,9 @@ void AddPredictCollectiveCommand(Verb& predict) {
   AddFieldOption(verb, arguments->request, "emulate", "--emulate,--play MODEL");
   AddFieldOptions(verb, arguments->request, "with", "flow");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunPredictCollective(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) {
+    return RunPredictCollective(session, *arguments);
+  });
 }
 
 }  // namespace orrery::cli

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "orrery/api/predict.h"
+#include "orrery/api/session.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
@@ -15,9 +16,10 @@ struct PredictKernelsArguments {
   OutputOptions output;
 };
 
-Result<int> RunPredictKernels(const PredictKernelsArguments& arguments) {
+Result<int> RunPredictKernels(const api::Session& session,
+                              const PredictKernelsArguments& arguments) {
   ORRERY_TRY(const api::PredictKernelsResult result,
-             api::PredictKernels(ProgramSession(), arguments.request));
+             api::PredictKernels(session, arguments.request));
   return Deliver(api::MakeDocument(result), arguments.output);
 }
 
@@ -26,9 +28,10 @@ struct PredictOverlapArguments {
   OutputOptions output;
 };
 
-Result<int> RunPredictOverlap(const PredictOverlapArguments& arguments) {
+Result<int> RunPredictOverlap(const api::Session& session,
+                              const PredictOverlapArguments& arguments) {
   ORRERY_TRY(const api::PredictOverlapResult result,
-             api::PredictOverlap(ProgramSession(), arguments.request));
+             api::PredictOverlap(session, arguments.request));
   return Deliver(api::MakeDocument(result), arguments.output);
 }
 
@@ -43,7 +46,8 @@ void AddPredictKernelCommand(Verb& predict) {
   verb.FindOption("--gpu").Required();
   AddFieldOptions(verb, arguments->request, "sustained", "model");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunPredictKernels(*arguments); });
+  verb.OnRun(
+      [arguments](const api::Session& session) { return RunPredictKernels(session, *arguments); });
 }
 
 void AddPredictOverlapCommand(Verb& predict) {
@@ -55,7 +59,8 @@ void AddPredictOverlapCommand(Verb& predict) {
   verb.FindOption("--gpu").Required();
   AddFieldOptions(verb, arguments->request, "alone_us", "model");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] { return RunPredictOverlap(*arguments); });
+  verb.OnRun(
+      [arguments](const api::Session& session) { return RunPredictOverlap(session, *arguments); });
 }
 
 }  // namespace orrery::cli

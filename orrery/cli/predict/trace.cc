@@ -2,6 +2,7 @@
 #include <string>
 
 #include "orrery/api/predict.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/inputs.h"
@@ -18,11 +19,11 @@ struct PredictTraceArguments {
   OutputOptions output;
 };
 
-Result<int> RunPredictTrace(const PredictTraceArguments& arguments) {
+Result<int> RunPredictTrace(const api::Session& session, const PredictTraceArguments& arguments) {
   api::PredictTraceRequest request = arguments.request;
   ProgressLine line(TerminalProgress(), "reading " + request.trace);
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::PredictTraceResult result, api::PredictTrace(ProgramSession(), request));
+  ORRERY_TRY(const api::PredictTraceResult result, api::PredictTrace(session, request));
   line.Clear();
   if (!arguments.trace.empty()) {
     ORRERY_TRY_STATUS(api::WriteTrace(result, arguments.trace));
@@ -40,7 +41,8 @@ void AddPredictTraceCommand(Verb& predict) {
   AddOutputOptions(predict, arguments->output);
   predict.AddOption("-o,--output FILE", arguments->trace, "write the predicted trace (.orr)");
   AddFieldOptions(predict, request, "threads", "step_marker");
-  predict.OnRun([arguments] { return RunPredictTrace(*arguments); });
+  predict.OnRun(
+      [arguments](const api::Session& session) { return RunPredictTrace(session, *arguments); });
 }
 
 }  // namespace orrery::cli

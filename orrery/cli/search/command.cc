@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "orrery/api/search.h"
+#include "orrery/api/session.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
@@ -34,12 +35,13 @@ struct SearchArguments {
   OutputOptions output;
 };
 
-Result<int> RunSearch(const SearchArguments& arguments, WorkDealer& dealer) {
+Result<int> RunSearch(const api::Session& session, const SearchArguments& arguments,
+                      WorkDealer& dealer) {
   api::SearchRequest request = arguments.request;
   request.needs_pictures = !arguments.output.html_file.empty();
   ProgressLine line(TerminalProgress(), "searching");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(const api::SearchResult result, api::SearchWith(ProgramSession(), request, dealer));
+  ORRERY_TRY(const api::SearchResult result, api::SearchWith(session, request, dealer));
   line.Clear();
   if (!dealer.is_root()) {
     return kExitOk;
@@ -66,9 +68,9 @@ void AddSearchCommand(Verb& program) {
   AddFieldOptions(verb, request, "set", "models");
   AddOutputOptions(verb, arguments->output);
   AddCsvOptions(verb, arguments->output);
-  verb.OnRun([arguments] {
+  verb.OnRun([arguments](const api::Session& session) {
     return distribute::WithDealer(arguments->request.threads, [&](WorkDealer& dealer) {
-      return RunSearch(*arguments, dealer);
+      return RunSearch(session, *arguments, dealer);
     });
   });
 }

@@ -48,8 +48,9 @@ struct SimulateArguments {
   OutputOptions output;
 };
 
-Result<int> SimulateOne(const SimulateArguments& arguments, const SimulateRequest& request) {
-  ORRERY_TRY(const api::SimulateResult result, api::Simulate(ProgramSession(), request));
+Result<int> SimulateOne(const api::Session& session, const SimulateArguments& arguments,
+                        const SimulateRequest& request) {
+  ORRERY_TRY(const api::SimulateResult result, api::Simulate(session, request));
   ORRERY_TRY_STATUS(Deliver(api::MakeDocument(result), arguments.output));
   if (!arguments.trace.empty()) {
     ORRERY_TRY_STATUS(api::WriteTrace(result, arguments.trace));
@@ -57,17 +58,17 @@ Result<int> SimulateOne(const SimulateArguments& arguments, const SimulateReques
   return result.out_of_memory ? kExitOutOfMemory : kExitOk;
 }
 
-Result<int> SimulateSeveral(const SimulateArguments& arguments, const SimulateRequest& request) {
+Result<int> SimulateSeveral(const api::Session& session, const SimulateArguments& arguments,
+                            const SimulateRequest& request) {
   if (!arguments.trace.empty()) {
     return InvalidInput("--trace takes a single job; {} were given", request.jobs.size());
   }
-  ORRERY_TRY(const api::SimulateTogetherResult result,
-             api::SimulateTogether(ProgramSession(), request));
+  ORRERY_TRY(const api::SimulateTogetherResult result, api::SimulateTogether(session, request));
   ORRERY_TRY_STATUS(Deliver(api::MakeDocument(result), arguments.output));
   return result.AnyOutOfMemory() ? kExitOutOfMemory : kExitOk;
 }
 
-Result<int> RunSimulate(const SimulateArguments& arguments) {
+Result<int> RunSimulate(const api::Session& session, const SimulateArguments& arguments) {
   SimulateRequest request = arguments.request;
   if (!arguments.trace.empty()) {
     ORRERY_TRY_STATUS(api::TraceFormatOf(arguments.trace).map([](api::TraceFormat) {}));
@@ -79,8 +80,8 @@ Result<int> RunSimulate(const SimulateArguments& arguments) {
   request.needs_pictures = !arguments.output.html_file.empty();
   ProgressLine line(TerminalProgress(), "simulating");
   request.call.progress = ReportTo(line);
-  return api::HoldsSeveralJobs(request) ? SimulateSeveral(arguments, request)
-                                        : SimulateOne(arguments, request);
+  return api::HoldsSeveralJobs(request) ? SimulateSeveral(session, arguments, request)
+                                        : SimulateOne(session, arguments, request);
 }
 
 }  // namespace
@@ -98,7 +99,7 @@ void AddSimulateCommand(Verb& app) {
   AddFieldOptions(verb, request, "models", "gpus");
   AddFieldOption(verb, request, "emulate", "--emulate,--play MODEL");
   AddFieldOption(verb, request, "with");
-  verb.OnRun([arguments] { return RunSimulate(*arguments); });
+  verb.OnRun([arguments](const api::Session& session) { return RunSimulate(session, *arguments); });
 }
 
 }  // namespace orrery::cli

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "orrery/api/session.h"
 #include "orrery/api/validate.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/concurrency/work_dealer.h"
@@ -19,7 +20,8 @@ struct ValidateArguments {
   OutputOptions output;
 };
 
-Result<int> RunValidate(const ValidateArguments& arguments, WorkDealer& dealer) {
+Result<int> RunValidate(const api::Session& session, const ValidateArguments& arguments,
+                        WorkDealer& dealer) {
   api::ValidateRequest request = arguments.request;
   ProgressLine line(TerminalProgress(dealer), "validating");
   request.call.progress = ReportTo(line);
@@ -29,12 +31,10 @@ Result<int> RunValidate(const ValidateArguments& arguments, WorkDealer& dealer) 
     if (!output.svg_file.empty()) {
       return InvalidInput("--rank has no picture: leave out --svg, or write a page with --html");
     }
-    ORRERY_TRY(const api::RankPlansResult result,
-               api::RankPlansWith(ProgramSession(), request, dealer));
+    ORRERY_TRY(const api::RankPlansResult result, api::RankPlansWith(session, request, dealer));
     document = dealer.is_root() ? api::MakeDocument(result) : Document();
   } else {
-    ORRERY_TRY(const api::ValidateResult result,
-               api::ValidateWith(ProgramSession(), request, dealer));
+    ORRERY_TRY(const api::ValidateResult result, api::ValidateWith(session, request, dealer));
     document = dealer.is_root() ? api::MakeDocument(result) : Document();
     if (result.predictions.empty()) {
       output.svg_file.clear();  // there is nothing to draw
@@ -73,9 +73,9 @@ void AddValidateCommand(Verb& app) {
                  "draw predicted against measured steps by source");
   AddFieldOptions(verb, request, "overlap", "threads");
   AddOutputOptions(verb, arguments->output);
-  verb.OnRun([arguments] {
+  verb.OnRun([arguments](const api::Session& session) {
     return distribute::WithDealer(arguments->request.threads, [&](WorkDealer& dealer) {
-      return RunValidate(*arguments, dealer);
+      return RunValidate(session, *arguments, dealer);
     });
   });
 }

@@ -15,15 +15,16 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "orrery/api/session.h"
+#include "orrery/api/view.h"
 #include "orrery/base/concurrency/progress.h"
 #include "orrery/base/error.h"
 #include "orrery/base/file/byte_sink.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
-#include "orrery/serve/answers/answers.h"
+#include "orrery/serve/answers.h"
 #include "orrery/serve/http/server.h"
-#include "orrery/serve/open_runs.h"
 #include "orrery/serve/page_assets.h"
 
 namespace orrery::cli {
@@ -44,7 +45,7 @@ constexpr const char* kFooter =
     "  orrery view run/ job.yaml --no-open --port 8787";
 
 struct ViewArguments {
-  serve::OpenRequest request;
+  api::ViewRequest request;
   std::string listen = "127.0.0.1";
   int port = 0;
   bool stays_closed = false;     // no browser is opened
@@ -100,38 +101,34 @@ void OpenBrowser(const std::string& address) {
   }
 }
 
-Result<int> Export(const ViewArguments& arguments, serve::Answers& answers) {
-  ORRERY_TRY(const std::string page, answers.ExportedPage(answers.OverviewAddresses(), ""));
+Result<int> Export(const ViewArguments& arguments, const serve::Answers& answers) {
+  ORRERY_TRY(const std::vector<std::string> addresses, answers.OverviewAddresses());
+  ORRERY_TRY(const std::string page, answers.ExportedPage(addresses, ""));
   ORRERY_TRY_STATUS(WriteFile(arguments.export_file, page));
   return kExitOk;
 }
 
-Result<int> View(const ViewArguments& arguments, const std::string& version) {
+Result<int> RunView(const api::Session& session, const ViewArguments& arguments) {
   if (arguments.request.paths.empty()) {
     return InvalidInput("RUN is required: files or a folder of a run, or a job");
   }
   KeepFewHeaps();
-  serve::OpenRequest request = arguments.request;
+  api::ViewRequest request = arguments.request;
   ProgressLine line(TerminalProgress(), "reading");
   request.call.progress = ReportTo(line);
-  ORRERY_TRY(serve::OpenedRuns opened, serve::OpenRuns(ProgramSession(), request));
+  ORRERY_TRY(const api::View view, api::OpenView(session, request));
   line.Clear();
-  const std::vector<serve::Asset> assets = serve::PageAssets();
+  std::vector<serve::Asset> assets = serve::PageAssets();
   if (assets.empty()) {
     return Unsupported(
         "the page is not part of this program, because npm could not be reached when it was built; "
         "install nodejs and npm, then run `make` again");
   }
   // The page says it, too; who exports a page without looking at it learns it here.
-  for (const std::string& sentence : serve::RunsWithNothingInCommon(opened.runs)) {
+  for (const std::string& sentence : api::RunsWithNothingInCommon(view)) {
     PrintNotice(sentence);
   }
-  serve::ViewOptions options{.title = opened.runs.front()->name(),
-                             .version = version,
-                             .assets = assets,
-                             .actions = std::move(opened.actions),
-                             .plans = std::move(opened.plans)};
-  serve::Answers answers(std::move(opened.runs), std::move(options));
+  serve::Answers answers(view, std::move(assets));
   if (!arguments.export_file.empty()) {
     return Export(arguments, answers);
   }
@@ -173,8 +170,7 @@ void AddViewCommand(Verb& program) {
   verb.AddFlag("--no-open", arguments->stays_closed, "print the address, open no browser");
   AddJobOptions(verb, arguments->request.job);
   AddRunOptions(verb, arguments->request.run);
-  verb.OnRun(
-      [arguments, version = program.invocation().version] { return View(*arguments, version); });
+  verb.OnRun([arguments](const api::Session& session) { return RunView(session, *arguments); });
 }
 
 }  // namespace orrery::cli

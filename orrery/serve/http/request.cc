@@ -115,17 +115,16 @@ Result<Query> Query::Parse(std::string_view text) {
   return Query(std::move(values));
 }
 
-Result<std::int64_t> Query::Number(std::string_view name, std::int64_t least, std::int64_t most,
-                                   std::optional<std::int64_t> fallback) const {
+Result<std::optional<std::int64_t>> Query::Number(std::string_view name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) {
-    return fallback ? Result<std::int64_t>(*fallback) : Invalid("{} is missing", name);
+    return std::nullopt;
   }
   const auto number = ParseWhole<std::int64_t>(found->second);
-  if (!number || *number < least || *number > most) {
-    return Invalid("{} must be a whole number from {} to {}", name, least, most);
+  if (!number) {
+    return Invalid("{} must be a whole number", name);
   }
-  return *number;
+  return number;
 }
 
 Result<std::string> Query::Text(std::string_view name) const {

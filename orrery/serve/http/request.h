@@ -24,10 +24,8 @@ class Query {
   /// than 16 of them.
   [[nodiscard]] static Result<Query> Parse(std::string_view text);
 
-  /// A whole number within limits; fails where it is missing without a default.
-  [[nodiscard]] Result<std::int64_t> Number(std::string_view name, std::int64_t least,
-                                            std::int64_t most,
-                                            std::optional<std::int64_t> fallback = {}) const;
+  /// A whole number; nothing where it is missing.
+  [[nodiscard]] Result<std::optional<std::int64_t>> Number(std::string_view name) const;
 
   /// Empty where it is missing. Fails for more than 1,000 bytes and for text that is not UTF-8.
   [[nodiscard]] Result<std::string> Text(std::string_view name) const;

@@ -1,6 +1,6 @@
 #include "orrery/serve/http/request.h"
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,7 +22,7 @@ std::string WhyNot(std::string_view text) {
 
 TEST(QueryTest, ValuesAreDecoded) {
   const Query query = Parsed("run=1&text=a%20b%2Fc+d%2B&name=%C3%BC&empty=");
-  EXPECT_EQ(query.Number("run", 0, 1).value_or(-9), 1);
+  EXPECT_EQ(query.Number("run").value_or(-9), 1);
   EXPECT_EQ(query.Text("text").value_or("?"), "a b/c d+");
   EXPECT_EQ(query.Text("name").value_or("?"), "ü");
   EXPECT_EQ(query.Text("empty").value_or("?"), "");
@@ -70,23 +70,15 @@ TEST(QueryTest, SixteenValuesAreTheMost) {
   EXPECT_EQ(WhyNot(text + "&v16=0"), "an address has at most 16 values");
 }
 
-TEST(QueryTest, NumbersAreWholeAndWithinLimits) {
+TEST(QueryTest, NumbersAreWhole) {
   const Query query = Parsed("a=5&b=-5&c=5.0&d=%205&e=9223372036854775808&f=&g=%2B5&h=0x5");
-  EXPECT_EQ(query.Number("a", 5, 5).value_or(0), 5);
-  EXPECT_EQ(query.Number("b", -5, 0).value_or(0), -5);
+  EXPECT_EQ(query.Number("a").value_or(0), 5);
+  EXPECT_EQ(query.Number("b").value_or(0), -5);
   for (const char* name : {"c", "d", "e", "f", "g", "h"}) {
-    EXPECT_FALSE(query.Number(name, INT64_MIN, INT64_MAX)) << name;
+    EXPECT_FALSE(query.Number(name)) << name;
   }
-  EXPECT_EQ(query.Number("a", 0, 4).error().message(), "a must be a whole number from 0 to 4");
-  EXPECT_FALSE(query.Number("a", 6, 9));
-}
-
-// The default counts only where nothing is given, and is not held to the limits.
-TEST(QueryTest, AMissingNumberIsTheDefaultOrAnError) {
-  const Query query = Parsed("a=x");
-  EXPECT_EQ(query.Number("b", 0, 9, -1).value_or(0), -1);
-  EXPECT_EQ(query.Number("b", 0, 9).error().message(), "b is missing");
-  EXPECT_FALSE(query.Number("a", 0, 9, 1));
+  EXPECT_EQ(query.Number("c").error().message(), "c must be a whole number");
+  EXPECT_EQ(query.Number("absent").value_or(0), std::nullopt);
 }
 
 TEST(QueryTest, TextIsUtf8OfAtMostAThousandBytes) {

@@ -4,7 +4,7 @@ import { duration, instant } from '../format';
 import type { Model } from '../model';
 import type { Navigator } from '../navigate';
 import { classVariable } from '../palette';
-import type { SliceDetails, SliceOfRank, SlicePlace } from '../protocol';
+import type { SliceDetails, SlicePlace } from '../protocol';
 import type { SliceRef } from '../state';
 
 export interface DetailsActions {
@@ -19,16 +19,15 @@ function fact(name: string, ...value: (Node | string)[]): HTMLElement {
 
 export function detailsPanel(model: Model, ref: SliceRef, details: SliceDetails, actions: DetailsActions): HTMLElement {
   const { run, rank } = ref;
-  const go = (place: SlicePlace) => (): void => void actions.navigator.goToRow(run, rank, place.track, place.row, place.begin_ns);
-  const goTo = (place: SliceOfRank) => (): void => void actions.navigator.goToRow(run, place.rank, place.track, place.row, place.begin_ns);
+  const goTo = (place: SlicePlace) => (): void => void actions.navigator.goToRow(run, place.rank, place.track, place.row, place.begin_ns);
   const trackName = (track: number): string => model.tracks(run, rank)?.find((one) => one.track === track)?.name ?? `track ${track}`;
-  const activity = model.session.classes[details.class];
+  const code = model.session.classes.findIndex((one) => one.key === details.class);
   const facts = element('dl', { class: 'facts' },
     fact('begin', instant(details.begin_ns, 1)), fact('duration', duration(details.duration_ns)),
     fact('where', `${model.numRuns > 1 ? `${model.runInfo(run).name} · ` : ''}${model.label(run, rank)} · ${trackName(ref.track)}`),
     ...details.facts.map(({ name, value, place }) => fact(name, place ? link(value, goTo(place), 'Show it in the timeline') : value)));
-  if (activity) facts.prepend(fact('class', swatch(classVariable(details.class), activity.key), activity.name));
-  if (details.launch) facts.append(fact('launched by', link(`${trackName(details.launch.track)} at ${instant(details.launch.begin_ns, 1)}`, go(details.launch)),
+  if (code >= 0) facts.prepend(fact('class', swatch(classVariable(code), details.class), model.session.classes[code].name));
+  if (details.launch) facts.append(fact('launched by', link(`${trackName(details.launch.track)} at ${instant(details.launch.begin_ns, 1)}`, goTo(details.launch)),
                                         ` ${duration(details.begin_ns - details.launch.begin_ns)} before`));
   if (details.collective !== null) {
     const id = details.collective;
@@ -43,7 +42,7 @@ export function detailsPanel(model: Model, ref: SliceRef, details: SliceDetails,
     facts);
   if (details.kernels.length) box.append(element('h3', {}, `Launches ${details.kernels.length} kernel${details.kernels.length > 1 ? 's' : ''}`),
     element('ul', { class: 'links' }, ...details.kernels.slice(0, 40).map((kernel) =>
-      element('li', {}, link(`${trackName(kernel.track)} at ${instant(kernel.begin_ns, 1)}`, go(kernel))))));
+      element('li', {}, link(`${trackName(kernel.track)} at ${instant(kernel.begin_ns, 1)}`, goTo(kernel))))));
   if (details.stack.length) box.append(element('h3', {}, 'Stack'), element('ol', { class: 'stack' }, ...details.stack.map((line) => element('li', {}, line))));
   return box;
 }

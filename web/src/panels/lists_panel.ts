@@ -4,11 +4,11 @@ import type { Finder } from '../finder';
 import { change, count, duration, instant } from '../format';
 import type { Model } from '../model';
 import type { Navigator } from '../navigate';
-import type { Change, CollectiveChange, Hit, SliceOfRank } from '../protocol';
+import type { Change, CollectiveChange, SlicePlace } from '../protocol';
 
 const kListed = 120;
 
-export function searchPanel(model: Model, finder: Finder, goTo: (hit: Hit, place: number) => void): HTMLElement {
+export function searchPanel(model: Model, finder: Finder, goTo: (hit: SlicePlace, place: number) => void): HTMLElement {
   const box = element('div', { class: 'found' }, element('h2', {}, finder.problem || `${count(finder.total)} slice${finder.total === 1 ? '' : 's'}`));
   if (finder.names.length) {
     box.append(element('h3', {}, 'Names'), element('table', { class: 'small' }, element('tbody', {}, ...finder.names.slice(0, 30).map((one) => element('tr', {},
@@ -26,7 +26,7 @@ export function searchPanel(model: Model, finder: Finder, goTo: (hit: Hit, place
   return box;
 }
 
-function placeLink(model: Model, navigator: Navigator, run: number, place: SliceOfRank | null): Node | string {
+function placeLink(model: Model, navigator: Navigator, run: number, place: SlicePlace | null): Node | string {
   if (!place) return '';
   const { rank, track, row } = place;
   return link(`${'AB'[run]}: ${model.label(run, rank)}`, () => void navigator.goToSlice({ run, rank, track, row }, place.begin_ns, place.duration_ns), 'Show it in the timeline');

@@ -1,10 +1,10 @@
 // The panel at the right: details of a slice, totals of a selection, lists, what-if.
-import { getJson, isAborted, query } from '../client';
+import { ask, isAborted } from '../client';
 import { detailsPanel, type DetailsActions } from './details_panel';
 import { button, element, replace } from '../dom';
 import { differencesPanel, rankPanel, searchPanel } from './lists_panel';
 import type { Model } from '../model';
-import type { Hit, RangeTotals } from '../protocol';
+import type { RangeTotals, SlicePlace } from '../protocol';
 import { rangePanel } from './range_panel';
 import type { Selection } from '../state';
 import type { Timeline } from '../timeline/timeline';
@@ -19,7 +19,7 @@ export class SidePanel {
   private shown = '';
 
   constructor(private readonly model: Model, private readonly timeline: Timeline, private readonly whatIf: WhatIfPanel,
-              private readonly actions: DetailsActions, private readonly goToHit: (hit: Hit, place: number) => void) {
+              private readonly actions: DetailsActions, private readonly goToHit: (hit: SlicePlace, place: number) => void) {
     const close = button('×', 'Close this panel (Esc)', () => this.close(), 'icon close');
     this.root.append(element('div', { class: 'side-head' }, this.runChoice, close), this.content);
   }
@@ -97,8 +97,8 @@ export class SidePanel {
     const numRanks = this.model.numRanks(run);
     const first = Math.min(selection.first, numRanks - 1);
     try {
-      const value = await getJson<RangeTotals>(query('api/range', { run, begin: Math.min(place(selection.begin), length - 1), end: Math.max(Math.min(place(selection.begin) + 1, length), place(selection.end)),
-        order: this.model.state.order, first, count: Math.min(selection.count || numRanks, numRanks - first) }), controller.signal);
+      const value = await ask('range', { run, begin: Math.min(place(selection.begin), length - 1), end: Math.max(Math.min(place(selection.begin) + 1, length), place(selection.end)),
+        order: this.model.state.order, first, count: Math.min(selection.count || numRanks, numRanks - first) }, controller.signal);
       if (this.totals.key === key) this.totals.value = value;
       this.update();
     } catch (error) {

@@ -1,21 +1,25 @@
 // Tables that can be sorted by their heads and filtered by a text.
 import { button, debounced, element, link, longText, replace } from '../dom';
 import { count } from '../format';
-import type { SliceOfRank, TableData } from '../protocol';
+import type { SlicePlace, TableData } from '../protocol';
 
 const kFilterFrom = 12;
 const kShown = 200;
+
+/** A table of an answer, or one that the page makes. */
+type Table = Pick<TableData, 'rows'> & Partial<Pick<TableData, 'keys' | 'links'>> & { columns: (Pick<Column, 'name'> & Partial<Column>)[] };
+type Column = TableData['columns'][number];
 
 /** A button at the end of every row; `row` is the place of a row in the table. */
 interface RowAction { name: string; act: (row: number) => void }
 
 /** Links and actions of rows; nothing by default. */
-export interface RowLinks { goTo?: (place: SliceOfRank) => void; action?: RowAction }
+export interface RowLinks { goTo?: (place: SlicePlace) => void; action?: RowAction }
 
 interface Sorting { column: number; down: boolean }
 
 /** Places of rows that have the text, in the order asked for; equal ones stay as they were. */
-export function arranged(table: TableData, filter: string, sorting: Sorting | undefined): number[] {
+export function arranged(table: Table, filter: string, sorting: Sorting | undefined): number[] {
   const text = filter.trim().toLowerCase();
   const places = table.rows.map((_, i) => i).filter((i) => !text || table.rows[i].some((cell) => String(cell).toLowerCase().includes(text)));
   if (!sorting) return places;
@@ -32,12 +36,12 @@ export function arranged(table: TableData, filter: string, sorting: Sorting | un
   });
 }
 
-function isNumber(table: TableData, column: number): boolean {
+function isNumber(table: Table, column: number): boolean {
   const { align } = table.columns[column];
-  return align === 'right' || align === 'number' || (!align && Boolean(table.keys?.some((keys) => typeof keys[column] === 'number')));
+  return align === 'right' || (!align && Boolean(table.keys?.some((keys) => typeof keys[column] === 'number')));
 }
 
-export function tableElement(table: TableData, { goTo, action }: RowLinks = {}): HTMLElement {
+export function tableElement(table: Table, { goTo, action }: RowLinks = {}): HTMLElement {
   let sorting: Sorting | undefined;
   let shown = kShown;
   const filter = element('input', { type: 'search', placeholder: `Filter ${count(table.rows.length)} rows`, 'aria-label': 'Filter rows', class: 'filter' });

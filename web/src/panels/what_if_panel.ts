@@ -1,6 +1,6 @@
 // Predictions for faster kernels or links: sliders, and the answer as they move.
 import { button, debounced, element, replace } from '../dom';
-import { isAborted, postJson, runOfServer } from '../client';
+import { isAborted, post, runOfServer } from '../client';
 import { change, duration } from '../format';
 import type { Model } from '../model';
 import type { WhatIfAnswer, WhatIfChange } from '../protocol';
@@ -154,7 +154,7 @@ export class WhatIfPanel {
     this.answer.classList.add('busy');
     try {
       const body = { run: runOfServer(run), changes, ...(keep ? { keep: true } : {}) };
-      const answer = await postJson<WhatIfAnswer>('api/what-if', body, controller.signal);
+      const answer = await post('what-if', body, controller.signal);
       this.showAnswer(answer);
       if (keep && answer.run !== null) await this.added(answer.run);
     } catch (error) {

@@ -24,6 +24,7 @@ export function drawCritical(scene: DrawnScene, run: number, path: Critical): vo
   for (let i = Math.max(0, firstHop(path, window.begin - shift) - 1); i < path.hops.length; ++i) {
     const hop = path.hops[i];
     if (hop.begin_ns + shift > window.end) break;
+    if (hop.rank === null) continue;
     const end = x(hop.begin_ns + hop.duration_ns);
     // Hops narrower than half a pixel on the same rank add nothing.
     if (hop.rank === lastRank && end - lastX < 0.5) continue;

@@ -2,7 +2,7 @@
 import type { AxisLabel } from './draw_axis';
 import { duration } from '../format';
 import { kSliceHeight, type Block } from './layout';
-import type { Hit, SliceDetails } from '../protocol';
+import type { SliceDetails, SlicePlace } from '../protocol';
 import { depthOfRow } from './draw_slices';
 import { kAxisHeight, xOf, yOf, yOfRank, type DrawnScene, type Scene } from './scene';
 import type { Selection, SliceRef } from '../state';
@@ -73,7 +73,7 @@ export function drawChosenSlice(scene: DrawnScene, slice: SliceRef, details: Sli
 }
 
 /** Hits on ranks' lines, and frames in opened ranks. `chosen` is the place in the list; -1: none. */
-export function drawHits(scene: DrawnScene, run: number, hits: Hit[], chosen: number): void {
+export function drawHits(scene: DrawnScene, run: number, hits: SlicePlace[], chosen: number): void {
   const { palette, pen, plot, layout, model } = scene;
   const shift = model.shift(run);
   const drawn = new Set<number>();  // columns of lines that have a mark

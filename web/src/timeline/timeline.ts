@@ -1,5 +1,5 @@
 // The middle of the page: rectangles below, pen above, both redrawn when something changed.
-import { getBytes, getJson, query } from '../client';
+import { addressOf, ask, getBytes } from '../client';
 import type { Chosen } from '../chosen';
 import { decodeLaunches, type Launches } from '../decode';
 import { drawArrowsOf } from './timeline_arrows';
@@ -72,7 +72,7 @@ export class Timeline {
     const changed = (): void => this.frames.invalidate();
     this.store = new TileStore(changed, (error) => model.fail(error), (tile) => this.painter.release(tile));
     this.collectives = [0, 1].map((run) => new Windowed<Collectives>((window, signal) =>
-      getJson(query('api/collectives', { run, ...this.inside(run, window), most: 400, order: model.state.order }), signal), changed, (error) => model.fail(error)));
+      ask('collectives', { run, ...this.inside(run, window), most: 400 }, signal), changed, (error) => model.fail(error)));
     new ResizeObserver(() => this.resize()).observe(this.root);
   }
 
@@ -228,7 +228,7 @@ export class Timeline {
     let known = this.launches.get(key);
     if (!known) {
       known = new Windowed<Launches>(async (window, signal) => decodeLaunches(await getBytes(
-        query('api/launches', { run, rank, ...this.inside(run, window), most: 300 }), signal)), () => this.frames.invalidate(), (error) => this.model.fail(error));
+        addressOf('launches', { run, rank, ...this.inside(run, window), most: 300 }), signal)), () => this.frames.invalidate(), (error) => this.model.fail(error));
       this.launches.set(key, known);
     }
     return known;
