@@ -19,6 +19,8 @@ from validation import ROOT, run
 
 TRACED = ROOT / "data" / "traced" / "h200"
 HELD_OUT = ROOT / "data" / "held_out_models" / "h200"
+OTHERS = ROOT / "data" / "operator_models" / "h200"
+PARTS_OF_NAMES = ("whole", "start", "between", "end", "launch", "launches", "waits", "gap")
 CHECKPOINTED = ("low-rank-adapters", "checkpointed-mixer")
 
 
@@ -60,8 +62,30 @@ def fit(program, shared, output, without=(), without_steps=()):
         left_out = [word for name in without for word in ("--without", name)]
         said = run(program, "fit", "host", *recordings, "--steps", folder / "steps.csv", *left_out,
                    "--kernels", *kernels, "-o", output)
+    add_other_names(program, output)
     add_recomputation(program, output, without_steps)
     return said
+
+
+def add_other_names(program, path):
+    """Adds costs of names that no recording of the fit has, from those of models with unusual operators."""
+    known = {(row["part"], row["name"]) for row in validation.rows_of(path)}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        names = []
+        for recording in sorted(OTHERS.glob("*.kineto.orr")):
+            names.append(recording.name.split(".")[0])
+            shutil.copyfile(recording, folder / f"{names[-1]}.orr")
+        steps = [(row["model"], row["step_ms"]) for file in sorted(OTHERS.glob("steps-*.csv")) for row in validation.rows_of(file)]
+        with open(folder / "steps.csv", "w", newline="", encoding="utf-8") as out:
+            csv.writer(out).writerows([("name", "step_ms"), *(step for step in steps if step[0] in names)])
+        run(program, "fit", "host", *sorted(folder.glob("*.orr")), "--steps", folder / "steps.csv", "-o", folder / "others.csv")
+        others = (folder / "others.csv").read_text(encoding="utf-8").splitlines()[1:]
+    with open(path, "a", encoding="utf-8") as out:
+        for line in others:
+            part, name = line.split(",")[:2]
+            if part in PARTS_OF_NAMES and not name.startswith("*") and (part, name) not in known:
+                out.write(line + "\n")
 
 
 def add_recomputation(program, path, without):

@@ -28,6 +28,7 @@ struct PredictTraceRequest {
   std::string cluster = {};              // of several ranks; empty: one with the GPU
   std::string kineto = {};               // recording of the same job, for an execution trace
   std::string kernels = "auto";          // or measured, model
+  bool tf32 = false;                     // products of fp32 may run in TF32
   std::string measured = {};             // recording to compare with
   int repetitions = 4;
   RunInput run = {};  // options of reading; its paths are not used

@@ -41,6 +41,9 @@ constexpr auto kTraceFields = std::to_array<Field<PredictTraceRequest>>({
         "kernels", "", "times of kernels: measured in the recording, or of the models")
         .Choices(kKernelTimes)
         .ShowsDefault(),
+    MakeField<&PredictTraceRequest::tf32>(
+        "tf32", "",
+        "the program allows TF32 in matrix products of fp32, which an execution trace does not say"),
     MakeField<&PredictTraceRequest::measured>(
         "measured", "", "recording to compare with: names the ten operators predicted worst")
         .Placeholder("FILE"),

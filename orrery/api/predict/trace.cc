@@ -216,11 +216,30 @@ Result<workload::RecordedProgram> ProgramOfKernels(const Session& session,
   return workload::ProgramOfMiddleStep(rank, host);
 }
 
+constexpr double kLeastShareSaid = 0.001;
+
+// A setting of the framework, which only kernels tell.
+void NotePrecision(const workload::PricingSummary& pricing, Prediction& prediction) {
+  const double share = pricing.seconds > 0 ? pricing.fp32_products_s / pricing.seconds : 0;
+  if (share >= kLeastShareSaid) {
+    prediction.not_modelled.push_back(
+        fmt::format("matrix products of fp32, {:.1f} % of the GPU time, are taken as true fp32, "
+                    "PyTorch's default; --tf32 if the program allows TF32",
+                    100 * share));
+  }
+}
+
 void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
   if (prices.summary.unknown_calls > 0) {
     prediction.not_modelled.push_back(fmt::format(
         "{} calls are unknown to the models and estimated from the bytes of their tensors: {}",
         prices.summary.unknown_calls, fmt::join(prices.unknown_names, ", ")));
+  }
+  if (const double share = prices.summary.ByBytesShare(); share >= kLeastShareSaid) {
+    prediction.not_modelled.push_back(fmt::format(
+        "{:.1f} % of the GPU time is estimated from bytes and the throughput that was measured for "
+        "operators of these names: {}",
+        100 * share, fmt::join(prices.measured_names, ", ")));
   }
 }
 
@@ -238,7 +257,7 @@ Result<workload::RecordedProgram> ProgramOfModels(const Session& session,
   }
   const workload::CallTree& step = workload::MiddleStep(*steps);
   const kernel::MemoizedCostModel costs(*models, *gpu);  // layers repeat
-  const workload::GraphPrices prices = workload::PriceGraph(rank, step, *gpu, costs, host);
+  const workload::GraphPrices prices = workload::PriceGraph(rank, step, *gpu, costs, host, request.tf32);
   if (const std::int64_t replayed = workload::NumReplayedGraphs(rank, step, prices); replayed > 0) {
     return Unsupported(
         "{}: {} calls of compiled code replay CUDA graphs, whose kernels are not in "
@@ -251,6 +270,7 @@ Result<workload::RecordedProgram> ProgramOfModels(const Session& session,
   prediction.not_modelled.emplace_back(
       "an execution trace does not say which kernels run on which stream: all run on one");
   NoteUnknown(prices, prediction);
+  NotePrecision(prices.summary, prediction);
   const workload::PriceNode price = [&](RowId node) { return prices.tasks_of_node[node]; };
   return workload::ProgramOfGraph(rank, step, host, price);
 }

@@ -134,10 +134,12 @@ learn::TimeInterval IntervalOf(const Prediction& prediction) {
   constexpr double kRecorded = 0.03;
   constexpr double kHost = 0.12;
   constexpr double kUnmodelled = 0.5;
+  constexpr double kByBytes = 0.3;
   const bool is_rescaled = !prediction.is_priced && prediction.pricing.seconds > 0;
   const double of_kernels = prediction.is_priced ? kModelled : is_rescaled ? kRescaled : kRecorded;
   const double deviation = std::hypot(of_kernels, kHost * prediction.figures.HostBoundShare(),
-                                      kUnmodelled * prediction.pricing.UnmodelledShare());
+                                      kUnmodelled * prediction.pricing.UnmodelledShare() +
+                                          kByBytes * prediction.pricing.ByBytesShare());
   return learn::IntervalAround(Seconds(prediction.figures.step_ps), deviation);
 }
 

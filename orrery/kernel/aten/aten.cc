@@ -21,7 +21,7 @@ constexpr std::string_view kLibrary = "aten::";
 // These read or change only tensor metadata; calls that may copy ("to", "contiguous") call another
 // operator that does.
 constexpr std::string_view kWithoutKernel =
-    "_assert_scalar _assert_tensor_metadata _conj _debug_has_internal_overlap _fw_primal "
+    "_assert_scalar _assert_tensor_metadata _coalesced _conj _debug_has_internal_overlap _fw_primal "
     "_has_compatible_shallow_copy_type _has_same_storage_numel _is_zerotensor _make_dual "
     "_neg_view _nested_tensor_size _nested_tensor_strides _reshape_alias _unsafe_view "
     "_use_cudnn_ctc_loss _use_cudnn_rnn_flatten_weight _version adjoint alias as_strided "
@@ -107,6 +107,42 @@ bool NeedsNoKernel(std::string_view name) {
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+// Every result is an alias of an argument, and none is written to: "-> (Tensor(a), Tensor(a)[])".
+bool ReturnsViews(std::string_view schema) {
+  const std::size_t arrow = schema.rfind("->");
+  const std::string_view results =
+      arrow == std::string_view::npos ? std::string_view() : schema.substr(arrow);
+  std::size_t num_results = 0;
+  std::size_t num_views = 0;
+  constexpr std::string_view kTensor = "Tensor";
+  for (std::size_t at = results.find(kTensor); at != std::string_view::npos;
+       at = results.find(kTensor, at + 1)) {
+    const std::string_view behind = results.substr(at + kTensor.size());
+    ++num_results;
+    num_views += behind.starts_with('(') && !behind.substr(0, behind.find(')')).ends_with('!');
+  }
+  return num_results > 0 && num_views == num_results;
+}
+
+// The results are in the memory of arguments, of which none is written to.
+bool ReturnsArguments(const AtenCall& call) {
+  const std::vector<const AtenTensor*> inputs = call.InputTensors();
+  const bool writes = call.name.ends_with('_') || call.schema.find('!') != std::string_view::npos;
+  return !writes && !call.outputs.empty() &&
+         std::ranges::all_of(call.outputs, [&](const AtenTensor& output) {
+           return output.is_defined && output.storage &&
+                  std::ranges::any_of(inputs, [&](const AtenTensor* input) {
+                    return input->storage == output.storage;
+                  });
+         });
+}
+
+// Numbers and settings of a tensor are known to the host.
+bool ReturnsNoTensor(const AtenCall& call) {
+  return call.name.starts_with(kLibrary) && !call.outputs.empty() &&
+         std::ranges::none_of(call.outputs, &AtenTensor::is_defined);
+}
+
 bool HasElements(const Operator& op) {
   const std::span<const Field> fields = SchemaOf(op.kind()).fields;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -115,6 +151,18 @@ bool HasElements(const Operator& op) {
     }
   }
   return true;
+}
+
+// The launches that operators tell; several element-wise ones stand for a kernel each.
+std::int64_t LaunchesOf(const AtenCall& call, const std::vector<Operator>& operators) {
+  const bool are_kernels = operators.size() > 1 && std::ranges::all_of(operators, [](auto& op) {
+                             return op.kind() == OperatorKind::kElementwise;
+                           });
+  std::int64_t launches = are_kernels ? std::ssize(operators) : 0;
+  for (const Operator& op : operators) {
+    launches += RnnLaunches(op) + ListLaunches(call, op);
+  }
+  return launches;
 }
 
 AtenOperators Finish(std::vector<Operator> operators, AtenMeaning meaning) {
@@ -148,16 +196,24 @@ AtenOperators OperatorsOf(const AtenCall& call) {
   if (NeedsNoKernel(call.name) || !TouchesGpu(call)) {
     return {};
   }
-  if (const Mapping* mapping = FindMapping(call.name)) {
+  const Mapping* const mapping = FindMapping(call.name);
+  if (mapping != nullptr && !call.has_sparse) {
     if (auto operators = mapping->map(call)) {
       AtenOperators priced = Finish(*std::move(operators), AtenMeaning::kPriced);
       priced.only_passes_on = mapping->only_passes_on;
+      priced.launches = LaunchesOf(call, priced.operators);
       return priced;
     }
   }
-  auto moved = ElementwiseOperator(call, "other");
-  return moved ? Finish(*std::move(moved), AtenMeaning::kUnknown)
-               : AtenOperators{.meaning = AtenMeaning::kUnknown, .operators = {}};
+  // Times of dense tensors say nothing of sparse ones, whose work is done by calls below.
+  const bool is_measured = IsMeasured(call.name) && (mapping == nullptr || !call.has_sparse);
+  if (!is_measured && (ReturnsViews(call.schema) || ReturnsArguments(call) || ReturnsNoTensor(call))) {
+    return {};
+  }
+  AtenOperators unlisted = UnlistedOperators(call);
+  unlisted.meaning = is_measured ? AtenMeaning::kMeasured : AtenMeaning::kUnknown;
+  unlisted.launches = std::ssize(unlisted.operators);
+  return unlisted;
 }
 
 }  // namespace orrery::kernel

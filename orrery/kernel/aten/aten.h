@@ -21,10 +21,16 @@ struct AtenTensor {
   bool on_gpu = true;
   bool is_defined = true;  // lists may have undefined tensors
   std::optional<std::int64_t> storage = {};
-  std::int64_t offset = 0;  // of the first element in the storage
+  std::int64_t offset = 0;       // of the first element in the storage
+  double element_bytes = 0;      // also of types that operators do not have; 0: that of `type`
+  std::optional<std::int64_t> id = {};
+  bool is_sparse = false;  // has no elements of its own, but indices and values
 
   /// Saturates at 2^50.
   [[nodiscard]] std::int64_t Elements() const;
+
+  /// Of its elements; 0 if neither their type nor their size is known.
+  [[nodiscard]] double Bytes() const;
 
   [[nodiscard]] std::int64_t Stride(std::size_t dim) const;
 };
@@ -39,6 +45,8 @@ struct AtenCall {
   std::string_view name;
   std::vector<AtenValue> inputs = {};
   std::vector<AtenTensor> outputs = {};
+  std::string_view schema = {};  // "aten::t(Tensor(a) self) -> Tensor(a)"; empty if not recorded
+  bool has_sparse = false;       // a tensor was replaced by its indices and values
   // Settings of the framework, which calls do not contain; these are its defaults.
   bool products_allow_tf32 = false;
   bool convolutions_allow_tf32 = true;
@@ -64,8 +72,9 @@ struct AtenCall {
 /// The result of translating a call.
 enum class AtenMeaning : std::uint8_t {
   kPriced,    // its operators are known
+  kMeasured,  // its own kernels have a measured latency and throughput; calls below are their own
   kNoKernel,  // a view, an allocation, host work or communication
-  kUnknown,   // modelled as one element-wise operator over its tensors, and counted
+  kUnknown,   // has the throughput of operators of its class, and is counted
 };
 
 /// The operators of a framework call, including all nested calls: calls nested in an estimated call
@@ -74,12 +83,18 @@ struct AtenOperators {
   AtenMeaning meaning = AtenMeaning::kNoKernel;
   std::vector<Operator> operators;
   bool only_passes_on = false;  // nested calls, if recorded, are more precise
+  std::int64_t launches = 0;    // of its own kernels; 0: as many as when it was measured
 };
 
 /// Translates a call by the name of its operator (aten/mapping.h lists the families). Layouts
 /// follow from strides; fp32 GEMMs are true fp32 and fp32 convolutions tf32, the framework's
 /// defaults, unless the call specifies otherwise. Operators without elements are omitted.
 [[nodiscard]] AtenOperators OperatorsOf(const AtenCall& call);
+
+/// Returns the kernels of a call by its bytes and what was measured for its name, however it is
+/// mapped: for calls beyond the range of a kernel model. Empty if the name was not measured, or if
+/// its times do not follow from bytes within a third.
+[[nodiscard]] std::vector<Operator> OperatorsByBytes(const AtenCall& call);
 
 /// Translates a Triton kernel that torch.compile launches (a node whose kernel backend is "triton")
 /// by its name and its tensors; `OperatorsOf` does so for names that start with "triton_". A kernel

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/data_type.h"
 #include "orrery/kernel/aten/aten.h"
 #include "orrery/kernel/aten/mapping.h"
 #include "orrery/kernel/operator.h"
@@ -29,6 +30,11 @@ std::int64_t AtenTensor::Elements() const {
     elements = Times(elements, std::max<std::int64_t>(dim, 0));
   }
   return elements;
+}
+
+double AtenTensor::Bytes() const {
+  const double size = element_bytes > 0 ? element_bytes : type ? ElementBytes(*type) : 0;
+  return is_defined ? static_cast<double>(Elements()) * size : 0;
 }
 
 std::int64_t AtenTensor::Stride(std::size_t dim) const {

@@ -199,6 +199,10 @@ constexpr auto kMappings = [] {
 
 constexpr std::int64_t kVectorElements = 4;
 
+std::int64_t CeilOf(std::int64_t count, std::int64_t size) {
+  return (count + size - 1) / size;
+}
+
 struct ListSize {
   std::int64_t elements = 0;
   std::int64_t tensors = 0;
@@ -214,7 +218,7 @@ ListSize SizeOf(std::span<const AtenTensor> list) {
       size.elements += tensor.Elements();
       size.aligned += tensor.Elements() % kVectorElements == 0 ? tensor.Elements() : 0;
       ++size.tensors;
-      size.chunks += (tensor.Elements() + kListChunkElements - 1) / kListChunkElements;
+      size.chunks += CeilOf(tensor.Elements(), kListChunkElements);
       size.type = size.type ? size.type : tensor.type;
     }
   }
@@ -233,6 +237,27 @@ constexpr ListFunction kAdd = {OperatorKind::kForeach, "add"};
 constexpr ListFunction kMul = {OperatorKind::kForeach, "mul"};
 constexpr ListFunction kNorm = {OperatorKind::kForeach, "norm"};
 
+bool IsSameTensor(const AtenTensor& lhs, const AtenTensor& rhs) {
+  return lhs.storage && lhs.storage == rhs.storage && lhs.offset == rhs.offset &&
+         lhs.dims == rhs.dims;
+}
+
+// A list that is passed twice, as for a square, is read once. Counters of steps are no elements.
+std::int64_t NumLists(const AtenCall& call) {
+  std::vector<const AtenTensor*> firsts;
+  for (std::size_t position = 0; position < call.inputs.size(); ++position) {
+    const std::span<const AtenTensor> list = call.TensorsAt(position);
+    const bool has_elements =
+        SizeOf(list).tensors > 0 && (firsts.empty() || list.front().dims == firsts[0]->dims);
+    if (has_elements && std::ranges::none_of(firsts, [&](const AtenTensor* first) {
+          return IsSameTensor(*first, list.front());
+        })) {
+      firsts.push_back(&list.front());
+    }
+  }
+  return std::ssize(firsts);
+}
+
 template <const ListFunction& kList>
 MappedOperators MapList(const AtenCall& call) {
   const ListSize size = SizeOf(call.TensorsAt(0));
@@ -243,8 +268,11 @@ MappedOperators MapList(const AtenCall& call) {
   op.Set(kFunction, kList.function).Set(kN, size.elements).Set(kTensors, size.tensors);
   op.Set(kChunks, size.chunks);
   op.Set(kAligned, 100 * size.aligned / std::max<std::int64_t>(size.elements, 1));
-  if (kList.kind == OperatorKind::kForeach && SizeOf(call.TensorsAt(1)).tensors > 0) {
-    op.Set(kLists, 2);
+  if (kList.kind == OperatorKind::kForeach) {
+    // Two lists are three passes over memory, with the result; more lists are as many more.
+    const std::int64_t lists = std::max<std::int64_t>(NumLists(call), 1);
+    op.Set(kLists, std::min<std::int64_t>(lists, 2));
+    op.Set(kN, lists > 2 ? size.elements * (lists + 1) / 3 : size.elements);
   }
   return std::vector{op};
 }
@@ -282,6 +310,22 @@ MappedOperators ElementwiseOperator(const AtenCall& call, std::string_view funct
   op.Set(kWriteBytes, WriteBytes(call, *result, function));
   op.Set(kMode, ModeOf(operands, *result));
   return std::vector{op};
+}
+
+std::int64_t ListLaunches(const AtenCall& call, const Operator& op) {
+  if (op.kind() != OperatorKind::kForeach && op.kind() != OperatorKind::kOptimizer) {
+    return 0;
+  }
+  // The most tensors of a launch, by the number of lists, and its most blocks.
+  constexpr auto kTensorsOfLists = std::to_array<std::int64_t>({110, 64, 48, 36, 30});
+  constexpr std::int64_t kBlocks = 320;
+  const bool is_norm = op.Word(kFunction) == kNorm.function;
+  const bool is_new = op.kind() == OperatorKind::kForeach && !call.name.ends_with('_') && !is_norm;
+  const std::int64_t lists = NumLists(call) + (is_new ? 1 : 0);
+  const auto place = static_cast<std::size_t>(std::clamp<std::int64_t>(lists, 1, 5) - 1);
+  const std::int64_t of_tensors = CeilOf(op.Get(kTensors), kTensorsOfLists[place]);
+  // A norm adds what blocks found in a kernel of its own.
+  return std::max(of_tensors, CeilOf(op.Get(kChunks), kBlocks)) + (is_norm ? 1 : 0);
 }
 
 std::span<const Mapping> ElementwiseMappings() {

@@ -47,6 +47,7 @@ constexpr auto kForms = std::to_array<ConvolutionForm>({
     {"_convolution", 0, 3, 4, 5, 8, 6, 12, kNo, true, 7},
     {"conv1d", 0, 3, 4, 5, 6, kNo, kNo, kNo, true},
     {"conv2d", 0, 3, 4, 5, 6, kNo, kNo, kNo, true},
+    {"conv3d", 0, 3, 4, 5, 6, kNo, kNo, kNo, true},
     {"convolution_backward", 1, 4, 5, 6, 9, 7, kNo, 10, false, 8},
 });
 
@@ -139,6 +140,45 @@ std::vector<Operator> Gradients(const AtenCall& call, const ConvolutionForm& for
   return operators;
 }
 
+std::int64_t At(const std::vector<std::int64_t>& settings, std::size_t dim, std::int64_t otherwise) {
+  return settings.empty() ? otherwise : settings[std::min(dim, settings.size() - 1)];
+}
+
+// A convolution over volumes as one over images with as many products: frames are images of the
+// batch if windows are one frame deep; if they are nothing but deep, a frame is a row; else each
+// frame of the result is an image with the channels of all frames of its window.
+Operator VolumeOperator(const AtenCall& call, const ConvolutionForm& form, const AtenTensor& input,
+                        const AtenTensor& weight) {
+  const auto strides = call.IntegersAt(form.stride);
+  const auto pads = call.IntegersAt(form.padding);
+  const std::int64_t depth = weight.dims[2];
+  const bool is_only_deep = weight.dims[3] == 1 && weight.dims[4] == 1 && depth > 1;
+  const std::int64_t stride = std::max<std::int64_t>(At(strides, 0, 1), 1);
+  const std::int64_t frames =
+      std::max<std::int64_t>((input.dims[2] + 2 * At(pads, 0, 0) - depth) / stride + 1, 1);
+  Operator op(OperatorKind::kConv, TypeOf(call, form, *input.type));
+  op.Set(kOutChannels, weight.dims[0]);
+  op.Set(kDilation, LastOf(call, form.dilation, 1));
+  op.Set(kGroups, GroupsOf(call, form, input, weight));
+  if (is_only_deep) {
+    op.Set(kB, input.dims[0]).Set(kC, input.dims[1]);
+    op.Set(kHeight, input.dims[2]).Set(kWidth, Times(input.dims[3], input.dims[4]));
+    op.Set(kKernelHeight, depth).Set(kKernelWidth, 1);
+    return op.Set(kStride, stride).Set(kPad, At(pads, 0, 0));
+  }
+  op.Set(kB, Times(input.dims[0], frames)).Set(kC, Times(input.dims[1], depth));
+  op.Set(kHeight, input.dims[3]).Set(kWidth, input.dims[4]);
+  op.Set(kKernelHeight, weight.dims[3]).Set(kKernelWidth, weight.dims[4]);
+  return op.Set(kStride, LastOf(call, form.stride, 1)).Set(kPad, LastOf(call, form.padding, 0));
+}
+
+// The fast kernels address at most 32 places of a window. Depthwise convolutions have their own.
+bool HasWideWindows(const Operator& op) {
+  constexpr std::int64_t kWidest = 32;
+  return op.kind() == OperatorKind::kConv1d && op.Get(kKernelWidth) > kWidest &&
+         op.Get(kGroups) > 1 && op.Get(kGroups) < op.Get(kC);
+}
+
 MappedOperators MapConvolution(const AtenCall& call) {
   const ConvolutionForm* form =
       std::ranges::find(kForms, PlainName(call.name), &ConvolutionForm::name);
@@ -146,15 +186,22 @@ MappedOperators MapConvolution(const AtenCall& call) {
   const AtenTensor* weight = call.TensorAt(form->input + 1);
   if (input == nullptr || weight == nullptr || !input->type ||
       input->dims.size() != weight->dims.size() ||
-      (input->dims.size() != 3 && input->dims.size() != 4)) {
+      input->dims.size() < 3 || input->dims.size() > 5) {
     return std::nullopt;
   }
-  Operator base = BaseOperator(call, *form, *input, *weight);
+  Operator base = input->dims.size() == 5 ? VolumeOperator(call, *form, *input, *weight)
+                                          : BaseOperator(call, *form, *input, *weight);
   const bool is_transposed = form->name == kTransposed || call.IsTrueAt(form->transposed);
   if (is_transposed) {
     Transpose(base, call, *form, *weight);
   }
-  return form->output_mask == kNo ? std::vector{base} : Gradients(call, *form, base, is_transposed);
+  std::vector<Operator> operators = form->output_mask == kNo
+                                        ? std::vector{base}
+                                        : Gradients(call, *form, base, is_transposed);
+  if (HasWideWindows(operators.front())) {
+    return WideWindows(operators.front());
+  }
+  return operators;
 }
 
 constexpr auto kConvolutionMappings = [] {

@@ -82,6 +82,24 @@ void ForEachWord(std::string_view words, Use&& use) {
 /// Host scalars cost nothing.
 [[nodiscard]] MappedOperators ElementwiseOperator(const AtenCall& call, std::string_view function);
 
+/// The launches of a kernel over lists, which takes so many tensors and blocks at once; 0 for other
+/// operators.
+[[nodiscard]] std::int64_t ListLaunches(const AtenCall& call, const Operator& op);
+
+/// The launches of a recurrent layer; 0 for other operators.
+[[nodiscard]] std::int64_t RnnLaunches(const Operator& op);
+
+/// The kernels of a call without a mapping, as plain element-wise operators that take as long:
+/// those measured for its name, or those of its class, which follows from its name and tensors
+/// (data/models/operators.csv).
+[[nodiscard]] AtenOperators UnlistedOperators(const AtenCall& call);
+
+/// The kernels of a convolution in groups with windows that cuDNN's fast kernels do not take.
+[[nodiscard]] std::vector<Operator> WideWindows(const Operator& convolution);
+
+/// Returns true if kernels of this name were measured.
+[[nodiscard]] bool IsMeasured(std::string_view name);
+
 /// The operators of a Triton kernel: templates by their name, all others by their bytes. Nothing if
 /// no tensor is recorded.
 [[nodiscard]] MappedOperators TritonKernel(const AtenCall& call);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -117,15 +118,16 @@ struct AttentionForm {
   bool heads_before_length;  // batch × heads × length × size, else batch × length × heads × size
   std::size_t dropout;       // positions
   std::size_t causal;
+  std::size_t ends = 0;  // of packed sequences, the begins and the last end; 0: none
 };
 
 constexpr auto kAttentionForms = std::to_array<AttentionForm>({
     {"_cudnn_attention_forward", "cudnn", false, true, 9, 10},
     {"_cudnn_attention_backward", "cudnn", true, true, 13, 14},
-    {"_flash_attention_forward", "flash", false, false, 7, 8},
-    {"_flash_attention_backward", "flash", true, false, 10, 11},
-    {"_efficient_attention_forward", "efficient", false, false, 8, 9},
-    {"_efficient_attention_backward", "efficient", true, false, 11, 14},
+    {"_flash_attention_forward", "flash", false, false, 7, 8, 3},
+    {"_flash_attention_backward", "flash", true, false, 10, 11, 6},
+    {"_efficient_attention_forward", "efficient", false, false, 8, 9, 4},
+    {"_efficient_attention_backward", "efficient", true, false, 11, 14, 6},
     {"_scaled_dot_product_cudnn_attention", "cudnn", false, true, 5, 6},
     {"_scaled_dot_product_cudnn_attention_backward", "cudnn", true, true, 13, 14},
     {"_scaled_dot_product_flash_attention", "flash", false, true, 3, 4},
@@ -135,14 +137,33 @@ constexpr auto kAttentionForms = std::to_array<AttentionForm>({
     {"scaled_dot_product_attention", "auto", false, true, 4, 5},
 });
 
+// Sequences of different lengths, one behind the other, as a batch of their mean length.
+std::optional<AtenTensor> Unpacked(const AtenTensor* rows, const AtenTensor* ends) {
+  if (rows == nullptr || rows->dims.size() < 3) {
+    return std::nullopt;
+  }
+  AtenTensor batch = *rows;
+  const std::size_t length = rows->dims.size() - 3;
+  const bool is_packed = ends != nullptr && ends->Elements() > 1;
+  if (is_packed && (length == 0 || rows->dims[0] == 1)) {
+    const std::int64_t sequences = ends->Elements() - 1;
+    const std::int64_t mean = std::max<std::int64_t>(rows->dims[length] / sequences, 1);
+    batch.dims = {sequences, mean, rows->dims[length + 1], rows->dims[length + 2]};
+  }
+  return batch.dims.size() == 4 ? std::optional(batch) : std::nullopt;
+}
+
 MappedOperators MapAttention(const AtenCall& call) {
   const AttentionForm* form =
       std::ranges::find(kAttentionForms, PlainName(call.name), &AttentionForm::name);
   // The backward pass has the gradient of the result before the query.
   const std::size_t query_at = form->is_backward ? 1 : 0;
-  const AtenTensor* query = call.TensorAt(query_at, 4);
-  const AtenTensor* key = call.TensorAt(query_at + 1, 4);
-  if (query == nullptr || key == nullptr || !query->type) {
+  const bool may_be_packed = form->ends > 0;
+  const auto query = Unpacked(call.TensorAt(query_at),
+                              may_be_packed ? call.TensorAt(form->ends) : nullptr);
+  const auto key = Unpacked(call.TensorAt(query_at + 1),
+                            may_be_packed ? call.TensorAt(form->ends + 1) : nullptr);
+  if (!query || !key || !query->type) {
     return std::nullopt;
   }
   const std::size_t heads = form->heads_before_length ? 1 : 2;

@@ -96,17 +96,27 @@ std::string_view ElementType(std::string_view type) {
 AtenTensor ParseTensor(const ArgumentText& text) {
   constexpr std::size_t kStorage = 1;
   constexpr std::size_t kOffset = 2;
+  constexpr std::size_t kElements = 3;
+  constexpr std::size_t kElementBytes = 4;
   constexpr std::size_t kDevice = 5;
   const Items members = ArrayItems(text.value);
   const std::string_view device = Unquoted(ItemAt(members, kDevice));
   const std::string_view type = ElementType(text.type);
-  return {.dims = Sizes(text.shape),
-          .strides = Sizes(text.strides),
-          .type = FindDataType(type),
-          .on_gpu = !device.empty() && !device.starts_with("cpu") && !device.starts_with("meta"),
-          .is_defined = !type.empty() && !type.starts_with("nullptr"),
-          .storage = ParseInteger(ItemAt(members, kStorage)),
-          .offset = ParseInteger(ItemAt(members, kOffset)).value_or(0)};
+  AtenTensor tensor{
+      .dims = Sizes(text.shape),
+      .strides = Sizes(text.strides),
+      .type = FindDataType(type),
+      .on_gpu = !device.empty() && !device.starts_with("cpu") && !device.starts_with("meta"),
+      .is_defined = !type.empty() && !type.starts_with("nullptr"),
+      .storage = ParseInteger(ItemAt(members, kStorage)),
+      .offset = ParseInteger(ItemAt(members, kOffset)).value_or(0),
+      .element_bytes =
+          static_cast<double>(ParseInteger(ItemAt(members, kElementBytes)).value_or(0)),
+      .id = ParseInteger(ItemAt(members, 0))};
+  // It has a shape, but neither elements nor a device.
+  tensor.is_sparse = tensor.is_defined && device.empty() && tensor.Elements() > 0 &&
+                     ParseInteger(ItemAt(members, kElements)) == 0;
+  return tensor;
 }
 
 // The arguments of arrays of values, shapes, types and strides; as many as there are values, or
@@ -196,7 +206,8 @@ AtenValue RecordedArgument(const ArgumentText& text) {
     return AtenTensor{.dims = std::move(dims),
                       .strides = Sizes(text.strides),
                       .type = type,
-                      .on_gpu = !is_wrapped_number};
+                      .on_gpu = !is_wrapped_number,
+                      .element_bytes = ElementBytes(ParseDataType(text.type))};
   }
   if (value.empty()) {
     return {};
@@ -216,7 +227,8 @@ AtenCall CallOfNode(const trace::Trace& trace, RowId graph_node) {
       .inputs = ParseSide({text(nodes.input_values), text(nodes.input_shapes),
                            text(nodes.input_types), text(nodes.input_strides)}),
       .outputs = OnlyTensors(ParseSide({text(nodes.output_values), text(nodes.output_shapes),
-                                        text(nodes.output_types), text(nodes.output_strides)}))};
+                                        text(nodes.output_types), text(nodes.output_strides)})),
+      .schema = text(nodes.op_schema)};
 }
 
 AtenCall CallOfOperator(const trace::Trace& trace, RowId host_op) {

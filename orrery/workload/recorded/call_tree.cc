@@ -90,11 +90,38 @@ std::int64_t NumBackwardPasses(const Trace& trace, const std::vector<ThreadCalls
   return std::max<std::int64_t>(1, passes);
 }
 
+// "MulBackward0" is a node of the framework, "CheckpointFunctionBackward" one of a program.
+bool IsGeneratedNode(const Trace& trace, const Call& call) {
+  const std::string_view name = trace.Text(call.name);
+  return name.find("Backward") != std::string_view::npos &&
+         std::string_view("0123456789").find(name.back()) != std::string_view::npos;
+}
+
+// Marks the framework's nodes all of whose calls autograd can differentiate. A node that runs
+// inside its wrapper does not count as a call.
+void MarkDifferentiated(const Trace& trace, std::vector<Call>& calls) {
+  for (std::uint32_t index = 1; index < calls.size(); ++index) {
+    Call& node = calls[index];
+    if (node.kind != CallKind::kOperator || node.is_forward || !IsGeneratedNode(trace, node)) {
+      continue;
+    }
+    bool has_forward = false;
+    bool has_other = false;
+    ForEachChild(std::span<const Call>(calls), index, [&](std::uint32_t child) {
+      has_forward |= calls[child].is_forward;
+      has_other |= calls[child].kind == CallKind::kOperator && !calls[child].is_forward &&
+                   !IsGeneratedNode(trace, calls[child]);
+    });
+    node.is_differentiated = has_forward && !has_other;
+  }
+}
+
 // Threads in order of their first call, with what the names tell.
 CallTree TreeOf(const Trace& trace, std::vector<ThreadCalls> threads) {
   CallTree tree{.threads = std::move(threads)};
   for (ThreadCalls& thread : tree.threads) {
     thread.runs_backward = RunsBackward(trace, thread.calls);
+    MarkDifferentiated(trace, thread.calls);
     for (const Call& call : thread.calls) {
       tree.num_parameters += trace.Text(call.name) == "torch::autograd::AccumulateGrad" ? 1 : 0;
     }

@@ -154,6 +154,26 @@ TEST(CallTreeTest, OperatorsOfTheForwardPassInTheBackwardPassAreRecomputed) {
   EXPECT_FALSE(IsRecomputed(backward, backward.calls[2], backward.calls[5]));
 }
 
+// As torch.func.grad runs the backward pass: its own calls may be differentiated again.
+TEST(CallTreeTest, SecondDerivativesAreNotRecomputation) {
+  Graph graph;
+  graph.trace.graph_nodes.sequence[graph.Add("aten::linear", 1)] = 5;
+  const RowId wrapper = graph.Add("autograd::engine::evaluate_function: AddmmBackward0", 2);
+  const RowId node = graph.Add("AddmmBackward0", 2, wrapper);
+  for (const RowId parent : {node, node, wrapper}) {
+    graph.trace.graph_nodes.sequence[graph.Add("aten::mm", 2, parent)] = 9;
+  }
+
+  const auto steps = GraphSteps(graph.trace);
+
+  ASSERT_TRUE(steps.has_value());
+  const ThreadCalls& backward = (*steps)[0].threads[1];
+  for (const std::size_t call : {3U, 4U}) {
+    EXPECT_FALSE(IsRecomputed(backward, backward.calls[2], backward.calls[call]));
+  }
+  EXPECT_FALSE(IsRecomputed(backward, backward.calls[1], backward.calls[5]));
+}
+
 // Two of the operators that the backward pass runs are of the forward pass: 30 µs of hooks each.
 TEST(CallTreeTest, HooksAroundRecomputedOperatorsCostTheHost) {
   Graph graph;

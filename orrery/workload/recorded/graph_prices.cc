@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/columns.h"
+#include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/math/statistics.h"
 #include "orrery/base/text/table.h"
@@ -67,6 +68,10 @@ std::string LaunchCallOf(const Trace& linked, RowId activity) {
   return call == kNoRow ? "" : std::string(linked.Text(linked.runtime_calls.name[call]));
 }
 
+bool IsFp32Product(const Operator& op) {
+  return kernel::IsGemm(op.kind()) && op.type() == DataType::kFp32;
+}
+
 double Seconds(std::span<const kernel::Operator> operators, const kernel::CostModel& costs,
                const hardware::Gpu& gpu) {
   std::vector<kernel::Estimate> estimates(operators.size());
@@ -80,8 +85,11 @@ double Seconds(std::span<const kernel::Operator> operators, const kernel::CostMo
 
 class GraphPricer {
  public:
-  GraphPricer(const Trace& graph, const CallTree& step, const HostModel& host)
-      : graph_(graph), host_(host), is_in_step_(graph.graph_nodes.size()) {
+  GraphPricer(const Trace& graph, const CallTree& step, const HostModel& host, bool allow_tf32)
+      : graph_(graph),
+        host_(host),
+        allow_tf32_(allow_tf32 || ProductsRanInTf32(graph)),
+        is_in_step_(graph.graph_nodes.size()) {
     prices_.tasks_of_node.resize(graph.graph_nodes.size());
     owner_.assign(graph.graph_nodes.size(), kNoRow);
     for (const ThreadCalls& thread : step.threads) {
@@ -94,7 +102,7 @@ class GraphPricer {
   }
 
   GraphPrices Price(const hardware::Gpu& gpu, const kernel::CostModel& costs) {
-    const std::vector<PricedCall> calls = PricedCalls(graph_);
+    const std::vector<PricedCall> calls = PricedCalls(graph_, allow_tf32_);
     const std::vector<kernel::Estimate> cold = Estimate(calls, false, gpu, costs);
     const std::vector<kernel::Estimate> warm = Estimate(calls, true, gpu, costs);
     const auto cache = static_cast<double>(gpu.last_level_cache.count);
@@ -105,10 +113,14 @@ class GraphPricer {
     for (std::size_t index = 0; index < calls.size(); ++index) {
       const PricedCall& call = calls[index];
       PricingSummary priced{.calls = 1};
+      const double measured_s = SecondsBeyondModel(call, std::span(cold).subspan(next), gpu, costs);
       for (std::size_t i = 0; i < call.operators->size(); ++i, ++next) {
         const double seconds =
-            (1 - shares[index]) * cold[next].seconds + shares[index] * warm[next].seconds;
+            measured_s > 0
+                ? measured_s / static_cast<double>(call.operators->size())
+                : (1 - shares[index]) * cold[next].seconds + shares[index] * warm[next].seconds;
         AddOperator(call, cold[next], seconds, priced);
+        priced.fp32_products_s += IsFp32Product((*call.operators)[i]) ? seconds : 0;
       }
       AddTasks(call, TimesOfLaunches(call, LaunchingNodes(call), priced.seconds, gpu, costs));
       if (is_in_step_[call.node] != 0) {
@@ -134,10 +146,24 @@ class GraphPricer {
     return estimates;
   }
 
+  // The time by the bytes of a call, for a model of rows or elements that is asked beyond its range.
+  // 0 if it is not, or the name was not measured; products do not follow from bytes.
+  [[nodiscard]] double SecondsBeyondModel(const PricedCall& call,
+                                          std::span<const kernel::Estimate> estimates,
+                                          const hardware::Gpu& gpu,
+                                          const kernel::CostModel& costs) const {
+    if (call.operators->size() != 1 || !estimates.front().is_extrapolated ||
+        kernel::GemmOf(call.operators->front()).k > 1) {
+      return 0;
+    }
+    return Seconds(kernel::OperatorsByBytes(kernel::CallOfNode(graph_, call.node)), costs, gpu);
+  }
+
   static void AddOperator(const PricedCall& call, const kernel::Estimate& estimate, double seconds,
                           PricingSummary& priced) {
     const bool has_no_model = call.meaning == kernel::AtenMeaning::kUnknown ||
                               estimate.source == kernel::EstimateSource::kRoofline;
+    priced.by_bytes_s += call.meaning == kernel::AtenMeaning::kMeasured ? seconds : 0;
     ++priced.operators[static_cast<std::size_t>(estimate.source)];
     priced.extrapolated += estimate.is_extrapolated ? 1 : 0;
     priced.seconds += seconds;
@@ -145,6 +171,9 @@ class GraphPricer {
   }
 
   void Note(const PricedCall& call, PricingSummary& priced) {
+    if (call.meaning == kernel::AtenMeaning::kMeasured) {
+      AddOnce(graph_.Text(graph_.graph_nodes.name[call.node]), prices_.measured_names);
+    }
     if (call.meaning == kernel::AtenMeaning::kUnknown) {
       priced.unknown_calls = 1;
       AddOnce(graph_.Text(graph_.graph_nodes.name[call.node]), prices_.unknown_names);
@@ -178,6 +207,11 @@ class GraphPricer {
     };
     for (const RowId node : members_[call.node]) {
       add(node, LaunchesOf(host_, graph_.Text(graph_.graph_nodes.name[node])));
+    }
+    if (call.launches > 0) {
+      std::erase(nodes, call.node);
+      add(call.node, call.launches);
+      return nodes;
     }
     const bool is_known =
         host_.Find(HostPart::kLaunches, graph_.Text(graph_.graph_nodes.name[call.node])) != nullptr;
@@ -253,6 +287,7 @@ class GraphPricer {
 
   const Trace& graph_;
   const HostModel& host_;
+  bool allow_tf32_;
   std::vector<std::uint8_t> is_in_step_;  // GraphNodes
   GraphPrices prices_;
   std::vector<RowId> owner_;                 // the estimated call that a node belongs to
@@ -380,6 +415,8 @@ void PricingSummary::Add(const PricingSummary& other) {
   unknown_calls += other.unknown_calls;
   extrapolated += other.extrapolated;
   seconds += other.seconds;
+  by_bytes_s += other.by_bytes_s;
+  fp32_products_s += other.fp32_products_s;
   unmodelled_s += other.unmodelled_s;
   for (std::size_t source = 0; source < operators.size(); ++source) {
     operators[source] += other.operators[source];
@@ -387,8 +424,9 @@ void PricingSummary::Add(const PricingSummary& other) {
 }
 
 GraphPrices PriceGraph(const Trace& graph, const CallTree& step, const hardware::Gpu& gpu,
-                       const kernel::CostModel& costs, const HostModel& host) {
-  return GraphPricer(graph, step, host).Price(gpu, costs);
+                       const kernel::CostModel& costs, const HostModel& host,
+                       bool products_allow_tf32) {
+  return GraphPricer(graph, step, host, products_allow_tf32).Price(gpu, costs);
 }
 
 std::int64_t NumReplayedGraphs(const Trace& graph, const CallTree& step,

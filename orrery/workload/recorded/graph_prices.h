@@ -27,8 +27,11 @@ struct PricingSummary {
   std::array<std::int64_t, kNumEstimateSources> operators = {};  // by kernel::EstimateSource
   std::int64_t extrapolated = 0;  // operators beyond the measured range
   double seconds = 0;             // of all calls
-  double unmodelled_s = 0;        // of it: no model, only the bytes that are moved and the roofline
+  double by_bytes_s = 0;          // of it: from the bytes and what was measured for the name
+  double fp32_products_s = 0;     // of it: products that would be faster in TF32
+  double unmodelled_s = 0;        // of it: from the bytes and the class of the name, or the roofline
 
+  [[nodiscard]] double ByBytesShare() const { return seconds > 0 ? by_bytes_s / seconds : 0; }
   [[nodiscard]] double UnmodelledShare() const { return seconds > 0 ? unmodelled_s / seconds : 0; }
 
   void Add(const PricingSummary& other);
@@ -39,15 +42,17 @@ struct GraphPrices {
   std::vector<std::vector<DeviceTask>> tasks_of_node;
   PricingSummary summary;
   std::vector<std::string> unknown_names;  // each once, in order of first appearance
+  std::vector<std::string> measured_names;  // the same
 };
 
 /// Prices the calls of an execution trace; the summary is of one of its steps. An operator's time
 /// is spread evenly over its launches: as many as the recorded operators below it make, and where
 /// those are unknown, as many as the operator made when it was measured ("launches" of the host
-/// model).
+/// model). No call says if fp32 products may run in TF32: kernels of a recording do, if the trace
+/// has any, or the caller.
 [[nodiscard]] GraphPrices PriceGraph(const trace::Trace& graph, const CallTree& step,
                                      const hardware::Gpu& gpu, const kernel::CostModel& costs,
-                                     const HostModel& host);
+                                     const HostModel& host, bool products_allow_tf32 = false);
 
 /// The number of calls of compiled code in a step that replay a CUDA graph: an execution trace has
 /// only the copies of their inputs, not their kernels.

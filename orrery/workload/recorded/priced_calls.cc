@@ -23,6 +23,7 @@
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
+#include "orrery/workload/recorded/sparse_tensors.h"
 
 namespace orrery::workload {
 namespace {
@@ -36,13 +37,15 @@ struct Asked {
   AtenMeaning meaning = AtenMeaning::kNoKernel;
   std::shared_ptr<const std::vector<kernel::Operator>> operators = {};
   bool only_passes_on = false;
+  std::int64_t launches = 0;
 };
 
 Asked Shared(kernel::AtenOperators asked) {
   return {.meaning = asked.meaning,
           .operators =
               std::make_shared<const std::vector<kernel::Operator>>(std::move(asked.operators)),
-          .only_passes_on = asked.only_passes_on};
+          .only_passes_on = asked.only_passes_on,
+          .launches = asked.launches};
 }
 
 /// Calls that call each other: nodes of an execution trace, or operators of a recording. In order
@@ -130,13 +133,17 @@ std::vector<PricedCall> PricedCallsOf(const CallForest& forest, const IsOperator
     }
     Asked asked = forest.asked_by(node);
     const bool is_leaf = below.has_calls[node] == 0;
+    // Calls below one whose own kernels were measured have kernels of their own.
+    const bool is_alone = asked.meaning == AtenMeaning::kMeasured;
     const bool is_priced_here =
-        (asked.meaning == AtenMeaning::kPriced && (!asked.only_passes_on || is_leaf)) ||
+        is_alone || (asked.meaning == AtenMeaning::kPriced && (!asked.only_passes_on || is_leaf)) ||
         (asked.meaning == AtenMeaning::kUnknown && is_leaf);
-    PricedCall call{
-        .node = node, .meaning = asked.meaning, .operators = std::move(asked.operators)};
+    PricedCall call{.node = node,
+                    .meaning = asked.meaning,
+                    .operators = std::move(asked.operators),
+                    .launches = asked.launches};
     if (is_priced_here) {
-      is_covered[node] = 1;
+      is_covered[node] = is_alone ? 0 : 1;
       is_priced[node] = OnlyFills(call) ? 0 : 1;
       calls.push_back(std::move(call));
     } else if (asked.meaning == AtenMeaning::kUnknown) {
@@ -186,11 +193,37 @@ bool IsTraceable(const kernel::AtenTensor& tensor) {
 
 }  // namespace
 
-std::vector<PricedCall> PricedCalls(const trace::Trace& graph) {
+bool ProductsRanInTf32(const trace::Trace& recording) {
+  // Of xmma and of cutlass, whose tensor-core products of 16 × 8 × 8 take fp32 as TF32.
+  constexpr auto kMarks = std::to_array<std::string_view>({"tf32", "s1688gemm"});
+  constexpr auto kProducts =
+      std::to_array<std::string_view>({"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"});
+  for (RowId row = 0; row < recording.activities.size(); ++row) {
+    const RowId op = recording.activities.host_op[row];
+    if (op == kNoRow || std::ranges::find(kProducts, recording.Text(recording.host_ops.name[op])) ==
+                            kProducts.end()) {
+      continue;
+    }
+    const std::string_view kernel = recording.Text(recording.activities.name[row]);
+    if (std::ranges::any_of(kMarks, [&](std::string_view mark) {
+          return kernel.find(mark) != std::string_view::npos;
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<PricedCall> PricedCalls(const trace::Trace& graph, bool products_allow_tf32) {
   const trace::GraphNodes& nodes = graph.graph_nodes;
+  const SparseTensors sparse(graph);
   return PricedCallsOf(
       {graph, nodes.parent, nodes.name,
-       [&](RowId node) { return Shared(kernel::OperatorsOf(CallOfNode(graph, node))); }},
+       [&](RowId node) {
+         kernel::AtenCall call = sparse.WithParts(node);
+         call.products_allow_tf32 = products_allow_tf32;
+         return Shared(kernel::OperatorsOf(call));
+       }},
       [&](RowId node) { return nodes.kind[node] == trace::GraphNodeKind::kOperator; });
 }
 
@@ -203,10 +236,13 @@ std::vector<PricedCall> PricedOperators(const trace::Trace& recording) {
   const trace::HostOps& ops = recording.host_ops;
   // A step repeats its calls, and layers do: their texts are parsed once.
   std::map<CallTexts, Asked> known;
+  const bool allow_tf32 = ProductsRanInTf32(recording);
   const auto asked_by = [&](RowId op) {
     const auto [found, is_new] = known.try_emplace(TextsOf(ops, op));
     if (is_new) {
-      found->second = Shared(kernel::OperatorsOf(CallOfOperator(recording, op)));
+      kernel::AtenCall call = CallOfOperator(recording, op);
+      call.products_allow_tf32 = allow_tf32;
+      found->second = Shared(kernel::OperatorsOf(call));
     }
     return found->second;
   };

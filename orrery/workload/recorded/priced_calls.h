@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -16,6 +17,7 @@ struct PricedCall {
   RowId node = kNoRow;  // GraphNodes, or HostOps of a recording
   kernel::AtenMeaning meaning = kernel::AtenMeaning::kPriced;
   std::shared_ptr<const std::vector<kernel::Operator>> operators;  // that equal calls share
+  std::int64_t launches = 0;  // kernel::AtenOperators::launches
 };
 
 /// Returns the calls of an execution trace that are estimated and the unknown ones, in order of
@@ -25,7 +27,12 @@ struct PricedCall {
 /// a call below it is estimated, and when it is handed to Python or to a call of its own name: the
 /// tensors of a sharded tensor's call have the sizes of all ranks together, and only the calls
 /// below have those of this rank.
-[[nodiscard]] std::vector<PricedCall> PricedCalls(const trace::Trace& graph);
+[[nodiscard]] std::vector<PricedCall> PricedCalls(const trace::Trace& graph,
+                                                  bool products_allow_tf32 = false);
+
+/// Returns true if matrix products of fp32 ran in TF32, as the names of recorded kernels say; no
+/// call does.
+[[nodiscard]] bool ProductsRanInTf32(const trace::Trace& recording);
 
 /// The same for the operators of a recording, whose shapes the profiler was asked for.
 [[nodiscard]] std::vector<PricedCall> PricedOperators(const trace::Trace& recording);

@@ -11,6 +11,7 @@
 #include "orrery/base/columns.h"
 #include "orrery/base/string_table.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::workload {
 namespace {
@@ -108,6 +109,35 @@ TEST(PricedCallsTest, TheUnknownYieldsToAnyPricedCallBelow) {
   const RowId inner = graph.Add("mine::inner", 8, outer);
   graph.Add("aten::relu", 8, inner);
   EXPECT_THAT(graph.Priced(), ElementsAre("2 elementwise fn=relu n=8 wb=4 fp32"));
+}
+
+// The dense shape of a sparse tensor is 10^9 elements; it holds 4 rows of 64.
+TEST(PricedCallsTest, SparseTensorsCountWithTheirParts) {
+  trace::Trace trace;
+  const auto add = [&](std::string_view name, std::string_view input, std::string_view shapes,
+                       std::string_view types, std::string_view output, std::string_view shape) {
+    const auto intern = [&](std::string_view text) { return trace.strings.Intern(text); };
+    trace.graph_nodes.Append({.name = intern(name),
+                              .input_values = intern(input),
+                              .input_shapes = intern(shapes),
+                              .input_types = intern(types),
+                              .output_values = intern(output),
+                              .output_shapes = intern(shape),
+                              .output_types = intern(R"json(["Tensor(float)"])json")});
+  };
+  constexpr std::string_view kSparse = R"json([[7, 0, 0, 0, 0, ""]])json";
+  constexpr std::string_view kDense = "[[15625000, 64]]";
+  add("aten::_sparse_coo_tensor_with_dims_and_tensors",
+      R"json([[1, 2, 0, 4, 8, "cuda:0"], [3, 4, 0, 256, 4, "cuda:0"]])json", "[[1, 4], [4, 64]]",
+      R"json(["Tensor(long int)", "Tensor(float)"])json", kSparse, kDense);
+  add("mine::reads_sparse", kSparse, kDense, R"json(["Tensor(float)"])json",
+      R"json([[5, 6, 0, 256, 4, "cuda:0"]])json", "[[4, 64]]");
+  const std::vector<PricedCall> calls = PricedCalls(trace);
+  ASSERT_EQ(calls.size(), 1U);  // making it launches nothing
+  ASSERT_EQ(calls[0].node, 1U);
+  // 4 indices of 8 bytes, 256 values read, 256 written: 2,080 bytes, within those of its class.
+  const kernel::Operator& op = calls[0].operators->front();
+  EXPECT_LT(op.Get(kernel::Key::kN), 10'000'000);
 }
 
 }  // namespace

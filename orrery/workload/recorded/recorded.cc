@@ -176,26 +176,27 @@ RecordedProgram Replay(const Trace& recording, const CallTree& step, const HostP
   return recorded;
 }
 
-bool IsOnGpu(const kernel::AtenTensor* tensor) {
-  return tensor != nullptr && tensor->on_gpu;
-}
-
-/// Returns true if a node hands a value of the GPU to the host, which waits for it: numbers,
-/// results whose size depends on values, and copies to the host that do not say that they need not
-/// wait.
-bool ReadsBack(const Trace& graph, RowId node) {
+/// Returns true if the host waits for the GPU in a node: for numbers, for results whose size
+/// depends on values, and for copies from or to the host that do not say that they need not wait.
+bool WaitsForGpu(const Trace& graph, RowId node) {
   const std::string_view name = graph.Text(graph.graph_nodes.name[node]);
   if (name == "aten::copy_") {
     const kernel::AtenCall call = kernel::CallOfNode(graph, node);
     const kernel::AtenTensor* const target = call.TensorAt(0);
-    return target != nullptr && !target->on_gpu && IsOnGpu(call.TensorAt(1)) && !call.IsTrueAt(2);
+    const kernel::AtenTensor* const source = call.TensorAt(1);
+    return target != nullptr && source != nullptr && target->on_gpu != source->on_gpu &&
+           !call.IsTrueAt(2);
   }
   constexpr auto kReading = std::to_array<std::string_view>(
-      {"aten::_local_scalar_dense", "aten::_unique", "aten::_unique2", "aten::bincount",
+      {"aten::_coalesce", "aten::_local_scalar_dense", "aten::_unique", "aten::_unique2", "aten::bincount",
        "aten::equal", "aten::masked_select", "aten::nonzero", "aten::unique_consecutive",
        "aten::unique_dim"});
-  return std::ranges::find(kReading, name) != kReading.end() &&
-         IsOnGpu(kernel::CallOfNode(graph, node).TensorAt(0));
+  if (std::ranges::find(kReading, name) == kReading.end()) {
+    return false;
+  }
+  const kernel::AtenCall call = kernel::CallOfNode(graph, node);
+  const kernel::AtenTensor* const input = call.TensorAt(0);
+  return input != nullptr && (input->on_gpu || input->is_sparse);
 }
 
 // The members of groups according to the files, by the key of the group.
@@ -300,7 +301,7 @@ RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const H
                                .storages = std::move(storages)});
     }
     const HostCost* waits = host.Find(HostPart::kWaits, graph.Text(call.name));
-    found.waits = ReadsBack(graph, call.row) || (waits != nullptr && waits->typical >= 0.5);
+    found.waits = WaitsForGpu(graph, call.row) || (waits != nullptr && waits->typical >= 0.5);
     return found;
   };
   return Build(graph, step, {.model = host}, work, CommunicationStreams::kOfTheirGroup, {});

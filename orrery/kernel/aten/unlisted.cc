@@ -1,0 +1,181 @@
+// Operators that no mapping knows, from the bytes that they read and write.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/check.h"
+#include "orrery/base/data_type.h"
+#include "orrery/base/document/csv.h"
+#include "orrery/base/text/table.h"
+#include "orrery/kernel/aten/aten.h"
+#include "orrery/kernel/aten/mapping.h"
+#include "orrery/kernel/embedded_operators.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/kernel/work.h"
+
+namespace orrery::kernel {
+namespace {
+
+using enum Key;
+
+/// Kernels of an operator, as long as those of a plain element-wise one that moves so many bytes.
+struct Kernels {
+  std::int64_t count = 1;
+  double latency_bytes = 0;
+  double factor = 1;  // of the bytes that the operator reads and writes
+  double error = 0;   // of the rows that it was fitted to: the median
+};
+
+using KernelsOfName = std::map<std::string, Kernels, std::less<>>;
+
+KernelsOfName ReadKernels() {
+  const auto table = ParseCsv(kEmbeddedOperators);
+  ORRERY_CHECK(table, "data/models/operators.csv");
+  KernelsOfName kernels;
+  for (std::size_t row = 0; row < table->num_rows(); ++row) {
+    const auto number = [&](std::string_view column) {
+      return table->Number(row, column).value_or(0);
+    };
+    kernels[std::string(*table->Text(row, "operator"))] = {
+        .count = std::llround(number("kernels")),
+        .latency_bytes = number("latency_bytes"),
+        .factor = number("factor"),
+        .error = number("error")};
+  }
+  return kernels;
+}
+
+const KernelsOfName& MeasuredKernels() {
+  static const KernelsOfName kKernels = ReadKernels();
+  return kKernels;
+}
+
+// A form that works in place takes as long as one that does not.
+const Kernels* FindMeasured(std::string_view name) {
+  const bool is_in_place = name.ends_with('_');
+  const std::string other = is_in_place ? std::string(name.substr(0, name.size() - 1))
+                                        : std::string(name) + "_";
+  for (const std::string_view form : {name, std::string_view(other)}) {
+    const auto found = MeasuredKernels().find(form);
+    if (found != MeasuredKernels().end()) {
+      return &found->second;
+    }
+  }
+  return nullptr;
+}
+
+struct ClassWords {
+  std::string_view name;
+  std::string_view words;
+};
+
+// The same order as in tools/fit_operators.py; the first with a word of the name counts.
+constexpr auto kClasses = std::to_array<ClassWords>({
+    {"*fft", "fft"},
+    {"*algebra",
+     "linalg cholesky lu_ _lu svd qr eig inverse triangular ldl ormqr lstsq"},
+    {"*product", "conv bmm _mm addmm addmv matmul bilinear cdist attention rnn"},
+    {"*sort", "sort topk kthvalue median mode unique randperm multinomial coalesce"},
+    {"*scan", "cum scan"},
+    {"*sample", "upsample grid_sampl pool im2col col2im interpolate"},
+    {"*place",
+     "index gather scatter take put embedding masked nonzero histc histogram bincount one_hot "
+     "segment searchsorted bucketize isin sparse pad roll flip select"},
+    {"*lists", "_foreach _fused"},
+    {"*loss", "loss"},
+});
+
+struct MovedBytes {
+  double read = 0;
+  double written = 0;
+};
+
+// A tensor that is passed twice is read once.
+MovedBytes BytesOf(const AtenCall& call) {
+  MovedBytes bytes;
+  std::vector<const AtenTensor*> seen;
+  for (const AtenTensor* input : call.InputTensors()) {
+    const bool is_again = std::ranges::any_of(seen, [&](const AtenTensor* before) {
+      return before->storage && before->storage == input->storage &&
+             before->offset == input->offset && before->dims == input->dims;
+    });
+    seen.push_back(input);
+    bytes.read += input->on_gpu && !is_again ? input->Bytes() : 0;
+  }
+  for (const AtenTensor& output : call.outputs) {
+    bytes.written += output.on_gpu ? output.Bytes() : 0;
+  }
+  return bytes;
+}
+
+std::string_view ClassOf(std::string_view name, const MovedBytes& bytes) {
+  constexpr double kReduces = 4;
+  const std::string_view plain = PlainName(name);
+  for (const ClassWords& one : kClasses) {
+    bool has_word = false;
+    ForEachWord(one.words, [&](std::string_view word) {
+      has_word = has_word || plain.find(word) != std::string_view::npos;
+    });
+    if (has_word) {
+      return one.name;
+    }
+  }
+  return bytes.read >= kReduces * bytes.written ? "*reduction" : "*elementwise";
+}
+
+Kernels KernelsOf(std::string_view name, const MovedBytes& bytes) {
+  if (const Kernels* const measured = FindMeasured(name)) {
+    return *measured;
+  }
+  const auto of_class = MeasuredKernels().find(ClassOf(name, bytes));
+  return of_class == MeasuredKernels().end() ? Kernels() : of_class->second;
+}
+
+/// Element-wise kernels that read and write so many bytes together.
+std::vector<Operator> Moving(double bytes, std::int64_t kernels) {
+  constexpr std::int64_t kElementBytes = 4;  // as many are read as written
+  const double elements = bytes / static_cast<double>(2 * kElementBytes * kernels);
+  const Operator kernel = Operator(OperatorKind::kElementwise, DataType::kFp32)
+                              .Set(kFunction, "other")
+                              .Set(kN, std::max<std::int64_t>(std::llround(elements), 1))
+                              .Set(kReadBytes, kElementBytes)
+                              .Set(kWriteBytes, kElementBytes)
+                              .Set(kMode, "contiguous");
+  return std::vector<Operator>(static_cast<std::size_t>(kernels), kernel);
+}
+
+}  // namespace
+
+bool IsMeasured(std::string_view name) {
+  return FindMeasured(name) != nullptr;
+}
+
+std::vector<Operator> OperatorsByBytes(const AtenCall& call) {
+  constexpr double kLargestError = 0.3;
+  const Kernels* const measured = FindMeasured(call.name);
+  return measured != nullptr && measured->error <= kLargestError
+             ? UnlistedOperators(call).operators
+             : std::vector<Operator>();
+}
+
+std::vector<Operator> WideWindows(const Operator& convolution) {
+  const Kernels kernels = MeasuredKernels().find("wide windows")->second;
+  const double bytes = kernels.factor * WorkOf(convolution).flops;
+  return Moving(bytes, kernels.count * convolution.Get(kGroups));
+}
+
+AtenOperators UnlistedOperators(const AtenCall& call) {
+  const MovedBytes bytes = BytesOf(call);
+  const Kernels kernels = KernelsOf(call.name, bytes);
+  return {.meaning = AtenMeaning::kUnknown,
+          .operators = Moving(kernels.latency_bytes + kernels.factor * (bytes.read + bytes.written),
+                              kernels.count)};
+}
+
+}  // namespace orrery::kernel

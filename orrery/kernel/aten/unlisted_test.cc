@@ -1,0 +1,154 @@
+// Operators without a mapping: they are estimated from their bytes, or launch nothing.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orrery/base/data_type.h"
+#include "orrery/kernel/aten/aten.h"
+#include "orrery/kernel/operator.h"
+
+namespace orrery::kernel {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+AtenTensor Fp32(std::vector<std::int64_t> dims, std::int64_t storage) {
+  return {.dims = std::move(dims), .type = DataType::kFp32, .storage = storage};
+}
+
+// Complex numbers are no type of an operator, but their size is known.
+AtenTensor Complex(std::vector<std::int64_t> dims, std::int64_t storage) {
+  return {.dims = std::move(dims), .storage = storage, .element_bytes = 8};
+}
+
+double BytesOf(const AtenOperators& operators) {
+  double bytes = 0;
+  for (const Operator& op : operators.operators) {
+    bytes += static_cast<double>(op.Get(Key::kN) *
+                                 (op.Get(Key::kReadBytes) + op.Get(Key::kWriteBytes)));
+  }
+  return bytes;
+}
+
+// A transform of 2^20 complex numbers of 8 bytes reads and writes 2^24 bytes once at least, and
+// does not go over them ten times.
+TEST(UnlistedOperators, ComplexTransformsMoveTheirBytes) {
+  const AtenOperators fft = OperatorsOf({.name = "aten::_fft_c2c",
+                                         .inputs = {Complex({1024, 1024}, 1)},
+                                         .outputs = {Complex({1024, 1024}, 2)}});
+  EXPECT_EQ(fft.meaning, AtenMeaning::kMeasured);
+  EXPECT_GE(BytesOf(fft), 1 << 24);
+  EXPECT_LE(BytesOf(fft), 10 << 24);
+}
+
+// CTC walks along the sequence: its time hardly depends on the batch.
+TEST(UnlistedOperators, AMeasuredLatencyIsPartOfTheTime) {
+  const auto ctc = [](std::int64_t batch) {
+    return BytesOf(OperatorsOf({.name = "aten::_ctc_loss",
+                                .inputs = {Fp32({256, batch, 32}, 1)},
+                                .outputs = {Fp32({batch}, 2)}}));
+  };
+  EXPECT_GT(ctc(1), 1e8);
+  EXPECT_LT(ctc(64), 2 * ctc(1));
+}
+
+TEST(UnlistedOperators, AnUnknownNameHasTheThroughputOfItsClass) {
+  const auto bytes = [](const char* name) {
+    return BytesOf(OperatorsOf(
+        {.name = name, .inputs = {Fp32({1 << 24}, 1)}, .outputs = {Fp32({1 << 24}, 2)}}));
+  };
+  const AtenOperators sorted = OperatorsOf({.name = "aten::some_sort_of_rows",
+                                            .inputs = {Fp32({1 << 24}, 1)},
+                                            .outputs = {Fp32({1 << 24}, 2)}});
+  EXPECT_EQ(sorted.meaning, AtenMeaning::kUnknown);
+  EXPECT_GT(bytes("aten::some_sort_of_rows"), 5 * bytes("aten::some_function"));
+  // Element-wise: 2^26 bytes are read and as many written.
+  EXPECT_NEAR(bytes("aten::some_function"), 1 << 27, 0.3 * (1 << 27));
+}
+
+TEST(UnlistedOperators, WorkInPlaceTakesAsLong) {
+  const auto bytes = [](const char* name) {
+    return BytesOf(OperatorsOf(
+        {.name = name, .inputs = {Fp32({1 << 20}, 1)}, .outputs = {Fp32({1 << 20}, 2)}}));
+  };
+  EXPECT_EQ(bytes("aten::index_copy_"), bytes("aten::index_copy"));
+  EXPECT_EQ(OperatorsOf({.name = "aten::index_copy_", .inputs = {Fp32({8}, 1)}}).meaning,
+            AtenMeaning::kMeasured);
+}
+
+TEST(UnlistedOperators, TimeGrowsWithTheBytes) {
+  for (const char* name : {"aten::roll", "aten::histc", "aten::unheard_of", "aten::new_pool9d"}) {
+    double last = 0;
+    for (const std::int64_t n : {1 << 10, 1 << 16, 1 << 22, 1 << 26}) {
+      const double bytes = BytesOf(
+          OperatorsOf({.name = name, .inputs = {Fp32({n}, 1)}, .outputs = {Fp32({n}, 2)}}));
+      EXPECT_GE(bytes, last) << name;
+      last = bytes;
+    }
+  }
+}
+
+TEST(UnlistedOperators, ResultsThatAreViewsLaunchNothing) {
+  const std::vector<AtenTensor> result = {Fp32({8}, 2)};
+  EXPECT_EQ(OperatorsOf({.name = "aten::some_view",
+                         .inputs = {Fp32({8}, 1)},
+                         .outputs = result,
+                         .schema = "aten::some_view(Tensor(a) self) -> Tensor(a)"})
+                .meaning,
+            AtenMeaning::kNoKernel);
+  EXPECT_EQ(OperatorsOf({.name = "aten::some_views",
+                         .inputs = {Fp32({8}, 1)},
+                         .outputs = result,
+                         .schema = "aten::some_views(Tensor(a) self) -> (Tensor(a), Tensor(a)[])"})
+                .meaning,
+            AtenMeaning::kNoKernel);
+  EXPECT_EQ(OperatorsOf({.name = "aten::some_change_",
+                         .inputs = {Fp32({8}, 1)},
+                         .outputs = {Fp32({8}, 1)},
+                         .schema = "aten::some_change_(Tensor(a!) self) -> Tensor(a!)"})
+                .meaning,
+            AtenMeaning::kUnknown);
+}
+
+// A sparse tensor is made of its parts, which are not copied.
+TEST(UnlistedOperators, ResultsInTheMemoryOfArgumentsLaunchNothing) {
+  const AtenCall make{
+      .name = "aten::_sparse_coo_tensor_with_dims_and_tensors",
+      .inputs = {Fp32({1, 16}, 1), Fp32({16, 64}, 2)},
+      .outputs = {Fp32({1, 16}, 1), Fp32({16, 64}, 2)},
+      .schema = "aten::_sparse_coo_tensor_with_dims_and_tensors(Tensor indices) -> Tensor",
+      .has_sparse = true};
+  EXPECT_EQ(OperatorsOf(make).meaning, AtenMeaning::kNoKernel);
+}
+
+TEST(UnlistedOperators, NumbersAreKnownToTheHost) {
+  const AtenCall count{.name = "aten::_nnz",
+                       .inputs = {Fp32({8}, 1)},
+                       .outputs = {AtenTensor{.is_defined = false}}};
+  EXPECT_EQ(OperatorsOf(count).meaning, AtenMeaning::kNoKernel);
+}
+
+// Calls below work on the parts.
+TEST(UnlistedOperators, SparseOperandsDoNotCountAsDenseOnes) {
+  const AtenCall add{.name = "aten::add_",
+                     .inputs = {Fp32({1000, 64}, 1), std::vector{Fp32({1, 4}, 2), Fp32({4, 64}, 3)}},
+                     .outputs = {Fp32({1000, 64}, 1)},
+                     .has_sparse = true};
+  EXPECT_EQ(OperatorsOf(add).meaning, AtenMeaning::kUnknown);
+}
+
+TEST(UnlistedOperators, EachMeasuredKernelIsAnOperator) {
+  const AtenCall loss{.name = "aten::_ctc_loss_backward",
+                      .inputs = {Fp32({256, 8, 32}, 1)},
+                      .outputs = {Fp32({256, 8, 32}, 2)}};
+  EXPECT_THAT(OperatorsOf(loss).operators, SizeIs(3));  // data/measured/h200/operators-1.csv.gz
+  EXPECT_THAT(OperatorsOf({.name = "aten::_ctc_loss"}).operators, IsEmpty());  // of the host
+}
+
+}  // namespace
+}  // namespace orrery::kernel

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Fits the times of operators that no kernel model knows to recordings of single calls (capture/record_operators).
+
+    tools/fit_operators.py [--check] [--out data/models/operators.csv]
+
+An operator takes a latency and a multiple of the time in which its bytes (inputs read once, outputs written once) pass through
+memory. Both are kept as bytes of a plain element-wise kernel, whose model each GPU has. Names that were not recorded have the
+latency and the multiple that suit their class best, found from words of the name or from the sizes of the tensors. --check prints the errors of names whose
+rows were left out of the fit of their class.
+"""
+
+import argparse
+import collections
+import csv
+import glob
+import gzip
+import math
+import pathlib
+import re
+import statistics
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Of an element-wise kernel on this GPU, from the same rows: --check prints them.
+BYTES_PER_US, KERNEL_US = 4.19e6, 1.5
+PLAIN = ("aten::sinh", "aten::atan", "aten::erfc", "aten::atan2", "aten::copysign", "aten::hypot", "aten::xlogy", "aten::acosh")
+# The first class of which a word is in the name; the same order as in orrery/kernel/aten/generic.cc.
+WORDS = (
+    ("fft", ("fft",)),
+    ("algebra", ("linalg", "cholesky", "lu_", "_lu", "svd", "qr", "eig", "inverse", "triangular", "ldl", "ormqr", "lstsq")),
+    ("product", ("conv", "bmm", "_mm", "addmm", "addmv", "matmul", "bilinear", "cdist", "attention", "rnn")),
+    ("sort", ("sort", "topk", "kthvalue", "median", "mode", "unique", "randperm", "multinomial", "coalesce")),
+    ("scan", ("cum", "scan")),
+    ("sample", ("upsample", "grid_sampl", "pool", "im2col", "col2im", "interpolate")),
+    ("place", ("index", "gather", "scatter", "take", "put", "embedding", "masked", "nonzero", "histc", "histogram", "bincount",
+               "one_hot", "segment", "searchsorted", "bucketize", "isin", "sparse", "pad", "roll", "flip", "select")),
+    ("lists", ("_foreach", "_fused")),
+    ("loss", ("loss",)),
+)
+LEAST_BYTES = 1 << 18  # rows of less say little about the bytes
+REDUCES = 4            # a result so many times smaller than what is read
+
+
+# Groups of rows with windows of more than 32 elements: (channels, groups, window, length, batch).
+WIDE = re.compile(r"conv1d \((\d+), (\d+), (\d+), (\d+), (\d+)\)")
+WIDEST = 32
+
+
+def wide_windows():
+    """The bytes for a floating-point operation and the kernels of each group of such a convolution: cuDNN runs group by group, with
+    kernels that look up each place of the window, far below any peak and at the same rate in all types."""
+    bytes_of_flop, kernels = [], []
+    for row in rows():
+        found = WIDE.match(row["label"])
+        if not found or row["name"] not in ("aten::cudnn_convolution", "aten::convolution_backward"):
+            continue
+        channels, groups, window, length, batch = map(int, found.groups())
+        if window > WIDEST and groups < channels:
+            passes = 1 if row["name"] == "aten::cudnn_convolution" else 2
+            flops = passes * 2 * batch * length * channels * (channels // groups) * window
+            bytes_of_flop.append(row["us"] * BYTES_PER_US / flops)
+            kernels.append(row["kernels"] / groups)
+    return statistics.median(bytes_of_flop), round(statistics.median(kernels))
+
+
+def rows():
+    for path in sorted(glob.glob(str(ROOT / "data/measured/h200/operators-*.csv.gz"))):
+        with gzip.open(path, "rt", newline="") as file:
+            for row in csv.DictReader(file):
+                yield {"name": row["operator"], "read": int(row["read_bytes"]), "written": int(row["written_bytes"]),
+                       "kernels": int(row["kernels"]), "us": float(row["kernel_us"]), "waits": int(row["waits"]), "label": row["label"]}
+
+
+def bytes_of(row):
+    return row["read"] + row["written"]
+
+
+def class_of(name, row):
+    plain = name.removeprefix("aten::")
+    for kind, words in WORDS:
+        if any(word in plain for word in words):
+            return kind
+    return "reduction" if row["read"] >= REDUCES * row["written"] else "elementwise"
+
+
+def plain_us(size, kernels):
+    return kernels * KERNEL_US + size / BYTES_PER_US
+
+
+def off(row, latency, factor):
+    return abs(math.log(plain_us(latency + factor * bytes_of(row), row["kernels"]) / row["us"]))
+
+
+def fit(group):
+    """The latency and the factor with the least sum of errors, each error a logarithm; both go through rows."""
+    spare = [max(0.0, (row["us"] - row["kernels"] * KERNEL_US) * BYTES_PER_US) for row in group]
+    latencies = {0.0, *spare}
+    factors = {0.0} | {max(0.0, rest - latency) / bytes_of(row) for rest, row in zip(spare, group) if bytes_of(row) > 0
+                       for latency in latencies}
+    group = group if len(group) <= 30 else group[:: len(group) // 30]
+    return min(((sum(off(row, latency, factor) for row in group), latency, factor) for latency in sorted(latencies)
+                for factor in sorted(factors)), key=lambda found: found)[1:]
+
+
+FAR_OFF = 1.1  # a factor of three: how far beyond does not matter, and a class has such names
+# Latencies in µs and factors that are tried for a class.
+GRID = [(latency * BYTES_PER_US, factor) for latency in (0, *(1.4 ** i for i in range(16))) for factor in (0.5 * 1.2 ** i for i in range(26))]
+
+
+class Class:
+    """The names of one class, and the errors that each place of the grid gives them."""
+
+    def __init__(self, groups):
+        self.groups = groups
+        self.kernels = statistics.median_low(group[0]["kernels"] for group in groups.values())
+        self._errors = {name: [min(error(group, self.kernels, *place), FAR_OFF) for place in GRID] for name, group in groups.items()}
+        self._sums = [sum(errors) for errors in zip(*self._errors.values())]
+
+    def best(self, without=None):
+        """The place with the least sum of errors, of all names but one."""
+        errors = self._errors.get(without, [0] * len(GRID))
+        return min(range(len(GRID)), key=lambda place: self._sums[place] - errors[place])
+
+    def left_out(self, name):
+        return error(self.groups[name], self.kernels, *GRID[self.best(name)])
+
+
+def fitted():
+    of_name = collections.defaultdict(list)
+    for row in rows():
+        if row["name"].startswith("aten::") and row["us"] > 0:
+            of_name[row["name"]].append(row)
+    table, groups = {}, collections.defaultdict(dict)
+    for name, group in sorted(of_name.items()):
+        group = distinct(group)
+        latency, factor = fit(group)
+        kernels = statistics.median_low(row["kernels"] for row in group)
+        table[name] = (kernels, latency, factor, group, statistics.median_low(row["waits"] for row in group))
+        if max(map(bytes_of, group)) >= LEAST_BYTES:
+            groups[class_of(name, max(group, key=bytes_of))][name] = group
+    return table, {kind: Class(of_kind) for kind, of_kind in groups.items()}
+
+
+def distinct(group):
+    """Equal calls once."""
+    found = collections.defaultdict(list)
+    for row in group:
+        found[row["read"], row["written"], row["kernels"]].append(row)
+    return [{**rows[0], "us": statistics.median(row["us"] for row in rows)} for rows in found.values()]
+
+
+def error(group, kernels, latency, factor):
+    return statistics.median(abs(math.log(plain_us(latency + factor * bytes_of(row), kernels) / row["us"])) for row in group)
+
+
+def write(path, table, members):
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("operator", "kernels", "latency_bytes", "factor", "waits", "rows", "error"))
+        for kind, one in sorted(members.items()):
+            latency, factor = GRID[one.best()]
+            left_out = statistics.median(one.left_out(name) for name in one.groups)
+            writer.writerow((f"*{kind}", one.kernels, round(latency), f"{factor:.3g}", 0, len(one.groups), f"{left_out:.2f}"))
+        factor, kernels = wide_windows()
+        writer.writerow(("wide windows", kernels, 0, f"{factor:.3g}", 0, "", ""))
+        for name, (kernels, latency, factor, group, waits) in sorted(table.items()):
+            writer.writerow((name, kernels, round(latency), f"{factor:.3g}", waits, len(group), f"{error(group, kernels, latency, factor):.2f}"))
+
+
+def check(table, members):
+    plain = [row for name in PLAIN for row in table.get(name, (0, 0, 0, [], 0))[3]]
+    large = [bytes_of(row) / row["us"] for row in plain if bytes_of(row) > 1 << 27]
+    small = [row["us"] for row in plain if bytes_of(row) < 1 << 20]
+    print(f"element-wise kernels: {statistics.median(large):.3g} bytes/us, {statistics.median(small):.2f} us")
+    for kind, one in sorted(members.items()):
+        errors = sorted((math.exp(one.left_out(name)) - 1, name) for name in one.groups)
+        print(f"{kind:12s} {len(errors):4d} names, left out one by one: {sum(error <= 0.3 for error, _ in errors)} within 30 %, median "
+              f"{statistics.median(error for error, _ in errors):.0%}, worst {', '.join(f'{n} {e:.0%}' for e, n in errors[-3:])}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/models/operators.csv")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    table, members = fitted()
+    write(options.out, table, members)
+    if options.check:
+        check(table, members)
+
+
+if __name__ == "__main__":
+    main()
