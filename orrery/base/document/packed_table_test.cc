@@ -31,7 +31,7 @@ std::string TableOfTimes(int num_rows) {
 }
 
 TEST(PackedTableTest, ATableComesBackByteByByte) {
-  for (const std::string text :
+  for (const std::string& text :
        {TableOfTimes(100), std::string("a,b\n"), std::string("a\n\n\n"), std::string()}) {
     const auto packed = PackTable(text);
     ASSERT_TRUE(packed.has_value()) << text;
