@@ -43,10 +43,6 @@ using overlap::from_traces::TracePair;
 using Request = FitOverlapFromTracesRequest;
 using Answer = FitOverlapFromTracesResult;
 
-bool IsCsv(const std::string& path) {
-  return path.ends_with(".csv") || path.ends_with(".csv.gz") || path.ends_with(".csv.zst");
-}
-
 Result<ingest::Run> ReadRecording(const Request& request, const std::string& path) {
   RunInput input = request.run;
   input.paths = {path};
@@ -64,7 +60,7 @@ class AloneRun {
   [[nodiscard]] static Result<AloneRun> Read(const Request& request) {
     AloneRun run;
     const std::string& path = request.from_traces.front();
-    if (IsCsv(path)) {
+    if (IsCsvName(path)) {
       ORRERY_TRY(const CountedKernels counted, overlap::ReadNsightCompute(path));
       run.by_ = JoinBy::kFunctionName;
       run.of_rank_[0] = KernelsOf(counted);

@@ -28,13 +28,9 @@
 namespace orrery::api {
 namespace {
 
-bool IsCsv(const std::string& path) {
-  return path.ends_with(".csv") || path.ends_with(".csv.gz") || path.ends_with(".csv.zst");
-}
-
 Result<std::vector<collective::MeasuredTable>> ReadTables(const std::string& path) {
   std::vector<collective::MeasuredTable> tables;
-  if (IsCsv(path)) {
+  if (IsCsvName(path)) {
     ORRERY_TRY(Table table, ReadCsvFile(path));
     tables.push_back({path, std::move(table), true});
     return tables;
@@ -97,7 +93,7 @@ std::string UnnamedGpuNotice(const collective::Measurements& data, const std::st
 }
 
 bool IsCollectiveData(const std::string& path) {
-  if (!IsCsv(path)) {
+  if (!IsCsvName(path)) {
     return true;
   }
   const Result<Table> table = ReadCsvFile(path);

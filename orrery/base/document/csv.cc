@@ -1,6 +1,7 @@
 #include "orrery/base/document/csv.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -286,6 +287,11 @@ std::string FormatCsvRecords(const std::vector<std::vector<std::string>>& record
     }
   }
   return out;
+}
+
+bool IsCsvName(std::string_view path) {
+  constexpr std::array<std::string_view, 4> kEndings{".csv", ".csv.gz", ".csv.zst", ".orrtable"};
+  return std::ranges::any_of(kEndings, [&](std::string_view end) { return path.ends_with(end); });
 }
 
 Result<std::string> ReadCsvText(const std::string& path) {

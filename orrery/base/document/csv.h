@@ -30,6 +30,9 @@ struct RejectedRow {
 /// Writes records with quotes only where they are needed.
 [[nodiscard]] std::string FormatCsvRecords(const std::vector<std::vector<std::string>>& records);
 
+/// Returns true for names of CSV files, plain, packed, or packed tables.
+[[nodiscard]] bool IsCsvName(std::string_view path);
+
 /// Returns the text of a file, plain, packed, or a packed table. Damaged packing is an error.
 [[nodiscard]] Result<std::string> ReadCsvText(const std::string& path);
 

@@ -84,6 +84,7 @@ TEST(PackedTableTest, FilesOfTablesAreReadAsTheirCsv) {
   const std::string path = ::testing::TempDir() + "packed_table_test.csv.orrtable";
   ASSERT_TRUE(WriteFile(path, PackTable(TableOfTimes(9)).value()).has_value());
 
+  EXPECT_TRUE(IsCsvName(path));
   const auto table = ReadCsvFile(path);
 
   ASSERT_TRUE(table.has_value()) << table.error().message();
