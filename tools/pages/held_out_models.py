@@ -116,4 +116,4 @@ def predicted_before(_):
          f"{100 * float(row['unmodelled_share']):.1f} %") for row in rows_of(DATA / "predicted-before.csv")))
 
 
-TABLES = {"steps": steps, "summary": summary, "predicted before": predicted_before, "development": development}
+TABLES = {"steps": steps, "summary": summary, "development": development, "predicted before": predicted_before}
