@@ -53,6 +53,7 @@ double UsableShare(const hardware::Island& island, int ranks) {
   switch (island.kind) {
     case IslandKind::kNvlinkMesh:
     case IslandKind::kInfinityFabric:
+    case IslandKind::kHccs:
       return static_cast<double>(ranks - 1) / std::max(island.gpus - 1, 1);
     case IslandKind::kNvlinkCubeMesh: {
       const auto& rings = EmbeddedChannelTables().cube_mesh_rings;
@@ -61,6 +62,7 @@ double UsableShare(const hardware::Island& island, int ranks) {
     }
     case IslandKind::kNvswitch:
     case IslandKind::kPcie:
+    case IslandKind::kNeuronlink:
       return 1;
   }
   return 1;
