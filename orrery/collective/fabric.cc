@@ -80,6 +80,11 @@ void SetLinks(const Cluster& cluster, Fabric& fabric) {
   fabric.has_nvls = cluster.island.reduces_in_switch;
 }
 
+bool HasRccl(const Cluster& cluster) {
+  const hardware::Gpu* const gpu = hardware::FindGpu(cluster.gpu);
+  return gpu != nullptr && gpu->vendor == "amd";
+}
+
 void SetNetwork(const Cluster& cluster, Fabric& fabric) {
   const hardware::Nics& nics = cluster.nics;
   if (nics.kind == hardware::NetworkKind::kNone) {
@@ -277,6 +282,7 @@ Result<Fabric> FabricOf(const Cluster& cluster, const Placement& placement) {
   fabric.nodes = (placement.gpus + per_node - 1) / per_node;
   fabric.ranks_per_node = fabric.ranks / fabric.nodes;
   fabric.generation = GenerationOf(cluster);
+  fabric.has_rccl = HasRccl(cluster);
   fabric.cpu = cluster.cpu;
   SetLinks(cluster, fabric);
   SetNetwork(cluster, fabric);
