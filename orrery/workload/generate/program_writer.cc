@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -36,6 +37,7 @@ namespace orrery::workload {
 namespace {
 
 constexpr std::int64_t kPieces = 16;
+constexpr std::size_t kUnitsInFlight = 2;
 constexpr double kPicoseconds = 1e12;
 
 std::int64_t PicosecondsFor(double bytes, double bytes_per_second) {
@@ -293,6 +295,12 @@ class StageWriter {
                                                 HostCopyPs(bytes), {tasks.last}, Phase::kForward);
       writer_.Free(copy, MemoryOf(chunk, unit).category, bytes);
       copies_out_[pass] = copy;
+      // No more than two units wait for the link: the next computation waits for those before.
+      last_copies_.push_back(copy);
+      if (last_copies_.size() > kUnitsInFlight) {
+        writer_.WaitFor(last_copies_.front());
+        last_copies_.pop_front();
+      }
     }
   }
 
@@ -524,6 +532,7 @@ class StageWriter {
   std::vector<bool> is_first_pass_;
   std::array<TaskId, 2> last_pass_ = {kNone, kNone};           // forward, backward
   std::map<UnitPass, TaskId> copies_out_;                      // of what units keep, to the host
+  std::deque<TaskId> last_copies_;                             // of these, not waited for yet
   std::map<UnitPass, TaskId> copies_back_;                     // not waited for yet
   std::map<std::pair<GroupRole, int>, PreparedOps> messages_;  // by role and chunk
 };
