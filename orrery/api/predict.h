@@ -129,6 +129,7 @@ struct PredictedKernel {
   std::string source;
   bool extrapolated = false;
   std::optional<std::string> alignment_from = {};
+  std::optional<double> library_factor = {};
   bool is_memory_bound = false;  // by the roofline; not part of the JSON
 };
 

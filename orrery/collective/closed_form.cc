@@ -156,6 +156,7 @@ double TimeAt(double bytes, double bytes_per_second) {
 /// NCCL's own correction for the lower efficiency of trees at medium sizes, a step at each power of
 /// two; between them we interpolate, since with the step the time would fall where a size passes
 /// it.
+/// RCCL's only rank its choices.
 double TreeCorrection(const Request& request, Protocol protocol, const TunerTables& tables) {
   const std::vector<double>& table = tables.tree_correction[static_cast<std::size_t>(protocol)];
   const auto at = [&](int place) {
@@ -204,7 +205,8 @@ void AddExtras(const Fabric& fabric, const Request& request, const AlgorithmAndP
       parts.link += TimeAt(own / fabric.ranks_per_node * CommonShape().direct_own, rate);
     }
   } else if (candidate.algorithm == Algorithm::kTree) {
-    const double correction = TreeCorrection(request, candidate.protocol, tables);
+    const double correction =
+        fabric.has_rccl ? 1 : TreeCorrection(request, candidate.protocol, tables);
     parts.link /= correction;
     parts.network /= correction;
   } else if (candidate.protocol == Protocol::kSimple && !ReducesInSwitch(candidate.algorithm) &&

@@ -53,6 +53,7 @@ double UsableShare(const hardware::Island& island, int ranks) {
   switch (island.kind) {
     case IslandKind::kNvlinkMesh:
     case IslandKind::kInfinityFabric:
+    case IslandKind::kHccs:
       return static_cast<double>(ranks - 1) / std::max(island.gpus - 1, 1);
     case IslandKind::kNvlinkCubeMesh: {
       const auto& rings = EmbeddedChannelTables().cube_mesh_rings;
@@ -61,6 +62,7 @@ double UsableShare(const hardware::Island& island, int ranks) {
     }
     case IslandKind::kNvswitch:
     case IslandKind::kPcie:
+    case IslandKind::kNeuronlink:
       return 1;
   }
   return 1;
@@ -76,6 +78,11 @@ void SetLinks(const Cluster& cluster, Fabric& fabric) {
                           : fabric.physical_link.bytes_per_second *
                                 nvlink_share[static_cast<std::size_t>(fabric.generation)]};
   fabric.has_nvls = cluster.island.reduces_in_switch;
+}
+
+bool HasRccl(const Cluster& cluster) {
+  const hardware::Gpu* const gpu = hardware::FindGpu(cluster.gpu);
+  return gpu != nullptr && gpu->vendor == "amd";
 }
 
 void SetNetwork(const Cluster& cluster, Fabric& fabric) {
@@ -275,6 +282,7 @@ Result<Fabric> FabricOf(const Cluster& cluster, const Placement& placement) {
   fabric.nodes = (placement.gpus + per_node - 1) / per_node;
   fabric.ranks_per_node = fabric.ranks / fabric.nodes;
   fabric.generation = GenerationOf(cluster);
+  fabric.has_rccl = HasRccl(cluster);
   fabric.cpu = cluster.cpu;
   SetLinks(cluster, fabric);
   SetNetwork(cluster, fabric);

@@ -23,6 +23,7 @@ struct Fabric {
   int ranks_per_node = 1;  // ranks / nodes, rounded down as NCCL does
   int ranks_of_host = 0;   // set if an island spans hosts (NVL72)
   GpuGeneration generation = GpuGeneration::kOther;
+  bool has_rccl = false;  // AMD's library, which chooses by constants of its own
   IntraLink intra = IntraLink::kNvlink;
   Bandwidth gpu_link{};       // inside a node, of a GPU, one direction, according to NCCL
   Bandwidth physical_link{};  // the same according to the vendor

@@ -25,12 +25,14 @@
 namespace orrery::hardware {
 namespace {
 
-constexpr std::array<Spelling<IslandKind>, 5> kIslandKinds{{
+constexpr std::array<Spelling<IslandKind>, 7> kIslandKinds{{
     {"nvswitch", IslandKind::kNvswitch},
     {"nvlink_mesh", IslandKind::kNvlinkMesh},
     {"nvlink_cube_mesh", IslandKind::kNvlinkCubeMesh},
     {"pcie", IslandKind::kPcie},
     {"infinity_fabric", IslandKind::kInfinityFabric},
+    {"hccs", IslandKind::kHccs},
+    {"neuronlink", IslandKind::kNeuronlink},
 }};
 
 constexpr std::array<Spelling<NetworkKind>, 7> kNetworkKinds{{

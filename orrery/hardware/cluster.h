@@ -18,6 +18,8 @@ enum class IslandKind {
   kNvlinkCubeMesh,  // eight GPUs of DGX-1: some pairs have no direct link
   kPcie,            // through PCIe switches and the CPUs
   kInfinityFabric,  // a direct link between any two
+  kHccs,            // the same of Ascend NPUs
+  kNeuronlink,      // a torus of Trainium chips
 };
 
 struct Island {

@@ -203,7 +203,7 @@ Result<EfficiencyModel> EfficiencyModel::Decode(std::string_view bytes) {
   }
   domain.kind = *kind;
   domain.gpu = reader.Text();
-  domain.timing = reader.EnumBelow<Timing>(3);
+  domain.timing = reader.EnumBelow<Timing>(kNumTimings);
   domain.types = std::bitset<32>(reader.Number<std::uint32_t>());
   domain.rows = reader.Number<std::uint64_t>();
   const std::size_t num_fields = reader.Count(2 * sizeof(std::int64_t));

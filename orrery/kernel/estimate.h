@@ -35,6 +35,8 @@ struct Estimate {
   EstimateSource source = EstimateSource::kRoofline;
   /// The GPU whose loss by unaligned sizes was used where none was measured here.
   const hardware::Gpu* alignment_gpu = nullptr;
+  /// Times longer than the fastest kernel of a search; 1 where library calls were measured.
+  double library_factor = 1;
 };
 
 class CostModel {

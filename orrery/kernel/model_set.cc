@@ -28,6 +28,7 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/features.h"
 #include "orrery/kernel/floor.h"
+#include "orrery/kernel/library_calls.h"
 #include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
@@ -77,6 +78,26 @@ double Similarity(const hardware::Gpu& source, const hardware::Gpu& gpu, DataTyp
       0.5 * Distance(source.power_watts, gpu.power_watts) +
       (source.generation == gpu.generation ? 0 : 1) + (source.vendor == gpu.vendor ? 0 : 1);
   return std::exp(-distance);
+}
+
+/// Returns true if a model has kernel times and they are requested: the fastest kernels of a search
+/// differ from those of a library by a factor.
+bool IsComparable(Timing given, Timing asked) {
+  return given == asked || (given == Timing::kTuned && asked == Timing::kKernels);
+}
+
+/// Returns true if a model can answer for a type. A search takes other kernels for each narrow
+/// type: those of fp8 with scales of blocks say nothing of fp8 with one scale.
+bool Serves(const EfficiencyModel& model, OperatorKind kind, DataType type) {
+  const bool is_measured = model.domain().types[OperatorTypeNumber(type)];
+  const bool is_searched_narrow = model.domain().timing == Timing::kTuned && ElementBytes(type) < 2;
+  return is_measured || (!is_searched_narrow && model.Place(Operator(kind, type)));
+}
+
+const LibraryCalls& LibraryCallsOf(const EfficiencyModel& model, const hardware::Gpu& gpu,
+                                   Timing asked) {
+  const bool is_searched = model.domain().timing == Timing::kTuned && asked != Timing::kTuned;
+  return kernel::LibraryCallsOf(is_searched ? gpu.vendor : std::string_view());
 }
 
 /// Returns true if the model has kernel times and eager times are requested.
@@ -165,7 +186,8 @@ class BatchPredictor {
     const std::vector<double> predicted = weighted.model->forest().PredictRows(features_);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       logs_[i] +=
-          weighted.weight * RelativeToBase(weighted, requests[i], predicted[i] + losses_[i]);
+          weighted.weight * RelativeToBase(weighted, requests[i],
+                                           predicted[i] + losses_[i] + weighted.log_library_factor);
     }
   }
 
@@ -282,15 +304,19 @@ bool IsBetterTiming(const EfficiencyModel& model, const EfficiencyModel* own, Ti
          (own->domain().timing != timing && model.domain().timing < own->domain().timing);
 }
 
-void TakeOwnModel(const EfficiencyModel& own, Timing timing, ModelChoice& choice) {
-  choice.models = {{&own, 1, LacksLaunch(own.domain().timing, timing)}};
+void TakeOwnModel(const EfficiencyModel& own, const hardware::Gpu& gpu, Timing timing,
+                  ModelChoice& choice) {
+  const LibraryCalls& calls = LibraryCallsOf(own, gpu, timing);
+  choice.models = {{&own, 1, LacksLaunch(own.domain().timing, timing), std::log(calls.factor)}};
   choice.source = EstimateSource::kThisGpu;
-  choice.deviation = own.deviation();
-  choice.floor = own.domain().timing == timing ? own.floor() : DefaultFloor(timing);
+  choice.log_library_factor = std::log(calls.factor);
+  choice.deviation = std::hypot(own.deviation(), calls.deviation);
+  choice.floor = IsComparable(own.domain().timing, timing) ? own.floor() : DefaultFloor(timing);
 }
 
 // Takes the models of other GPUs, each by its share of the weights.
-void TakeSiblings(std::vector<WeightedModel> others, ModelChoice& choice) {
+void TakeSiblings(std::vector<WeightedModel> others, const hardware::Gpu& gpu, Timing timing,
+                  ModelChoice& choice) {
   double total = 0;
   for (const WeightedModel& weighted : others) {
     total += weighted.weight;
@@ -301,7 +327,9 @@ void TakeSiblings(std::vector<WeightedModel> others, ModelChoice& choice) {
     if (weighted.weight > 0.02) {
       choice.models.push_back(weighted);
       choice.source = EstimateSource::kSibling;
-      deviation += weighted.weight * weighted.model->deviation();
+      const LibraryCalls& calls = LibraryCallsOf(*weighted.model, gpu, timing);
+      deviation += weighted.weight * std::hypot(weighted.model->deviation(), calls.deviation);
+      choice.log_library_factor += weighted.weight * weighted.log_library_factor;
       choice.deviation = std::hypot(deviation, kOtherGpuDeviation);
     }
   }
@@ -319,29 +347,40 @@ ModelChoice ModelSet::ChooseWithoutAlignment(OperatorKind kind, DataType type,
   const EfficiencyModel* own = nullptr;
   for (const EfficiencyModel& model : models_) {
     const EfficiencyModel::Domain& domain = model.domain();
-    if (domain.kind != kind || !model.Place(Operator(kind, type))) {
+    if (domain.kind != kind || !Serves(model, kind, type)) {
       continue;
     }
-    const bool is_same_timing = domain.timing == timing;
+    const bool is_same_timing = IsComparable(domain.timing, timing);
     if (domain.gpu == gpu.name) {
       own = IsBetterTiming(model, own, timing) ? &model : own;
       continue;
     }
     const hardware::Gpu* const source = hardware::FindGpu(domain.gpu);
-    if (source != nullptr) {
+    // A search found the kernels of one vendor's libraries.
+    const bool is_of_other_vendor =
+        source && domain.timing == Timing::kTuned && source->vendor != gpu.vendor;
+    if (source != nullptr && !is_of_other_vendor) {
       others.push_back({&model, Similarity(*source, gpu, type) * (is_same_timing ? 1 : 0.2),
-                        LacksLaunch(domain.timing, timing)});
+                        LacksLaunch(domain.timing, timing),
+                        std::log(LibraryCallsOf(model, gpu, timing).factor)});
       if (is_same_timing) {
         floors.Add(*source, model.floor());
       }
     }
   }
   if (own != nullptr) {
-    TakeOwnModel(*own, timing, choice);
+    TakeOwnModel(*own, gpu, timing, choice);
     return choice;
   }
   choice.floor = floors.Floor();
-  TakeSiblings(std::move(others), choice);
+  const bool is_of_measured_vendor =
+      std::ranges::any_of(others, [&](const WeightedModel& weighted) {
+        return hardware::FindGpu(weighted.model->domain().gpu)->vendor == gpu.vendor;
+      });
+  TakeSiblings(std::move(others), gpu, timing, choice);
+  if (!is_of_measured_vendor) {
+    choice.deviation = std::max(choice.deviation, kRooflineDeviation);
+  }
   const SiblingLevel* level = FindLevel(kind, type, gpu);
   if (level != nullptr && !choice.models.empty()) {
     choice.log_level = std::log(level->factor_of_timing[static_cast<std::size_t>(timing)]);
@@ -376,7 +415,8 @@ Estimate EstimateOf(const Request& request, const ModelChoice& choice) {
               choice.source != EstimateSource::kThisGpu || request.was_outside || is_corrected,
           .source = choice.source,
           .alignment_gpu =
-              is_corrected ? hardware::FindGpu(request.alignment_source->domain().gpu) : nullptr};
+              is_corrected ? hardware::FindGpu(request.alignment_source->domain().gpu) : nullptr,
+          .library_factor = std::exp(choice.log_library_factor)};
 }
 
 void PredictBatch(const Batch& batch, std::span<const Operator> operators, const hardware::Gpu& gpu,

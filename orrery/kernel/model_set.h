@@ -26,7 +26,7 @@ struct SiblingLevel {
   std::string gpu;
   OperatorKind kind = OperatorKind::kGemm;
   DataType type = DataType::kFp32;
-  std::array<double, 3> factor_of_timing = {1, 1, 1};  // by Timing
+  std::array<double, kNumTimings> factor_of_timing = {1, 1, 1, 1};  // by Timing
   double deviation = 0;  // of ln(predicted / measured), with the factor
   std::size_t rows = 0;
 };
@@ -45,7 +45,8 @@ struct SiblingLevels {
 struct WeightedModel {
   const EfficiencyModel* model = nullptr;
   double weight = 1;
-  bool lacks_launch = false;  // has kernel times only, and the launch is requested too
+  bool lacks_launch = false;      // has kernel times only, and the launch is requested too
+  double log_library_factor = 0;  // of library calls, where it has the fastest kernels of a search
   const EfficiencyModel* alignment_source = nullptr;  // corrects for unaligned sizes, if any
 };
 
@@ -53,8 +54,9 @@ struct ModelChoice {
   std::vector<WeightedModel> models;
   EstimateSource source = EstimateSource::kRoofline;
   LaunchFloor floor;
-  double deviation = 0;  // of ln(predicted / measured)
-  double log_level = 0;  // correction from few rows of this GPU
+  double deviation = 0;           // of ln(predicted / measured)
+  double log_level = 0;           // correction from few rows of this GPU
+  double log_library_factor = 0;  // mean of the models
 };
 
 /// Learned efficiencies of many kinds on many GPUs. An operator uses
@@ -64,6 +66,10 @@ struct ModelChoice {
 ///    at the waves and tiles of *this* GPU, and their mean is applied to its roofline, times the
 ///    level from few measurements of this GPU, if any;
 /// 3. else the roofline with a default efficiency.
+///
+/// Models of the fastest kernels that a search found serve GPUs of their vendor only, and are
+/// slowed down by what the vendor's library loses (library_calls.h) where kernel times of training
+/// are requested.
 ///
 /// No time is below the operator's floor (floor.h).
 ///

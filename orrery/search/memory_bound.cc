@@ -57,7 +57,9 @@ class ChunkMemory {
     std::int64_t kept = 0;
     for (const StageUnit& unit : units) {
       const UnitMemory& memory = plan.units->memory[unit.kind];
-      const std::int64_t own = memory.Kept(unit.recomputes);
+      const std::int64_t whole = memory.Kept(unit.recomputes);
+      const std::int64_t own =
+          whole - (memory.is_offloadable ? workload::OffloadedBytes(whole, plan.job->plan) : 0);
       const std::int64_t gathered = GatheredBytes(plan, unit);
       kept += own + memory.logits;
       deferred_ += memory.weight_inputs;
@@ -120,7 +122,7 @@ std::int64_t HeldBytes(const StagedPlan& plan, int stage) {
   groups += job.plan.pp > 1 ? 1 : 0;
   groups += workload::DenseReplicas(job.plan) > 1 && parameters.trained.dense > 0 ? 1 : 0;
   const workload::MemoryConstants& constants = workload::DefaultMemoryConstants();
-  return states.on_gpu() + parameters.frozen * workload::ParameterBytes(job.training) +
+  return states.on_gpu() + workload::HeldFrozenBytes(parameters.frozen_bytes, job.plan) +
          constants.context_bytes + constants.communicator_bytes * groups;
 }
 

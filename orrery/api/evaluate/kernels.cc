@@ -90,7 +90,7 @@ Result<EvaluatedKernels> PredictMeasured(const Session& session,
   EvaluatedKernels evaluated;
   ORRERY_TRY(evaluated.data, ReadRows(request));
   if (rule) {
-    kernel::KeepFastestReplays(evaluated.data.rows);
+    kernel::KeepFastest(evaluated.data.rows);
     evaluated.split = rule->Text();
     ORRERY_TRY(evaluated.rows, EvaluateSplit(evaluated.data.rows, *rule, request.call));
     return evaluated;

@@ -71,7 +71,7 @@ Result<kernel::Measurements> ReadRows(const FitKernelsRequest& request) {
     return row.spread * 100 > request.max_spread || (only != nullptr && row.gpu != only) ||
            row.is_sustained;
   });
-  kernel::KeepFastestReplays(data.rows);
+  kernel::KeepFastest(data.rows);
   return WithRows(std::move(data));
 }
 

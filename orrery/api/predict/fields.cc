@@ -188,6 +188,11 @@ constexpr auto kKernel = std::to_array<Field<PredictedKernel>>({
     MakeField<&PredictedKernel::alignment_from>("alignment_from", "",
                                                 "GPU whose cost of unaligned sizes was used")
         .IfKnown(),
+    MakeField<&PredictedKernel::library_factor>("library_factor", "",
+                                                "times longer than the fastest kernels of a "
+                                                "search, which were measured, a library is taken "
+                                                "to need")
+        .IfKnown(),
 });
 
 constexpr auto kKernelsResult = std::to_array<Field<PredictKernelsResult>>({

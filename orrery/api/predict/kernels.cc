@@ -57,6 +57,9 @@ PredictedKernel MakeKernel(const kernel::Operator& op, const kernel::Estimate& e
   if (estimate.alignment_gpu != nullptr) {
     predicted.alignment_from = estimate.alignment_gpu->name;
   }
+  if (estimate.library_factor != 1) {
+    predicted.library_factor = estimate.library_factor;
+  }
   return predicted;
 }
 
@@ -104,6 +107,12 @@ void AddKernel(const PredictedKernel& kernel, Document& document) {
   if (kernel.alignment_from) {
     section.Show("alignment", fmt::format("costs as on {}: only aligned sizes were measured",
                                           *kernel.alignment_from));
+  }
+  if (kernel.library_factor) {
+    section.Show("library",
+                 fmt::format("{:.2f} times the bursts of the fastest kernels of a search, "
+                             "which were measured",
+                             *kernel.library_factor));
   }
 }
 

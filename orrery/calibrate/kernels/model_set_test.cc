@@ -17,6 +17,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/any_operator_test.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/kernel/library_calls.h"
 #include "orrery/kernel/measured/measurement.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/model_file.h"
@@ -57,6 +58,46 @@ const ModelSet& FittedModels() {
   return models;
 }
 
+/// The same rows as the fastest kernels that a search found.
+ModelSet TunedModels(const hardware::Gpu& gpu) {
+  std::vector<Measurement> rows = GeneratedRows(gpu, 40);
+  for (Measurement& row : rows) {
+    row.timing = Timing::kTuned;
+  }
+  return *FitModels(rows, {.threads = 1}, [](std::size_t, std::size_t) {});
+}
+
+TEST(ModelSet, ALibraryIsSlowerThanTheFastestKernels) {
+  const ModelSet models = TunedModels(Named("MI300X"));
+  const Operator op = Parsed("gemm m=1024 n=1024 k=1024 bf16");
+  const double factor = kernel::LibraryCallsOf("amd").factor;
+  EXPECT_GT(factor, 1);
+  for (const std::string_view name : {"MI300X", "MI325X"}) {
+    Estimate tuned;
+    Estimate library;
+    models.PredictAs(Timing::kTuned, {&op, 1}, Named(name), {&tuned, 1}, 1);
+    models.PredictAs(Timing::kKernels, {&op, 1}, Named(name), {&library, 1}, 1);
+    EXPECT_NEAR(library.seconds / tuned.seconds, factor, 1e-9) << name;
+    EXPECT_DOUBLE_EQ(tuned.library_factor, 1);
+    EXPECT_NEAR(library.library_factor, factor, 1e-12);
+    EXPECT_GT(library.uncertainty, tuned.uncertainty);
+  }
+}
+
+TEST(ModelSet, ASearchSaysNothingOfOtherVendors) {
+  const ModelSet models = TunedModels(Named("MI300X"));
+  const Estimate estimate = models.Predict(Parsed("gemm m=1024 n=1024 k=1024 bf16"), Named("A800"));
+  EXPECT_EQ(estimate.source, EstimateSource::kRoofline);
+}
+
+// Kernels of an Ascend or a Trainium are as uncertain as a roofline.
+TEST(ModelSet, AVendorWithoutMeasurementsIsUncertain) {
+  const Operator op = Parsed("gemm m=1024 n=1024 k=1024 bf16");
+  const double of_ascend = FittedModels().Predict(op, Named("Ascend-910B")).uncertainty;
+  EXPECT_GE(of_ascend, 0.5);
+  EXPECT_LT(FittedModels().Predict(op, Named("H100")).uncertainty, of_ascend);
+}
+
 bool IsReasonable(const Estimate& estimate) {
   return std::isfinite(estimate.seconds) && estimate.seconds > 0 &&
          std::isfinite(estimate.roofline_seconds) && estimate.roofline_seconds >= 0 &&
@@ -65,7 +106,8 @@ bool IsReasonable(const Estimate& estimate) {
 
 void AssertReasonableEverywhere(const ModelSet& models, const Operator& op) {
   for (const hardware::Gpu& gpu : hardware::GpuCatalogue()) {
-    for (const Timing timing : {Timing::kKernels, Timing::kReplay, Timing::kEager}) {
+    for (const Timing timing :
+         {Timing::kKernels, Timing::kReplay, Timing::kEager, Timing::kTuned}) {
       Estimate estimate;
       models.PredictAs(timing, {&op, 1}, gpu, {&estimate, 1}, 1);
       RC_ASSERT(IsReasonable(estimate));

@@ -84,7 +84,16 @@ struct TunedAlgorithm {
     return fabric.nodes > 1 || adds_up ? tables.ring_ll_share : tables.ring_ll_share_one_way;
   }
 
+  // The share of the bus that RCCL takes.
+  double RcclBus() const {
+    return GraphBus(false) *
+           Entry(tables.bus_share[fabric.nodes <= 2 ? 0 : 1], algorithm, protocol);
+  }
+
   double RingBus() const {
+    if (tables.is_rccl) {
+      return RcclBus();
+    }
     const double bus = GraphBus(false);
     switch (protocol) {
       case Protocol::kLl:
@@ -114,6 +123,9 @@ struct TunedAlgorithm {
   // Without a network, or with one rank per node, only NCCL's pattern "tree", a plain chain,
   // remains.
   double TreeBus() const {
+    if (tables.is_rccl) {
+      return RcclBus();
+    }
     const double bus = std::min(0.92 * GraphBus(false),
                                 fabric.rings.channels * ChannelLimit(tables.limits.tree_channel));
     const bool plain = fabric.nodes == 1 || fabric.ranks_per_node == 1;
@@ -253,12 +265,14 @@ struct TunedAlgorithm {
     return Entry(tables.latencies.base, algorithm, protocol) + LatencyAboveBase();
   }
 
-  double TreeCorrection(std::int64_t bytes) const {
-    const auto& row = tables.tree_correction[static_cast<std::size_t>(protocol)];
-    const std::uint64_t lines = static_cast<std::uint64_t>(bytes) / 64;
+  double Correction(std::int64_t bytes) const {
     const bool tree = algorithm == Algorithm::kTree && kind == CollectiveKind::kAllReduce;
+    const bool ring = algorithm == Algorithm::kRing && tables.is_rccl && fabric.nodes > 1;
+    const auto& row = (ring ? tables.ring_correction
+                            : tables.tree_correction)[static_cast<std::size_t>(protocol)];
+    const std::uint64_t lines = static_cast<std::uint64_t>(bytes) / 64;
     const auto index = static_cast<std::size_t>(std::bit_width(lines));
-    return !tree || lines == 0 || index > row.size() ? 1 : row[index - 1];
+    return !(tree || ring) || lines == 0 || index > row.size() ? 1 : row[index - 1];
   }
 
   // From some size on, multi-node rings with Simple have higher latency than their hops.
@@ -283,7 +297,7 @@ struct TunedAlgorithm {
     const double latency = LatencyUs();
     const std::int64_t bytes = request.size.count;
     const double time = latency * LatencyFactor(bytes) +
-                        static_cast<double>(bytes) / (1000 * gbps * TreeCorrection(bytes));
+                        static_cast<double>(bytes) / (1000 * gbps * Correction(bytes));
     return {.algorithm = algorithm,
             .protocol = protocol,
             .latency_us = latency,
@@ -347,6 +361,23 @@ bool ProtocolIsEnabled(const Fabric& fabric, const NcclSettings& settings, Colle
          (fabric.intra == IntraLink::kNvlink && fabric.generation != GpuGeneration::kOther);
 }
 
+// On one node of CDNA 3 and later RCCL has no tree with Simple, and its LL128 needs a build option.
+bool RcclHas(const Fabric& fabric, Algorithm algorithm, Protocol protocol) {
+  return protocol != Protocol::kLl128 &&
+         (algorithm != Algorithm::kTree || protocol != Protocol::kSimple || fabric.nodes > 1);
+}
+
+// Over several nodes small parts go by LL, whatever is estimated.
+bool IsForcedToLl(const Fabric& fabric, const Request& request, const TunerTables& tables) {
+  const std::size_t place = request.kind == CollectiveKind::kAllGather       ? 1
+                            : request.kind == CollectiveKind::kReduceScatter ? 2
+                                                                             : 0;
+  const double part = static_cast<double>(request.size.count) / fabric.ranks;
+  return tables.is_rccl && fabric.nodes > 1 &&
+         (request.kind == CollectiveKind::kAllReduce || place > 0) &&
+         part <= tables.ll_bytes_of_rank[place];
+}
+
 double DirectLatency(const Fabric& fabric, const Shape& shape, Protocol protocol,
                      const TunerTables::Latencies& latencies) {
   const auto row = static_cast<std::size_t>(Algorithm::kRing);
@@ -388,7 +419,8 @@ void Tuning::Add(const Candidate& candidate) {
 }
 
 Result<Tuning> Tune(const Fabric& fabric, const Request& request, const NcclSettings& settings,
-                    const TunerTables& tables) {
+                    const TunerTables& nccl_tables) {
+  const TunerTables& tables = fabric.has_rccl ? RcclTables() : nccl_tables;
   Tuning tuning;
   const bool only_moves =
       request.kind == CollectiveKind::kAllToAll || request.kind == CollectiveKind::kSendRecv;
@@ -406,7 +438,9 @@ Result<Tuning> Tune(const Fabric& fabric, const Request& request, const NcclSett
       continue;
     }
     for (const Protocol protocol : kProtocols) {
-      if (settings.Allows(tuned.kind, protocol) &&
+      const bool is_left_out = (tables.is_rccl && !RcclHas(fabric, algorithm, protocol)) ||
+                               (protocol != Protocol::kLl && IsForcedToLl(fabric, tuned, tables));
+      if (!is_left_out && settings.Allows(tuned.kind, protocol) &&
           ProtocolIsEnabled(fabric, settings, tuned.kind, algorithm, protocol)) {
         const TunedAlgorithm candidate{.fabric = fabric,
                                        .tables = tables,

@@ -203,6 +203,18 @@ void ReadVersion(const YAML::Node& node, TunerTables& tables) {
   ReadRows(node["tree_correction"], kProtocolKeys, tables.tree_correction);
 }
 
+TunerTables ReadRccl(const YAML::Node& node) {
+  TunerTables tables;
+  ReadVersion(node, tables);
+  tables.is_rccl = true;
+  ReadRows(node["ring_correction"], kProtocolKeys, tables.ring_correction);
+  ReadRows(node["bus_share"]["two_nodes"], kAlgorithmKeys, tables.bus_share[0]);
+  ReadRows(node["bus_share"]["more_nodes"], kAlgorithmKeys, tables.bus_share[1]);
+  const std::array<const char*, 3> kinds = {"all_reduce", "all_gather", "reduce_scatter"};
+  ReadRows(node["ll_bytes_of_rank"], kinds, tables.ll_bytes_of_rank);
+  return tables;
+}
+
 // Newest first.
 struct Version {
   int major = 0;
@@ -287,6 +299,11 @@ const std::vector<TunerTables>& AllTunerTables() {
     return versions;
   }();
   return all;
+}
+
+const TunerTables& RcclTables() {
+  static const TunerTables tables = ReadRccl(YAML::Load(kEmbeddedRcclTuner));
+  return tables;
 }
 
 const TunerTables& NewestTunerTables() {

@@ -129,6 +129,16 @@ struct TunerTables {
 
   /// Share of tree all-reduce's bandwidth by floor(log2(bytes / 64)); 1 beyond the last.
   std::array<std::vector<double>, kNumProtocols> tree_correction;
+
+  /// RCCL: the same of rings over several nodes, empty otherwise.
+  std::array<std::vector<double>, kNumProtocols> ring_correction;
+  /// RCCL: shares of the bus that algorithms reach on up to two nodes and on more, instead of
+  /// NCCL's limits.
+  std::array<ByAlgorithm, 2> bus_share{};
+  /// RCCL, several nodes: the largest part of a rank, bytes, for which LL is taken whatever it is
+  /// estimated; by all-reduce, all-gather, reduce-scatter.
+  std::array<double, 3> ll_bytes_of_rank{};
+  bool is_rccl = false;
 };
 
 /// Returns the index of a generation in the tables; those without a row count as Ampere.
@@ -139,5 +149,8 @@ struct TunerTables {
 [[nodiscard]] Result<const TunerTables*> FindTunerTables(std::string_view nccl_version);
 [[nodiscard]] const std::vector<TunerTables>& AllTunerTables();
 [[nodiscard]] const TunerTables& NewestTunerTables();
+
+/// The constants of RCCL, AMD's library (data/network/rccl_tuner.yaml).
+[[nodiscard]] const TunerTables& RcclTables();
 
 }  // namespace orrery::collective

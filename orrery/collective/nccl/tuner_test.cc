@@ -57,6 +57,29 @@ Candidate AlgorithmAndProtocol(const Fabric& fabric, const Request& request, Alg
   return {};
 }
 
+// RCCL on one node of eight MI300X: a ring of 14 hops, 17 + 14 · 2.1 µs with Simple, which takes
+// all of the bus and a tree with LL 6 % of it; no tree with Simple, no LL128, nothing in a switch.
+TEST(RcclTuner, HasConstantsOfItsOwn) {
+  const Fabric fabric = Of("MI300X", 8);
+  const Tuning tuning = Tuned(fabric, AllReduce(256 * kMebibyte));
+  EXPECT_EQ(tuning.candidates().size(), 3);
+  for (const Candidate& candidate : tuning.candidates()) {
+    EXPECT_NE(candidate.protocol, Protocol::kLl128);
+    EXPECT_TRUE(candidate.algorithm == Algorithm::kRing || candidate.protocol == Protocol::kLl);
+  }
+  EXPECT_EQ(tuning.choice().algorithm, Algorithm::kRing);
+  EXPECT_EQ(tuning.choice().protocol, Protocol::kSimple);
+  EXPECT_NEAR(tuning.choice().latency_us, 17 + 14 * 2.1, 1e-9);
+  EXPECT_NEAR(tuning.choice().algorithm_gbps, fabric.rings.intra_total() * 8 / 14, 1e-9);
+}
+
+// Two nodes: parts of a rank up to 1 MiB go by LL, though Simple has twelve times the bandwidth.
+TEST(RcclTuner, TakesLlForSmallPartsOverSeveralNodes) {
+  const Fabric fabric = Of("MI300X", 16);
+  EXPECT_EQ(Choice(fabric, AllReduce(16 * kMebibyte)).protocol, Protocol::kLl);
+  EXPECT_EQ(Choice(fabric, AllReduce(1024 * kMebibyte)).protocol, Protocol::kSimple);
+}
+
 Candidate Ring(const Fabric& fabric, std::int64_t bytes, Protocol protocol) {
   return AlgorithmAndProtocol(fabric, AllReduce(bytes), Algorithm::kRing, protocol);
 }

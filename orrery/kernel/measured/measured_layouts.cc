@@ -286,6 +286,25 @@ Rows ReadServedExperts(const Table& table, std::size_t row) {
   return OneRow(op, table, row, seconds);
 }
 
+// --- searches for the fastest kernel ---------------------------------------------------------
+
+/// Operands of four bits have a scale for each block, whatever its length.
+Result<DataType> TunedTypeIn(const Table& table, std::size_t row) {
+  return table.Text(row, "dtype").value_or("") == "fp4_block" ? DataType::kNvfp4
+                                                              : TypeIn(table, row, "dtype");
+}
+
+Rows ReadTunedGemm(const Table& table, std::size_t row) {
+  constexpr auto kColumns =
+      std::to_array<std::pair<Key, std::string_view>>({{kM, "m"}, {kN, "n"}, {kK, "k"}});
+  ORRERY_TRY(const DataType type, TunedTypeIn(table, row));
+  Operator gemm(OperatorKind::kGemm, type);
+  gemm.Set(kLayout, "nt");
+  ORRERY_TRY(const Operator op, SetSizes(gemm, table, row, kColumns));
+  ORRERY_TRY(const double seconds, SecondsIn(table, row, "latency_us", kMicro));
+  return std::vector<LayoutRow>{{op, table.Text(row, "device").value_or(""), seconds, 0}};
+}
+
 // --- training operators, forward and backward ------------------------------------------------
 
 /// Operand layouts of the GEMMs of a linear layer.
@@ -394,6 +413,10 @@ const std::vector<Layout>& Layouts() {
        {"moe_dtype", "num_tokens", "hidden_size", "inter_size", "topk", "num_experts",
         "moe_tp_size", "moe_ep_size", "distribution", "latency_ms", "device"},
        ReadServedExperts},
+      {"tuned GEMMs",
+       Timing::kTuned,
+       {"library", "dtype", "m", "n", "k", "split_k", "latency_us", "device"},
+       ReadTunedGemm},
   };
   return layouts;
 }

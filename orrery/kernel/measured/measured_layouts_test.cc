@@ -56,6 +56,16 @@ TEST(OurLayout, TheKernelTellsTheBackendThatTheFrameworkChose) {
               ElementsAre(op + " backend=efficient fp32 | H200 9.000 us"));
 }
 
+TEST(TunedLayout, RowsAreTheFastestKernelsOfASearch) {
+  const std::string head = "device,library,dtype,m,n,k,latency_us,split_k,kernel\n";
+  EXPECT_THAT(FirstRow(head + "MI350X,asm,bf16,64,512,4096,5.5,0,name\n"),
+              ElementsAre("gemm m=64 n=512 k=4096 layout=nt bf16 | MI350X 5.500 us"));
+  EXPECT_THAT(FirstRow(head + "MI350X,asm,fp4_block,64,512,4096,5.5,0,name\n"),
+              ElementsAre("gemm m=64 n=512 k=4096 layout=nt nvfp4 | MI350X 5.500 us"));
+  EXPECT_THAT(FirstRow(head + "MI300X,ck,fp8_block,64,512,4096,5.5,0,name\n"),
+              ElementsAre("gemm m=64 n=512 k=4096 layout=nt fp8_block | MI300X 5.500 us"));
+}
+
 TEST(NeuSightLayout, ReadsGemmsWithTheirNAsTheReduction) {
   EXPECT_THAT(FirstRow("OPName,B,M,N,K,H,Latency,Device\nbmm,2,3,5,7,,0.25,Tesla V100\n"),
               ElementsAre("bgemm b=2 m=3 n=7 k=5 fp32 | Tesla V100 250.000 us"));

@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -250,22 +251,26 @@ Status AddTable(const Table& table, const std::string& name, Measurements& into)
 
 }  // namespace
 
-void KeepFastestReplays(std::vector<Measurement>& rows) {
-  std::map<std::pair<const hardware::Gpu*, Operator>, double> fastest;
-  const auto key = [](const Measurement& row) { return std::pair(row.gpu, row.op); };
+void KeepFastest(std::vector<Measurement>& rows) {
+  std::map<std::tuple<const hardware::Gpu*, Timing, Operator>, double> fastest;
+  const auto key = [](const Measurement& row) { return std::tuple(row.gpu, row.timing, row.op); };
+  const auto is_of_choice = [](const Measurement& row) {
+    return (row.timing == Timing::kReplay || row.timing == Timing::kTuned) && !row.is_sustained;
+  };
   for (const Measurement& row : rows) {
-    if (row.timing == Timing::kReplay && !row.is_sustained) {
+    if (is_of_choice(row)) {
       const auto [found, is_new] = fastest.try_emplace(key(row), row.seconds);
       found->second = std::min(found->second, row.seconds);
     }
   }
   std::erase_if(rows, [&](const Measurement& row) {
-    return row.timing == Timing::kReplay && !row.is_sustained && row.seconds > fastest.at(key(row));
+    return is_of_choice(row) && row.seconds > fastest.at(key(row));
   });
 }
 
 std::string_view TimingName(Timing timing) {
-  constexpr std::array<std::string_view, 3> kNames = {"kernels", "replay", "eager"};
+  constexpr std::array<std::string_view, kNumTimings> kNames = {"kernels", "replay", "eager",
+                                                                "tuned"};
   return kNames.at(static_cast<std::size_t>(timing));
 }
 

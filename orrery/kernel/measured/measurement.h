@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,7 +20,10 @@ enum class Timing : std::uint8_t {
   kKernels,  // durations of the kernels, added
   kReplay,   // a captured graph replayed by a serving stack
   kEager,    // a framework's call in a loop, including its launch
+  kTuned,    // the fastest kernel that a search over several libraries found
 };
+
+inline constexpr std::size_t kNumTimings = 4;
 
 [[nodiscard]] std::string_view TimingName(Timing timing);
 
@@ -52,9 +56,10 @@ struct Measurements {
 /// The same for a table in memory; `name` stands for its file.
 [[nodiscard]] Result<Measurements> MeasurementsOf(const Table& table, const std::string& name);
 
-/// Keeps the fastest of the rows that serving stacks have for the same operator on the same GPU:
-/// a training framework calls the best library, and slower rows include casts or poor kernels.
-void KeepFastestReplays(std::vector<Measurement>& rows);
+/// Keeps the fastest of the rows that serving stacks or searches have for the same operator on the
+/// same GPU: a training framework calls the best library, and slower rows include casts or poor
+/// kernels.
+void KeepFastest(std::vector<Measurement>& rows);
 
 /// One row of a table of some layout: an operator and its time, not yet checked. A row may contain
 /// several times.

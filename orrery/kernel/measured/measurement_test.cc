@@ -201,7 +201,7 @@ TEST(Measurements, OfSeveralLibrariesTheFastestCounts) {
                                       "bfloat16,64,64,64,0.009,H100\n"
                                       "bfloat16,128,64,64,0.020,H200\n")
                                       .rows;
-  KeepFastestReplays(rows);
+  KeepFastest(rows);
 
   ASSERT_EQ(rows.size(), 3);
   EXPECT_DOUBLE_EQ(rows[0].seconds, 10e-6);

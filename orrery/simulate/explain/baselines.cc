@@ -25,6 +25,7 @@ using workload::Transformer;
 // all.
 constexpr double kEfficiency = 0.8;
 constexpr double kBytesOfActivation = 2;
+constexpr double kBytesOfNf4 = 0.5;
 constexpr double kBytesOfState = 16;    // parameter, gradient and two moments with a master copy
 constexpr double kKeptPerElement = 34;  // bytes of a layer for each s·b·h, Korthikanti et al.
 constexpr double kBackwardOfPass = 2.0 / 3;
@@ -50,21 +51,27 @@ class ClosedForms {
         model_(model),
         parameters_(static_cast<double>(workload::TotalParameters(job.model)) /
                     (plan_.tp * plan_.pp * plan_.ep)),
-        trained_(job.training.adapter_rank > 0 ? 0 : parameters_) {}
+        frozen_share_(static_cast<double>(job.training.frozen_blocks) /
+                      static_cast<double>(std::max<std::int64_t>(1, model.num_blocks()))),
+        trained_(job.training.adapter_rank > 0 ? 0 : parameters_ * (1 - frozen_share_)) {}
 
   /// FLOPs that a GPU executes for one micro-batch.
   [[nodiscard]] double ExecutedOfPass() const {
     const TokenBatch batch = {job_.training.sequence, job_.training.micro_batch};
     return workload::ExecutedFlops(
-               model_, batch,
-               {.recompute = plan_.recompute, .adapter_rank = job_.training.adapter_rank}) /
+               model_, batch, {.recompute = plan_.recompute, .trained = job_.training.trained()}) /
            (plan_.tp * plan_.pp * plan_.cp);
   }
 
   [[nodiscard]] double RooflineOfStep() const {
     const auto passes = static_cast<double>(job_.microbatches());
-    // Weights are read forward and backward, and their gradients are written.
-    const double bytes = passes * 3 * kBytesOfActivation * parameters_ + 2 * OwnedStates();
+    // Weights are read forward and backward, and their gradients are written; frozen ones are read
+    // once, in the format in which they are stored.
+    const double accesses = 3 - 2 * frozen_share_;
+    const bool is_narrow = job_.training.base_format == workload::BaseFormat::kNf4;
+    const double bytes =
+        passes * accesses * (is_narrow ? kBytesOfNf4 : kBytesOfActivation) * parameters_ +
+        2 * OwnedStates();
     return std::max(passes * ExecutedOfPass() / PeakOf(job_),
                     bytes / job_.gpu.memory.bytes_per_second);
   }
@@ -158,6 +165,7 @@ class ClosedForms {
   const Transformer& model_;
   double
       parameters_;  // of one GPU, were nothing sharded; all count as experts where there are some
+  double frozen_share_;
   double trained_;  // without adapters, which are few
 };
 
@@ -171,7 +179,7 @@ Baselines BaselinesOf(const Job& job) {
   const ClosedForms forms(job, *model);
   return {.model_flops = workload::ModelFlops(
               *model, TokenBatch{job.training.sequence, job.training.global_batch},
-              job.training.adapter_rank),
+              job.training.trained()),
           .peak_flops = PeakOf(job) * job.gpus,
           .roofline_s = forms.RooflineOfStep(),
           .analytic_s = forms.Step()};

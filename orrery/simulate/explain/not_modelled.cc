@@ -66,6 +66,12 @@ void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
         "lose what they lose on {}.",
         coverage.unaligned, coverage.operators, coverage.gpu, coverage.alignment_gpu));
   }
+  if (coverage.searched > 0) {
+    sentences.push_back(fmt::format(
+        "{} of {} operators are GEMMs whose fastest kernels were measured in short bursts of a "
+        "search; a library that a framework calls is taken to need {:.2f} times as long.",
+        coverage.searched, coverage.operators, coverage.library_factor));
+  }
 }
 
 // The power of only a few boards was measured.
@@ -242,9 +248,21 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
         "all-to-all too: which one it is does not matter.");
   }
   if (job.training.adapter_rank > 0) {
+    const bool is_all = job.training.adapter_targets == workload::AdapterTargets::kLinear;
+    sentences.push_back(fmt::format(
+        "LoRA adapters are applied to the {}; their small collectives between tensor-parallel "
+        "ranks are left out.",
+        is_all ? "attention projections and feed-forward networks" : "attention projections only"));
+  }
+  if (job.training.base_format == workload::BaseFormat::kNf4) {
     sentences.emplace_back(
-        "LoRA adapters are applied to the attention projections only; their small collectives "
-        "between tensor-parallel ranks are left out.");
+        "Four-bit matrices are made 16-bit at the speed of an elementwise kernel that reads a byte "
+        "for two elements: kernels of bitsandbytes and others may be slower.");
+  }
+  if (job.plan.offload_activations > 0) {
+    sentences.emplace_back(
+        "Copies of activations reach the bandwidth of the link to the host, and pinned memory is "
+        "there already; GPUs that share a link are not modelled.");
   }
   if (job.plan.pp > 1 && job.framework.reshard == workload::Reshard::kDefault &&
       workload::ReshardsAfterForward(job.plan)) {

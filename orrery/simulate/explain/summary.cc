@@ -82,7 +82,7 @@ double ExecutedFlopsOf(const Job& job) {
                                   .parts = job.plan.recompute_parts,
                                   .skips_masked = false,
                                   .rebuilds_scores = false,
-                                  .adapter_rank = job.training.adapter_rank});
+                                  .trained = job.training.trained()});
 }
 
 bool HasWindows(const workload::Transformer& model) {
@@ -205,9 +205,11 @@ Utilisation ModelUtilisation(const Job& job, std::int64_t step_ps) {
   if (job.training.adapter_rank > 0) {
     counted += ", no gradients of frozen weights";
   }
-  return UtilisationOf(job, step_ps,
-                       workload::ModelFlops(job.model, BatchOf(job), job.training.adapter_rank),
-                       counted);
+  if (job.training.frozen_blocks > 0) {
+    counted += ", frozen blocks forward only";
+  }
+  return UtilisationOf(
+      job, step_ps, workload::ModelFlops(job.model, BatchOf(job), job.training.trained()), counted);
 }
 
 Utilisation HardwareUtilisation(const Job& job, std::int64_t step_ps) {

@@ -89,6 +89,8 @@ TEST(UtilisationProperty, NoJobIsAboveThePeak) {
         draw.OneOf(std::array<std::string, 5>{"H100", "A100-80GB", "B200", "H20", "V100"}));
     job.framework = draw.OneOf(workload::Frameworks());
     job.training.adapter_rank = draw.OneOf(std::array<std::int64_t, 3>{0, 0, 64});
+    const std::int64_t frozen = draw.OneOf(std::array<std::int64_t, 3>{0, 0, 1});
+    job.training.frozen_blocks = job.model.transformer()->is_tied ? 0 : frozen;
     job.plan.recompute =
         draw.OneOf(std::array{workload::Recompute::kNothing, workload::Recompute::kFull});
     if (!CheckJob(job)) {

@@ -18,18 +18,26 @@ constexpr int kHalvings = 200;
 
 std::int64_t TrainedParameters(const workload::Job& job) {
   const auto* const transformer = job.model.transformer();
-  if (job.training.adapter_rank == 0 || transformer == nullptr) {
+  if (job.training.trained() == workload::TrainedPart{} || transformer == nullptr) {
     return workload::TotalParameters(job.model);
   }
-  std::int64_t sum = 0;
+  const bool has_adapters = job.training.adapter_rank > 0;
+  std::int64_t frozen_blocks = job.training.frozen_blocks;
+  std::int64_t adapters = 0;
+  std::int64_t frozen =
+      workload::Sum(workload::EmbeddingTensors(*transformer, transformer->vocabulary)).total();
   for (const auto* const stack : {&transformer->encoder, &transformer->blocks}) {
     for (const workload::BlockRun& run : *stack) {
-      sum += run.count * workload::Sum(workload::AdapterTensors(run.block, transformer->hidden,
-                                                                job.training.adapter_rank))
-                             .total();
+      const std::int64_t of_run = std::min<std::int64_t>(run.count, frozen_blocks);
+      frozen_blocks -= of_run;
+      frozen += of_run * workload::Sum(workload::TensorsOf(run.block, transformer->hidden)).total();
+      adapters += (run.count - of_run) *
+                  workload::Sum(workload::AdapterTensors(run.block, transformer->hidden,
+                                                         job.training.trained()))
+                      .total();
     }
   }
-  return sum;
+  return has_adapters ? adapters : workload::TotalParameters(job.model) - frozen;
 }
 
 std::int64_t Picoseconds(double seconds) {

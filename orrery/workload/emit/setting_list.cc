@@ -37,6 +37,14 @@ void MissCommon(const Job& job, SettingList& list) {
     list.Miss("training.adapter_rank {}: LoRA is not part of a pre-training command",
               job.training.adapter_rank);
   }
+  if (job.training.frozen_blocks > 0) {
+    list.Miss("training.frozen_blocks {}: a pre-training command trains all blocks",
+              job.training.frozen_blocks);
+  }
+  if (job.plan.offload_activations > 0) {
+    list.Miss("plan.offload_activations {}: not written, set it beside the recomputation",
+              job.plan.offload_activations);
+  }
   if (job.training.optimizer == OptimizerKind::kSkipped) {
     list.Miss("training.optimizer: a step without optimizer cannot be asked for");
   }

@@ -376,7 +376,7 @@ void WriteProjections(const Attention& attention, LayerWriter& writer) {
                    .cut = Cut::kColumns,
                    .casts_input = false,
                    .branches = attention.has_rope ? 3 : 1,
-                   .has_adapter = true});
+                   .adapted_by = AdapterTargets::kAttention});
     return;
   }
   const LatentAttention& latent = *attention.latent;
@@ -565,7 +565,7 @@ void WriteAttention(const Attention& attention, double dropout, LayerWriter& wri
                  .in = attention.heads * attention.value_head_size,
                  .out = shape.hidden,
                  .cut = Cut::kRows,
-                 .has_adapter = true});
+                 .adapted_by = AdapterTargets::kAttention});
 }
 
 }  // namespace orrery::workload

@@ -70,7 +70,8 @@ class DataParallelCommunication {
       if (ShardsOf(bucket.is_of_experts) == 1) {
         continue;
       }
-      const TaskId gather = Gather(bucket.elements, bucket.is_of_experts, kNone);
+      const TaskId gather =
+          Gather(GatheredBytes(bucket.elements, job_.training), bucket.is_of_experts, kNone);
       for (const std::size_t unit : bucket.units) {
         early_gathers_[unit].push_back(gather);
       }
@@ -135,7 +136,8 @@ class DataParallelCommunication {
     const TaskId after = writer_.last_compute();
     for (const StageBucket& bucket : buckets_) {
       if (ShardsOf(bucket.is_of_experts) > 1) {
-        writer_.WaitFor(Gather(bucket.elements, bucket.is_of_experts, after));
+        writer_.WaitFor(
+            Gather(GatheredBytes(bucket.elements, job_.training), bucket.is_of_experts, after));
       }
     }
   }
@@ -225,11 +227,11 @@ class DataParallelCommunication {
     return of_experts ? ExpertShards(job_.plan) : DenseShards(job_.plan);
   }
 
-  TaskId Gather(std::int64_t elements, bool of_experts, TaskId after) {
+  TaskId Gather(std::int64_t bytes, bool of_experts, TaskId after) {
     return Write("gather parameters",
                  {.role = of_experts ? GroupRole::kExpertData : GroupRole::kData,
                   .kind = CollectiveKind::kAllGather,
-                  .bytes = elements * job_.training.precision.gathered_bytes},
+                  .bytes = bytes},
                  Phase::kGather, after);
   }
 
@@ -239,7 +241,7 @@ class DataParallelCommunication {
     std::vector<TaskId>& gathers = gathers_of_unit_[NumberOf(place)].emplace();
     for (const UnitShare& share : SharesOf(place)) {
       if (share.shards > 1) {
-        gathers.push_back(Gather(share.elements, share.is_of_experts, after));
+        gathers.push_back(Gather(BytesOf(share), share.is_of_experts, after));
         writer_.Allocate(gathers.back(), kGathered, GatheredBytesOf(share));
       }
     }
@@ -262,7 +264,7 @@ class DataParallelCommunication {
   void ReduceUnit(const Place& place) {
     AwaitReductions();
     for (const UnitShare& share : SharesOf(place)) {
-      if (share.replicas > 1) {
+      if (share.replicas > 1 && share.elements > 0) {
         const TaskId reduction = Reduce(share.elements, share.is_of_experts);
         const std::int64_t bytes =
             StaysGathered(job_.plan) ? 0 : share.elements * job_.training.precision.gradient_bytes;
@@ -288,13 +290,16 @@ class DataParallelCommunication {
     bool is_of_experts = false;
     int replicas = 1;
     int shards = 1;
+    std::int64_t frozen_bytes = 0;
   };
 
   [[nodiscard]] std::vector<UnitShare> SharesOf(const Place& place) const {
-    const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
+    const UnitTensors& tensors = tensors_.At(place.chunk, place.unit);
+    const RankParameters own = tensors.parameters();
     std::vector<UnitShare> shares;
-    if (own.dense > 0) {
-      shares.push_back({own.dense, false, DenseReplicas(job_.plan), ShardsOf(false)});
+    if (own.dense > 0 || tensors.frozen_bytes > 0) {
+      shares.push_back(
+          {own.dense, false, DenseReplicas(job_.plan), ShardsOf(false), tensors.frozen_bytes});
     }
     if (own.experts > 0) {
       shares.push_back({own.experts, true, ExpertReplicas(job_.plan), ShardsOf(true)});
@@ -304,7 +309,11 @@ class DataParallelCommunication {
 
   // Parameters that stay gathered count as states.
   [[nodiscard]] std::int64_t GatheredBytesOf(const UnitShare& share) const {
-    return ReshardsAfterForward(job_.plan) ? GatheredBytes(share.elements, job_.training) : 0;
+    return ReshardsAfterForward(job_.plan) ? BytesOf(share) : 0;
+  }
+
+  [[nodiscard]] std::int64_t BytesOf(const UnitShare& share) const {
+    return GatheredBytes(share.elements, job_.training) + share.frozen_bytes;
   }
 
   // One unit ahead: the parameters of the next unit are gathered while a unit computes.
@@ -317,7 +326,8 @@ class DataParallelCommunication {
         is_forward ? place.unit + 1 < (*tensors_.units)[place.chunk].size() : place.unit > 0;
     if (has_next) {
       const Place next = {place.chunk, is_forward ? place.unit + 1 : place.unit - 1};
-      if (!gathers_of_unit_[NumberOf(next)]) {
+      const bool is_needed = is_forward || tensors_.At(next.chunk, next.unit).has_backward;
+      if (is_needed && !gathers_of_unit_[NumberOf(next)]) {
         GatherUnit(next);
       }
     }
@@ -329,9 +339,8 @@ class DataParallelCommunication {
   // Buckets are sent in order, each when all its gradients are complete.
   void ReduceReadyBuckets() {
     while (next_bucket_ < buckets_.size() &&
-           std::ranges::all_of(
-               buckets_[next_bucket_].units,
-               [this](std::size_t unit) { return is_complete_[unit]; })) {
+           std::ranges::all_of(buckets_[next_bucket_].units,
+                               [this](std::size_t unit) { return is_complete_[unit]; })) {
       Reduce(buckets_[next_bucket_].elements, buckets_[next_bucket_].is_of_experts);
       ++next_bucket_;
     }

@@ -329,7 +329,7 @@ double Expected(const Job& job) {
                         .samples = job.training.global_batch},
                        {.recompute = job.plan.recompute,
                         .parts = job.plan.recompute_parts,
-                        .adapter_rank = job.training.adapter_rank});
+                        .trained = job.training.trained()});
 }
 
 std::vector<Plan> PlansOf(const Transformer& model) {
@@ -403,6 +403,10 @@ TEST(GeneratedWorkTest, FrozenModelsExecuteTwoThirdsOfTheirProducts) {
                        .sequence = 2048,
                        .microbatches = 2});
       job.training.adapter_rank = 64;
+      EXPECT_NEAR(ExecutedOf(job) / Expected(job), 1, 0.01) << name;
+      job.training.frozen_blocks = 10;
+      EXPECT_NEAR(ExecutedOf(job) / Expected(job), 1, 0.01) << name;
+      job.training.adapter_rank = 0;
       EXPECT_NEAR(ExecutedOf(job) / Expected(job), 1, 0.01) << name;
     }
   }

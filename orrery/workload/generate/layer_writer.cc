@@ -21,6 +21,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/operators.h"
+#include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
@@ -242,6 +243,7 @@ void LayerWriter::Linear(const Matrix& matrix) {
   if (matrix.casts_input) {
     Cast("cast input", matrix.rows, in, forward_);
   }
+  AddDequantised(matrix, forward_);
   const LayerOp gemm =
       OperatorOp(matrix.name, Category::kGemm, Gemm(matrix.rows, out, in, "nt", shape_.gemm_type),
                  HostCalls(matrix, 1));  // its bias, or a copy of its input
@@ -259,9 +261,25 @@ void LayerWriter::Linear(const Matrix& matrix) {
   backward_.push_back(LinearBackward(matrix));
   if (!shape_.is_frozen()) {
     KeepForWeights(WeightInputBytes(matrix));
-  } else if (matrix.has_adapter) {
+  } else if (matrix.adapted_by && shape_.job->training.adapter_targets >= *matrix.adapted_by) {
     AddAdapter(matrix);
   }
+}
+
+// Four bits and scales of blocks to what GEMMs read, in memory: the scales, which were quantised
+// too, in a kernel and the sum with their mean; then a kernel that reads two elements a byte.
+void LayerWriter::AddDequantised(const Matrix& matrix, std::vector<LayerOp>& ops) const {
+  if (!matrix.adapted_by || shape_.job->training.base_format != BaseFormat::kNf4) {
+    return;
+  }
+  const std::int64_t elements = WidthIn(matrix, shape_.tp) * WidthOut(matrix, shape_.tp);
+  const int branches = BranchesOf(matrix);
+  ops.push_back(OperatorOp("dequantise scales", Category::kCast,
+                           Elementwise("mul", elements / kNf4Block, 1, 4, DataType::kFp32),
+                           2 * branches));
+  ops.push_back(OperatorOp(
+      "dequantise", Category::kCast,
+      Elementwise("mul", elements / 2, 1, 2 * shape_.element_bytes, shape_.type), branches));
 }
 
 // Down to the rank and up again beside the frozen matrix; backward, gradients of both and of the
@@ -324,6 +342,7 @@ std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
 }
 
 void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& ops) {
+  AddDequantised(matrix, ops);
   ops.push_back(OperatorOp(matrix.name, Category::kGemm,
                            Gemm(matrix.rows, WidthIn(matrix, shape_.tp),
                                 WidthOut(matrix, shape_.tp), "nn", shape_.gemm_type),
@@ -484,13 +503,18 @@ LayerOp CastOfLogits(Pass pass, const Extent& extent, const MicrobatchShape& sha
                     OperatorOf(pass == Pass::kForward ? kToWide : kToNarrow, extent, shape));
 }
 
-void AddCopiesOfShards(std::int64_t parameters, const MicrobatchShape& shape, UnitOps& unit) {
-  const auto copy = [&](std::string_view name) {
-    return OperatorOp(name, Category::kCast, CopyOf({.kind = Kind::kCopy}, parameters, shape));
+void AddCopiesOfShards(std::int64_t gathered, std::int64_t trained, const MicrobatchShape& shape,
+                       UnitOps& unit) {
+  const auto copy = [&](std::string_view name, std::int64_t elements) {
+    return OperatorOp(name, Category::kCast, CopyOf({.kind = Kind::kCopy}, elements, shape));
   };
-  unit.forward.insert(unit.forward.begin(), copy("copy out parameters"));
-  unit.backward.insert(unit.backward.begin(), copy("copy out parameters"));
-  unit.backward.push_back(copy("copy in gradients"));
+  unit.forward.insert(unit.forward.begin(), copy("copy out parameters", gathered));
+  if (!unit.backward.empty()) {
+    unit.backward.insert(unit.backward.begin(), copy("copy out parameters", gathered));
+  }
+  if (trained > 0) {
+    unit.backward.push_back(copy("copy in gradients", trained));
+  }
 }
 
 }  // namespace orrery::workload

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "orrery/kernel/data_type.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/model/parameters.h"
 
 /// Parts of layers as models of Hugging Face run them, one kernel for each operation
 /// (Framework::has_unfused_layers). Counted in recordings of PyTorch 2.11 (data/traced).
@@ -87,7 +89,8 @@ struct Matrix {
   bool casts_input = true;     // to fp8, by a kernel of its own; else what makes it does so
   bool casts_gradient = true;  // the same of the gradient of its output
   int branches = 1;            // matrices of one input that stand side by side in it
-  bool has_adapter = false;    // LoRA trains two narrow matrices beside it
+  // The targets of LoRA that have narrow matrices beside it; QLoRA stores it in four bits.
+  std::optional<AdapterTargets> adapted_by = {};
 };
 
 /// Writes the operations of a unit, sublayer by sublayer: forward operations are appended to the
@@ -195,6 +198,7 @@ class LayerWriter {
   void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<LayerOp>& ops);
   [[nodiscard]] std::int64_t WeightInputBytes(const Matrix& matrix) const;
   void AddAdapter(const Matrix& matrix);
+  void AddDequantised(const Matrix& matrix, std::vector<LayerOp>& ops) const;
   [[nodiscard]] std::vector<LayerOp> LinearBackward(const Matrix& matrix);
   void AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& ops);
   void AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>& ops) const;
@@ -249,6 +253,7 @@ struct Extent {
 
 /// Adds copies of a unit's gathered parameters before its passes and of its gradients after them
 /// (Framework::copies_shards).
-void AddCopiesOfShards(std::int64_t parameters, const MicrobatchShape& shape, UnitOps& unit);
+void AddCopiesOfShards(std::int64_t gathered, std::int64_t trained, const MicrobatchShape& shape,
+                       UnitOps& unit);
 
 }  // namespace orrery::workload

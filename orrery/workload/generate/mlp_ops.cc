@@ -354,14 +354,16 @@ void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, La
                  .cut = is_cut ? Cut::kColumns : Cut::kNothing,
                  .casts_input = false,
                  .casts_gradient = false,
-                 .branches = mlp.is_gated ? 2 : 1});
+                 .branches = mlp.is_gated ? 2 : 1,
+                 .adapted_by = AdapterTargets::kLinear});
   WriteActivation(mlp, rows, is_cut ? mlp.width / shape.tp : mlp.width, writer);
   writer.Linear({.name = "mlp down",
                  .rows = rows,
                  .in = mlp.width,
                  .out = shape.hidden,
                  .cut = is_cut ? Cut::kRows : Cut::kNothing,
-                 .casts_input = false});
+                 .casts_input = false,
+                 .adapted_by = AdapterTargets::kLinear});
 }
 
 void WriteExperts(const Experts& experts, LayerWriter& writer) {

@@ -52,14 +52,32 @@ UnitTensors LocalTensors(const std::vector<ParameterTensor>& tensors, const Plan
   return local;
 }
 
-// The same if the tensors are frozen and only `adapters` are trained.
+// The same if the tensors are frozen and only `adapters` are trained. `base` are elements that have
+// a format of their own.
 UnitTensors FrozenTensors(const std::vector<ParameterTensor>& tensors,
-                          const std::vector<ParameterTensor>& adapters, const Plan& plan) {
-  const RankParameters base = LocalTensors(tensors, plan).parameters();
-  UnitTensors local = LocalTensors(adapters, plan);
-  local.frozen = base.dense + base.experts;
+                          const std::vector<ParameterTensor>& adapters, std::int64_t base,
+                          const Job& job) {
+  const RankParameters all = LocalTensors(tensors, job.plan).parameters();
+  UnitTensors local = LocalTensors(adapters, job.plan);
+  const std::int64_t own_base = base / job.plan.tp;
+  local.frozen_bytes = (all.dense + all.experts - own_base) * ParameterBytes(job.training) +
+                       BaseBytes(own_base, job.training);
   return local;
 }
+
+// A unit before the first trained parameter: nothing is kept for a backward pass.
+void RemoveBackward(UnitOps& ops) {
+  ops.backward.clear();
+  ops.recompute.clear();
+  ops.weight_inputs = 0;
+}
+
+// The tensors that are trained of a unit if the rest is frozen, and the elements that have a format
+// of their own.
+struct Adapted {
+  std::vector<ParameterTensor> adapters = {};
+  std::int64_t base = 0;
+};
 
 constexpr std::string_view kEnds = "activations of embedding and head";
 
@@ -76,32 +94,67 @@ class UnitsBuilder {
   }
 
  private:
-  // `adapters`: what is trained if the rest is frozen.
   std::size_t AddKind(UnitOps ops, const std::vector<ParameterTensor>& tensors, UnitMemory memory,
-                      const std::vector<ParameterTensor>& adapters = {}) {
+                      const Adapted& adapted = {}) {
+    return AddTensors(microbatch_.is_frozen()
+                          ? FrozenTensors(tensors, adapted.adapters, adapted.base, job_)
+                          : LocalTensors(tensors, job_.plan),
+                      std::move(ops), memory);
+  }
+
+  // A unit without a backward pass.
+  std::size_t AddFrozenKind(UnitOps ops, const std::vector<ParameterTensor>& tensors,
+                            std::int64_t base = 0) {
+    RemoveBackward(ops);
+    UnitTensors frozen = FrozenTensors(tensors, {}, base, job_);
+    frozen.has_backward = false;
+    return AddTensors(std::move(frozen), std::move(ops), {});
+  }
+
+  std::size_t AddTensors(UnitTensors tensors, UnitOps ops, UnitMemory memory) {
     memory.weight_inputs = ops.weight_inputs;
     units_.memory.push_back(memory);
-    units_.tensors.push_back(microbatch_.is_frozen() ? FrozenTensors(tensors, adapters, job_.plan)
-                                                     : LocalTensors(tensors, job_.plan));
     if (job_.framework.copies_shards && ReshardsAfterForward(job_.plan)) {
-      AddCopiesOfShards(units_.tensors.back().parameters().dense, microbatch_, ops);
+      const std::int64_t trained = tensors.parameters().dense;
+      AddCopiesOfShards(trained + tensors.frozen_bytes / microbatch_.element_bytes, trained,
+                        microbatch_, ops);
     }
+    units_.tensors.push_back(std::move(tensors));
     units_.kinds.push_back(std::move(ops));
     return units_.kinds.size() - 1;
+  }
+
+  // Blocks of a run: the frozen ones first.
+  void AddRun(const BlockRun& run, std::int64_t frozen) {
+    std::vector<std::size_t>& kinds = units_.transformer.of_blocks;
+    const std::vector<ParameterTensor> tensors = TensorsOf(run.block, model_.hidden);
+    const std::int64_t base = BaseMatricesOf(run.block, model_.hidden).elements;
+    const auto add = [&](std::int64_t count, std::size_t kind) {
+      kinds.insert(kinds.end(), static_cast<std::size_t>(count), kind);
+    };
+    if (frozen > 0) {
+      add(frozen, AddFrozenKind(BlockOps(microbatch_, model_, run.block), tensors, base));
+    }
+    if (frozen < run.count) {
+      add(run.count - frozen,
+          AddKind(BlockOps(microbatch_, model_, run.block), tensors, BlockMemory(run.block),
+                  {AdapterTensors(run.block, model_.hidden, job_.training.trained()), base}));
+    }
   }
 
   void AddKinds() {
     const std::int64_t vocabulary = PaddedVocabulary(job_, model_);
     TransformerKinds& kinds = units_.transformer;
-    kinds.embedding = AddKind(EmbeddingOps(microbatch_, model_),
-                              EmbeddingTensors(model_, vocabulary), EmbeddingMemory());
+    std::int64_t frozen = job_.training.frozen_blocks;
+    const std::vector<ParameterTensor> words = EmbeddingTensors(model_, vocabulary);
+    kinds.embedding = frozen > 0
+                          ? AddFrozenKind(EmbeddingOps(microbatch_, model_), words)
+                          : AddKind(EmbeddingOps(microbatch_, model_), words, EmbeddingMemory());
     for (const auto* runs : {&model_.encoder, &model_.blocks}) {
       for (const BlockRun& run : *runs) {
-        const std::size_t kind =
-            AddKind(BlockOps(microbatch_, model_, run.block), TensorsOf(run.block, model_.hidden),
-                    BlockMemory(run.block),
-                    AdapterTensors(run.block, model_.hidden, job_.training.adapter_rank));
-        kinds.of_blocks.insert(kinds.of_blocks.end(), static_cast<std::size_t>(run.count), kind);
+        const std::int64_t of_run = std::min<std::int64_t>(run.count, frozen);
+        AddRun(run, of_run);
+        frozen -= of_run;
       }
     }
     if (model_.extra_predictions > 0) {
@@ -144,7 +197,16 @@ class UnitsBuilder {
     return {.whole = activations.total(),
             .kept = KeptBytes(activations, job_.plan, partly),
             .input = activations.input,
-            .working = WorkingBytes(block, Setting())};
+            .working = WorkingBytes(block, Setting()) + DequantisedBytes(block),
+            .is_offloadable = true};
+  }
+
+  // Of the largest matrix, while a GEMM reads it.
+  [[nodiscard]] std::int64_t DequantisedBytes(const Block& block) const {
+    return job_.training.base_format == BaseFormat::kSame
+               ? 0
+               : BaseMatricesOf(block, model_.hidden).largest / job_.plan.tp *
+                     microbatch_.element_bytes;
   }
 
   [[nodiscard]] UnitMemory HeadMemory(std::int64_t vocabulary) const {
@@ -173,7 +235,8 @@ std::vector<StageUnit> UnitsOfPart(const PartLayers& part, const Job& job,
   for (int i = 0; i < part.num_blocks; ++i) {
     const BlockPlace place = {.of_stage = i, .of_model = part.first_block + i};
     units.push_back({kinds.of_blocks[static_cast<std::size_t>(place.of_model)],
-                     RecomputeOf(job.plan, place) == Recompute::kFull});
+                     place.of_model >= job.training.frozen_blocks &&
+                         RecomputeOf(job.plan, place) == Recompute::kFull});
   }
   if (part.has_head) {
     // Blocks that predict further tokens come before the head, which all of them share.
@@ -433,7 +496,7 @@ StageParameters StageTensors::Parameters() const {
       const UnitTensors& own = (*of_kind)[unit.kind];
       sum.trained.dense += own.parameters().dense;
       sum.trained.experts += own.parameters().experts;
-      sum.frozen += own.frozen;
+      sum.frozen_bytes += own.frozen_bytes;
       sum.num_tensors += std::ssize(own.dense) + std::ssize(own.experts);
     }
   }

@@ -19,7 +19,8 @@ namespace orrery::workload {
 struct UnitTensors {
   std::vector<std::int64_t> dense = {};    // the same on all data-parallel ranks
   std::vector<std::int64_t> experts = {};  // the same on ranks with the same experts
-  std::int64_t frozen = 0;                 // parameters
+  std::int64_t frozen_bytes = 0;           // of parameters that are not trained, as stored
+  bool has_backward = true;                // not before the first trained parameter
 
   [[nodiscard]] RankParameters parameters() const {
     return {std::accumulate(dense.begin(), dense.end(), std::int64_t{0}),
@@ -39,7 +40,7 @@ using StageUnits = std::vector<std::vector<StageUnit>>;
 /// The parameters of a stage on one rank.
 struct StageParameters {
   RankParameters trained;
-  std::int64_t frozen = 0;
+  std::int64_t frozen_bytes = 0;
   std::int64_t num_tensors = 0;  // trained ones
 };
 
@@ -65,6 +66,8 @@ struct UnitMemory {
   std::int64_t logits_copy = 0;    // a second copy while a pass computes the loss
   std::int64_t working = 0;        // while its backward pass runs
   std::int64_t weight_inputs = 0;  // stays after a backward pass without weight gradients
+
+  bool is_offloadable = false;  // its kept bytes may go to the host
 
   [[nodiscard]] std::int64_t Kept(bool recomputes) const { return recomputes ? input : kept; }
 };

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,7 @@ namespace orrery::workload {
 namespace {
 
 constexpr std::int64_t kPieces = 16;
+constexpr std::size_t kUnitsInFlight = 2;
 constexpr double kPicoseconds = 1e12;
 
 std::int64_t PicosecondsFor(double bytes, double bytes_per_second) {
@@ -69,11 +72,11 @@ void WriteOffloadedUpdate(const Job& job, std::int64_t parameters, ProgramWriter
   const TaskId ready = writer.last_compute();
   for (std::int64_t i = 0; i < kPieces; ++i) {
     const TaskId out =
-        writer.WriteSideTask(ProgramWriter::Side::kToHost, "copy gradients out", out_ps, ready);
+        writer.WriteSideTask(ProgramWriter::Side::kToHost, "copy gradients out", out_ps, {ready});
     const TaskId update =
-        writer.WriteSideTask(ProgramWriter::Side::kOnHost, "update on the host", update_ps, out);
+        writer.WriteSideTask(ProgramWriter::Side::kOnHost, "update on the host", update_ps, {out});
     writer.WaitFor(writer.WriteSideTask(ProgramWriter::Side::kFromHost, "copy parameters back",
-                                        back_ps, update));
+                                        back_ps, {update}));
   }
 }
 
@@ -121,7 +124,7 @@ class StageWriter {
         data_(job_, {&units_, &source.model.tensors}, source.shape, source.stage, writer_) {
     const StateBytes states = StatesOf(parameters_.trained, job_.plan, job_.training);
     writer_.Hold("parameters",
-                 states.parameters + parameters_.frozen * ParameterBytes(job_.training));
+                 states.parameters + HeldFrozenBytes(parameters_.frozen_bytes, job_.plan));
     writer_.Hold("gradients", states.gradients);
     writer_.Hold("optimizer states", states.optimizer);
     writer_.Hold("embedding tables", source.model.table_bytes[source.program]);
@@ -265,10 +268,77 @@ class StageWriter {
     return source_.model.memory[units_[chunk][unit].kind];
   }
 
-  void AfterForward(std::size_t chunk, std::size_t unit, const PassTasks& tasks) {
+  bool HasBackward(std::size_t chunk, std::size_t unit) const {
+    return source_.model.tensors[units_[chunk][unit].kind].has_backward;
+  }
+
+  // The pass of a micro-batch through a unit.
+  using UnitPass = std::tuple<std::size_t, std::size_t, int>;  // chunk, unit, micro-batch
+
+  std::int64_t OffloadedBytesOf(std::size_t chunk, std::size_t unit) const {
+    const UnitMemory& memory = MemoryOf(chunk, unit);
+    return memory.is_offloadable
+               ? OffloadedBytes(memory.Kept(units_[chunk][unit].recomputes), job_.plan)
+               : 0;
+  }
+
+  std::int64_t HostCopyPs(std::int64_t bytes) const {
+    return PicosecondsFor(static_cast<double>(bytes), job_.gpu.host_link.bytes_per_second);
+  }
+
+  // Copies what a unit keeps to the host, beside what follows.
+  void CopyOut(const UnitPass& pass, const PassTasks& tasks) {
+    const auto [chunk, unit, microbatch] = pass;
+    const std::int64_t bytes = OffloadedBytesOf(chunk, unit);
+    if (bytes > 0) {
+      const TaskId copy = writer_.WriteSideTask(ProgramWriter::Side::kToHost, "offload activations",
+                                                HostCopyPs(bytes), {tasks.last}, Phase::kForward);
+      writer_.Free(copy, MemoryOf(chunk, unit).category, bytes);
+      copies_out_[pass] = copy;
+      // No more than two units wait for the link: the next computation waits for those before.
+      last_copies_.push_back(copy);
+      if (last_copies_.size() > kUnitsInFlight) {
+        writer_.WaitFor(last_copies_.front());
+        last_copies_.pop_front();
+      }
+    }
+  }
+
+  // Copies it back, beside what runs now. Once for each pass.
+  void CopyBack(const UnitPass& pass) {
+    const auto found = copies_out_.find(pass);
+    if (found == copies_out_.end()) {
+      return;
+    }
+    const auto [chunk, unit, microbatch] = pass;
+    const std::int64_t bytes = OffloadedBytesOf(chunk, unit);
+    const TaskId copy = writer_.WriteSideTask(
+        ProgramWriter::Side::kFromHost, "reload activations", HostCopyPs(bytes),
+        {writer_.last_compute(), found->second}, Phase::kBackward);
+    writer_.Allocate(copy, MemoryOf(chunk, unit).category, bytes);
+    copies_back_[pass] = copy;
+    copies_out_.erase(found);
+  }
+
+  // One unit ahead, as gathers of parameters.
+  void AwaitKept(const UnitPass& pass) {
+    const auto [chunk, unit, microbatch] = pass;
+    CopyBack(pass);
+    if (unit > 0) {
+      CopyBack({chunk, unit - 1, microbatch});
+    }
+    if (const auto found = copies_back_.find(pass); found != copies_back_.end()) {
+      writer_.WaitFor(found->second);
+      copies_back_.erase(found);
+    }
+  }
+
+  void AfterForward(const UnitPass& pass, const PassTasks& tasks) {
+    const auto [chunk, unit, microbatch] = pass;
     data_.AfterForward({chunk, unit});
     const UnitMemory& memory = MemoryOf(chunk, unit);
     writer_.Allocate(tasks.first, memory.category, memory.Kept(units_[chunk][unit].recomputes));
+    CopyOut(pass, tasks);
     writer_.Allocate(tasks.first, kLogits, memory.logits + memory.logits_copy);
     writer_.Free(tasks.last, kLogits, memory.logits_copy);
   }
@@ -329,8 +399,8 @@ class StageWriter {
     const auto back = static_cast<std::size_t>(backward.chunk);
     const bool is_whole = backward.pass == PipelinePass::kBackward;
     const bool has_forward = i < prepared_[fore].size();
-    const bool has_backward = i < prepared_[back].size();
-    const std::size_t from_behind = has_backward ? prepared_[back].size() - 1 - i : 0;
+    const std::size_t from_behind = i < prepared_[back].size() ? prepared_[back].size() - 1 - i : 0;
+    const bool has_backward = i < prepared_[back].size() && HasBackward(back, from_behind);
     PreparedOps ahead;
     PreparedOps behind;
     if (has_forward) {
@@ -339,6 +409,7 @@ class StageWriter {
     }
     if (has_backward) {
       data_.BeforeBackward({back, from_behind});
+      AwaitKept({back, from_behind, backward.microbatch});
       behind = prepared_[back][from_behind].recompute;
       const PreparedOps& ops = prepared_[back][from_behind].backward;
       behind.insert(behind.end(), ops.begin(), ops.end());
@@ -352,7 +423,7 @@ class StageWriter {
         writer_.WriteTogether({&ahead, forward.microbatch, ProgramWriter::Part::kAll, fore_load},
                               {&behind, backward.microbatch, part, back_load});
     if (has_forward) {
-      AfterForward(fore, i, tasks[0]);
+      AfterForward({fore, i, forward.microbatch}, tasks[0]);
     }
     if (has_backward) {
       AfterBackward(back, from_behind, is_whole, tasks[1]);
@@ -388,7 +459,7 @@ class StageWriter {
       const PassTasks tasks =
           writer_.Write(prepared_[chunk][unit].forward, step.microbatch, ProgramWriter::Part::kAll,
                         LoadOf(step.chunk, unit, step.microbatch));
-      AfterForward(chunk, unit, tasks);
+      AfterForward({chunk, unit, step.microbatch}, tasks);
     }
     is_first_pass_[chunk] = false;
     Send(neighbours, step);
@@ -400,8 +471,9 @@ class StageWriter {
     const bool is_whole = part == ProgramWriter::Part::kAll;
     passes_left_[chunk] -= is_whole ? 1 : 0;
     Receive(neighbours, step);
-    for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
+    for (std::size_t i = prepared_[chunk].size(); i-- > 0 && HasBackward(chunk, i);) {
       data_.BeforeBackward({chunk, i});
+      AwaitKept({chunk, i, step.microbatch});
       const RoutedLoad load = LoadOf(step.chunk, i, step.microbatch);
       const PassTasks again = writer_.Write(prepared_[chunk][i].recompute, step.microbatch,
                                             ProgramWriter::Part::kAll, load);
@@ -459,6 +531,9 @@ class StageWriter {
   std::vector<int> passes_left_;                     // backward, by chunk
   std::vector<bool> is_first_pass_;
   std::array<TaskId, 2> last_pass_ = {kNone, kNone};           // forward, backward
+  std::map<UnitPass, TaskId> copies_out_;                      // of what units keep, to the host
+  std::deque<TaskId> last_copies_;                             // of these, not waited for yet
+  std::map<UnitPass, TaskId> copies_back_;                     // not waited for yet
   std::map<std::pair<GroupRole, int>, PreparedOps> messages_;  // by role and chunk
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string_view>
@@ -181,7 +182,8 @@ class ProgramWriter {
   enum class Side : std::uint8_t { kToHost, kOnHost, kFromHost };
 
   /// Writes a task on a lane of its own that waits for `after`.
-  TaskId WriteSideTask(Side where, std::string_view name, std::int64_t duration_ps, TaskId after) {
+  TaskId WriteSideTask(Side where, std::string_view name, std::int64_t duration_ps,
+                       std::initializer_list<TaskId> after, Phase phase = Phase::kOptimizer) {
     constexpr std::int64_t kFirstNumber = 60;
     const bool is_on_host = where == Side::kOnHost;
     LaneId& lane = side_lanes_[static_cast<std::size_t>(where)];
@@ -191,17 +193,17 @@ class ProgramWriter {
            .number = is_on_host ? 1 : kFirstNumber + static_cast<std::int64_t>(where)});
     }
     LayerOp op;
-    op.category = Category::kOptimizer;
-    const PartId part = PartOf(op, Phase::kOptimizer, -1);
+    op.category = phase == Phase::kOptimizer ? Category::kOptimizer : Category::kElementwise;
+    const PartId part = PartOf(op, phase, -1);
     const TaskId task =
         program_.tasks.Append({.lane = lane,
                                .kind = is_on_host ? TaskKind::kHost : TaskKind::kKernel,
                                .duration_ps = duration_ps,
                                .name = program_.strings.Intern(name),
                                .part = part});
-    if (after != kNone) {
-      AddEdges({&after, 1}, task);
-    }
+    std::vector<TaskId> known(after);
+    std::erase(known, kNone);
+    AddEdges(known, task);
     return task;
   }
 

@@ -166,6 +166,10 @@ void OpPricing::Count(const kernel::Estimate& estimate) {
     ++coverage_.unaligned;
     coverage_.alignment_gpu = estimate.alignment_gpu->name;
   }
+  if (estimate.library_factor > 1) {
+    ++coverage_.searched;
+    coverage_.library_factor = std::max(coverage_.library_factor, estimate.library_factor);
+  }
 }
 
 void OpPricing::Price(std::span<LayerOp> ops) {

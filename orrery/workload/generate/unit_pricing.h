@@ -25,6 +25,8 @@ struct PriceCoverage {
   std::int64_t by_roofline = 0;
   std::int64_t unaligned = 0;      // GEMMs whose loss from unaligned sizes is that of another GPU
   std::string alignment_gpu = {};  // that GPU
+  std::int64_t searched = 0;       // by the fastest kernels of a search, made slower
+  double library_factor = 1;       // the largest one
 };
 
 /// The power of the GPUs of one kind while they run kernels.

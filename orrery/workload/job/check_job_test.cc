@@ -94,7 +94,9 @@ TEST(CheckJob, TheScheduleCanRun) {
             "interleaved needs: change plan.chunks or give plan.layers_per_stage");
   EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.chunks = 2; }),
             "plan.chunks must be 1 for plan.schedule 1f1b, not 2; several chunks need interleaved");
-  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.layers_per_stage = {10, 10}; }),
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan.layers_per_stage = {10, 10};
+            }),
             "plan.layers_per_stage adds up to 20 layers and the model has 32: change one number");
 }
 
@@ -226,16 +228,31 @@ TEST(CheckJob, ActivationsFit64Bits) {
   EXPECT_EQ(ErrorAfter([](Job& job) { job.training.sequence = 10'000'000; }), "");
 }
 
-TEST(CheckJob, AdaptersNeedParametersThatAreWhole) {
+TEST(CheckJob, AdaptersHaveARank) {
   EXPECT_EQ(ErrorAfter([](Job& job) { job.training.adapter_rank = 16; }), "");
   EXPECT_EQ(ErrorAfter([](Job& job) {
               job.training.adapter_rank = 16;
               job.plan.sharding = Sharding::kParameters;
             }),
-            "training.adapter_rank is for transformers whose parameters are not sharded: set "
-            "plan.sharding to none, zero1 or zero2");
+            "");
   EXPECT_EQ(ErrorAfter([](Job& job) { job.training.adapter_rank = -1; }),
             "training.adapter_rank is -1: give 0 for none, or the rank");
+}
+
+TEST(CheckJob, FourBitsAreOfFrozenMatrices) {
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.training.adapter_rank = 16;
+              job.training.base_format = BaseFormat::kNf4;
+            }),
+            "");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.training.base_format = BaseFormat::kNf4; }),
+            "training.base_format is for frozen matrices beside adapters, without experts: set "
+            "training.adapter_rank, or base_format to same");
+}
+
+TEST(CheckJob, FrozenBlocksLeaveSomeToTrain) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.training.frozen_blocks = 1'000; }),
+            "training.frozen_blocks is 1000: give less than the blocks of a transformer");
 }
 
 }  // namespace

@@ -102,18 +102,48 @@ Status CheckCluster(const Job& job) {
   return {};
 }
 
-// Sharded parameters are gathered by what is trained of them.
+// Experts have no adapters, and frozen ones are not gathered.
 Status CheckAdapters(const Job& job) {
-  const std::int64_t rank = job.training.adapter_rank;
+  const Training& training = job.training;
+  const std::int64_t rank = training.adapter_rank;
   if (rank < 0 || rank > kLargestSize) {
     return Refuse("training.adapter_rank is {}: give 0 for none, or the rank", rank);
   }
-  const bool shards =
-      job.plan.sharding == Sharding::kParameters || job.plan.sharding == Sharding::kKeepGathered;
-  if (rank > 0 && (shards || job.model.transformer() == nullptr)) {
+  if (rank > 0 && job.model.transformer() == nullptr) {
+    return Refuse("training.adapter_rank is for transformers: set it to 0");
+  }
+  if (rank > 0 && HasExperts(job.model) &&
+      (ShardsParameters(job.plan) || training.adapter_targets == AdapterTargets::kLinear)) {
     return Refuse(
-        "training.adapter_rank is for transformers whose parameters are not sharded: set "
-        "plan.sharding to none, zero1 or zero2");
+        "training.adapter_rank with experts is for attention and whole parameters: set "
+        "training.adapter_targets to attention and plan.sharding to none, zero1 or zero2");
+  }
+  if (training.base_format != BaseFormat::kSame && (rank == 0 || HasExperts(job.model))) {
+    return Refuse(
+        "training.base_format is for frozen matrices beside adapters, without experts: set "
+        "training.adapter_rank, or base_format to same");
+  }
+  return {};
+}
+
+// A prefix of the model without a backward pass.
+Status CheckFrozenBlocks(const Job& job) {
+  const std::int64_t frozen = job.training.frozen_blocks;
+  const Transformer* const model = job.model.transformer();
+  if (frozen == 0) {
+    return {};
+  }
+  if (model == nullptr || frozen < 0 || frozen >= model->num_blocks()) {
+    return Refuse("training.frozen_blocks is {}: give less than the blocks of a transformer",
+                  frozen);
+  }
+  if (job.plan.pp > 1) {
+    return Refuse("training.frozen_blocks needs a model without a pipeline: set plan.pp to 1");
+  }
+  if (model->is_tied && job.training.adapter_rank == 0) {
+    return Refuse(
+        "training.frozen_blocks freezes the embedding, which is the head of this model too: set "
+        "it to 0, or take a model with a head of its own");
   }
   return {};
 }
@@ -435,6 +465,7 @@ Status CheckJob(const Job& job) {
   ORRERY_TRY_STATUS(CheckCluster(job));
   ORRERY_TRY_STATUS(CheckOtherGpus(job));
   ORRERY_TRY_STATUS(CheckAdapters(job));
+  ORRERY_TRY_STATUS(CheckFrozenBlocks(job));
   ORRERY_TRY_STATUS(CheckBatch(job));
   ORRERY_TRY_STATUS(CheckSharding(job.plan));
   if (job.plan.context == ContextKind::kUlyssesRing) {

@@ -14,6 +14,7 @@
 #include "orrery/kernel/data_type.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/model/model.h"
+#include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
@@ -37,15 +38,27 @@ enum class OptimizerKind : std::uint8_t {
   kSkipped,  // forward and backward pass only, as some people time a step
 };
 
+/// The storage of frozen matrices beside adapters.
+enum class BaseFormat : std::uint8_t {
+  kSame,  // as they are computed with
+  kNf4,   // QLoRA: four bits, with a scale for each block that has eight
+};
+
 struct Training {
   std::int64_t sequence = 0;      // tokens of a sample; 0 for models without
   std::int64_t micro_batch = 1;   // samples of one pass of one replica
   std::int64_t global_batch = 1;  // samples of a step of the whole job
   Precision precision = {};
   OptimizerKind optimizer = OptimizerKind::kAdam;
-  // LoRA: only narrow matrices of this rank beside the projections of attention are trained; 0:
-  // all.
+  // LoRA: only narrow matrices of this rank beside `adapter_targets` are trained; 0: all.
   std::int64_t adapter_rank = 0;
+  AdapterTargets adapter_targets = AdapterTargets::kAttention;
+  BaseFormat base_format = BaseFormat::kSame;
+  std::int64_t frozen_blocks = 0;  // the first ones, with the embedding
+
+  [[nodiscard]] TrainedPart trained() const {
+    return {adapter_rank, adapter_targets, frozen_blocks};
+  }
 
   bool operator==(const Training&) const = default;
 };

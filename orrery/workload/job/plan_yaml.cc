@@ -50,6 +50,13 @@ void AddTraining(const Job& job, FactList& facts) {
   facts.Add("precision", DataTypeName(training.precision.gemm_type));
   facts.Add("optimizer", training.optimizer == OptimizerKind::kSgd ? "sgd" : "adam");
   facts.AddDegree("adapter_rank", training.adapter_rank, 1);
+  if (training.adapter_targets != AdapterTargets::kAttention) {
+    facts.Add("adapter_targets", "linear");
+  }
+  if (training.base_format != BaseFormat::kSame) {
+    facts.Add("base_format", "nf4");
+  }
+  facts.AddDegree("frozen_blocks", training.frozen_blocks, 1);
 }
 
 void AddPlan(const Job& job, FactList& facts) {
@@ -94,6 +101,9 @@ void AddPlan(const Job& job, FactList& facts) {
   }
   if (plan.offload_optimizer) {
     facts.Add("offload_optimizer", "true");
+  }
+  if (plan.offload_activations > 0) {
+    facts.Add("offload_activations", plan.offload_activations);
   }
 }
 

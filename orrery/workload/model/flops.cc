@@ -123,22 +123,42 @@ double ThreePasses(const ForwardFlops& forward, double scores) {
   return 3 * (forward.products + scores + forward.head);
 }
 
-// Forward, of the two narrow products beside each projection of attention.
-double AdapterFlops(const Transformer& model, const TokenBatch& batch, std::int64_t rank) {
-  double elements = 0;
+/// Calls `visit` with each run of alike blocks and how many of them are trained.
+template <typename Visit>
+void ForEachRun(const Transformer& model, std::int64_t frozen_blocks, const Visit& visit) {
   for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
     for (const BlockRun& run : *stack) {
-      for (const ParameterTensor& tensor : AdapterTensors(run.block, model.hidden, rank)) {
-        elements += Real(run.count) * Real(tensor.elements);
-      }
+      const std::int64_t frozen = std::min<std::int64_t>(run.count, frozen_blocks);
+      frozen_blocks -= frozen;
+      visit(run, run.count - frozen);
     }
   }
-  return rank > 0 ? 2 * batch.tokens() * elements : 0;
+}
+
+// Forward, of the two narrow products beside each target.
+double AdapterFlops(const Transformer& model, const TokenBatch& batch, const TrainedPart& trained) {
+  double elements = 0;
+  ForEachRun(model, trained.frozen_blocks, [&](const BlockRun& run, std::int64_t count) {
+    for (const ParameterTensor& tensor : AdapterTensors(run.block, model.hidden, trained)) {
+      elements += Real(count) * Real(tensor.elements);
+    }
+  });
+  return trained.adapter_rank > 0 ? 2 * batch.tokens() * elements : 0;
+}
+
+// Forward, of the blocks that have no backward pass.
+ForwardFlops FrozenFlops(const Transformer& model, const TokenBatch& batch,
+                         std::int64_t frozen_blocks) {
+  ForwardFlops flops;
+  ForEachRun(model, frozen_blocks, [&](const BlockRun& run, std::int64_t count) {
+    Add(Real(run.count - count), OfBlock(run.block, model.hidden, batch), flops);
+  });
+  return flops;
 }
 
 // Frozen products have gradients of their inputs alone.
-double PassesOfProducts(std::int64_t adapter_rank) {
-  return adapter_rank > 0 ? 2 : 3;
+double PassesOfProducts(const TrainedPart& trained) {
+  return trained.adapter_rank > 0 ? 2 : 3;
 }
 
 // Products that come again before the backward pass of a block that keeps the rest.
@@ -162,14 +182,12 @@ double AgainInBlock(const Block& block, std::int64_t hidden, const TokenBatch& b
   return flops;
 }
 
-double AgainInParts(const Transformer& model, const TokenBatch& batch,
-                    const RecomputedParts& parts) {
+double AgainInParts(const Transformer& model, const TokenBatch& batch, const RecomputedParts& parts,
+                    std::int64_t frozen_blocks) {
   double flops = 0;
-  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
-    for (const BlockRun& run : *stack) {
-      flops += Real(run.count) * AgainInBlock(run.block, model.hidden, batch, parts);
-    }
-  }
+  ForEachRun(model, frozen_blocks, [&](const BlockRun& run, std::int64_t count) {
+    flops += Real(count) * AgainInBlock(run.block, model.hidden, batch, parts);
+  });
   return flops + Real(model.extra_predictions) *
                      AgainInBlock(model.blocks.back().block, model.hidden, batch, parts);
 }
@@ -211,10 +229,13 @@ double RecomputedFlops(const Transformer& model, const TokenBatch& batch) {
   return 4 * (forward.products + forward.scores) + 3 * forward.head;
 }
 
-double ModelFlops(const Transformer& model, const TokenBatch& batch, std::int64_t adapter_rank) {
+double ModelFlops(const Transformer& model, const TokenBatch& batch, const TrainedPart& trained) {
   const ForwardFlops forward = ForwardFlopsOf(model, batch);
-  return PassesOfProducts(adapter_rank) * (forward.products + forward.head) +
-         3 * (forward.scores + AdapterFlops(model, batch, adapter_rank));
+  const ForwardFlops frozen = FrozenFlops(model, batch, trained.frozen_blocks);
+  const double passes = PassesOfProducts(trained);
+  return passes * (forward.products + forward.head) +
+         3 * (forward.scores + AdapterFlops(model, batch, trained)) -
+         (passes - 1) * frozen.products - 2 * frozen.scores;
 }
 
 double SelectiveFlops(const Transformer& model, const TokenBatch& batch) {
@@ -241,19 +262,25 @@ double ExecutedFlops(const Transformer& model, const TokenBatch& batch,
                      const Execution& execution) {
   const ForwardFlops forward = ForwardFlopsOf(model, batch);
   const double scores = execution.skips_masked ? forward.causal_scores : forward.scores;
-  const double adapters = AdapterFlops(model, batch, execution.adapter_rank);
-  const double layers = forward.products + forward.router + scores + adapters;
-  double flops =
-      PassesOfProducts(execution.adapter_rank) * (forward.products + forward.router + forward.head);
-  flops += (execution.rebuilds_scores ? 3.5 : 3) * scores + 3 * adapters;
+  const double adapters = AdapterFlops(model, batch, execution.trained);
+  const ForwardFlops frozen = FrozenFlops(model, batch, execution.trained.frozen_blocks);
+  const double frozen_scores = execution.skips_masked ? frozen.causal_scores : frozen.scores;
+  const double layers = forward.products + forward.router + scores + adapters - frozen.products -
+                        frozen.router - frozen_scores;
+  const double passes = PassesOfProducts(execution.trained);
+  double flops = passes * (forward.products + forward.router + forward.head) -
+                 (passes - 1) * (frozen.products + frozen.router);
+  const double score_passes = execution.rebuilds_scores ? 3.5 : 3;
+  flops += score_passes * scores - (score_passes - 1) * frozen_scores + 3 * adapters;
   if (execution.recompute == Recompute::kSelective) {
-    flops += scores;
+    flops += scores - frozen_scores;
   }
   if (execution.recompute == Recompute::kOperators) {
-    flops += forward.products / 2;
+    flops += (forward.products - frozen.products) / 2;
   }
   const double whole = execution.recompute == Recompute::kFull ? execution.recomputed_share : 0;
-  return flops + whole * layers + (1 - whole) * AgainInParts(model, batch, execution.parts);
+  return flops + whole * layers +
+         (1 - whole) * AgainInParts(model, batch, execution.parts, execution.trained.frozen_blocks);
 }
 
 double ModelFlops(const LayerList& list, std::int64_t samples) {
@@ -274,9 +301,9 @@ double ModelFlops(const Dlrm& model, std::int64_t samples) {
   return 6 * elements * Real(samples);
 }
 
-double ModelFlops(const Model& model, const TokenBatch& batch, std::int64_t adapter_rank) {
+double ModelFlops(const Model& model, const TokenBatch& batch, const TrainedPart& trained) {
   if (const Transformer* const transformer = model.transformer()) {
-    return ModelFlops(*transformer, batch, adapter_rank);
+    return ModelFlops(*transformer, batch, trained);
   }
   if (const LayerList* const list = model.layer_list()) {
     return ModelFlops(*list, batch.samples);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "orrery/workload/model/model.h"
+#include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
@@ -42,10 +43,9 @@ struct ForwardFlops {
 /// Korthikanti et al., equation 7, and nanotron: the model's, not causal.
 /// 72·B·L·s·h²(1 + s/(6h) + V/(12hL)).
 ///
-/// With `adapter_rank` (LoRA) weights beside adapters are frozen, and their gradients are not
-/// computed.
+/// Gradients of frozen weights are not computed, and frozen blocks have no backward pass.
 [[nodiscard]] double ModelFlops(const Transformer& model, const TokenBatch& batch,
-                                std::int64_t adapter_rank = 0);
+                                const TrainedPart& trained = {});
 
 /// Hardware FLOPs with selective recomputation: equation 7 and 4·B·L·s²·h. (Equation 8 of
 /// Korthikanti et al. as printed counts what is recomputed three times.)
@@ -64,11 +64,11 @@ struct ForwardFlops {
 /// The execution of a step, as far as it changes the count.
 struct Execution {
   Recompute recompute = Recompute::kNothing;
-  double recomputed_share = 1;    // of the layers, Recompute::kFull
-  RecomputedParts parts = {};     // of the other layers
-  bool skips_masked = true;       // a kernel that leaves masked scores out
-  bool rebuilds_scores = true;    // flash: the backward pass computes scores again, 2.5 passes
-  std::int64_t adapter_rank = 0;  // LoRA: all else is frozen; 0: everything is trained
+  double recomputed_share = 1;  // of the layers, Recompute::kFull
+  RecomputedParts parts = {};   // of the other layers
+  bool skips_masked = true;     // a kernel that leaves masked scores out
+  bool rebuilds_scores = true;  // flash: the backward pass computes scores again, 2.5 passes
+  TrainedPart trained = {};
 };
 
 /// FLOPs that the hardware executes in a step: all products of both passes, routers too, and
@@ -85,6 +85,6 @@ struct Execution {
 
 /// By the conventions above that are the model's own and not causal.
 [[nodiscard]] double ModelFlops(const Model& model, const TokenBatch& batch,
-                                std::int64_t adapter_rank = 0);
+                                const TrainedPart& trained = {});
 
 }  // namespace orrery::workload

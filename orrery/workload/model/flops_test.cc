@@ -111,11 +111,25 @@ TEST(Flops, AWindowLeavesABand) {
 TEST(Flops, FrozenWeightsHaveNoGradients) {
   const ForwardFlops forward = ForwardFlopsOf(Llama3(), kOneToken);
   const double adapters = kOneToken.tokens() * 2 * 32 * 16 * (4096 + 6144 + 4096 + 4096);
-  EXPECT_DOUBLE_EQ(ModelFlops(Llama3(), kOneToken, 16),
+  EXPECT_DOUBLE_EQ(ModelFlops(Llama3(), kOneToken, {.adapter_rank = 16}),
                    2 * (forward.products + forward.head) + 3 * (forward.scores + adapters));
-  EXPECT_DOUBLE_EQ(
-      ExecutedFlops(Llama3(), kOneToken, {.rebuilds_scores = false, .adapter_rank = 16}),
-      2 * (forward.products + forward.head) + 3 * (forward.causal_scores + adapters));
+  EXPECT_DOUBLE_EQ(ExecutedFlops(Llama3(), kOneToken,
+                                 {.rebuilds_scores = false, .trained = {.adapter_rank = 16}}),
+                   2 * (forward.products + forward.head) + 3 * (forward.causal_scores + adapters));
+}
+
+// The frozen half of 32 blocks runs forward only: of its products two passes of three are not
+// there.
+TEST(Flops, FrozenBlocksRunForwardOnly) {
+  const ForwardFlops forward = ForwardFlopsOf(Llama3(), kOneToken);
+  EXPECT_DOUBLE_EQ(ModelFlops(Llama3(), kOneToken, {.frozen_blocks = 16}),
+                   2 * (forward.products + forward.scores) + 3 * forward.head);
+  EXPECT_DOUBLE_EQ(ExecutedFlops(Llama3(), kOneToken,
+                                 {.recompute = Recompute::kFull,
+                                  .skips_masked = false,
+                                  .rebuilds_scores = false,
+                                  .trained = {.frozen_blocks = 16}}),
+                   2.5 * (forward.products + forward.scores) + 3 * forward.head);
 }
 
 TEST(Flops, WhatIsExecutedHoldsWhatIsRecomputed) {

@@ -231,7 +231,8 @@ std::vector<ParameterTensor> TensorsOf(const Block& block, std::int64_t hidden) 
 }
 
 std::vector<ParameterTensor> AdapterTensors(const Block& block, std::int64_t hidden,
-                                            std::int64_t rank) {
+                                            const TrainedPart& trained) {
+  const std::int64_t rank = trained.adapter_rank;
   const Attention& attention = block.self;
   std::vector<ParameterTensor> tensors;
   if (!attention.latent) {
@@ -242,7 +243,33 @@ std::vector<ParameterTensor> AdapterTensors(const Block& block, std::int64_t hid
   const std::int64_t width = attention.heads * attention.value_head_size;
   tensors.push_back({"projection.adapter_down", width * rank, TensorSpread::kSplit});
   tensors.push_back({"projection.adapter_up", rank * hidden, TensorSpread::kWhole});
+  const FeedForward* const mlp = block.feed_forward();
+  if (mlp != nullptr && trained.targets == AdapterTargets::kLinear) {
+    const std::int64_t up = mlp->width * (mlp->is_gated ? 2 : 1);
+    tensors.push_back({"up.adapter_down", hidden * rank, TensorSpread::kWhole});
+    tensors.push_back({"up.adapter_up", rank * up, TensorSpread::kSplit});
+    tensors.push_back({"down.adapter_down", mlp->width * rank, TensorSpread::kSplit});
+    tensors.push_back({"down.adapter_up", rank * hidden, TensorSpread::kWhole});
+  }
   return tensors;
+}
+
+BaseMatrices BaseMatricesOf(const Block& block, std::int64_t hidden) {
+  BaseMatrices base;
+  const auto add = [&](std::int64_t in, std::int64_t out) {
+    base.elements += in * out;
+    base.largest = std::max(base.largest, in * out);
+  };
+  const Attention& attention = block.self;
+  if (!attention.latent) {
+    add(hidden, (attention.heads + 2 * attention.kv_heads) * attention.head_size);
+  }
+  add(attention.heads * attention.value_head_size, hidden);
+  if (const FeedForward* const mlp = block.feed_forward()) {
+    add(hidden, mlp->width * (mlp->is_gated ? 2 : 1));
+    add(mlp->width, hidden);
+  }
+  return base;
 }
 
 std::vector<ParameterTensor> EmbeddingTensors(const Transformer& model, std::int64_t vocabulary) {

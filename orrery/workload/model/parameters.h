@@ -27,10 +27,36 @@ struct ParameterTensor {
 /// they are root mean squares. Together they are what ParametersOf counts.
 [[nodiscard]] std::vector<ParameterTensor> TensorsOf(const Block& block, std::int64_t hidden);
 
-/// The matrices that LoRA trains of a block: down to `rank` and up again beside queries, keys and
-/// values as one, and beside the projection. Latent attention has the latter only.
+/// The products beside which LoRA trains narrow matrices.
+enum class AdapterTargets : std::uint8_t {
+  kAttention,  // its projections
+  kLinear,     // those of feed-forward networks too
+};
+
+/// The part of a transformer that is trained.
+struct TrainedPart {
+  std::int64_t adapter_rank =
+      0;  // of the narrow matrices of LoRA, all else is frozen; 0: whole ones
+  AdapterTargets targets = AdapterTargets::kAttention;
+  std::int64_t frozen_blocks = 0;  // the first ones, with the embedding: they run forward only
+
+  bool operator==(const TrainedPart&) const = default;
+};
+
+/// The matrices that LoRA trains of a block: down to its rank and up again beside queries, keys and
+/// values as one, beside the projection, and beside both products of a feed-forward network where
+/// they are targets. Latent attention has the projection's only, experts have none.
 [[nodiscard]] std::vector<ParameterTensor> AdapterTensors(const Block& block, std::int64_t hidden,
-                                                          std::int64_t rank);
+                                                          const TrainedPart& trained);
+
+/// Elements of the matrices of a block that are stored in four bits where its base is (QLoRA):
+/// projections of attention and both products of a feed-forward network.
+struct BaseMatrices {
+  std::int64_t elements = 0;
+  std::int64_t largest = 0;  // of one product
+};
+
+[[nodiscard]] BaseMatrices BaseMatricesOf(const Block& block, std::int64_t hidden);
 
 /// Embeddings of words, positions and segments; patches of a ViT.
 [[nodiscard]] std::vector<ParameterTensor> EmbeddingTensors(const Transformer& model,

@@ -399,6 +399,24 @@ StateBytes StatesOf(const RankParameters& parameters, const Plan& plan, const Tr
   return sum;
 }
 
+std::int64_t BaseBytes(std::int64_t elements, const Training& training) {
+  if (training.base_format == BaseFormat::kSame) {
+    return elements * ParameterBytes(training);
+  }
+  constexpr std::int64_t kScalesOfBlock = 256;
+  const std::int64_t scales = DivideUp(elements, kNf4Block);
+  return DivideUp(elements, 2) + scales + kFp32Bytes * DivideUp(scales, kScalesOfBlock);
+}
+
+std::int64_t HeldFrozenBytes(std::int64_t bytes, const Plan& plan) {
+  const bool is_sharded = ShardsParameters(plan) && ReshardsAfterForward(plan);
+  return is_sharded ? DivideUp(bytes, DenseShards(plan)) : bytes;
+}
+
+std::int64_t OffloadedBytes(std::int64_t kept, const Plan& plan) {
+  return std::llround(static_cast<double>(kept) * plan.offload_activations);
+}
+
 std::int64_t GatheredBytes(std::int64_t parameters, const Training& training) {
   return parameters * training.precision.gathered_bytes;
 }

@@ -142,6 +142,19 @@ struct StateBytes {
 [[nodiscard]] StateBytes StatesOf(std::int64_t parameters, Sharding sharding, int shards,
                                   const Training& training);
 
+/// Elements of frozen matrices in four bits (NF4) that share a scale.
+inline constexpr std::int64_t kNf4Block = 64;
+
+/// Bytes of frozen matrices as they are stored: as parameters, or in four bits with a scale of
+/// eight bits for each block and one of 32 for each 256 of these.
+[[nodiscard]] std::int64_t BaseBytes(std::int64_t elements, const Training& training);
+
+/// The part of frozen parameters that a rank keeps through a step.
+[[nodiscard]] std::int64_t HeldFrozenBytes(std::int64_t bytes, const Plan& plan);
+
+/// Bytes of what a unit keeps that are copied to the host.
+[[nodiscard]] std::int64_t OffloadedBytes(std::int64_t kept, const Plan& plan);
+
 /// The states of a rank: dense parameters and experts among their own ranks, offloaded or not.
 [[nodiscard]] StateBytes StatesOf(const RankParameters& parameters, const Plan& plan,
                                   const Training& training);

@@ -129,6 +129,7 @@ struct Plan {
   int shard_ranks = 0;                 // data-parallel ranks that share one copy (HSDP); 0: all
   Reshard reshard = Reshard::kAlways;  // kParameters
   bool offload_optimizer = false;
+  double offload_activations = 0;  // share of what blocks keep for the backward pass
 
   Recompute recompute = Recompute::kNothing;
   int recompute_layers = 0;    // of each stage, kFull: 0 for all

@@ -211,12 +211,53 @@ void ReadSharding(RunRow& row, Plan& plan) {
   }
 }
 
+// The products with adapters are in no column of their own: sources name their modules.
+AdapterTargets TargetsOf(const RunRow& row) {
+  static const RE2 kFeedForward("(?i)adapter_rank[^,;]*\\((?:[^)]*[ ,:])?(?:w1|up|gate|MLP)\\b");
+  return RE2::PartialMatch(row.Text("fields_not_in_source"), kFeedForward)
+             ? AdapterTargets::kLinear
+             : AdapterTargets::kAttention;
+}
+
+// The trained part, the storage of the rest, and activations on the host.
+Status ReadFineTuning(RunRow& row, Job& job) {
+  Training& training = job.training;
+  training.adapter_rank = row.Integer("adapter_rank").value_or(0);
+  const std::string options = row.Text("options");
+  if (training.adapter_rank > 0) {
+    training.adapter_targets = TargetsOf(row);
+    row.Assume(training.adapter_targets == AdapterTargets::kLinear
+                   ? "LoRA adapters on attention projections and feed-forward networks"
+                   : "LoRA adapters on attention projections");
+  }
+  if (Mentions(options, "QLoRA") || Mentions(options, "Q-LoRA")) {
+    training.base_format = BaseFormat::kNf4;
+    row.Assume("a base of four bits is NF4");
+  }
+
+  struct NotDescribed {
+    std::string_view words;
+    std::string_view what;
+  };
+
+  constexpr std::array<NotDescribed, 3> kNotDescribed{
+      {{"LoRA (emb)", "training of embedding and head beside adapters"},
+       {"CPU offload True", "offloading of parameters to the host"},
+       {"optimizer step in the backward pass", "an optimizer step inside the backward pass"}}};
+  for (const auto& [words, what] : kNotDescribed) {
+    if (Mentions(options, words)) {
+      return Unsupported("no key describes {}", what);
+    }
+  }
+  if (Mentions(options, "activation offloading")) {
+    job.plan.offload_activations = 1;
+  }
+  return {};
+}
+
 Status ReadPlan(RunRow& row, Job& job) {
   Plan& plan = job.plan;
-  job.training.adapter_rank = row.Integer("adapter_rank").value_or(0);
-  if (job.training.adapter_rank > 0) {
-    row.Assume("LoRA adapters on attention projections");
-  }
+  ORRERY_TRY_STATUS(ReadFineTuning(row, job));
   const std::string sequence = row.Text("seq_parallel");
   const bool is_open = sequence.empty() || sequence.starts_with("not stated");
   plan.sequence_parallel = plan.tp > 1 && (is_open || sequence.starts_with("yes"));
