@@ -76,7 +76,7 @@ TEST(UnfusedTest, ThreeGradientsAreTwoSums) {
 // 64 · 8 parameters of two bytes, read and written, before each pass and behind the last.
 TEST(UnfusedTest, ParametersAreCopiedBeforeEachPassAndGradientsAfterwards) {
   UnitOps unit{.forward = {LayerOp{.name = "norm"}}, .recompute = {}, .backward = {}};
-  AddCopiesOfShards(512, Bf16Shape(), unit);
+  AddCopiesOfShards(512, 512, Bf16Shape(), unit);
   EXPECT_EQ(unit.forward.front().name, "copy out parameters");
   EXPECT_EQ(unit.forward.size(), 2);
   EXPECT_EQ(BytesOf(unit.backward), 2 * 2048);
