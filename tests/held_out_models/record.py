@@ -91,17 +91,19 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("models", nargs="*")
     parser.add_argument("--steps-only", action="store_true")
+    parser.add_argument("--development", action="store_true", help="the models of operator_part.py, which are no test")
     parser.add_argument("--process", type=int, default=1, help="the number written beside the steps")
     options = parser.parse_intermixed_args()
-    from catalogue import MODELS
+    from catalogue import DEVELOPMENT, MODELS
     import torch
+    models = DEVELOPMENT if options.development else MODELS
     options.folder.mkdir(parents=True, exist_ok=True)
     (options.folder / "machine.json").write_text(json.dumps(machine(), indent=1) + "\n")
     rows, failed = [], []
-    for name in options.models or MODELS:
+    for name in options.models or models:
         begin = time.time()
         try:
-            rows.append({"process": options.process, **record(MODELS[name], options.folder, name, options.steps_only)})
+            rows.append({"process": options.process, **record(models[name], options.folder, name, options.steps_only)})
             print(name, rows[-1], f"{time.time() - begin:.1f} s", flush=True)
         except Exception:  # one model that fails must not cost the recordings of the others
             traceback.print_exc()
