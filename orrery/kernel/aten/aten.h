@@ -91,11 +91,6 @@ struct AtenOperators {
 /// defaults, unless the call specifies otherwise. Operators without elements are omitted.
 [[nodiscard]] AtenOperators OperatorsOf(const AtenCall& call);
 
-/// Returns the kernels of a call by its bytes and what was measured for its name, however it is
-/// mapped: for calls beyond the range of a kernel model. Empty if the name was not measured, or if
-/// its times do not follow from bytes within a third.
-[[nodiscard]] std::vector<Operator> OperatorsByBytes(const AtenCall& call);
-
 /// Translates a Triton kernel that torch.compile launches (a node whose kernel backend is "triton")
 /// by its name and its tensors; `OperatorsOf` does so for names that start with "triton_". A kernel
 /// whose tensors are not recorded is unknown.

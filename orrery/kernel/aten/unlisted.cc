@@ -29,7 +29,6 @@ struct Kernels {
   std::int64_t count = 1;
   double latency_bytes = 0;
   double factor = 1;  // of the bytes that the operator reads and writes
-  double error = 0;   // of the rows that it was fitted to: the median
 };
 
 using KernelsOfName = std::map<std::string, Kernels, std::less<>>;
@@ -45,8 +44,7 @@ KernelsOfName ReadKernels() {
     kernels[std::string(*table->Text(row, "operator"))] = {
         .count = std::llround(number("kernels")),
         .latency_bytes = number("latency_bytes"),
-        .factor = number("factor"),
-        .error = number("error")};
+        .factor = number("factor")};
   }
   return kernels;
 }
@@ -154,14 +152,6 @@ std::vector<Operator> Moving(double bytes, std::int64_t kernels) {
 
 bool IsMeasured(std::string_view name) {
   return FindMeasured(name) != nullptr;
-}
-
-std::vector<Operator> OperatorsByBytes(const AtenCall& call) {
-  constexpr double kLargestError = 0.3;
-  const Kernels* const measured = FindMeasured(call.name);
-  return measured != nullptr && measured->error <= kLargestError
-             ? UnlistedOperators(call).operators
-             : std::vector<Operator>();
 }
 
 std::vector<Operator> WideWindows(const Operator& convolution) {

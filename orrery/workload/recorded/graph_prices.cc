@@ -113,12 +113,9 @@ class GraphPricer {
     for (std::size_t index = 0; index < calls.size(); ++index) {
       const PricedCall& call = calls[index];
       PricingSummary priced{.calls = 1};
-      const double measured_s = SecondsBeyondModel(call, std::span(cold).subspan(next), gpu, costs);
       for (std::size_t i = 0; i < call.operators->size(); ++i, ++next) {
         const double seconds =
-            measured_s > 0
-                ? measured_s / static_cast<double>(call.operators->size())
-                : (1 - shares[index]) * cold[next].seconds + shares[index] * warm[next].seconds;
+            (1 - shares[index]) * cold[next].seconds + shares[index] * warm[next].seconds;
         AddOperator(call, cold[next], seconds, priced);
         priced.fp32_products_s += IsFp32Product((*call.operators)[i]) ? seconds : 0;
       }
@@ -144,19 +141,6 @@ class GraphPricer {
     std::vector<kernel::Estimate> estimates(operators.size());
     costs.Predict(operators, gpu, estimates);
     return estimates;
-  }
-
-  // The time by the bytes of a call, for a model of rows or elements that is asked beyond its range.
-  // 0 if it is not, or the name was not measured; products do not follow from bytes.
-  [[nodiscard]] double SecondsBeyondModel(const PricedCall& call,
-                                          std::span<const kernel::Estimate> estimates,
-                                          const hardware::Gpu& gpu,
-                                          const kernel::CostModel& costs) const {
-    if (call.operators->size() != 1 || !estimates.front().is_extrapolated ||
-        kernel::GemmOf(call.operators->front()).k > 1) {
-      return 0;
-    }
-    return Seconds(kernel::OperatorsByBytes(kernel::CallOfNode(graph_, call.node)), costs, gpu);
   }
 
   static void AddOperator(const PricedCall& call, const kernel::Estimate& estimate, double seconds,
