@@ -124,11 +124,12 @@ bool ReturnsViews(std::string_view schema) {
   return num_results > 0 && num_views == num_results;
 }
 
-// The results are in the memory of arguments, of which none is written to.
+// The results are in the memory of arguments, of which none is written to; only the framework's own
+// schemas can be relied on to say so.
 bool ReturnsArguments(const AtenCall& call) {
   const std::vector<const AtenTensor*> inputs = call.InputTensors();
   const bool writes = call.name.ends_with('_') || call.schema.find('!') != std::string_view::npos;
-  return !writes && !call.outputs.empty() &&
+  return call.name.starts_with(kLibrary) && !writes && !call.outputs.empty() &&
          std::ranges::all_of(call.outputs, [&](const AtenTensor& output) {
            return output.is_defined && output.storage &&
                   std::ranges::any_of(inputs, [&](const AtenTensor* input) {

@@ -98,8 +98,8 @@ TEST(PricedCallsTest, TheUnknownIsSaidOnlyWhereNothingIsBelow) {
 TEST(PricedCallsTest, TheUnknownIsPricedItselfWhereOnlyAllocationsAreBelow) {
   Graph graph;
   const RowId outer = graph.Add("mine::outer", 8);
-  const RowId rnn = graph.Add("mine::rnn", 8, outer);
-  graph.Add("aten::empty", 8, rnn);
+  const RowId cell = graph.Add("mine::cell", 8, outer);
+  graph.Add("aten::empty", 8, cell);
   EXPECT_THAT(graph.Priced(), ElementsAre("1 elementwise fn=other n=8 wb=4 fp32"));
 }
 
