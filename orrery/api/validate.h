@@ -31,6 +31,7 @@ struct ValidateRequest {
   std::vector<std::string> models = {};  // files; empty: the shipped ones
   std::string frameworks = {};           // file; empty: the shipped scalars
   bool leave_team_out = false;
+  std::vector<std::string> settings = {};  // declared properties of frameworks, of all rows
   std::vector<std::string> without = {};  // mechanisms of the simulator
   std::string overlap = "model";
   std::string network = {};  // alone or shared; empty: shared over several nodes
@@ -57,6 +58,21 @@ struct StepErrorGroup {
   double coverage_80 = 0;
 };
 
+/// Errors of the predicted peak of memory on the last rank in percent of the measured one
+/// (`peak_memory_bytes`).
+struct PeakErrors {
+  std::int64_t rows = 0;  // simulated ones with a measured peak
+  double mape = 0;
+  double median = 0;
+  double max = 0;
+  double bias = 0;
+};
+
+struct GpuPeakErrors {
+  std::string gpu;
+  PeakErrors errors = {};
+};
+
 struct RefusedRow {
   std::string id;
   std::string reason;
@@ -68,6 +84,8 @@ struct ValidatedRow {
   double predicted_s = 0;
   double low_s = 0;
   double high_s = 0;
+  std::optional<std::int64_t> measured_peak_bytes = {};
+  std::optional<std::int64_t> predicted_peak_bytes = {};  // of rows with a measured one
   std::string derived_from = {};
   std::vector<std::string> assumed = {};
 };
@@ -89,6 +107,8 @@ struct ValidateResult {
   std::vector<StepErrorGroup> scales = {};
   std::vector<StepErrorGroup> dimensions = {};
   std::vector<std::string> out_of_memory = {};
+  std::optional<PeakErrors> peak_memory = {};  // of rows with a measured peak
+  std::vector<GpuPeakErrors> peak_memory_gpus = {};
   std::string fit;                           // "in sample" or "left out"
   std::optional<StepErrors> in_sample = {};  // rows that the fit has seen
   std::optional<StepErrors> held_out = {};   // and all others
@@ -176,6 +196,8 @@ struct RankPlansResult {
 ORRERY_HAS_FIELDS(ValidateRequest);
 ORRERY_HAS_FIELDS(StepErrors);
 ORRERY_HAS_FIELDS(StepErrorGroup);
+ORRERY_HAS_FIELDS(PeakErrors);
+ORRERY_HAS_FIELDS(GpuPeakErrors);
 ORRERY_HAS_FIELDS(RefusedRow);
 ORRERY_HAS_FIELDS(ValidatedRow);
 ORRERY_HAS_FIELDS(ValidateResult);

@@ -153,6 +153,7 @@ std::string EncodeOutcome(const EvaluatedRun& evaluated) {
   WriteReal(evaluated.interval.high_s, writer);
   WriteTraits(evaluated.traits, writer);
   writer.Number(evaluated.memory_bytes);
+  writer.Number(evaluated.allocated_bytes);
   writer.Number(static_cast<std::uint8_t>(evaluated.fits));
   const workload::Job& job = evaluated.run.job;
   writer.Number(std::int64_t{job.plan.tp});
@@ -172,6 +173,7 @@ void ApplyOutcome(std::string_view outcome, EvaluatedRun& evaluated) {
   evaluated.interval.high_s = ReadReal(reader);
   evaluated.traits = ReadTraits(reader);
   evaluated.memory_bytes = reader.Number<std::int64_t>();
+  evaluated.allocated_bytes = reader.Number<std::int64_t>();
   evaluated.fits = reader.Number<std::uint8_t>() != 0;
   workload::Job& job = evaluated.run.job;
   const auto tensor_parallelism = reader.Number<std::int64_t>();

@@ -40,6 +40,7 @@ TEST(DealtRowsTest, TheOutcomeCompletesARowAsItWasRead) {
   EXPECT_EQ(completed.interval.high_s, evaluated.interval.high_s);
   EXPECT_EQ(completed.traits, evaluated.traits);
   EXPECT_EQ(completed.memory_bytes, evaluated.memory_bytes);
+  EXPECT_EQ(completed.allocated_bytes, evaluated.allocated_bytes);
   EXPECT_EQ(completed.fits, evaluated.fits);
   EXPECT_EQ(completed.run.assumptions, evaluated.run.assumptions);
   EXPECT_EQ(completed.run.job.training.micro_batch, evaluated.run.job.training.micro_batch);

@@ -33,6 +33,7 @@
 namespace orrery::calibrate {
 namespace {
 
+using simulate::AllocatedBytes;
 using simulate::BaselinesOf;
 using simulate::Breakdown;
 using simulate::BreakdownOf;
@@ -67,6 +68,7 @@ Status SimulateRun(const Engine& engine, EvaluatedRun& evaluated) {
   evaluated.interval = ShippedIntervals().Around(evaluated.predicted_s, evaluated.traits);
   const MemoryAnswer memory = MemoryAnswerOf(simulation.rank_classes, simulation.timeline, job);
   evaluated.memory_bytes = memory.stages[memory.fullest].needed_bytes;
+  evaluated.allocated_bytes = AllocatedBytes(memory.stages.back(), job.gpu);
   evaluated.fits = memory.fits();
   return {};
 }
@@ -327,6 +329,39 @@ std::vector<ErrorGroup> GroupsOf(const Validation& validation, GroupKey key) {
     }
   }
   return kept;
+}
+
+MemoryFigures MemoryFiguresOf(const Validation& validation) {
+  std::vector<double> errors;
+  std::vector<double> sizes;
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    if (const auto error = evaluated.MemoryError()) {
+      errors.push_back(*error * kPercent);
+      sizes.push_back(std::abs(*error) * kPercent);
+    }
+  }
+  return {.rows = errors.size(),
+          .mape = Mean(sizes),
+          .median = Median(sizes),
+          .max = sizes.empty() ? std::nan("") : std::ranges::max(sizes),
+          .bias = Mean(errors)};
+}
+
+std::vector<std::pair<std::string, MemoryFigures>> MemoryByGpu(const Validation& validation) {
+  std::vector<std::pair<std::string, Validation>> parts;
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    const std::string& gpu = evaluated.run.job.gpu.name;
+    if (evaluated.MemoryError()) {
+      auto found = std::ranges::find(parts, gpu, &std::pair<std::string, Validation>::first);
+      found = found == parts.end() ? parts.insert(found, {gpu, {}}) : found;
+      found->second.evaluated.push_back(evaluated);
+    }
+  }
+  std::vector<std::pair<std::string, MemoryFigures>> figures;
+  for (const auto& [gpu, part] : parts) {
+    figures.emplace_back(gpu, MemoryFiguresOf(part));
+  }
+  return figures;
 }
 
 std::vector<const EvaluatedRun*> WorstRuns(const Validation& validation, std::size_t count) {

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/concurrency/work_dealer.h"
@@ -27,10 +29,20 @@ struct EvaluatedRun {
   learn::TimeInterval interval = {};
   simulate::StepTraits traits = {};
   std::int64_t memory_bytes = 0;  // of the fullest stage
-  bool fits = true;               // in the memory of the GPU
+  std::int64_t allocated_bytes = 0;  // by PyTorch's allocator, on the last stage
+  bool fits = true;                  // in the memory of the GPU
 
   /// (predicted − measured) / measured.
   [[nodiscard]] double Error() const { return predicted_s / run.measured_s - 1; }
+
+  /// The same of the peak of memory; nothing where it was not measured.
+  [[nodiscard]] std::optional<double> MemoryError() const {
+    const auto measured = run.peak_allocated_bytes;
+    return measured ? std::optional(static_cast<double>(allocated_bytes) /
+                                        static_cast<double>(*measured) -
+                                    1)
+                    : std::nullopt;
+  }
 };
 
 /// Simulates a run. Unspecified settings are chosen as follows and added to its assumptions:
@@ -106,6 +118,15 @@ struct ErrorGroup {
   ErrorFigures figures;
 };
 
+/// Errors of predicted peaks of memory, in percent of the measured ones.
+struct MemoryFigures {
+  std::size_t rows = 0;  // simulated ones with a measured peak
+  double mape = 0;
+  double median = 0;
+  double max = 0;
+  double bias = 0;
+};
+
 /// The property by which rows are grouped. Rows that were refused count where their table tells the
 /// group, by source, team, stack, release and grade; elsewhere groups hold simulated rows only.
 enum class GroupKey : std::uint8_t {
@@ -123,6 +144,12 @@ enum class GroupKey : std::uint8_t {
 
 /// Groups in the order in which they first occur; scales and dimensions in their own order.
 [[nodiscard]] std::vector<ErrorGroup> GroupsOf(const Validation& validation, GroupKey key);
+
+[[nodiscard]] MemoryFigures MemoryFiguresOf(const Validation& validation);
+
+/// The same by GPU, in the order of GroupsOf; GPUs without a measured peak are left out.
+[[nodiscard]] std::vector<std::pair<std::string, MemoryFigures>> MemoryByGpu(
+    const Validation& validation);
 
 /// Runs with the largest |error|, worst first.
 [[nodiscard]] std::vector<const EvaluatedRun*> WorstRuns(const Validation& validation,

@@ -60,6 +60,25 @@ TEST(ValidationGroupsTest, FiguresAreInPercentOfTheMeasuredTime) {
   EXPECT_NEAR(figures.bias, 50.0 / 3, 1e-9);
 }
 
+// Peaks of 110 and 80 for 100, and a row without one: mean 15, bias −5.
+TEST(ValidationGroupsTest, PeaksOfMemoryCountWhereTheyWereMeasured) {
+  Validation validation = Sample();
+  validation.evaluated[0].run.peak_allocated_bytes = 100;
+  validation.evaluated[0].allocated_bytes = 110;
+  validation.evaluated[2].run.peak_allocated_bytes = 100;
+  validation.evaluated[2].allocated_bytes = 80;
+  validation.evaluated[2].run.job.gpu.name = "other";
+  const MemoryFigures figures = MemoryFiguresOf(validation);
+  EXPECT_EQ(figures.rows, 2U);
+  EXPECT_NEAR(figures.mape, 15, 1e-9);
+  EXPECT_NEAR(figures.max, 20, 1e-9);
+  EXPECT_NEAR(figures.bias, -5, 1e-9);
+  const auto by_gpu = MemoryByGpu(validation);
+  ASSERT_EQ(by_gpu.size(), 2U);
+  EXPECT_EQ(by_gpu[1].first, "other");
+  EXPECT_NEAR(by_gpu[1].second.bias, -20, 1e-9);
+}
+
 TEST(ValidationGroupsTest, RefusedRowsCountInTheirSource) {
   const std::vector<ErrorGroup> groups = GroupsOf(Sample(), GroupKey::kSource);
   ASSERT_EQ(groups.size(), 3U);

@@ -174,6 +174,7 @@ Cluster ReadCluster(const YAML::Node& node, std::string place, YamlFields& laten
   cluster.nics = ReadNics(fields.Map("nics"), nullptr, &latencies_ns);
   cluster.fabric = ReadFabric(fields.Map("fabric"), nullptr);
   cluster.cpu = fields.Choice<CpuVendor>("cpu", kCpuVendors);
+  cluster.host_ratio = fields.Number("host_ratio", 0.1, cluster.host_ratio);
   cluster.pcie_generation = fields.Count("pcie_generation", 1);
   cluster.nccl_version = fields.Text("nccl_version", "");
   cluster.source = fields.Text("source");
@@ -239,6 +240,7 @@ Cluster OverrideCluster(YamlFields& fields, Cluster base) {
     base.fabric = ReadFabric(fields.Map("fabric"), &base.fabric);
   }
   base.cpu = fields.Choice<CpuVendor>("cpu", kCpuVendors, base.cpu);
+  base.host_ratio = fields.Number("host_ratio", 0.1, base.host_ratio);
   base.pcie_generation = fields.Count("pcie_generation", 1, base.pcie_generation);
   base.nccl_version = fields.Text("nccl_version", base.nccl_version);
   CheckTogether(base, fields);

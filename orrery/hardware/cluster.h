@@ -90,6 +90,7 @@ struct Cluster {
   int pcie_generation = 0;   // between a GPU and its NIC
   std::string nccl_version;  // usual there; empty when not known
   std::string source;        // documents; names unverified values
+  double host_ratio = 1;     // time of Python on its CPU relative to that of a DGX H100
 };
 
 /// Reads a catalogue. An error is one sentence that names the entry and the field.

@@ -122,6 +122,36 @@ std::string MemoryText(const Validation& validation) {
                      validation.evaluated.size());
 }
 
+std::string PeakText(const calibrate::MemoryFigures& figures) {
+  return fmt::format(
+      "Peak      {} rows with a measured peak of the last rank; mean |error| {:.2f} %, median "
+      "{:.2f} %, largest {:.1f} %, bias {:+.1f} %",
+      figures.rows, figures.mape, figures.median, figures.max, figures.bias);
+}
+
+Document::Table PeakTable(const Validation& validation) {
+  Document::Table table{.columns = {{"", "peak of memory by GPU", Unit::kText, 0},
+                                    AsNumber("rows"),
+                                    Formatted("MAPE", NumberFormat("{:.2f}")),
+                                    Formatted("median", NumberFormat("{:.2f}")),
+                                    Formatted("max", NumberFormat("{:.1f}")),
+                                    Formatted("bias", NumberFormat("{:+.1f}"))},
+                        .max_shown = SIZE_MAX};
+  for (const auto& [gpu, figures] : MemoryByGpu(validation)) {
+    table.rows.push_back({gpu, figures.rows, figures.mape, figures.median, figures.max,
+                          figures.bias});
+  }
+  return table;
+}
+
+// Beside the rows of a table that states peaks of memory.
+void AddPeaks(const Validation& validation, Document::Section& section) {
+  if (const auto figures = MemoryFiguresOf(validation); figures.rows > 0) {
+    section.Say(PeakText(figures));
+    section.Add(PeakTable(validation));
+  }
+}
+
 Table ValidationTable(const Validation& validation) {
   constexpr Table::Type kText = Table::Type::kText;
   constexpr Table::Type kInteger = Table::Type::kInteger;
@@ -233,6 +263,7 @@ Document ValidationDocument(const Validation& validation, const FitNote& fit) {
     section.Say(fmt::format("Interval  {:.0f} % of the measured steps are in the 80 % interval",
                             figures.coverage));
   }
+  AddPeaks(validation, section);
   std::ranges::move(ValidationPictures(validation), std::back_inserter(section.blocks));
   for (const KeyHeader& key : kKeys) {
     section.Add(GroupTable(validation, key));

@@ -44,6 +44,12 @@ constexpr auto kRequest = std::to_array<Field<Request>>({
                                         "evaluate each row with frameworks and intervals that were "
                                         "fitted without its stack and its "
                                         "team (data/workload/stacks.yaml)"),
+    MakeField<&Request::settings>(
+        "set", "",
+        "change a property of the framework of every row: framework.module_calls=0; may be "
+        "repeated")
+        .Placeholder("KEY=VALUE")
+        .Repeats(),
     MakeField<&Request::without>(
         "without", "", "leave a mechanism of the simulator out, to see what it does: power")
         .Placeholder("NAME"),
@@ -93,11 +99,32 @@ constexpr auto kRow = std::to_array<Field<ValidatedRow>>({
     MakeField<&ValidatedRow::predicted_s>("predicted_s", "s", "predicted step"),
     MakeField<&ValidatedRow::low_s>("low_s", "s", "low end of the 80 % interval"),
     MakeField<&ValidatedRow::high_s>("high_s", "s", "high end of the 80 % interval"),
+    MakeField<&ValidatedRow::measured_peak_bytes>(
+        "measured_peak_bytes", "bytes", "measured peak of PyTorch's allocator on the last rank")
+        .IfKnown(),
+    MakeField<&ValidatedRow::predicted_peak_bytes>("predicted_peak_bytes", "bytes",
+                                                   "the same as predicted")
+        .IfKnown(),
     MakeField<&ValidatedRow::derived_from>("derived_from", "",
                                            "published quantity that the step was computed from")
         .IfAny(),
     MakeField<&ValidatedRow::assumed>("assumed", "", "settings that the table does not have"),
 });
+
+constexpr auto kPeakErrors = std::to_array<Field<PeakErrors>>({
+    MakeField<&PeakErrors::rows>("rows", "", "simulated rows with a measured peak"),
+    MakeField<&PeakErrors::mape>("mape", "%", "mean |error| of the predicted peak"),
+    MakeField<&PeakErrors::median>("median", "%", "median |error|"),
+    MakeField<&PeakErrors::max>("max", "%", "largest |error|"),
+    MakeField<&PeakErrors::bias>("bias", "%", "mean error with its sign"),
+});
+
+constexpr auto kGpuName = std::to_array<Field<GpuPeakErrors>>({
+    MakeField<&GpuPeakErrors::gpu>("gpu", "", "name of the GPU"),
+});
+
+constexpr auto kGpuPeakErrors =
+    JoinFields(kGpuName, PartFields<&GpuPeakErrors::errors, kPeakErrors>());
 
 using Answer = ValidateResult;
 
@@ -119,6 +146,11 @@ constexpr auto kAnswerParts = std::to_array<Field<Answer>>({
     MakeField<&Answer::dimensions>("dimensions", "", "errors by dimension of parallelism"),
     MakeField<&Answer::out_of_memory>("out_of_memory", "",
                                       "simulated rows that would not fit in GPU memory"),
+    MakeField<&Answer::peak_memory>("peak_memory", "",
+                                    "errors of the peak of memory that PyTorch's allocator gives "
+                                    "out on the last rank, of rows that state it")
+        .IfKnown(),
+    MakeField<&Answer::peak_memory_gpus>("peak_memory_gpus", "", "the same by GPU").IfAny(),
     MakeField<&Answer::fit>("fit", "", "in sample or left out: whether the fit has seen the rows"),
     MakeField<&Answer::in_sample>("in_sample", "",
                                   "errors of rows whose stack or team the fit has seen")
@@ -193,6 +225,8 @@ constexpr auto kRankPlans =
 ORRERY_SET_FIELDS(ValidateRequest, kRequest)
 ORRERY_SET_FIELDS(StepErrors, kErrors)
 ORRERY_SET_FIELDS(StepErrorGroup, kGroup)
+ORRERY_SET_FIELDS(PeakErrors, kPeakErrors)
+ORRERY_SET_FIELDS(GpuPeakErrors, kGpuPeakErrors)
 ORRERY_SET_FIELDS(RefusedRow, kRefused)
 ORRERY_SET_FIELDS(ValidatedRow, kRow)
 ORRERY_SET_FIELDS(ValidateResult, kAnswer)

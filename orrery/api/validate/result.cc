@@ -61,6 +61,28 @@ void AddGroups(const Validation& validation, const GroupList& list, ValidateResu
   }
 }
 
+PeakErrors ErrorsOf(const calibrate::MemoryFigures& figures) {
+  return {.rows = static_cast<std::int64_t>(figures.rows),
+          .mape = figures.mape,
+          .median = figures.median,
+          .max = figures.max,
+          .bias = figures.bias};
+}
+
+std::optional<std::int64_t> PredictedPeak(const EvaluatedRun& evaluated) {
+  return evaluated.run.peak_allocated_bytes ? std::optional(evaluated.allocated_bytes)
+                                            : std::nullopt;
+}
+
+void AddPeaks(const Validation& validation, ValidateResult& result) {
+  if (const auto figures = MemoryFiguresOf(validation); figures.rows > 0) {
+    result.peak_memory = ErrorsOf(figures);
+  }
+  for (const auto& [gpu, figures] : MemoryByGpu(validation)) {
+    result.peak_memory_gpus.push_back({gpu, ErrorsOf(figures)});
+  }
+}
+
 void AddRows(const Validation& validation, ValidateResult& result) {
   for (const RefusedRun& refused : validation.refused) {
     result.refused.push_back({refused.label.id, refused.reason});
@@ -71,6 +93,8 @@ void AddRows(const Validation& validation, ValidateResult& result) {
                                   .predicted_s = evaluated.predicted_s,
                                   .low_s = evaluated.interval.low_s,
                                   .high_s = evaluated.interval.high_s,
+                                  .measured_peak_bytes = evaluated.run.peak_allocated_bytes,
+                                  .predicted_peak_bytes = PredictedPeak(evaluated),
                                   .derived_from = evaluated.run.derived_from,
                                   .assumed = evaluated.run.assumptions});
     if (!evaluated.fits) {
@@ -131,6 +155,7 @@ ValidateResult MakeResult(const Validation& validation, const FitNote& fit) {
     AddGroups(validation, list, result);
   }
   AddRows(validation, result);
+  AddPeaks(validation, result);
   if (fit.runs != nullptr) {
     result.in_sample = ErrorsOf(FiguresOf(PartOf(validation, *fit.runs, true)));
     result.held_out = ErrorsOf(FiguresOf(PartOf(validation, *fit.runs, false)));

@@ -21,6 +21,7 @@
 #include "orrery/api/simulate/overlap_option.h"
 #include "orrery/api/validate/left_out.h"
 #include "orrery/api/validate/output.h"
+#include "orrery/base/check.h"
 #include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
 #include "orrery/base/text/text.h"
@@ -29,6 +30,7 @@
 #include "orrery/kernel/model_set.h"
 #include "orrery/simulate/explain/step_intervals.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/published/fitted_runs.h"
 #include "orrery/workload/job/published/run_table.h"
@@ -89,6 +91,14 @@ Result<workload::Mechanisms> MechanismsWithout(const std::vector<std::string>& n
   return mechanisms;
 }
 
+Status CheckSettings(const std::vector<std::string>& settings) {
+  workload::Framework framework;
+  for (const std::string& setting : settings) {
+    ORRERY_TRY_STATUS(workload::SetDeclared(setting, framework));
+  }
+  return {};
+}
+
 Result<simulate::SimulationOptions> EngineOptions(const Session& session,
                                                   const ValidateRequest& request) {
   simulate::SimulationOptions options;
@@ -122,8 +132,12 @@ class Evaluation {
     ORRERY_TRY(options_.engine, EngineOptions(session, request_));
     const std::set<std::string> chosen = ChosenRows(*table_, request_);
     options_.filter = [&](const workload::RunLabel& label) { return chosen.contains(label.id); };
+    ORRERY_TRY_STATUS(CheckSettings(request_.settings));
     options_.change = [&](const workload::RunLabel& label, workload::Job& job) {
       job.mechanisms = mechanisms_;
+      for (const std::string& setting : request_.settings) {
+        ORRERY_CHECK(workload::SetDeclared(setting, job.framework).has_value(), "was checked");
+      }
       SetScalars(label, job);
     };
     options_.progress = [&](std::size_t done, std::size_t total) {

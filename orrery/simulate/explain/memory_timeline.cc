@@ -216,6 +216,19 @@ std::int64_t UsableBytes(const hardware::Gpu& gpu) {
                       workload::DefaultMemoryConstants().usable);
 }
 
+std::int64_t AllocatedBytes(const StageMemory& stage, const hardware::Gpu& gpu) {
+  const workload::MemoryConstants& constants = workload::DefaultMemoryConstants();
+  std::int64_t bytes = stage.peak_bytes + constants.workspace_bytes;
+  for (const MemoryPart& part : stage.parts) {
+    const bool is_outside =
+        part.category == "CUDA context" || part.category == "communication buffers";
+    bytes -= is_outside ? part.bytes : 0;
+  }
+  const bool is_narrow =
+      gpu.generation == "volta" || gpu.generation == "turing" || gpu.generation == "ampere";
+  return bytes + (is_narrow ? 0 : constants.wide_workspace_bytes);
+}
+
 MemoryAnswer MemoryAnswerOf(const RankClasses& rank_classes, const Timeline& timeline,
                             const workload::Job& job) {
   MemoryAnswer answer;

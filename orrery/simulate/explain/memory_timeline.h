@@ -87,6 +87,10 @@ struct StageMemory {
   [[nodiscard]] std::int64_t free_bytes() const { return usable_bytes - needed_bytes; }
 };
 
+/// The most that PyTorch's allocator gives out at one time (`max_memory_allocated`): tensors and
+/// workspaces of libraries, without the rest of the CUDA context and NCCL's buffers.
+[[nodiscard]] std::int64_t AllocatedBytes(const StageMemory& stage, const hardware::Gpu& gpu);
+
 /// The memory of a step, and whether it fits.
 struct MemoryAnswer {
   std::vector<StageMemory> stages;  // by program

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/string_table.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/simulate/engine/ensembles_test.h"
 #include "orrery/simulate/engine/rank_classes.h"
+#include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
@@ -83,6 +85,19 @@ TEST_F(MemoryTest, TheAllocatorRounds) {
   Change(0, "activations", 3 << 20);
 
   EXPECT_EQ(Simulated(/*rounds=*/true).peak_bytes, 1024 + (4 << 20));
+}
+
+// Tensors and workspaces, not the context and NCCL's buffers; from Hopper on workspaces are larger.
+TEST_F(MemoryTest, TheAllocatorCountsTensorsAndWorkspaces) {
+  const workload::MemoryConstants& constants = workload::DefaultMemoryConstants();
+  const StageMemory stage{.peak_bytes = 9000,
+                          .parts = {{"parameters", 4000},
+                                    {"CUDA context", 3000},
+                                    {"communication buffers", 2000}}};
+  const std::int64_t ampere = AllocatedBytes(stage, *hardware::FindGpu("A100"));
+  EXPECT_EQ(ampere, 4000 + constants.workspace_bytes);
+  EXPECT_EQ(AllocatedBytes(stage, *hardware::FindGpu("H100")),
+            ampere + constants.wide_workspace_bytes);
 }
 
 }  // namespace

@@ -115,6 +115,30 @@ void AddSumOverAll(const Job& job, std::string_view name, std::vector<LayerOp>& 
   }
 }
 
+// Sums for Megatron's log of a step, each of which the host reads.
+void AddLogs(const Job& job, std::int64_t n, std::int64_t tensors, std::vector<LayerOp>& ops) {
+  const Framework& framework = job.framework;
+  const auto read_sum = [&](std::string_view name) {
+    AddSumOverAll(job, name, ops);
+    ops.back().host_waits = true;
+  };
+  if (framework.logs_gradient_zeros) {
+    // Elements less those that are not 0 (two kernels and a difference), added up.
+    constexpr int kLaunches = 4;
+    LayerOp zeros = OperatorOp("zeros of gradients", Category::kOptimizer, NormOf(n, tensors),
+                               kLaunches * static_cast<int>(tensors));
+    ops.push_back(zeros);
+    read_sum("sum of zeros");
+  }
+  if (framework.logs_parameter_norm) {
+    // A copy in fp32 of each parameter, then one kernel over all.
+    LayerOp norm = OperatorOp("norm of parameters", Category::kOptimizer, NormOf(n, tensors),
+                              1 + static_cast<int>(tensors));
+    ops.push_back(norm);
+    read_sum("sum of norms of parameters");
+  }
+}
+
 // The core of attention on one rank, after the communication of context parallelism.
 struct Core {
   std::int64_t batch = 1;
@@ -542,6 +566,8 @@ std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& stage) {
   if (has_master) {
     ops.push_back(over_all("masters to parameters", 4, 2));
   }
+  AddLogs(job, parameters.trained.dense + parameters.trained.experts, tensors, ops);
+  ops.back().calls = job.framework.has_eager_modules ? job.framework.step_calls : 0;
   return ops;
 }
 

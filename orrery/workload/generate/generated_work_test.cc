@@ -273,6 +273,37 @@ TEST(GeneratedWorkTest, ShardedWeightsCostTheHostMoreCalls) {
   EXPECT_EQ(more(compiled), 0);
 }
 
+// Forward and backward, a layer has four GEMMs with their input gradients, two norms and the core
+// of attention; the last norm and the head come once. On a slower host they take longer.
+TEST(GeneratedWorkTest, EagerModulesCostTheHostMoreCalls) {
+  Job job = SmallJob({});
+  job.framework.launch_us = 1;
+  job.framework.module_calls = 5;
+  job.framework.step_calls = 100;
+  const std::int64_t plain = LaunchPs(FirstProgram(job));
+  job.framework.has_eager_modules = true;
+  const std::int64_t calls = (2 * (4 + 2 + 1) * kLayers + 2 * 2) * 5 + 100;
+  EXPECT_EQ(LaunchPs(FirstProgram(job)) - plain, calls * 1'000'000);
+  job.cluster.host_ratio = 1.5;
+  EXPECT_EQ(LaunchPs(FirstProgram(job)) - plain, calls * 1'500'000);
+  job.framework.graphs = CudaGraphs::kStep;
+  EXPECT_EQ(LaunchPs(FirstProgram(job)), 0);
+}
+
+// Twelve tensors of each layer, words and positions, the head and its norm: 29. Zeros take four
+// kernels for each, the norm one copy for each and one kernel more; the host reads both.
+TEST(GeneratedWorkTest, LogsOfParametersTakeKernelsForEachTensor) {
+  Job job = SmallJob({});
+  job.framework.launch_us = 1;
+  const std::int64_t plain = LaunchPs(FirstProgram(job));
+  const std::int64_t waits = CountWaits(FirstProgram(job));
+  job.framework.logs_gradient_zeros = true;
+  EXPECT_EQ(LaunchPs(FirstProgram(job)) - plain, 4 * (12 * kLayers + 5) * 1'000'000);
+  job.framework.logs_parameter_norm = true;
+  EXPECT_EQ(LaunchPs(FirstProgram(job)) - plain, (5 * (12 * kLayers + 5) + 1) * 1'000'000);
+  EXPECT_EQ(CountWaits(FirstProgram(job)), waits + 2);
+}
+
 TEST(GeneratedWorkTest, WithoutACapacityTheHostReadsTheRouting) {
   Plan plan;
   plan.dp = 4;

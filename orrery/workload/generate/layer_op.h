@@ -128,6 +128,7 @@ struct LayerOp {
   bool is_wgrad = false;    // may be deferred (zero bubble)
   int repeats = 1;          // kernels of this operator, one after the other
   int launches = 1;         // host calls that launch it
+  int calls = 0;            // more of the host, in Python around it
   bool is_dynamic = false;  // depends on the routing of tokens: no part of a layer's CUDA graph
   bool is_routed = false;   // takes as long as the busiest expert rank has tokens
   bool host_waits = false;  // the host reads its result before it goes on

@@ -81,6 +81,19 @@ struct Adapted {
 
 constexpr std::string_view kEnds = "activations of embedding and head";
 
+// Each GEMM, norm and core of attention is a module, or its backward pass, with Python around its
+// kernels; the gradient of a weight belongs to that of the input. Experts are
+// one module or one each.
+void AddModuleCalls(const Framework& framework, std::vector<LayerOp>& ops) {
+  for (LayerOp& op : ops) {
+    const bool is_core = op.name == "softmax" || op.name == "attention";
+    const bool is_module = is_core || op.category == Category::kGemm ||
+                           op.category == Category::kNorm || op.category == Category::kExperts;
+    const int modules = framework.module_per_expert ? op.repeats : 1;
+    op.calls += is_module && !op.is_wgrad ? framework.module_calls * modules : 0;
+  }
+}
+
 class UnitsBuilder {
  public:
   UnitsBuilder(const Job& job, const Transformer& model, const PipelineShape& shape)
@@ -114,6 +127,11 @@ class UnitsBuilder {
   std::size_t AddTensors(UnitTensors tensors, UnitOps ops, UnitMemory memory) {
     memory.weight_inputs = ops.weight_inputs;
     units_.memory.push_back(memory);
+    if (job_.framework.has_eager_modules && !job_.framework.is_compiled) {
+      AddModuleCalls(job_.framework, ops.forward);
+      AddModuleCalls(job_.framework, ops.recompute);
+      AddModuleCalls(job_.framework, ops.backward);
+    }
     if (job_.framework.copies_shards && ReshardsAfterForward(job_.plan)) {
       const std::int64_t trained = tensors.parameters().dense;
       AddCopiesOfShards(trained + tensors.frozen_bytes / microbatch_.element_bytes, trained,

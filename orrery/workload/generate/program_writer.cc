@@ -552,20 +552,25 @@ bool OverlapsPipelineSends(const Job& job, const PipelineShape& shape) {
 
 std::int64_t LaunchPs(const Job& job, const LayerOp& op, bool is_first) {
   int launches = op.launches;
+  int calls = op.calls;
   switch (job.mechanisms.graphs ? job.framework.graphs : CudaGraphs::kOff) {
     case CudaGraphs::kOff:
       break;
     case CudaGraphs::kLayers:
       launches = op.is_dynamic ? op.launches : is_first ? 1 : 0;
+      calls = op.is_dynamic ? op.calls : 0;
       break;
     case CudaGraphs::kStep:
       launches = 0;
+      calls = 0;
       break;
   }
   // Communication is one call into the library, without the modules and autograd around a kernel,
   // unless the framework wraps it in Python.
   const int parts = op.communication && !job.framework.wraps_communication ? 3 : 1;
-  return std::llround(job.framework.launch_us * 1e6) * launches / parts;
+  const double call_ps = job.framework.launch_us * 1e6;
+  return std::llround(call_ps) * launches / parts +
+         std::llround(call_ps * job.cluster.host_ratio) * calls;
 }
 
 Result<Program> WriteStageProgram(const StageSource& source) {

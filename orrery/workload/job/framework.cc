@@ -172,6 +172,25 @@ void ReadDeclared(YamlFields& fields, Framework& framework) {
   ReadKeys("framework", fields, {.framework = &framework});
 }
 
+Status SetDeclared(const std::string& setting, Framework& framework) {
+  constexpr std::string_view kSection = "framework.";
+  const std::size_t equals = setting.find('=');
+  if (!setting.starts_with(kSection) || equals == std::string::npos) {
+    return Refuse("--set {}: write framework.KEY=VALUE (orrery list job-keys)", setting);
+  }
+  const std::string yaml = fmt::format("{{{}: {}}}",
+                                       std::string_view(setting).substr(
+                                           kSection.size(), equals - kSection.size()),
+                                       std::string_view(setting).substr(equals + 1));
+  return WithYaml("--set", yaml, [&](const YAML::Node& root) -> Status {
+    std::optional<Error> first_error;
+    YamlFields fields(root, "--set", first_error);
+    ReadDeclared(fields, framework);
+    fields.RefuseOthers();
+    return first_error ? Status(tl::unexpected(*std::move(first_error))) : Status();
+  });
+}
+
 void ReadHostCost(YamlFields& fields, Framework& framework) {
   const auto scalar =
       std::ranges::find(FittedScalars(), &Framework::launch_us, &FittedScalar::member);

@@ -70,6 +70,14 @@ struct Framework {
   bool wraps_communication = false;         // in Python: they cost the host as much as a kernel
   // More calls of the host for each GEMM whose weight tensor parallelism cuts: those of DTensor.
   int sharded_weight_calls = 0;
+  bool has_eager_modules = false;    // of Transformer Engine or Megatron-Core
+  int module_calls = 0;              // of the host more for each GEMM, norm and core of attention
+  bool module_per_expert = false;    // eager modules: not all experts of a rank together
+  int step_calls = 0;                // of the host between two steps
+  bool logs_parameter_norm = false;  // of every step: the host reads it
+  bool logs_gradient_zeros = false;  // likewise
+  bool weighs_in_experts = false;    // activations of experts: kept before it, too, without a gate
+  bool loss_in_place = false;        // fp32 logits become loss and gradient in place
   bool prioritises_communication = false;  // its streams go first where kernels wait for room
   CudaGraphs graphs = CudaGraphs::kOff;
   bool launch_blocking = false;        // CUDA_LAUNCH_BLOCKING=1: the host waits for each kernel
@@ -176,6 +184,9 @@ void CopyScalars(const Framework& from, Framework& to);
 /// Reads declared properties over those of `framework`; what is not there stays as it is. For
 /// catalogues and for jobs that override some.
 void ReadDeclared(YamlFields& fields, Framework& framework);
+
+/// Sets a declared property as "framework.KEY=VALUE" says.
+[[nodiscard]] Status SetDeclared(const std::string& setting, Framework& framework);
 
 /// Reads what the host takes for a kernel, the one fitted scalar that a job may know better: its
 /// host may have been measured.

@@ -85,6 +85,16 @@ TEST(FrameworkTest, ErrorsNameTheEntryAndTheField) {
             "catalogue of frameworks: line 1: end of sequence flow not found");
 }
 
+TEST(FrameworkTest, ADeclaredPropertyIsSetByItsKey) {
+  Framework framework;
+  EXPECT_TRUE(SetDeclared("framework.module_calls=7", framework));
+  EXPECT_EQ(framework.module_calls, 7);
+  EXPECT_EQ(SetDeclared("plan.tp=7", framework).error().message(),
+            "--set plan.tp=7: write framework.KEY=VALUE (orrery list job-keys)");
+  EXPECT_EQ(SetDeclared("framework.module_calls=-1", framework).error().message(),
+            "--set: module_calls must be a whole number of at least 0, not '-1'");
+}
+
 TEST(FrameworkTest, EveryEntryIsFoundByItsName) {
   EXPECT_GE(Frameworks().size(), 9u);
   for (const Framework& framework : Frameworks()) {

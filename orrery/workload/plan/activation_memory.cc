@@ -151,8 +151,11 @@ std::int64_t Routed(const Experts& experts, const TokenBytes& bytes, std::int64_
 std::int64_t RoutedBytes(const Experts& experts, const TokenBytes& bytes) {
   const std::int64_t vector =
       bytes.setting.model.hidden * bytes.gemm_input * bytes.setting.plan.expert_tp;
-  const std::int64_t inner = InnerBytesOf(experts.expert, bytes).sum();
-  return Routed(experts, bytes, vector + inner);
+  const InnerBytes inner = InnerBytesOf(experts.expert, bytes);
+  const bool is_kept_twice =
+      bytes.setting.framework.weighs_in_experts && !experts.expert.is_gated;
+  const std::int64_t before = is_kept_twice ? inner.results : 0;
+  return Routed(experts, bytes, vector + inner.sum() + before);
 }
 
 void AddExperts(BlockActivations& sum, const Experts& experts, const TokenBytes& bytes) {
@@ -197,6 +200,17 @@ std::vector<double> CappedShares(std::vector<double> weights, double per_token) 
   return shares;
 }
 
+/// Bytes of a logit beside the one in fp32 while the loss is computed: as the GEMM made it, shifted
+/// and raised. Megatron shifts and raises in place, but for the compiled maps of its fused loss.
+std::int64_t CopiesOfLogits(const TokenBytes& bytes) {
+  const Framework& framework = bytes.setting.framework;
+  const bool is_fused = framework.fuses_cross_entropy || framework.is_compiled;
+  if (framework.loss_in_place) {
+    return bytes.element + (is_fused ? kFp32Bytes : 0);
+  }
+  return is_fused ? 0 : bytes.element + 2 * kFp32Bytes;
+}
+
 StateBytes Sum(const StateBytes& left, const StateBytes& right) {
   return {.parameters = left.parameters + right.parameters,
           .gradients = left.gradients + right.gradients,
@@ -211,6 +225,8 @@ MemoryConstants ReadConstants() {
   MemoryConstants constants;
   constants.context_bytes = std::llround(fields.Positive("context_bytes"));
   constants.communicator_bytes = std::llround(fields.Positive("communicator_bytes"));
+  constants.workspace_bytes = std::llround(fields.Positive("workspace_bytes"));
+  constants.wide_workspace_bytes = std::llround(fields.Positive("wide_workspace_bytes"));
   constants.fragmentation = fields.Positive("fragmentation");
   constants.host_bytes_per_second = fields.Positive("host_bytes_per_second");
   constants.usable = fields.Positive("usable");
@@ -308,11 +324,10 @@ std::int64_t EmbeddingActivationBytes(const ActivationSetting& setting) {
 
 HeadActivations HeadActivationsOf(const ActivationSetting& setting, std::int64_t vocabulary) {
   const TokenBytes bytes(setting);
-  const bool is_fused = setting.framework.fuses_cross_entropy || setting.framework.is_compiled;
   return {.inputs = bytes.Repeated(setting.model.hidden * 2 * bytes.element),
           .norm_result = bytes.Repeated(setting.model.hidden * bytes.element),
           .logits = bytes.Divided(vocabulary * kFp32Bytes),
-          .working = is_fused ? 0 : bytes.Divided(vocabulary * (bytes.element + 2 * kFp32Bytes))};
+          .working = bytes.Divided(vocabulary * CopiesOfLogits(bytes))};
 }
 
 std::int64_t BlockOutputBytes(const ActivationSetting& setting) {

@@ -166,6 +166,8 @@ inline constexpr std::int64_t kNf4Block = 64;
 struct MemoryConstants {
   std::int64_t context_bytes = 0;       // CUDA's context, loaded kernels, workspaces
   std::int64_t communicator_bytes = 0;  // buffers of one communicator
+  std::int64_t workspace_bytes = 0;       // of the context: what PyTorch's allocator gives out
+  std::int64_t wide_workspace_bytes = 0;  // more of these from Hopper on
   double fragmentation = 0;             // reserved beyond use, of memory that comes and goes
   double host_bytes_per_second = 0;     // of the host's memory, for each GPU
   double usable = 1;                    // of the size of the memory in data sheets

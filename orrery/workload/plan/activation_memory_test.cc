@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -145,8 +146,12 @@ TEST(ActivationMemoryTest, EndsKeepMasksInputsAndLogits) {
   EXPECT_EQ(head.inputs, 4 * elements);
   EXPECT_EQ(head.logits, 4LL * 4 * 2048 * 51200 / 8);
   EXPECT_EQ(head.working, head.logits / 4 * (2 + 4 + 4));
-  job.model.dropout = 0;
+  job.framework.loss_in_place = true;
+  EXPECT_EQ(HeadActivationsOf(job.Setting(), 51200).working, head.logits / 4 * 2);
   job.framework.fuses_cross_entropy = true;
+  EXPECT_EQ(HeadActivationsOf(job.Setting(), 51200).working, head.logits / 4 * (2 + 4));
+  job.framework.loss_in_place = false;
+  job.model.dropout = 0;
   EXPECT_EQ(EmbeddingActivationBytes(job.Setting()), 0);
   EXPECT_EQ(HeadActivationsOf(job.Setting(), 51200).working, 0);
 }
@@ -253,6 +258,22 @@ TEST(ActivationMemoryTest, RoutedTokensAreKeptOncePerExpert) {
   EXPECT_EQ(job.Kept(), 1000 * rest + 1500 * routed);
   job.plan.recompute_parts.experts = true;
   EXPECT_EQ(job.Kept(), 1000 * (rest - 4 * 8 - 8 * 2));
+}
+
+// Two experts of a token keep 2f once more before their weight, unless a kernel does both with the
+// gate.
+TEST(ActivationMemoryTest, ExpertsWithoutAGateKeepTheirActivationBeforeItsWeight) {
+  Case job{.model = Mixtral()};
+  job.training.sequence = 1000;
+  const auto more = [&] {
+    job.framework.weighs_in_experts = false;
+    const std::int64_t plain = job.Kept();
+    job.framework.weighs_in_experts = true;
+    return job.Kept() - plain;
+  };
+  EXPECT_EQ(more(), 0);
+  std::get<Experts>(job.model.blocks.front().block.mlp).expert.is_gated = false;
+  EXPECT_EQ(more(), 1000LL * 2 * 2 * 14336);
 }
 
 // DeepSeek-V3, a dense layer: narrow vectors 1536 + 512 twice and 64 once; queries and keys of

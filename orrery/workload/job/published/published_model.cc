@@ -17,6 +17,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/published/run_row.h"
 #include "orrery/workload/model/flops.h"
 #include "orrery/workload/model/model.h"
@@ -30,6 +31,7 @@ namespace {
 
 constexpr std::int64_t kUsualVocabulary = 51'200;
 constexpr std::int64_t kUsualExpertsPerToken = 2;
+constexpr std::int64_t kBertVocabulary = 30'522;  // uncased, Devlin et al., arXiv 1810.04805
 constexpr double kMegatronDropout = 0.1;
 
 // Sizes that no column of a row has.
@@ -92,10 +94,11 @@ void ReadSizes(RunRow& row, TransformerShape& shape) {
   shape.kv_heads = row.Integer("kv_heads").value_or(0);
   shape.ffn = row.Integer("ffn").value_or(0);
   const auto vocabulary = row.Integer("vocab");
+  const std::int64_t usual = shape.causal ? kUsualVocabulary : kBertVocabulary;
   if (!vocabulary) {
-    row.Assume(fmt::format("vocabulary of {}", kUsualVocabulary));
+    row.Assume(fmt::format("vocabulary of {}", usual));
   }
-  shape.vocabulary = vocabulary.value_or(kUsualVocabulary);
+  shape.vocabulary = vocabulary.value_or(usual);
   if (const auto experts = row.Integer("moe_experts"); experts && *experts > 1) {
     shape.experts = *experts;
     shape.experts_per_token = row.Integer("moe_topk").value_or(kUsualExpertsPerToken);
@@ -103,11 +106,27 @@ void ReadSizes(RunRow& row, TransformerShape& shape) {
   }
 }
 
-Result<TransformerShape> ReadShape(RunRow& row) {
-  const TransformerShape* const preset = PresetShape(row);
+// Of a row that lists Megatron's options. Its BERT (pretrain_bert.py) sees both directions and
+// predicts words through one more layer; a second head of two classes is left out.
+TransformerShape StatedShape(const RunRow& row, const MegatronJob& stated) {
+  TransformerShape shape = stated.shape;
+  if (row.Text("model").starts_with("BERT")) {
+    shape.causal = false;
+    shape.head_transform = true;
+    shape.token_types = 2;
+  }
+  return shape;
+}
+
+Result<TransformerShape> ReadShape(RunRow& row, const MegatronJob* stated) {
+  const TransformerShape* const preset = stated != nullptr ? nullptr : PresetShape(row);
   if (row.Integer("layers") && row.Integer("hidden") && row.Integer("heads")) {
-    TransformerShape shape = FamilyShape(row.Text("ffn_act"));
+    TransformerShape shape =
+        stated != nullptr ? StatedShape(row, *stated) : FamilyShape(row.Text("ffn_act"));
     ReadSizes(row, shape);
+    if (stated != nullptr) {
+      return shape;
+    }
     for (const auto member : kSizesOfPreset) {
       shape.*member = preset != nullptr ? preset->*member : shape.*member;
     }
@@ -210,17 +229,28 @@ std::optional<double> FlopRateOf(const RunRow& row, const Job& job) {
   return share && peak ? std::optional(*share / kPercent * *peak) : std::nullopt;
 }
 
-}  // namespace
-
-Result<Model> PublishedModel(RunRow& row, const Job& job) {
-  const std::string name = row.Text("model");
+Status CheckFamily(const std::string& name) {
   for (const std::string_view family :
-       {"Nemotron-H", "Nemotron_H", "Nemotron_3", "Mamba", "Jamba"}) {
+       {"Nemotron-H", "Nemotron_H", "Nemotron_3", "Mamba", "Jamba", "Hybrid"}) {
     if (Mentions(name, family)) {
       return Unsupported("'{}' has state-space layers, which are not modelled", name);
     }
   }
-  ORRERY_TRY(TransformerShape shape, ReadShape(row));
+  for (const std::string_view family :
+       {"T5 ", "Retro", "Multimodal", "MIMO", "LLaVA", "ViT ", "RADIO"}) {
+    if (LowerCase(name).starts_with(LowerCase(family))) {
+      return Unsupported("'{}' is more than the stack of layers that its columns describe", name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Model> PublishedModel(RunRow& row, const Job& job, const MegatronJob* stated) {
+  const std::string name = row.Text("model");
+  ORRERY_TRY_STATUS(CheckFamily(name));
+  ORRERY_TRY(TransformerShape shape, ReadShape(row, stated));
   if (const std::string tied = row.Text("tied_embed"); !tied.empty()) {
     shape.tied = tied.starts_with("yes");
   }
@@ -231,6 +261,8 @@ Result<Model> PublishedModel(RunRow& row, const Job& job) {
   }
   if (!shape.rope) {  // GPT
     shape.positions = job.training.sequence;
+  }
+  if (!shape.rope && stated == nullptr) {
     // GPT as Megatron trains it drops; MPT and everything after it does not.
     const double dropout = job.framework.uses_dropout ? kMegatronDropout : 0.0;
     shape.dropout = dropout;

@@ -4,6 +4,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/published/run_row.h"
 #include "orrery/workload/model/model.h"
 
@@ -13,8 +14,9 @@ namespace orrery::workload {
 /// that the activation tells (GELU: GPT with biases and learned positions; gated: LLaMA). What no
 /// column can say (latent attention, shared experts, the size of heads) comes from the preset that
 /// the row names, where its hidden size and heads are those of the row. `job` has its framework and
-/// training.
-[[nodiscard]] Result<Model> PublishedModel(RunRow& row, const Job& job);
+/// training. `stated`: what the row lists of Megatron's options, which tell the family; null: none.
+[[nodiscard]] Result<Model> PublishedModel(RunRow& row, const Job& job,
+                                           const MegatronJob* stated = nullptr);
 
 /// The measured time of a step.
 struct MeasuredStep {

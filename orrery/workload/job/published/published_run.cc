@@ -18,11 +18,13 @@
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/published/published_machine.h"
 #include "orrery/workload/job/published/published_model.h"
 #include "orrery/workload/job/published/published_plan.h"
 #include "orrery/workload/job/published/published_words.h"
 #include "orrery/workload/job/published/run_row.h"
+#include "orrery/workload/job/published/stated_options.h"
 #include "orrery/workload/job/stack.h"
 #include "orrery/workload/job_key_words.h"
 #include "orrery/workload/plan/plan.h"
@@ -89,6 +91,7 @@ Status ReadExecution(RunRow& row, Framework& framework) {
   ORRERY_TRY(const auto is_grouped, ReadWord(row, "grouped_gemm", kYesOrNo));
   if (!is_grouped.value_or(true)) {
     framework.launches_each_expert = true;
+    framework.module_per_expert = true;
   }
   ORRERY_TRY(const auto tensor, ReadWord(row, "tp_overlap", kYesOrNo));
   if (tensor) {
@@ -182,6 +185,21 @@ void ReadFramework(RunRow& row, Job& job) {
   }
 }
 
+// The framework with what the options switch; columns of their own say the rest of the plan.
+Status TakeStated(const MegatronJob& stated, Job& job) {
+  job.framework = stated.framework;
+  job.plan.pipeline_is_innermost = stated.plan.pipeline_is_innermost;
+  if (stated.optimizer_instances > 1) {
+    const int ranks = job.plan.dp * job.plan.cp;
+    if (ranks % stated.optimizer_instances != 0) {
+      return Unsupported("{} distributed optimizers do not divide {} ranks",
+                         stated.optimizer_instances, ranks);
+    }
+    job.plan.shard_ranks = ranks / stated.optimizer_instances;
+  }
+  return {};
+}
+
 }  // namespace
 
 bool CutTensorsFurther(Job& job) {
@@ -226,6 +244,9 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
     return Unsupported("a model of one layer: the row times a layer, not a step");
   }
   run.mfu_percent = row.Number("mfu_pct");
+  if (const auto bytes = row.Integer("peak_memory_bytes"); bytes && *bytes > 0) {
+    run.peak_allocated_bytes = bytes;
+  }
   Job& job = run.job;
   job.name = run.id;
   ORRERY_TRY_STATUS(ReadMachine(row, job));
@@ -237,14 +258,21 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
   ReadSharding(row, plan);
   ReadFramework(row, job);
+  ORRERY_TRY(const auto stated, StatedOptionsOf(row, job.framework));
+  if (stated) {
+    ORRERY_TRY_STATUS(TakeStated(*stated, job));
+  }
   plan.reshard = job.framework.reshard;
   ORRERY_TRY_STATUS(ReadExecution(row, job.framework));
   ORRERY_TRY_STATUS(ReadPlan(row, job));
   ORRERY_TRY(const bool says_recompute, ReadRecompute(row, job.framework, job.plan));
   run.recompute_is_open = !says_recompute;
   ORRERY_TRY_STATUS(ReadPrecision(row, job.framework, job.training.precision));
+  if (stated && row.Text("gradient_type").empty()) {
+    job.training.precision.gradient_bytes = stated->training.precision.gradient_bytes;
+  }
   ORRERY_TRY_STATUS(ReadBatch(row, job));
-  ORRERY_TRY(job.model, PublishedModel(row, job));
+  ORRERY_TRY(job.model, PublishedModel(row, job, stated ? &*stated : nullptr));
   plan.expert_tp = HasExperts(job.model) ? plan.expert_tp : 1;
   ORRERY_TRY(MeasuredStep measured, MeasuredStepOf(row, job));
   run.measured_s = measured.seconds;

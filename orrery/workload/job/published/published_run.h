@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct PublishedRun {
   double measured_s = 0;
   std::string derived_from = {};           // source of the time; empty where it was published
   std::optional<double> mfu_percent = {};  // as published, by the source's own count of FLOPs
+  // The most that PyTorch's allocator gave out at one time on the rank that writes the log:
+  // Megatron's last one.
+  std::optional<std::int64_t> peak_allocated_bytes = {};
   Job job;
   // Values that the row does not state, for which memory and time of candidates decide: nothing is
   // recomputed, one sample is a micro-batch, tensors are cut as little as the batch allows.

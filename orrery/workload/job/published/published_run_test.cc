@@ -152,6 +152,57 @@ TEST(PublishedRunTest, PrecisionsAreThoseOfGemmsAndGradients) {
   EXPECT_THAT(Described({{"number_format", ""}}).assumptions, Contains("bf16"));
 }
 
+// A row that lists Megatron's options has Megatron's defaults elsewhere: biases, learned positions,
+// a dropout of 0.1 and layer norms, whatever its activation is.
+TEST(PublishedRunTest, OptionsOfMegatronAreThoseOfItsCommandLine) {
+  const auto run = [](const std::string& options) {
+    return Described({{"options", "transformer_impl=local" + options}});
+  };
+  const Transformer plain = *run("").job.model.transformer();
+  EXPECT_EQ(plain.dropout, 0.1);
+  EXPECT_EQ(plain.norm, NormKind::kLayer);
+  EXPECT_GT(plain.positions, 0);
+  EXPECT_TRUE(plain.blocks.front().block.feed_forward()->is_gated);
+  EXPECT_TRUE(run("").job.framework.has_eager_modules);
+  EXPECT_FALSE(run("").job.framework.logs_parameter_norm);
+
+  const PublishedRun stated =
+      run("; deterministic_mode=yes; NCCL_ALGO=Ring; hidden-dropout=0.0; log-params-norm=True; "
+          "position-embedding-type=rope; frobnicate-twice=True; "
+          "num-distributed-optimizer-instances=2");
+  EXPECT_EQ(stated.job.model.transformer()->dropout, 0);
+  EXPECT_EQ(stated.job.model.transformer()->positions, 0);
+  EXPECT_TRUE(stated.job.framework.logs_parameter_norm);
+  EXPECT_EQ(stated.job.plan.shard_ranks, 4);  // of 8
+  EXPECT_THAT(stated.assumptions, Contains("no effect of --frobnicate-twice"));
+  EXPECT_THAT(Refusal({{"options", "transformer_impl=local; hidden-dropout=some"}}),
+              HasSubstr("--hidden-dropout cannot be 'some'"));
+  // Words of other tables are no options.
+  EXPECT_FALSE(Described({{"options", "tp_comm_overlap=True"}}).job.framework.has_eager_modules);
+}
+
+TEST(PublishedRunTest, MegatronsBertSeesBothDirections) {
+  const Transformer model = *Described({{"options", "transformer_impl=local"},
+                                        {"model", "BERT 4096x32"},
+                                        {"vocab", ""}})
+                                 .job.model.transformer();
+  EXPECT_FALSE(model.blocks.front().block.self.is_causal);
+  EXPECT_TRUE(model.has_head_transform);
+  EXPECT_EQ(model.vocabulary, 30'522);
+}
+
+TEST(PublishedRunTest, FamiliesOfSeveralStacksAreRefusedByName) {
+  for (const char* const model : {"T5 768x12", "Retro 2B", "Multimodal LLaVA", "Mamba 2B"}) {
+    EXPECT_THAT(Refusal({{"model", model}}), HasSubstr(model));
+  }
+  EXPECT_EQ(Refusal({{"model", "Paxml GPT5B"}}), "not refused");
+}
+
+TEST(PublishedRunTest, APeakOfMemoryIsTakenAsStated) {
+  EXPECT_EQ(Described({{"peak_memory_bytes", "5631605760"}}).peak_allocated_bytes, 5'631'605'760);
+  EXPECT_EQ(Described({{"peak_memory_bytes", ""}}).peak_allocated_bytes, std::nullopt);
+}
+
 // A third of a forward and a backward pass is the forward pass: 46 % over 43 % mean that
 // 3 · (46/43 − 1) of the blocks run again, 49 % over 38 % most of them, 74 % over 55 % all.
 TEST(PublishedRunTest, SelectiveCheckpointingIsAShareOfBlocks) {

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Fails where steps or peaks of memory of the held-out half of Megatron-LM's functional tests got worse than golden_targets.json beside this file says.
+
+    tests/left_out/check_megatron_golden.py --program build/orrery --shared ../shared [--update]
+
+golden_targets.json has the mean |error| of steps and peaks and the largest error of peaks in percent, and the rows that are said not to fit, as they were when
+`--update` last wrote it. tools/validate_megatron_golden.py says which half is held out. Ends with 77 without ../shared.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import validate_megatron_golden as golden  # noqa: E402
+import validation  # noqa: E402
+
+MARGIN = 0.3  # points
+TARGETS = pathlib.Path(__file__).parent / "golden_targets.json"
+
+
+def judged(program):
+    rows = validation.rows_of(golden.TRUTH)
+    found, answer = golden.predicted(program, rows)
+    held = [row for row in rows if golden.half_of(row) == 1]
+    times, peaks = golden.time_errors(held, found), golden.memory_errors(held, found)
+    return {"step_rows": len(times), "step_mean": statistics.fmean(map(abs, times)), "peak_rows": len(peaks),
+            "peak_mean": statistics.fmean(map(abs, peaks)), "peak_largest": max(map(abs, peaks)), "out_of_memory": len(answer["out_of_memory"])}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("--shared", required=True, type=pathlib.Path)
+    parser.add_argument("--update", action="store_true", help="write what is found as the new targets")
+    options = parser.parse_args()
+    golden.TRUTH = options.shared / "truth" / "megatron_golden.csv.gz"
+    if not golden.TRUTH.exists():
+        print(f"skipped: {golden.TRUTH} is not there")
+        return 77
+    found = judged(options.program)
+    if options.update:
+        TARGETS.write_text(json.dumps({name: round(value, 1) for name, value in found.items()}, indent=2) + "\n", encoding="utf-8")
+    failed = False
+    for name, target in json.loads(TARGETS.read_text(encoding="utf-8")).items():
+        worse = found[name] < target if name.endswith("_rows") else found[name] > target + MARGIN
+        failed = failed or worse
+        print(f"{name}: {found[name]:.2f} (target {target}){': worse' if worse else ''}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
