@@ -75,7 +75,9 @@ TEST(UnfusedTest, ThreeGradientsAreTwoSums) {
 
 // 64 · 8 parameters of two bytes, read and written, before each pass and behind the last.
 TEST(UnfusedTest, ParametersAreCopiedBeforeEachPassAndGradientsAfterwards) {
-  UnitOps unit{.forward = {LayerOp{.name = "norm"}}, .recompute = {}, .backward = {}};
+  UnitOps unit{.forward = {LayerOp{.name = "norm"}},
+               .recompute = {},
+               .backward = {LayerOp{.name = "norm"}}};
   AddCopiesOfShards(512, 512, Bf16Shape(), unit);
   EXPECT_EQ(unit.forward.front().name, "copy out parameters");
   EXPECT_EQ(unit.forward.size(), 2);

@@ -177,7 +177,7 @@ TEST(MegatronArguments, WhatLooksLikeAFlagOfThePlanIsRefused) {
   }
   // These change no plan, model or batch.
   const MegatronJob job =
-      Read("--lr-warmup-steps 2 --log-params-norm --fp8-dot --rampup-batch-size 2");
+      Read("--lr-warmup-steps 2 --log-memory-to-tensorboard --fp8-dot --rampup-batch-size 2");
   EXPECT_EQ(job.unknown.size(), 4U);
 }
 
