@@ -57,6 +57,17 @@ TEST(UnlistedOperators, AMeasuredLatencyIsPartOfTheTime) {
   EXPECT_LT(ctc(64), 2 * ctc(1));
 }
 
+// 64 rows out of a table of a million: the table's size does not count.
+TEST(UnlistedOperators, ATableIsNotReadAsAWhole) {
+  const auto lookup = [](std::int64_t rows) {
+    return BytesOf(OperatorsOf({.name = "vendor::embedding_lookup",
+                                .inputs = {Fp32({rows, 128}, 1), Fp32({64}, 2)},
+                                .outputs = {Fp32({64, 128}, 3)}}));
+  };
+  EXPECT_GT(lookup(1 << 10), 0);
+  EXPECT_EQ(lookup(1 << 20), lookup(1 << 10));
+}
+
 TEST(UnlistedOperators, AnUnknownNameHasTheThroughputOfItsClass) {
   const auto bytes = [](const char* name) {
     return BytesOf(OperatorsOf(
