@@ -63,7 +63,7 @@ def wide_windows():
 
 
 def rows():
-    for path in sorted(glob.glob(str(ROOT / "data/measured/h200/operators-*.csv.gz"))):
+    for path in sorted(glob.glob(str(ROOT / "data/operator_models/h200/operators-*.csv.gz"))):
         with gzip.open(path, "rt", newline="") as file:
             for row in csv.DictReader(file):
                 yield {"name": row["operator"], "read": int(row["read_bytes"]), "written": int(row["written_bytes"]),
