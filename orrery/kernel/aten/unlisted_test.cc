@@ -157,7 +157,8 @@ TEST(UnlistedOperators, EachMeasuredKernelIsAnOperator) {
   const AtenCall loss{.name = "aten::_ctc_loss_backward",
                       .inputs = {Fp32({256, 8, 32}, 1)},
                       .outputs = {Fp32({256, 8, 32}, 2)}};
-  EXPECT_THAT(OperatorsOf(loss).operators, SizeIs(3));  // data/operator_models/h200/operators-1.csv.gz
+  // data/operator_models/h200/operators-1.csv.gz
+  EXPECT_THAT(OperatorsOf(loss).operators, SizeIs(3));
   EXPECT_THAT(OperatorsOf({.name = "aten::_ctc_loss"}).operators, IsEmpty());  // of the host
 }
 
