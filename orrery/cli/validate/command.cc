@@ -64,6 +64,7 @@ void AddValidateCommand(Verb& app) {
       "--rank", arguments->ranks_plans,
       "evaluate the order of plans instead of times: groups of six rows or more that differ "
       "only in their plan, and what choosing our first costs over the measured best");
+  AddFieldOption(verb, request, "set");
   AddFieldOption(verb, request, "without");
   verb.FindOption("--without").Delimiter(',');
   verb.AddOption(
