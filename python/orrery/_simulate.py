@@ -97,7 +97,7 @@ def validate(truth: PathLike, *, progress: bool = False, **options: Any) -> Resu
 
     >>> result = orrery.validate("tests/data/published_runs/made.csv")
     >>> result["rows"], result["simulated"]
-    (8, 5)
+    (8, 6)
     """
     own = dict(options)
     verb = "validate rank" if own.pop("rank", False) else "validate"
