@@ -23,7 +23,7 @@ MOST_ROWS = 160  # of a team: its mean needs no more, and a run of all rows take
 TARGETS = pathlib.Path(__file__).parent / "targets.json"
 
 
-def judged(program, table):
+def evaluated(program, table):
     """Figures by name of each stack and team that is large enough, and of all rows, of one run that leaves each out."""
     command = [str(program), "validate", str(table), "--grade", "A,A-,B+", "--leave-team-out", "--most-rows", str(MOST_ROWS), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -72,7 +72,7 @@ def main():
     if not table.exists():
         print(f"skipped: {table} is not there")
         return 77
-    results = judged(options.program, table)
+    results = evaluated(options.program, table)
     if options.update:
         lines = [f"  {json.dumps(name)}: {json.dumps(rounded(group))}" for name, group in results.items()]
         TARGETS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

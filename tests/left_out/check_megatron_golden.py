@@ -21,7 +21,7 @@ MARGIN = 0.3  # points
 TARGETS = pathlib.Path(__file__).parent / "golden_targets.json"
 
 
-def judged(program):
+def evaluated(program):
     rows = validation.rows_of(golden.TRUTH)
     found, answer = golden.predicted(program, rows)
     held = [row for row in rows if golden.half_of(row) == 1]
@@ -40,7 +40,7 @@ def main():
     if not golden.TRUTH.exists():
         print(f"skipped: {golden.TRUTH} is not there")
         return 77
-    found = judged(options.program)
+    found = evaluated(options.program)
     if options.update:
         TARGETS.write_text(json.dumps({name: round(value, 1) for name, value in found.items()}, indent=2) + "\n", encoding="utf-8")
     failed = False
