@@ -146,6 +146,12 @@ TEST(FineTuning, KeptActivationsGoToTheHostAndBack) {
     EXPECT_EQ(Longest(program, name), 16'384'000) << name;
   }
   static_assert(kX == 2 << 20);
+  // Copy engines leave all multiprocessors to the kernels beside them.
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (program.strings.View(program.tasks.name[task]) == "offload activations") {
+      EXPECT_EQ(program.parts.sm_share[program.tasks.part[task]], 0);
+    }
+  }
 }
 
 }  // namespace

@@ -192,9 +192,13 @@ class ProgramWriter {
           {.kind = is_on_host ? LaneKind::kHostThread : LaneKind::kStream,
            .number = is_on_host ? 1 : kFirstNumber + static_cast<std::int64_t>(where)});
     }
-    LayerOp op;
-    op.category = phase == Phase::kOptimizer ? Category::kOptimizer : Category::kElementwise;
-    const PartId part = PartOf(op, phase, -1);
+    // Copy engines hold no multiprocessor.
+    Parts::Row row;
+    row.phase = phase;
+    row.chunk = -1;
+    row.category = program_.strings.Intern(
+        Name(phase == Phase::kOptimizer ? Category::kOptimizer : Category::kElementwise));
+    const PartId part = parts_.Find(row, program_);
     const TaskId task =
         program_.tasks.Append({.lane = lane,
                                .kind = is_on_host ? TaskKind::kHost : TaskKind::kKernel,
