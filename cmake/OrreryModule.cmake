@@ -41,6 +41,9 @@ if(ORRERY_SANITIZE)
   endif()
 endif()
 
+set(ORRERY_TEST_INCLUDE ${PROJECT_BINARY_DIR}/test_include)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/test_paths.h.in ${ORRERY_TEST_INCLUDE}/test_paths.h @ONLY)
+
 # Benchmarks are built when somebody asks for them: `make bench*`.
 add_custom_target(benches)
 add_custom_target(fuzzers)
@@ -62,9 +65,7 @@ function(orrery_module)
                           GTest::gmock GTest::gtest_main)
     orrery_precompile(${M_NAME}_test orrery_test_pch)
     target_compile_options(${M_NAME}_test PRIVATE ${ORRERY_TEST_OPTIONS})
-    target_compile_definitions(${M_NAME}_test PRIVATE
-      ORRERY_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-      ORRERY_SHARED="${PROJECT_SOURCE_DIR}/../shared")
+    target_include_directories(${M_NAME}_test PRIVATE ${ORRERY_TEST_INCLUDE})
     # Values of parameters would put addresses into the names of tests.
     gtest_discover_tests(${M_NAME}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       NO_PRETTY_VALUES)

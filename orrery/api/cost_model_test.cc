@@ -13,6 +13,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/operator.h"
+#include "test_paths.h"
 
 namespace orrery::api {
 namespace {

@@ -18,6 +18,7 @@
 #include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 #include "orrery/workload/recorded/recordings_test.h"
+#include "test_paths.h"
 
 namespace orrery::calibrate {
 namespace {

@@ -24,6 +24,7 @@
 #include "orrery/export/traces_test.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
+#include "test_paths.h"
 
 namespace orrery::exporting {
 namespace {

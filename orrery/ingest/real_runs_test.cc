@@ -17,6 +17,7 @@
 #include "orrery/trace/clock/clock_alignment.h"
 #include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
+#include "test_paths.h"
 
 namespace orrery::ingest {
 namespace {

@@ -13,6 +13,7 @@
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
+#include "test_paths.h"
 
 namespace orrery::ingest {
 namespace {

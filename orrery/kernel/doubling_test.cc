@@ -13,6 +13,7 @@
 #include "orrery/kernel/operators_test.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/model_file.h"
+#include "test_paths.h"
 
 namespace orrery::kernel {
 namespace {

@@ -11,6 +11,7 @@
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/model_file.h"
+#include "test_paths.h"
 
 namespace orrery::kernel {
 namespace {

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "test_paths.h"
+
 namespace orrery::overlap {
 namespace {
 

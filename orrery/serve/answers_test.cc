@@ -11,6 +11,7 @@
 #include "orrery/api/session.h"
 #include "orrery/api/view.h"
 #include "orrery/serve/http/request.h"
+#include "test_paths.h"
 
 namespace orrery::serve {
 namespace {

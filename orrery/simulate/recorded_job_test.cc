@@ -15,6 +15,7 @@
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/simulate/network/group_times.h"
 #include "orrery/workload/recorded/host/host_model.h"
+#include "test_paths.h"
 
 namespace orrery::simulate {
 namespace {

@@ -16,6 +16,7 @@
 #include "orrery/stream/field.h"
 #include "orrery/stream/format.h"
 #include "orrery/stream/record_codec.h"
+#include "test_paths.h"
 
 namespace orrery::stream {
 namespace {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/streams/time_streams.h"
+#include "test_paths.h"
 
 namespace orrery::streams {
 namespace {

@@ -19,6 +19,7 @@
 #include "orrery/api/predict.h"
 #include "orrery/api/session.h"
 #include "orrery/base/document/value.h"
+#include "test_paths.h"
 
 namespace orrery::api {
 namespace {

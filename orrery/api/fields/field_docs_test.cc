@@ -21,6 +21,7 @@
 #include "orrery/api/simulate.h"
 #include "orrery/api/view/questions.h"
 #include "orrery/base/document/value.h"
+#include "test_paths.h"
 
 namespace orrery::api {
 namespace {

@@ -17,6 +17,7 @@
 #include "orrery/api/session.h"
 #include "orrery/api/verbs.h"
 #include "orrery/base/document/value.h"
+#include "test_paths.h"
 
 namespace orrery::api {
 namespace {

@@ -18,6 +18,7 @@
 #include "orrery/simulate/engine/rank_classes.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
+#include "test_paths.h"
 
 // Programs of other tools, simulated.
 

@@ -9,6 +9,7 @@
 
 #include "orrery/api/fields.h"
 #include "orrery/api/session.h"
+#include "test_paths.h"
 
 namespace orrery::api {
 namespace {

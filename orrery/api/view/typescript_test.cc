@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/api/view/questions.h"
+#include "test_paths.h"
 
 namespace orrery::api::view {
 namespace {

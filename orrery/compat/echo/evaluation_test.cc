@@ -22,6 +22,7 @@
 #include "orrery/compat/echo/cross_validation.h"
 #include "orrery/compat/echo/published.h"
 #include "orrery/compat/echo/rows.h"
+#include "test_paths.h"
 
 namespace orrery::compat::echo {
 namespace {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/workload/program.h"
+#include "test_paths.h"
 
 namespace orrery::compat::echo {
 

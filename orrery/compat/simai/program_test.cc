@@ -14,6 +14,7 @@
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/program.h"
+#include "test_paths.h"
 
 namespace orrery::compat::simai {
 

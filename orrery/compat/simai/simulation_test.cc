@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/compat/simai/workload.h"
+#include "test_paths.h"
 
 namespace orrery::compat::simai {
 namespace {

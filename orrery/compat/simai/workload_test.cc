@@ -12,6 +12,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/compat/simai/bus_bandwidth.h"
 #include "orrery/trace/problems.h"
+#include "test_paths.h"
 
 namespace orrery::compat::simai {
 namespace {

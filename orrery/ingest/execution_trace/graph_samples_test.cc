@@ -14,6 +14,7 @@
 #include "orrery/trace/graph_link.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
+#include "test_paths.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

@@ -17,6 +17,7 @@
 #include "orrery/ingest/reading_test.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
+#include "test_paths.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

@@ -18,6 +18,7 @@
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/problems.h"
+#include "test_paths.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

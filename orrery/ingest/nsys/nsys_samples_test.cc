@@ -18,6 +18,7 @@
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
+#include "test_paths.h"
 
 // Public recordings; the counts are those of an independent query (the check counts of the format
 // notes).

@@ -11,6 +11,7 @@
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/problems.h"
+#include "test_paths.h"
 
 namespace orrery::ingest::param_comms {
 namespace {

@@ -14,6 +14,7 @@
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
+#include "test_paths.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {

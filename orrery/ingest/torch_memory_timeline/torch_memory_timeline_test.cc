@@ -15,6 +15,7 @@
 #include "orrery/ingest/run.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
+#include "test_paths.h"
 
 namespace orrery::ingest::torch_memory_timeline {
 namespace {

@@ -13,6 +13,7 @@
 #include "orrery/ingest/xplane/reading_test.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
+#include "test_paths.h"
 
 namespace orrery::ingest::xplane {
 namespace {

@@ -25,6 +25,7 @@
 #include "orrery/workload/job/published/published_run.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
+#include "test_paths.h"
 
 // Published runs fit into memory, and most that gave no result do not. Memory hardly depends on
 // times, so every operator takes a microsecond.

@@ -14,6 +14,7 @@
 
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/job_file.h"
+#include "test_paths.h"
 
 namespace orrery::workload {
 namespace {

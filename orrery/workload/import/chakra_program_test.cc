@@ -15,6 +15,7 @@
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/import/chakra_trace.h"
 #include "orrery/workload/program.h"
+#include "test_paths.h"
 
 namespace orrery::workload {
 namespace {

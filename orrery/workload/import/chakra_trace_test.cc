@@ -14,6 +14,8 @@
 #include <protozero/pbf_writer.hpp>
 #include <protozero/varint.hpp>
 
+#include "test_paths.h"
+
 namespace orrery::workload {
 namespace {
 

@@ -15,6 +15,7 @@
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/model/transformer_shape.h"
+#include "test_paths.h"
 
 namespace orrery::workload {
 namespace {

@@ -18,6 +18,7 @@
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/model/models_test.h"
 #include "orrery/workload/model/parameters.h"
+#include "test_paths.h"
 
 namespace orrery::workload {
 namespace {

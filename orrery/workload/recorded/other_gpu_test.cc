@@ -20,6 +20,7 @@
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/operator_prices.h"
+#include "test_paths.h"
 
 namespace orrery::workload {
 namespace {

@@ -25,6 +25,7 @@
 #include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded_waits.h"
 #include "orrery/workload/recorded/recordings_test.h"
+#include "test_paths.h"
 
 namespace orrery::workload {
 namespace {
