@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists the keys in the `detail` of each metric, as the table of docs/formats/analyze-json.md.
+"""Lists the keys in the `detail` of each metric, as the table of docs/formats/answers/analyze.md.
 
 Runs `orrery analyze --json` on each given run and merges the results:
 

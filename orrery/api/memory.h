@@ -80,7 +80,7 @@ struct MemoryToolInfo {
 /// In the order of --help.
 [[nodiscard]] ORRERY_API const std::vector<MemoryToolInfo>& MemoryToolList();
 
-/// The answer of a tool: fields and tables are its own (docs/formats/memory-json.md).
+/// The answer of a tool: fields and tables are its own (docs/formats/answers/memory.md).
 struct MemoryResult {
   std::string tool;
   std::string title;

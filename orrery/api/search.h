@@ -97,8 +97,8 @@ struct SearchResult {
   std::int64_t too_large = 0;
   std::int64_t failed = 0;
   std::int64_t refused = 0;
-  double settled_share = 1;
-  double screened_share = 1;
+  double decided_share = 1;
+  double bounded_share = 1;
   double seconds = 0;
   std::vector<SearchPlan> best = {};
   std::optional<std::string> out_of_memory = {};  // no plan fits: a sentence
@@ -120,7 +120,7 @@ struct SearchResult {
   std::shared_ptr<const SearchAnswer> answer = {};  // for the document
 
   /// The budget ended the search before all plans were decided.
-  [[nodiscard]] bool IsPartial() const { return settled_share < 1; }
+  [[nodiscard]] bool IsPartial() const { return decided_share < 1; }
 };
 
 /// Searches on the threads of this process. A space in which no plan fits into memory is an answer,

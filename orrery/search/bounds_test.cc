@@ -10,7 +10,7 @@
 #include "orrery/search/memory_bound.h"
 #include "orrery/search/pass_bound.h"
 #include "orrery/search/plan_evaluation.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/small_spaces_test.h"
 #include "orrery/search/space.h"
 #include "orrery/search/stage_costs.h"
@@ -72,16 +72,16 @@ RC_GTEST_PROP(BoundProperty, NoSimulatedPlanIsBelowItsBounds, ()) {
   StageCosts stages(costs);
   const Result<const StagedPlan*> plan = stages.Of(*job, 0);
   RC_ASSERT(plan.has_value());
-  const Result<PlayedPlan> played = PlayJob(*job, costs, {});
-  RC_ASSERT(played.has_value());
-  RC_ASSERT(StepBoundPs(**plan) <= played->step_ps);
+  const Result<SimulatedPlan> simulated = SimulatePlan(*job, costs, {});
+  RC_ASSERT(simulated.has_value());
+  RC_ASSERT(StepBoundPs(**plan) <= simulated->step_ps);
   const std::int64_t passes_ps = PassBound().Ps(**plan);
-  RC_ASSERT(passes_ps <= played->step_ps);
-  RC_ASSERT(MemoryBound().Bytes(**plan) <= played->memory_bytes);
+  RC_ASSERT(passes_ps <= simulated->step_ps);
+  RC_ASSERT(MemoryBound().Bytes(**plan) <= simulated->memory_bytes);
   RC_TAG(std::string(workload::ScheduleName(job->plan.schedule)));
   // A bound that is far off is no help.
-  RC_CLASSIFY(StepBoundPs(**plan) * 10 > played->step_ps * 8, "above 80 % of the step");
-  RC_CLASSIFY(passes_ps * 10 > played->step_ps * 8, "above 80 % of the step, by passes");
+  RC_CLASSIFY(StepBoundPs(**plan) * 10 > simulated->step_ps * 8, "above 80 % of the step");
+  RC_CLASSIFY(passes_ps * 10 > simulated->step_ps * 8, "above 80 % of the step, by passes");
   RC_CLASSIFY(passes_ps > StepBoundPs(**plan), "closer by passes");
 }
 

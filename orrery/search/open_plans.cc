@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kRefinedAtOnce = 256;
 
 auto PlaceOf(const OpenPlan& plan) {
-  return std::pair(plan.bound, plan.screened.id);
+  return std::pair(plan.bound, plan.bounded.id);
 }
 
 }  // namespace
@@ -27,19 +27,19 @@ OpenPlans::OpenPlans(std::vector<OpenPlan> plans, Refine refine, BarOf bar_of)
     : size_(plans.size()),
       refine_(std::move(refine)),
       bar_of_(std::move(bar_of)),
-      screened_(std::move(plans)) {
-  std::ranges::sort(screened_, {}, PlaceOf);
+      bounded_(std::move(plans)) {
+  std::ranges::sort(bounded_, {}, PlaceOf);
 }
 
 Result<std::optional<OpenPlan>> OpenPlans::At(std::size_t place) {
   while (order_.size() <= place) {
     DropAboveBar();
-    const bool has_screened = next_ < screened_.size();
-    if (!has_screened && refined_.empty()) {
+    const bool has_bounded = next_ < bounded_.size();
+    if (!has_bounded && refined_.empty()) {
       return std::nullopt;
     }
     // A refined bound is not below the first one.
-    if (has_screened && (refined_.empty() || screened_[next_].bound <= refined_.front().bound)) {
+    if (has_bounded && (refined_.empty() || bounded_[next_].bound <= refined_.front().bound)) {
       ORRERY_TRY_STATUS(RefineNext());
     } else {
       order_.push_back(refined_.front());
@@ -51,7 +51,7 @@ Result<std::optional<OpenPlan>> OpenPlans::At(std::size_t place) {
 }
 
 void OpenPlans::DropAboveBar() {
-  while (next_ < screened_.size() && IsAboveBar(screened_[next_])) {
+  while (next_ < bounded_.size() && IsAboveBar(bounded_[next_])) {
     ++next_;
   }
   while (!refined_.empty() && IsAboveBar(refined_.front())) {
@@ -63,9 +63,9 @@ void OpenPlans::DropAboveBar() {
 Status OpenPlans::RefineNext() {
   std::vector<OpenPlan> plans;
   std::size_t next = next_;
-  for (; next < screened_.size() && plans.size() < kRefinedAtOnce; ++next) {
-    if (!IsAboveBar(screened_[next])) {
-      plans.push_back(screened_[next]);
+  for (; next < bounded_.size() && plans.size() < kRefinedAtOnce; ++next) {
+    if (!IsAboveBar(bounded_[next])) {
+      plans.push_back(bounded_[next]);
     }
   }
   ORRERY_TRY(const std::vector<OpenPlan> refined, refine_(plans));
@@ -88,7 +88,7 @@ OpenPlans::Left OpenPlans::LeftFrom(std::size_t place) const {
   std::for_each(order_.begin() + static_cast<std::ptrdiff_t>(std::min(place, order_.size())),
                 order_.end(), add);
   std::ranges::for_each(refined_, add);
-  std::for_each(screened_.begin() + static_cast<std::ptrdiff_t>(next_), screened_.end(), add);
+  std::for_each(bounded_.begin() + static_cast<std::ptrdiff_t>(next_), bounded_.end(), add);
   return left;
 }
 

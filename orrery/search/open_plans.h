@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 
 namespace orrery::search {
 
 /// A plan that may be among the best, and what its objective is at least.
 struct OpenPlan {
-  ScreenedPlan screened;
+  BoundedPlan bounded;
   double bound = 0;
 
   bool operator==(const OpenPlan&) const = default;
@@ -61,7 +61,7 @@ class OpenPlans {
   std::size_t size_;
   Refine refine_;
   BarOf bar_of_;
-  std::vector<OpenPlan> screened_;  // by bound; those before next_ are refined or left out
+  std::vector<OpenPlan> bounded_;  // by bound; those before next_ are refined or left out
   std::size_t next_ = 0;
   std::vector<OpenPlan> refined_;  // a heap: the next one is first
   std::vector<OpenPlan> order_;    // as far as it is known

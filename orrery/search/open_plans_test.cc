@@ -11,7 +11,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/base/error.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 
 namespace orrery::search {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 OpenPlan PlanOf(PlanId id, double bound) {
-  return {.screened = {.id = id}, .bound = bound};
+  return {.bounded = {.id = id}, .bound = bound};
 }
 
 // Plans in the order of their refined bounds, and only those are refined that may be next.
@@ -39,7 +39,7 @@ RC_GTEST_PROP(OpenPlansProperty, AreInTheOrderOfRefinedBounds, ()) {
       [&](const std::vector<OpenPlan>& asked) -> Result<std::vector<OpenPlan>> {
         std::vector<OpenPlan> closer = asked;
         for (OpenPlan& plan : closer) {
-          plan.bound += more[plan.screened.id];
+          plan.bound += more[plan.bounded.id];
         }
         refined += asked.size();
         return closer;
@@ -49,7 +49,7 @@ RC_GTEST_PROP(OpenPlansProperty, AreInTheOrderOfRefinedBounds, ()) {
     const Result<std::optional<OpenPlan>> plan = open.At(place);
     RC_ASSERT(plan.has_value() && plan->has_value());
     RC_ASSERT((*plan)->bound == expected[place].first);
-    RC_ASSERT((*plan)->screened.id == expected[place].second);
+    RC_ASSERT((*plan)->bounded.id == expected[place].second);
   }
   RC_ASSERT(!open.At(expected.size()).value().has_value());
   RC_ASSERT(refined == plans.size());
@@ -63,7 +63,7 @@ TEST(OpenPlansTest, PlansAboveTheirBarHaveNoPlace) {
       [](const std::vector<OpenPlan>& asked) -> Result<std::vector<OpenPlan>> { return asked; },
       [&](const OpenPlan&) { return bar; });
   EXPECT_EQ(open.LeftFrom(0).plans, 2U);
-  EXPECT_EQ((*open.At(0))->screened.id, 1U);
+  EXPECT_EQ((*open.At(0))->bounded.id, 1U);
   EXPECT_EQ(open.LeftFrom(1).plans, 1U);
   EXPECT_EQ(open.LeftFrom(1).smallest, 5);
   bar = 4;

@@ -38,7 +38,7 @@ bool IsNowhereWorse(const Comparison& comparison) {
 }
 
 // Else a plan could dominate a second one, that a third one, and that the first.
-void DropUnlessAllHave(std::optional<double> PlanTradeoff::* figure,
+void DropUnlessAllHave(std::optional<double> PlanTradeoff::*figure,
                        std::vector<PlanTradeoff>& plans) {
   if (!std::ranges::all_of(plans,
                            [&](const PlanTradeoff& plan) { return (plan.*figure).has_value(); })) {
@@ -49,21 +49,22 @@ void DropUnlessAllHave(std::optional<double> PlanTradeoff::* figure,
 }
 
 bool Fits(const RankedPlan& ranked, const Space& space) {
-  const double limit = static_cast<double>(ranked.played.usable_bytes) * space.memory_share();
-  return ranked.played.refusal.empty() && static_cast<double>(ranked.played.memory_bytes) <= limit;
+  const double limit = static_cast<double>(ranked.simulated.usable_bytes) * space.memory_share();
+  return ranked.simulated.refusal.empty() &&
+         static_cast<double>(ranked.simulated.memory_bytes) <= limit;
 }
 
 std::optional<double> DollarsOf(const RankedPlan& ranked, const workload::Job& base,
                                 const Prices& prices) {
   return prices.contains(base.gpu.name)
-             ? std::optional(ObjectiveOf(ranked.played, base,
+             ? std::optional(ObjectiveOf(ranked.simulated, base,
                                          {.objective = Objective::kDollars, .prices = prices}))
              : std::nullopt;
 }
 
 std::optional<double> JoulesOf(const RankedPlan& ranked, const workload::Job& base) {
-  return ranked.played.joules > 0
-             ? std::optional(ObjectiveOf(ranked.played, base, {.objective = Objective::kEnergy}))
+  return ranked.simulated.joules > 0
+             ? std::optional(ObjectiveOf(ranked.simulated, base, {.objective = Objective::kEnergy}))
              : std::nullopt;
 }
 
@@ -72,19 +73,20 @@ std::optional<double> JoulesOf(const RankedPlan& ranked, const workload::Job& ba
 std::vector<PlanTradeoff> TradeoffsOf(const SearchResult& result, const Space& space,
                                       const Prices& prices) {
   std::vector<PlanTradeoff> plans;
-  for (std::size_t i = 0; i < result.played.size(); ++i) {
-    const RankedPlan& ranked = result.played[i];
+  for (std::size_t i = 0; i < result.simulated.size(); ++i) {
+    const RankedPlan& ranked = result.simulated[i];
     if (!Fits(ranked, space)) {
       continue;
     }
-    const workload::Job& base = space.bases()[ranked.screened.base].job;
-    plans.push_back({.id = ranked.screened.id,
-                     .played = i,
-                     .step_ps = ranked.played.step_ps,
-                     .memory_left_bytes = ranked.played.usable_bytes - ranked.played.memory_bytes,
-                     .gpus = base.gpus,
-                     .dollars_per_token = DollarsOf(ranked, base, prices),
-                     .joules_per_token = JoulesOf(ranked, base)});
+    const workload::Job& base = space.bases()[ranked.bounded.base].job;
+    plans.push_back(
+        {.id = ranked.bounded.id,
+         .simulated = i,
+         .step_ps = ranked.simulated.step_ps,
+         .memory_left_bytes = ranked.simulated.usable_bytes - ranked.simulated.memory_bytes,
+         .gpus = base.gpus,
+         .dollars_per_token = DollarsOf(ranked, base, prices),
+         .joules_per_token = JoulesOf(ranked, base)});
   }
   return plans;
 }

@@ -13,7 +13,7 @@ namespace orrery::search {
 /// The cost of a plan and the memory it leaves, by which it is compared with others.
 struct PlanTradeoff {
   PlanId id = 0;
-  std::size_t played = 0;  // its index in the list of simulated plans
+  std::size_t simulated = 0;  // its index in the list of simulated plans
   std::int64_t step_ps = 0;
   std::int64_t memory_left_bytes =
       0;  // on the fullest GPU; the only metric of which more is better

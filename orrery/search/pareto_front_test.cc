@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/search.h"
 #include "orrery/search/small_spaces_test.h"
 #include "orrery/search/space.h"
@@ -72,17 +72,18 @@ TEST(TradeoffTest, FiguresOfPlansThatFit) {
   const Result<Space> space = SmallSpace(
       SmallJobText("megatron-lm", false, "search: {plan.tp: [1, 2, 4, 8], memory_share: 0.9}\n"));
   ASSERT_TRUE(space.has_value());
-  const auto played = [](PlanId id, std::int64_t memory_bytes, double joules) {
-    return RankedPlan{.screened = {.id = id},
-                      .played = {.id = id,
-                                 .step_ps = 2'000'000'000'000,
-                                 .memory_bytes = memory_bytes,
-                                 .usable_bytes = 100,
-                                 .joules = joules}};
+  const auto simulated = [](PlanId id, std::int64_t memory_bytes, double joules) {
+    return RankedPlan{.bounded = {.id = id},
+                      .simulated = {.id = id,
+                                    .step_ps = 2'000'000'000'000,
+                                    .memory_bytes = memory_bytes,
+                                    .usable_bytes = 100,
+                                    .joules = joules}};
   };
   SearchResult result;
-  result.played = {played(0, 60, 524'288), played(1, 100, 1), played(2, 0, 0), played(3, 90, 0)};
-  result.played[2].played.refusal = "no";
+  result.simulated = {simulated(0, 60, 524'288), simulated(1, 100, 1), simulated(2, 0, 0),
+                      simulated(3, 90, 0)};
+  result.simulated[2].simulated.refusal = "no";
 
   const std::vector<PlanTradeoff> plans = TradeoffsOf(result, *space, {{"H100", 3.6}});
 
@@ -91,7 +92,7 @@ TEST(TradeoffTest, FiguresOfPlansThatFit) {
   EXPECT_EQ(plans[0].gpus, 16);
   EXPECT_DOUBLE_EQ(*plans[0].dollars_per_token, 0.032 / 262'144);
   EXPECT_DOUBLE_EQ(*plans[0].joules_per_token, 2);
-  EXPECT_EQ(plans[1].played, 3U);
+  EXPECT_EQ(plans[1].simulated, 3U);
   EXPECT_EQ(plans[1].joules_per_token, std::nullopt);
   EXPECT_EQ(TradeoffsOf(result, *space, {})[0].dollars_per_token, std::nullopt);
 }

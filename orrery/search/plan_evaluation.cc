@@ -18,7 +18,7 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/learn/interval.h"
 #include "orrery/search/memory_bound.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/space.h"
 #include "orrery/search/stage_costs.h"
 #include "orrery/search/step_bound.h"
@@ -38,7 +38,7 @@ namespace orrery::search {
 namespace {
 
 constexpr double kPicoseconds = 1e12;
-constexpr char kScreens = 'S';
+constexpr char kBounds = 'S';
 constexpr char kPlays = 'P';
 constexpr char kRefines = 'R';
 constexpr std::uint8_t kNotImproved = 0xFF;
@@ -48,16 +48,16 @@ std::int64_t PsOf(double seconds) {
 }
 
 void AddDetails(const simulate::Simulation& simulation, const workload::Job& job,
-                PlayedPlan& played) {
+                SimulatedPlan& simulated) {
   const simulate::RankClassId slowest =
       simulate::SlowestOfPrograms(simulation.rank_classes, simulation.timeline).front();
   const simulate::Breakdown breakdown =
       simulate::BreakdownOf(simulation.rank_classes, simulation.timeline, slowest);
-  played.shares = breakdown.shares;
+  simulated.shares = breakdown.shares;
   const learn::TimeInterval interval =
       simulate::IntervalOf(breakdown, job, simulation.generated->coverage);
-  played.low_ps = PsOf(interval.low_s);
-  played.high_ps = PsOf(interval.high_s);
+  simulated.low_ps = PsOf(interval.low_s);
+  simulated.high_ps = PsOf(interval.high_s);
 }
 
 double JoulesOf(const StagedPlan& plan, std::int64_t step_ps) {
@@ -72,33 +72,34 @@ double JoulesOf(const StagedPlan& plan, std::int64_t step_ps) {
 
 }  // namespace
 
-Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& costs,
-                           const simulate::SimulationOptions& options, const PlayOptions& asked) {
+Result<SimulatedPlan> SimulatePlan(const workload::Job& job, const kernel::CostModel& costs,
+                                   const simulate::SimulationOptions& options,
+                                   const PlanOptions& asked) {
   if (asked.improved) {
     const simulate::Scenario scenario{.speedups = {{*asked.improved, kImprovement}}};
     workload::Job better = job;
     scenario.ApplyTo(better);
-    return PlayJob(better, simulate::ScenarioCosts(costs, scenario), options,
-                   {.details_up_to_ps = asked.details_up_to_ps});
+    return SimulatePlan(better, simulate::ScenarioCosts(costs, scenario), options,
+                        {.details_up_to_ps = asked.details_up_to_ps});
   }
   ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, costs, options));
-  PlayedPlan played;
-  played.step_ps = simulation.step_ps();
-  if (played.step_ps <= asked.details_up_to_ps) {
-    AddDetails(simulation, job, played);
+  SimulatedPlan simulated;
+  simulated.step_ps = simulation.step_ps();
+  if (simulated.step_ps <= asked.details_up_to_ps) {
+    AddDetails(simulation, job, simulated);
   }
   const simulate::MemoryAnswer memory =
       simulate::MemoryAnswerOf(simulation.rank_classes, simulation.timeline, job);
-  played.memory_bytes = memory.stages[memory.fullest].needed_bytes;
-  played.usable_bytes = memory.stages[memory.fullest].usable_bytes;
-  if (const auto energy = simulate::EnergyOf(job, *simulation.generated, played.step_ps)) {
-    played.joules = energy->joules;
+  simulated.memory_bytes = memory.stages[memory.fullest].needed_bytes;
+  simulated.usable_bytes = memory.stages[memory.fullest].usable_bytes;
+  if (const auto energy = simulate::EnergyOf(job, *simulation.generated, simulated.step_ps)) {
+    simulated.joules = energy->joules;
   }
-  const double seconds = static_cast<double>(played.step_ps) / kPicoseconds;
-  played.samples_per_s = static_cast<double>(job.training.global_batch) / seconds;
-  played.tokens_per_s = played.samples_per_s * static_cast<double>(job.training.sequence);
-  played.mfu = simulate::ModelUtilisation(job, played.step_ps).share;
-  return played;
+  const double seconds = static_cast<double>(simulated.step_ps) / kPicoseconds;
+  simulated.samples_per_s = static_cast<double>(job.training.global_batch) / seconds;
+  simulated.tokens_per_s = simulated.samples_per_s * static_cast<double>(job.training.sequence);
+  simulated.mfu = simulate::ModelUtilisation(job, simulated.step_ps).share;
+  return simulated;
 }
 
 std::unique_ptr<PlanEvaluation::Bounds> PlanEvaluation::TakeBounds() {
@@ -116,98 +117,98 @@ void PlanEvaluation::GiveBack(std::unique_ptr<Bounds> bounds) {
   free_bounds_.push_back(std::move(bounds));
 }
 
-bool PlanEvaluation::IsTooLarge(const ScreenedPlan& screened, const workload::Job& job) const {
+bool PlanEvaluation::IsTooLarge(const BoundedPlan& bounded, const workload::Job& job) const {
   const auto usable = static_cast<double>(simulate::UsableBytes(job.gpu));
-  return static_cast<double>(screened.memory_bytes) > usable * space_.memory_share();
+  return static_cast<double>(bounded.memory_bytes) > usable * space_.memory_share();
 }
 
-ScreenedPlan PlanEvaluation::ScreenPlan(const Space::Walk& walk, Bounds& bounds) const {
+BoundedPlan PlanEvaluation::BoundPlan(const Space::Walk& walk, Bounds& bounds) const {
   const workload::Job& job = walk.job();
-  ScreenedPlan screened{.id = walk.id(), .base = static_cast<std::uint32_t>(walk.base())};
+  BoundedPlan bounded{.id = walk.id(), .base = static_cast<std::uint32_t>(walk.base())};
   if (job.model.transformer() == nullptr || !job.other_gpus.empty()) {
-    return screened;  // nothing is known before it is simulated
+    return bounded;  // nothing is known before it is simulated
   }
   const Result<const StagedPlan*> plan = bounds.stages.Of(job, walk.base());
   if (!plan) {
-    return screened;  // its simulation fails with the reason
+    return bounded;  // its simulation fails with the reason
   }
-  screened.memory_bytes = bounds.memory.Bytes(**plan);
-  if (IsTooLarge(screened, job)) {
-    return screened;  // its time is not needed
+  bounded.memory_bytes = bounds.memory.Bytes(**plan);
+  if (IsTooLarge(bounded, job)) {
+    return bounded;  // its time is not needed
   }
-  screened.bound_ps = StepBoundPs(**plan);
-  screened.bound_joules = JoulesOf(**plan, screened.bound_ps);
-  return screened;
+  bounded.bound_ps = StepBoundPs(**plan);
+  bounded.bound_joules = JoulesOf(**plan, bounded.bound_ps);
+  return bounded;
 }
 
-Screening PlanEvaluation::Screen(PlanId first, PlanId last) {
+PlanBounds PlanEvaluation::Bound(PlanId first, PlanId last) {
   std::unique_ptr<Bounds> bounds = TakeBounds();
-  Screening screening;
+  PlanBounds plan_bounds;
   Space::Walk walk(space_, first, last);
   while (walk.Next()) {
-    const ScreenedPlan screened = ScreenPlan(walk, *bounds);
-    if (screening.considered == 0 || screened.memory_bytes < screening.smallest.memory_bytes) {
-      screening.smallest = screened;
+    const BoundedPlan bounded = BoundPlan(walk, *bounds);
+    if (plan_bounds.considered == 0 || bounded.memory_bytes < plan_bounds.smallest.memory_bytes) {
+      plan_bounds.smallest = bounded;
     }
-    ++screening.considered;
-    if (IsTooLarge(screened, walk.job())) {
-      ++screening.too_large;
+    ++plan_bounds.considered;
+    if (IsTooLarge(bounded, walk.job())) {
+      ++plan_bounds.too_large;
     } else {
-      screening.plans.push_back(screened);
+      plan_bounds.plans.push_back(bounded);
     }
   }
-  screening.refused = walk.refused();
-  screening.first_refusal = walk.first_refusal();
+  plan_bounds.refused = walk.refused();
+  plan_bounds.first_refusal = walk.first_refusal();
   GiveBack(std::move(bounds));
-  return screening;
+  return plan_bounds;
 }
 
-ScreenedPlans PlanEvaluation::Refine(const ScreenedPlans& plans) {
+BoundedPlans PlanEvaluation::Refine(const BoundedPlans& plans) {
   std::unique_ptr<Bounds> bounds = TakeBounds();
-  ScreenedPlans refined = plans;
-  for (ScreenedPlan& screened : refined) {
-    Space::Walk walk(space_, screened.id, screened.id + 1);
-    if (screened.bound_ps == 0 || !walk.Next()) {
+  BoundedPlans refined = plans;
+  for (BoundedPlan& bounded : refined) {
+    Space::Walk walk(space_, bounded.id, bounded.id + 1);
+    if (bounded.bound_ps == 0 || !walk.Next()) {
       continue;  // it has no bounds
     }
     const Result<const StagedPlan*> plan = bounds->stages.Of(walk.job(), walk.base());
     if (const std::int64_t closer_ps = plan ? bounds->passes.Ps(**plan) : 0;
-        closer_ps > screened.bound_ps) {
-      screened.bound_ps = closer_ps;
-      screened.bound_joules = JoulesOf(**plan, closer_ps);
+        closer_ps > bounded.bound_ps) {
+      bounded.bound_ps = closer_ps;
+      bounded.bound_joules = JoulesOf(**plan, closer_ps);
     }
   }
   GiveBack(std::move(bounds));
   return refined;
 }
 
-PlayedPlan PlanEvaluation::Play(PlanId id, const PlayOptions& asked) const {
+SimulatedPlan PlanEvaluation::Simulate(PlanId id, const PlanOptions& asked) const {
   Space::Walk walk(space_, id, id + 1);
-  PlayedPlan answer{.id = id};
+  SimulatedPlan answer{.id = id};
   if (!walk.Next()) {
     answer.refusal = walk.first_refusal();
     return answer;
   }
   simulate::SimulationOptions options = options_;
   options.overlap_memo = overlap_of_base_[walk.base()].get();
-  Result<PlayedPlan> played = PlayJob(walk.job(), costs_, options, asked);
-  if (!played) {
-    answer.refusal = played.error().message();
+  Result<SimulatedPlan> simulated = SimulatePlan(walk.job(), costs_, options, asked);
+  if (!simulated) {
+    answer.refusal = simulated.error().message();
     return answer;
   }
-  played->id = id;
-  return *std::move(played);
+  simulated->id = id;
+  return *std::move(simulated);
 }
 
-std::string PlanEvaluation::ScreenRequest(PlanId first, PlanId last) {
+std::string PlanEvaluation::BoundRequest(PlanId first, PlanId last) {
   ByteWriter writer;
-  writer.Number(kScreens);
+  writer.Number(kBounds);
   writer.Number(first);
   writer.Number(last);
   return writer.bytes();
 }
 
-std::string PlanEvaluation::PlayRequest(PlanId id, const PlayOptions& asked) {
+std::string PlanEvaluation::SimulationRequest(PlanId id, const PlanOptions& asked) {
   ByteWriter writer;
   writer.Number(kPlays);
   writer.Number(id);
@@ -216,7 +217,7 @@ std::string PlanEvaluation::PlayRequest(PlanId id, const PlayOptions& asked) {
   return writer.bytes();
 }
 
-std::string PlanEvaluation::RefineRequest(const ScreenedPlans& plans) {
+std::string PlanEvaluation::RefineRequest(const BoundedPlans& plans) {
   ByteWriter writer;
   writer.Number(kRefines);
   return writer.bytes() + Encode(plans);
@@ -226,19 +227,19 @@ Result<std::string> PlanEvaluation::Answer(std::string_view request) {
   ByteReader reader(request);
   const char kind = reader.Number<char>();
   if (kind == kRefines) {
-    ORRERY_TRY(const ScreenedPlans plans, DecodeScreenedPlans(request.substr(sizeof(kRefines))));
+    ORRERY_TRY(const BoundedPlans plans, DecodeBoundedPlans(request.substr(sizeof(kRefines))));
     return Encode(Refine(plans));
   }
   const auto first = reader.Number<PlanId>();
-  if (kind == kScreens) {
+  if (kind == kBounds) {
     const auto last = reader.Number<PlanId>();
-    return Encode(Screen(first, last));
+    return Encode(Bound(first, last));
   }
   const auto part = reader.Number<std::uint8_t>();
   const auto improved = part == kNotImproved ? std::optional<trace::Part>()
                                              : std::optional(static_cast<trace::Part>(part));
   const auto details_up_to_ps = reader.Number<std::int64_t>();
-  return Encode(Play(first, {.details_up_to_ps = details_up_to_ps, .improved = improved}));
+  return Encode(Simulate(first, {.details_up_to_ps = details_up_to_ps, .improved = improved}));
 }
 
 WorkDealer::Work PlanEvaluation::work() {

@@ -15,7 +15,7 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/search/memory_bound.h"
 #include "orrery/search/pass_bound.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/space.h"
 #include "orrery/search/stage_costs.h"
 #include "orrery/simulate/engine/overlap_rates.h"
@@ -28,20 +28,21 @@ namespace orrery::search {
 /// The factor of a better resource in sensitivities.
 inline constexpr double kImprovement = 1.1;
 
-/// Of PlayOptions: details whatever a step takes.
+/// Of PlanOptions: details whatever a step takes.
 inline constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
 
 /// Options of the simulation of one plan.
-struct PlayOptions {
+struct PlanOptions {
   /// Interval and shares of time, which take a fifth of the time, for steps that are not longer.
   std::int64_t details_up_to_ps = 0;
   std::optional<trace::Part> improved = {};  // see kImprovement
 };
 
 /// Simulates a job and sums up what a search wants to know of it.
-[[nodiscard]] Result<PlayedPlan> PlayJob(const workload::Job& job, const kernel::CostModel& costs,
-                                         const simulate::SimulationOptions& options,
-                                         const PlayOptions& asked = {});
+[[nodiscard]] Result<SimulatedPlan> SimulatePlan(const workload::Job& job,
+                                                 const kernel::CostModel& costs,
+                                                 const simulate::SimulationOptions& options,
+                                                 const PlanOptions& asked = {});
 
 /// Evaluates the plans of a space. Thread-safe; all must outlive it.
 class PlanEvaluation {
@@ -56,18 +57,18 @@ class PlanEvaluation {
   }
 
   /// Bounds of all plans with ids from `first` on and below `last`.
-  [[nodiscard]] Screening Screen(PlanId first, PlanId last);
+  [[nodiscard]] PlanBounds Bound(PlanId first, PlanId last);
 
   /// Simulates a plan. What cannot be simulated says why.
-  [[nodiscard]] PlayedPlan Play(PlanId id, const PlayOptions& asked = {}) const;
+  [[nodiscard]] SimulatedPlan Simulate(PlanId id, const PlanOptions& asked = {}) const;
 
   /// Closer bounds of plans that have first bounds.
-  [[nodiscard]] ScreenedPlans Refine(const ScreenedPlans& plans);
+  [[nodiscard]] BoundedPlans Refine(const BoundedPlans& plans);
 
   /// The same by messages, for a WorkDealer.
-  [[nodiscard]] static std::string ScreenRequest(PlanId first, PlanId last);
-  [[nodiscard]] static std::string PlayRequest(PlanId id, const PlayOptions& asked = {});
-  [[nodiscard]] static std::string RefineRequest(const ScreenedPlans& plans);
+  [[nodiscard]] static std::string BoundRequest(PlanId first, PlanId last);
+  [[nodiscard]] static std::string SimulationRequest(PlanId id, const PlanOptions& asked = {});
+  [[nodiscard]] static std::string RefineRequest(const BoundedPlans& plans);
   [[nodiscard]] Result<std::string> Answer(std::string_view request);
   [[nodiscard]] WorkDealer::Work work();
 
@@ -85,8 +86,8 @@ class PlanEvaluation {
 
   [[nodiscard]] std::unique_ptr<Bounds> TakeBounds();
   void GiveBack(std::unique_ptr<Bounds> bounds);
-  [[nodiscard]] bool IsTooLarge(const ScreenedPlan& screened, const workload::Job& job) const;
-  [[nodiscard]] ScreenedPlan ScreenPlan(const Space::Walk& walk, Bounds& bounds) const;
+  [[nodiscard]] bool IsTooLarge(const BoundedPlan& bounded, const workload::Job& job) const;
+  [[nodiscard]] BoundedPlan BoundPlan(const Space::Walk& walk, Bounds& bounds) const;
 
   const Space& space_;
   const kernel::CostModel& costs_;

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "orrery/base/error.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/space.h"
 
 using orrery::Result;
@@ -17,11 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string text(reinterpret_cast<const char*>(data + 1), size - 1);
   if (data[0] % 4 == 1) {
-    (void)orrery::search::DecodeScreening(text);
+    (void)orrery::search::DecodeBounds(text);
   } else if (data[0] % 4 == 2) {
-    (void)orrery::search::DecodePlayed(text);
+    (void)orrery::search::DecodeSimulatedPlan(text);
   } else if (data[0] % 4 == 3) {
-    (void)orrery::search::DecodeScreenedPlans(text);
+    (void)orrery::search::DecodeBoundedPlans(text);
   } else if (const Result<Space> space =
                  Space::Of({.text = {.yaml = text, .place = "fuzz", .folder = "/nonexistent"}})) {
     constexpr orrery::search::PlanId kMostIds = 64;

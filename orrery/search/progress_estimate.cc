@@ -17,7 +17,7 @@ namespace {
 // Rates over a shorter time, share or number say little.
 constexpr double kLeastSeconds = 1;
 constexpr double kLeastShare = 0.02;
-constexpr std::uint64_t kLeastPlayed = 32;
+constexpr std::uint64_t kLeastSimulated = 32;
 
 // After so long a wait a loose upper bound of the time is better than none.
 constexpr double kLongSeconds = 10;
@@ -42,25 +42,25 @@ std::string LeftText(double seconds) {
 }  // namespace
 
 ProgressEstimate::Figures ProgressEstimate::Update(const SearchProgress& progress, double seconds) {
-  if (progress.played == 0) {
-    playing_since_s_ = seconds;
-    return Screening(progress, seconds);
+  if (progress.simulated == 0) {
+    simulating_since_s_ = seconds;
+    return PlanBounds(progress, seconds);
   }
-  if (!playing_since_s_) {  // all plans had bounds before
-    playing_since_s_ = seconds;
-    played_before_ = progress.played;
+  if (!simulating_since_s_) {  // all plans had bounds before
+    simulating_since_s_ = seconds;
+    simulated_before_ = progress.simulated;
   }
-  return Playing(progress, seconds);
+  return Simulating(progress, seconds);
 }
 
-ProgressEstimate::Figures ProgressEstimate::Screening(const SearchProgress& progress,
-                                                      double seconds) {
+ProgressEstimate::Figures ProgressEstimate::PlanBounds(const SearchProgress& progress,
+                                                       double seconds) {
   Figures figures{.plans = progress.considered};
   if (progress.num_ids == 0 || seconds < kLeastSeconds) {
     return figures;
   }
   const double share =
-      static_cast<double>(progress.ids_screened) / static_cast<double>(progress.num_ids);
+      static_cast<double>(progress.ids_bounded) / static_cast<double>(progress.num_ids);
   figures.plans_per_s = static_cast<double>(progress.considered) / seconds;
   figures.share = share;
   if (share >= kLeastShare) {
@@ -69,21 +69,22 @@ ProgressEstimate::Figures ProgressEstimate::Screening(const SearchProgress& prog
   return figures;
 }
 
-ProgressEstimate::Figures ProgressEstimate::Playing(const SearchProgress& progress,
-                                                    double seconds) const {
-  Figures figures{.is_screening = false, .plans = progress.played};
-  const auto open = static_cast<double>(progress.open - std::min(progress.open, progress.played));
+ProgressEstimate::Figures ProgressEstimate::Simulating(const SearchProgress& progress,
+                                                       double seconds) const {
+  Figures figures{.is_bounding = false, .plans = progress.simulated};
+  const auto open =
+      static_cast<double>(progress.open - std::min(progress.open, progress.simulated));
   if (progress.considered >= progress.open && progress.considered > 0) {
     figures.share = 1 - open / static_cast<double>(progress.considered);
   }
-  const double played_s = seconds - *playing_since_s_;
-  const auto played = static_cast<double>(progress.played - played_before_);
-  if (played_s < kLeastSeconds || played == 0) {
+  const double simulated_s = seconds - *simulating_since_s_;
+  const auto simulated = static_cast<double>(progress.simulated - simulated_before_);
+  if (simulated_s < kLeastSeconds || simulated == 0) {
     return figures;
   }
-  figures.plans_per_s = played / played_s;
-  const bool is_slow = played_s >= kLongSeconds && played >= kLeastSlow;
-  if (is_slow || progress.played >= std::max<std::uint64_t>(keep_, kLeastPlayed)) {
+  figures.plans_per_s = simulated / simulated_s;
+  const bool is_slow = simulated_s >= kLongSeconds && simulated >= kLeastSlow;
+  if (is_slow || progress.simulated >= std::max<std::uint64_t>(keep_, kLeastSimulated)) {
     figures.left_s = open / *figures.plans_per_s;
   }
   return figures;
@@ -91,16 +92,16 @@ ProgressEstimate::Figures ProgressEstimate::Playing(const SearchProgress& progre
 
 std::string ProgressText(const ProgressEstimate::Figures& figures) {
   std::string text = fmt::format("{} plan{} {}", figures.plans, figures.plans == 1 ? "" : "s",
-                                 figures.is_screening ? "bounded" : "simulated");
+                                 figures.is_bounding ? "bounded" : "simulated");
   if (figures.plans_per_s) {
     text += fmt::format(" ({} a second)", RateText(*figures.plans_per_s));
   }
   if (figures.share) {
     text += fmt::format(", {} {}", ShareText(*figures.share),
-                        figures.is_screening ? "of the space" : "decided");
+                        figures.is_bounding ? "of the space" : "decided");
   }
   if (figures.left_s) {
-    text += figures.is_screening
+    text += figures.is_bounding
                 ? fmt::format(", {} until plans are simulated", LeftText(*figures.left_s))
                 : fmt::format(", at most {} left", LeftText(*figures.left_s));
   }

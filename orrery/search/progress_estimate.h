@@ -20,7 +20,7 @@ class ProgressEstimate {
   explicit ProgressEstimate(std::size_t keep) : keep_(keep) {}
 
   struct Figures {
-    bool is_screening = true;
+    bool is_bounding = true;
     std::uint64_t plans = 0;                 // bounded, or simulated
     std::optional<double> plans_per_s = {};  // of these
     std::optional<double> share = {};        // of the space that is bounded, or of plans decided
@@ -31,12 +31,12 @@ class ProgressEstimate {
   Figures Update(const SearchProgress& progress, double seconds);
 
  private:
-  [[nodiscard]] static Figures Screening(const SearchProgress& progress, double seconds);
-  [[nodiscard]] Figures Playing(const SearchProgress& progress, double seconds) const;
+  [[nodiscard]] static Figures PlanBounds(const SearchProgress& progress, double seconds);
+  [[nodiscard]] Figures Simulating(const SearchProgress& progress, double seconds) const;
 
   std::size_t keep_;
-  std::optional<double> playing_since_s_ = {};
-  std::uint64_t played_before_ = 0;  // then
+  std::optional<double> simulating_since_s_ = {};
+  std::uint64_t simulated_before_ = 0;  // then
 };
 
 /// "1,200 plans simulated (17 a second), 98.4 % decided, at most 43 s left".

@@ -7,12 +7,12 @@
 namespace orrery::search {
 namespace {
 
-constexpr SearchProgress kQuarter{.ids_screened = 250, .num_ids = 1'000, .considered = 80};
-constexpr SearchProgress kScreened{.ids_screened = 1'000, .num_ids = 1'000, .considered = 400};
+constexpr SearchProgress kQuarter{.ids_bounded = 250, .num_ids = 1'000, .considered = 80};
+constexpr SearchProgress kBounded{.ids_bounded = 1'000, .num_ids = 1'000, .considered = 400};
 
-SearchProgress Played(std::uint64_t played, std::uint64_t open) {
-  SearchProgress progress = kScreened;
-  progress.played = played;
+SearchProgress Simulated(std::uint64_t simulated, std::uint64_t open) {
+  SearchProgress progress = kBounded;
+  progress.simulated = simulated;
   progress.open = open;
   return progress;
 }
@@ -23,7 +23,7 @@ TEST(ProgressEstimateTest, SaysNothingAboutTimeAtFirst) {
 }
 
 // 80 plans in 4 s; a quarter took 4 s, so that the others take 12.
-TEST(ProgressEstimateTest, ScreeningIsLinear) {
+TEST(ProgressEstimateTest, BoundingIsLinear) {
   ProgressEstimate estimate(20);
   EXPECT_EQ(ProgressText(estimate.Update(kQuarter, 4)),
             "80 plans bounded (20 a second), 25.0 % of the space, 12 s until plans are simulated");
@@ -33,24 +33,24 @@ TEST(ProgressEstimateTest, ScreeningIsLinear) {
 // were simulated: 60 are not decided, at 5 a second.
 TEST(ProgressEstimateTest, OpenPlansAreTheMostThatIsLeft) {
   ProgressEstimate estimate(20);
-  estimate.Update(kScreened, 10);
-  EXPECT_EQ(ProgressText(estimate.Update(Played(40, 100), 18)),
+  estimate.Update(kBounded, 10);
+  EXPECT_EQ(ProgressText(estimate.Update(Simulated(40, 100), 18)),
             "40 plans simulated (5.0 a second), 85.0 % decided, at most 12 s left");
 }
 
 // Before 32 plans, or as many as are to be kept, are simulated, all of the others are open.
 TEST(ProgressEstimateTest, SaysNothingOfTheEndBeforeSomePlansAreKept) {
   ProgressEstimate estimate(50);
-  estimate.Update(kScreened, 10);
-  EXPECT_EQ(ProgressText(estimate.Update(Played(40, 400), 18)),
+  estimate.Update(kBounded, 10);
+  EXPECT_EQ(ProgressText(estimate.Update(Simulated(40, 400), 18)),
             "40 plans simulated (5.0 a second), 10.0 % decided");
 }
 
 // 5 plans in 20 s: the other 395 take at most 1,580 s, 27 minutes.
 TEST(ProgressEstimateTest, SaysWhatMayComeWherePlansAreSlow) {
   ProgressEstimate estimate(50);
-  estimate.Update(kScreened, 10);
-  EXPECT_EQ(ProgressText(estimate.Update(Played(5, 400), 30)),
+  estimate.Update(kBounded, 10);
+  EXPECT_EQ(ProgressText(estimate.Update(Simulated(5, 400), 30)),
             "5 plans simulated (0.2 a second), 1.2 % decided, at most 27 min left");
 }
 
@@ -58,15 +58,16 @@ TEST(ProgressEstimateTest, SaysWhatMayComeWherePlansAreSlow) {
 // number of plans is not known.
 TEST(ProgressEstimateTest, GoesOnFromAStore) {
   ProgressEstimate estimate(20);
-  EXPECT_EQ(ProgressText(estimate.Update({.played = 1, .open = 1'000}, 0.25)), "1 plan simulated");
-  EXPECT_EQ(ProgressText(estimate.Update({.played = 41, .open = 1'041}, 4.25)),
+  EXPECT_EQ(ProgressText(estimate.Update({.simulated = 1, .open = 1'000}, 0.25)),
+            "1 plan simulated");
+  EXPECT_EQ(ProgressText(estimate.Update({.simulated = 41, .open = 1'041}, 4.25)),
             "41 plans simulated (10 a second), at most 100 s left");
 }
 
 TEST(ProgressEstimateTest, IsNeverDoneBeforeTheEnd) {
   ProgressEstimate estimate(20);
-  estimate.Update(kScreened, 10);
-  EXPECT_EQ(ProgressText(estimate.Update(Played(40, 40), 18)),
+  estimate.Update(kBounded, 10);
+  EXPECT_EQ(ProgressText(estimate.Update(Simulated(40, 40), 18)),
             "40 plans simulated (5.0 a second), 99.9 % decided, at most 1 s left");
 }
 

@@ -17,7 +17,7 @@
 #include "orrery/base/error.h"
 #include "orrery/learn/interval.h"
 #include "orrery/search/plan_evaluation.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
 #include "orrery/simulate/explain/breakdown.h"
@@ -32,14 +32,14 @@ constexpr std::array kParts{trace::Part::kNics, trace::Part::kLinks, trace::Part
                             trace::Part::kFlops};
 constexpr double kGibibyte = 1 << 30;
 
-simulate::Breakdown BreakdownOf(const PlayedPlan& played) {
-  return {.step_ps = played.step_ps, .shares = played.shares};
+simulate::Breakdown BreakdownOf(const SimulatedPlan& simulated) {
+  return {.step_ps = simulated.step_ps, .shares = simulated.shares};
 }
 
 // The plan one value before or behind along a dimension, where there is one.
 std::vector<Neighbour> NeighboursOf(const RankedPlan& plan, const Space& space) {
   std::vector<Neighbour> neighbours;
-  const std::vector<std::uint32_t> digits = space.DigitsOf(plan.screened.id);
+  const std::vector<std::uint32_t> digits = space.DigitsOf(plan.bounded.id);
   for (std::size_t i = 0; i < digits.size(); ++i) {
     const std::vector<std::string>& values = space.dimensions()[i].values;
     for (const int step : {-1, 1}) {
@@ -55,7 +55,7 @@ std::vector<Neighbour> NeighboursOf(const RankedPlan& plan, const Space& space) 
         neighbour.key = space.dimensions()[i].key;
         neighbour.from = values[digits[i]];
         neighbour.to = values[other[i]];
-        neighbour.played.id = id;
+        neighbour.simulated.id = id;
       }
     }
   }
@@ -63,7 +63,8 @@ std::vector<Neighbour> NeighboursOf(const RankedPlan& plan, const Space& space) 
 }
 
 // Returns the part of the step that grows most from one plan to the other, and its growth.
-std::pair<std::string, std::int64_t> LargestGrowth(const PlayedPlan& from, const PlayedPlan& to) {
+std::pair<std::string, std::int64_t> LargestGrowth(const SimulatedPlan& from,
+                                                   const SimulatedPlan& to) {
   std::map<std::string, std::int64_t> growth;
   for (const simulate::TimeShare& share : to.shares) {
     growth[simulate::ShareText(share)] += share.ps;
@@ -81,15 +82,15 @@ std::pair<std::string, std::int64_t> LargestGrowth(const PlayedPlan& from, const
   return largest;
 }
 
-std::string ReasonOf(const Neighbour& neighbour, const PlayedPlan& winner) {
+std::string ReasonOf(const Neighbour& neighbour, const SimulatedPlan& winner) {
   const std::string what =
       fmt::format("{} {} instead of {}", neighbour.key, neighbour.to, neighbour.from);
-  if (!neighbour.played.refusal.empty()) {
-    return fmt::format("{}: not simulated, {}", what, neighbour.played.refusal);
+  if (!neighbour.simulated.refusal.empty()) {
+    return fmt::format("{}: not simulated, {}", what, neighbour.simulated.refusal);
   }
   const double share =
-      static_cast<double>(neighbour.played.step_ps) / static_cast<double>(winner.step_ps) - 1;
-  const auto [part, ps] = LargestGrowth(winner, neighbour.played);
+      static_cast<double>(neighbour.simulated.step_ps) / static_cast<double>(winner.step_ps) - 1;
+  const auto [part, ps] = LargestGrowth(winner, neighbour.simulated);
   std::string sentence = fmt::format("{}: step {:+.1f} %", what, 100 * share);
   if (!part.empty()) {
     sentence += fmt::format(", mostly {} ({:+.1f} %)", part,
@@ -97,8 +98,8 @@ std::string ReasonOf(const Neighbour& neighbour, const PlayedPlan& winner) {
   }
   if (!neighbour.fits) {
     sentence += fmt::format("; needs {:.1f} GiB of {:.1f}",
-                            static_cast<double>(neighbour.played.memory_bytes) / kGibibyte,
-                            static_cast<double>(neighbour.played.usable_bytes) / kGibibyte);
+                            static_cast<double>(neighbour.simulated.memory_bytes) / kGibibyte,
+                            static_cast<double>(neighbour.simulated.usable_bytes) / kGibibyte);
   }
   return sentence;
 }
@@ -126,42 +127,42 @@ Result<Reasons> ReasonsFor(const RankedPlan& plan, PlanEvaluation& evaluation, W
   std::vector<std::string> requests;
   for (const Neighbour& neighbour : reasons.neighbours) {
     requests.push_back(
-        PlanEvaluation::PlayRequest(neighbour.played.id, {.details_up_to_ps = kAlways}));
+        PlanEvaluation::SimulationRequest(neighbour.simulated.id, {.details_up_to_ps = kAlways}));
   }
   for (const trace::Part part : kParts) {
-    requests.push_back(PlanEvaluation::PlayRequest(plan.screened.id, {.improved = part}));
+    requests.push_back(PlanEvaluation::SimulationRequest(plan.bounded.id, {.improved = part}));
   }
-  std::vector<PlayedPlan> played(requests.size());
+  std::vector<SimulatedPlan> simulated(requests.size());
   ORRERY_TRY_STATUS(dealer.Run(requests, evaluation.work(),
                                [&](std::size_t index, Result<std::string> answer) -> Status {
                                  ORRERY_TRY(const std::string bytes, std::move(answer));
-                                 ORRERY_TRY(played[index], DecodePlayed(bytes));
+                                 ORRERY_TRY(simulated[index], DecodeSimulatedPlan(bytes));
                                  return {};
                                }));
-  const workload::Job& base = space.bases()[plan.screened.base].job;
+  const workload::Job& base = space.bases()[plan.bounded.base].job;
   for (std::size_t i = 0; i < reasons.neighbours.size(); ++i) {
     Neighbour& neighbour = reasons.neighbours[i];
-    neighbour.played = played[i];
-    neighbour.change = neighbour.played.refusal.empty()
-                           ? ObjectiveOf(neighbour.played, base, options) / plan.objective - 1
+    neighbour.simulated = simulated[i];
+    neighbour.change = neighbour.simulated.refusal.empty()
+                           ? ObjectiveOf(neighbour.simulated, base, options) / plan.objective - 1
                            : std::nan("");
-    neighbour.fits = static_cast<double>(neighbour.played.memory_bytes) <=
-                     static_cast<double>(neighbour.played.usable_bytes) * space.memory_share();
-    neighbour.reason = ReasonOf(neighbour, plan.played);
+    neighbour.fits = static_cast<double>(neighbour.simulated.memory_bytes) <=
+                     static_cast<double>(neighbour.simulated.usable_bytes) * space.memory_share();
+    neighbour.reason = ReasonOf(neighbour, plan.simulated);
   }
   for (std::size_t i = 0; i < kParts.size(); ++i) {
-    const PlayedPlan& better = played[reasons.neighbours.size() + i];
+    const SimulatedPlan& better = simulated[reasons.neighbours.size() + i];
     if (better.refusal.empty()) {
       reasons.sensitivities.push_back(
           {kParts[i],
-           static_cast<double>(better.step_ps) / static_cast<double>(plan.played.step_ps) - 1});
+           static_cast<double>(better.step_ps) / static_cast<double>(plan.simulated.step_ps) - 1});
     }
   }
   std::ranges::stable_sort(reasons.sensitivities, {}, &Sensitivity::change);
   return reasons;
 }
 
-bool IsTie(const PlayedPlan& first, const PlayedPlan& second, const workload::Job& job) {
+bool IsTie(const SimulatedPlan& first, const SimulatedPlan& second, const workload::Job& job) {
   const learn::TimeInterval ratio =
       simulate::IntervalOfRatio(BreakdownOf(first), BreakdownOf(second), job);
   return ratio.Contains(1);

@@ -7,7 +7,7 @@
 #include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
 #include "orrery/search/plan_evaluation.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/search.h"
 #include "orrery/trace/speedup.h"
 
@@ -18,7 +18,7 @@ struct Neighbour {
   std::string key;  // "plan.tp"
   std::string from;
   std::string to;
-  PlayedPlan played;
+  SimulatedPlan simulated;
   double change = 0;  // of the objective, relative; above 0: worse
   bool fits = true;
   std::string reason;  // one sentence
@@ -45,7 +45,7 @@ struct Reasons {
 
 /// Returns true if the predictions of two plans of one job are too uncertain to tell which is
 /// faster.
-[[nodiscard]] bool IsTie(const PlayedPlan& first, const PlayedPlan& second,
+[[nodiscard]] bool IsTie(const SimulatedPlan& first, const SimulatedPlan& second,
                          const workload::Job& job);
 
 }  // namespace orrery::search

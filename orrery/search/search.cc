@@ -20,7 +20,7 @@
 #include "orrery/base/math/mix_bits.h"
 #include "orrery/search/open_plans.h"
 #include "orrery/search/plan_evaluation.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/space.h"
 #include "orrery/search/store/plan_store.h"
 #include "orrery/workload/job/job.h"
@@ -42,8 +42,8 @@ double ItemsOf(const workload::Job& job) {
          static_cast<double>(std::max<std::int64_t>(job.training.sequence, 1));
 }
 
-double Judge(double step_s, double joules, const workload::Job& base,
-             const SearchOptions& options) {
+double ObjectiveValue(double step_s, double joules, const workload::Job& base,
+                      const SearchOptions& options) {
   switch (options.objective) {
     case Objective::kStep:
       return step_s;
@@ -90,12 +90,12 @@ class SearchRun {
         best_of_machine_(space_.bases().size(), kInfinity) {}
 
   Result<SearchResult> Run() {
-    ORRERY_TRY_STATUS(ScreenAll());
+    ORRERY_TRY_STATUS(BoundAll());
     OpenPlans open(
-        std::exchange(screened_, {}),
+        std::exchange(bounded_, {}),
         [this](const std::vector<OpenPlan>& plans) { return Refine(plans); },
         [this](const OpenPlan& plan) { return BarOf(plan); });
-    ORRERY_TRY_STATUS(PlayByBound(open));
+    ORRERY_TRY_STATUS(SimulateByBound(open));
     Finish(open);
     ORRERY_TRY_STATUS(AddDetails());
     return std::move(result_);
@@ -123,108 +123,109 @@ class SearchRun {
     return ranges;
   }
 
-  Status ScreenAll() {
+  Status BoundAll() {
     const std::vector<Range> ranges = Ranges();
-    std::vector<std::optional<Screening>> screenings(ranges.size());
+    std::vector<std::optional<PlanBounds>> bounds_of_ranges(ranges.size());
     std::vector<std::size_t> missing;
     std::vector<std::string> requests;
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       if (options_.store != nullptr) {
-        ORRERY_TRY(screenings[i], options_.store->FindScreening(ranges[i].first, ranges[i].last));
+        ORRERY_TRY(bounds_of_ranges[i],
+                   options_.store->FindBounds(ranges[i].first, ranges[i].last));
       }
-      if (screenings[i]) {
-        ORRERY_TRY_STATUS(CheckPlans(*screenings[i], ranges[i]));
-        progress_.ids_screened += ranges[i].last - ranges[i].first;
-        progress_.considered += screenings[i]->considered;
+      if (bounds_of_ranges[i]) {
+        ORRERY_TRY_STATUS(CheckPlans(*bounds_of_ranges[i], ranges[i]));
+        progress_.ids_bounded += ranges[i].last - ranges[i].first;
+        progress_.considered += bounds_of_ranges[i]->considered;
       } else {
         missing.push_back(i);
       }
     }
-    if (options_.ends_screening) {
+    if (options_.ends_bounding) {
       // If bounding ends early, the bounded ids are spread over all parts of the space.
       std::ranges::sort(missing, {}, [](std::size_t i) { return MixBits(i); });
     }
     for (const std::size_t i : missing) {
-      requests.push_back(PlanEvaluation::ScreenRequest(ranges[i].first, ranges[i].last));
+      requests.push_back(PlanEvaluation::BoundRequest(ranges[i].first, ranges[i].last));
     }
     progress_.num_ids = space_.num_ids();
     Status run = dealer_.Run(
         requests, evaluation_.work(), [&](std::size_t index, Result<std::string> answer) -> Status {
           ORRERY_TRY(const std::string bytes, std::move(answer));
           const Range& range = ranges[missing[index]];
-          ORRERY_TRY(screenings[missing[index]], DecodeScreening(bytes));
-          ORRERY_TRY_STATUS(CheckPlans(*screenings[missing[index]], range));
-          const Screening& screening = *screenings[missing[index]];
+          ORRERY_TRY(bounds_of_ranges[missing[index]], DecodeBounds(bytes));
+          ORRERY_TRY_STATUS(CheckPlans(*bounds_of_ranges[missing[index]], range));
+          const PlanBounds& plan_bounds = *bounds_of_ranges[missing[index]];
           if (options_.store != nullptr) {
-            ORRERY_TRY_STATUS(options_.store->Keep(range.first, range.last, screening));
+            ORRERY_TRY_STATUS(options_.store->Keep(range.first, range.last, plan_bounds));
           }
-          progress_.ids_screened += range.last - range.first;
-          progress_.considered += screening.considered;
+          progress_.ids_bounded += range.last - range.first;
+          progress_.considered += plan_bounds.considered;
           Report();
-          screening_ends_ = options_.ends_screening && options_.ends_screening();
-          return screening_ends_ || IsOver() ? Status(Stopped()) : Status();
+          bounding_ends_ = options_.ends_bounding && options_.ends_bounding();
+          return bounding_ends_ || IsOver() ? Status(Stopped()) : Status();
         });
-    if (!run && !is_over_ && !screening_ends_) {
+    if (!run && !is_over_ && !bounding_ends_) {
       return run;
     }
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      if (screenings[i]) {
-        Add(*screenings[i]);
+      if (bounds_of_ranges[i]) {
+        Add(*bounds_of_ranges[i]);
       }
-      ids_screened_ += screenings[i] ? ranges[i].last - ranges[i].first : 0;
+      ids_bounded_ += bounds_of_ranges[i] ? ranges[i].last - ranges[i].first : 0;
     }
     return {};
   }
 
   // They come from a file or from other processes.
-  [[nodiscard]] Status CheckPlans(const Screening& screening, const Range& range) const {
-    const auto is_possible = [&](const ScreenedPlan& plan) {
+  [[nodiscard]] Status CheckPlans(const PlanBounds& plan_bounds, const Range& range) const {
+    const auto is_possible = [&](const BoundedPlan& plan) {
       return plan.id >= range.first && plan.id < range.last && plan.base < space_.bases().size();
     };
-    return std::ranges::all_of(screening.plans, is_possible) &&
-                   screening.smallest.base < space_.bases().size()
+    return std::ranges::all_of(plan_bounds.plans, is_possible) &&
+                   plan_bounds.smallest.base < space_.bases().size()
                ? Status()
                : Invalid("bounds of plans {} to {} name plans that are none of the space",
                          range.first, range.last);
   }
 
-  void Add(const Screening& screening) {
-    if (screening.considered > 0 &&
+  void Add(const PlanBounds& plan_bounds) {
+    if (plan_bounds.considered > 0 &&
         (result_.considered == 0 ||
-         screening.smallest.memory_bytes < result_.smallest.memory_bytes)) {
-      result_.smallest = screening.smallest;
+         plan_bounds.smallest.memory_bytes < result_.smallest.memory_bytes)) {
+      result_.smallest = plan_bounds.smallest;
     }
-    result_.considered += screening.considered;
-    result_.refused += screening.refused;
-    result_.pruned_by_memory += screening.too_large;
+    result_.considered += plan_bounds.considered;
+    result_.refused += plan_bounds.refused;
+    result_.pruned_by_memory += plan_bounds.too_large;
     if (result_.first_refusal.empty()) {
-      result_.first_refusal = screening.first_refusal;
+      result_.first_refusal = plan_bounds.first_refusal;
     }
-    for (const ScreenedPlan& screened : screening.plans) {
-      screened_.push_back({screened, BoundOf(screened)});
+    for (const BoundedPlan& bounded : plan_bounds.plans) {
+      bounded_.push_back({bounded, BoundOf(bounded)});
     }
   }
 
-  [[nodiscard]] const workload::Job& BaseOf(const ScreenedPlan& screened) const {
-    return space_.bases()[screened.base].job;
+  [[nodiscard]] const workload::Job& BaseOf(const BoundedPlan& bounded) const {
+    return space_.bases()[bounded.base].job;
   }
 
   // Of the objective.
-  [[nodiscard]] double BoundOf(const ScreenedPlan& screened) const {
-    return Judge(static_cast<double>(screened.bound_ps) / kPicoseconds, screened.bound_joules,
-                 BaseOf(screened), options_);
+  [[nodiscard]] double BoundOf(const BoundedPlan& bounded) const {
+    return ObjectiveValue(static_cast<double>(bounded.bound_ps) / kPicoseconds,
+                          bounded.bound_joules, BaseOf(bounded), options_);
   }
 
   Result<std::vector<OpenPlan>> Refine(const std::vector<OpenPlan>& plans) {
     // Neighbours in the space share layers.
     std::vector<std::size_t> by_id(plans.size());
     std::iota(by_id.begin(), by_id.end(), 0);
-    std::ranges::sort(by_id, {}, [&](std::size_t i) { return plans[i].screened.id; });
+    std::ranges::sort(by_id, {}, [&](std::size_t i) { return plans[i].bounded.id; });
     std::vector<std::string> requests;
     for (std::size_t first = 0; first < by_id.size(); first += kRefinedTogether) {
-      ScreenedPlans together;
+      BoundedPlans together;
       for (std::size_t i = first; i < std::min(first + kRefinedTogether, by_id.size()); ++i) {
-        together.push_back(plans[by_id[i]].screened);
+        together.push_back(plans[by_id[i]].bounded);
       }
       requests.push_back(PlanEvaluation::RefineRequest(together));
     }
@@ -232,7 +233,7 @@ class SearchRun {
     ORRERY_TRY_STATUS(dealer_.Run(
         requests, evaluation_.work(), [&](std::size_t index, Result<std::string> answer) -> Status {
           ORRERY_TRY(const std::string bytes, std::move(answer));
-          ORRERY_TRY(const ScreenedPlans together, DecodeScreenedPlans(bytes));
+          ORRERY_TRY(const BoundedPlans together, DecodeBoundedPlans(bytes));
           for (std::size_t i = 0; i < together.size(); ++i) {
             OpenPlan& plan = refined[by_id[index * kRefinedTogether + i]];
             plan = {together[i], BoundOf(together[i])};
@@ -250,14 +251,14 @@ class SearchRun {
   // The same for a plan on one of several machines. The best plan of each is looked for in any
   // case: who asks for several numbers of GPUs wants to know what each of them gives.
   [[nodiscard]] double BarOf(const OpenPlan& plan) const {
-    return std::max(Bar(), best_of_machine_[machine_of_base_[plan.screened.base]]);
+    return std::max(Bar(), best_of_machine_[machine_of_base_[plan.bounded.base]]);
   }
 
   // Plans are simulated in the order of their bounds. In parallel more may be simulated than one
   // after the other would need: those that do not count are dropped.
-  Status PlayByBound(OpenPlans& open) {
+  Status SimulateByBound(OpenPlans& open) {
     while (!IsOver()) {
-      const std::size_t wave = NumPlayedTogether();
+      const std::size_t wave = NumSimulatedTogether();
       std::vector<OpenPlan> plans;
       while (plans.size() < wave) {
         ORRERY_TRY(const std::optional<OpenPlan> plan, open.At(place_ + plans.size()));
@@ -269,22 +270,22 @@ class SearchRun {
       if (plans.empty()) {
         return {};
       }
-      ORRERY_TRY_STATUS(PlayWave(plans, open));
+      ORRERY_TRY_STATUS(SimulateWave(plans, open));
     }
     return {};
   }
 
   // All workers have something to do; and as many as are kept are simulated in any case.
-  [[nodiscard]] std::size_t NumPlayedTogether() const {
+  [[nodiscard]] std::size_t NumSimulatedTogether() const {
     const auto workers = static_cast<std::size_t>(dealer_.num_workers());
     return std::max(2 * workers, std::min(options_.keep - kept_.size(), kMostTogether));
   }
 
-  [[nodiscard]] std::size_t num_played() const { return result_.played.size(); }
+  [[nodiscard]] std::size_t num_simulated() const { return result_.simulated.size(); }
 
-  Status PlayWave(const std::vector<OpenPlan>& plans, const OpenPlans& open) {
-    std::vector<std::optional<PlayedPlan>> answers(plans.size());
-    ORRERY_TRY_STATUS(Play(plans, open, answers));
+  Status SimulateWave(const std::vector<OpenPlan>& plans, const OpenPlans& open) {
+    std::vector<std::optional<SimulatedPlan>> answers(plans.size());
+    ORRERY_TRY_STATUS(Simulate(plans, open, answers));
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (!answers[i]) {
         return {};
@@ -297,95 +298,96 @@ class SearchRun {
     return {};
   }
 
-  Status Play(const std::vector<OpenPlan>& plans, const OpenPlans& open,
-              std::vector<std::optional<PlayedPlan>>& answers) {
+  Status Simulate(const std::vector<OpenPlan>& plans, const OpenPlans& open,
+                  std::vector<std::optional<SimulatedPlan>>& answers) {
     std::vector<std::size_t> missing;
     std::vector<std::string> requests;
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      const PlanId id = plans[i].screened.id;
+      const PlanId id = plans[i].bounded.id;
       if (options_.store != nullptr) {
-        ORRERY_TRY(answers[i], options_.store->FindPlayed(id));
+        ORRERY_TRY(answers[i], options_.store->FindSimulatedPlan(id));
       }
       if (answers[i]) {
-        ++progress_.played;
+        ++progress_.simulated;
       } else {
         missing.push_back(i);
         requests.push_back(
-            PlanEvaluation::PlayRequest(id, {.details_up_to_ps = LongestKeptPs(plans[i])}));
+            PlanEvaluation::SimulationRequest(id, {.details_up_to_ps = LongestKeptPs(plans[i])}));
       }
     }
     const Status run = dealer_.Run(
         requests, evaluation_.work(), [&](std::size_t index, Result<std::string> answer) -> Status {
           ORRERY_TRY(const std::string bytes, std::move(answer));
-          std::optional<PlayedPlan>& played = answers[missing[index]];
-          ORRERY_TRY(played, DecodePlayed(bytes));
+          std::optional<SimulatedPlan>& simulated = answers[missing[index]];
+          ORRERY_TRY(simulated, DecodeSimulatedPlan(bytes));
           if (options_.store != nullptr) {
             ORRERY_TRY_STATUS(
-                options_.store->Keep(space_, plans[missing[index]].screened, *played));
+                options_.store->Keep(space_, plans[missing[index]].bounded, *simulated));
           }
-          ++progress_.played;
+          ++progress_.simulated;
           Report(&open);
           return IsOver() ? Status(Stopped()) : Status();
         });
     return run || is_over_ ? Status() : run;
   }
 
-  void Count(const OpenPlan& open, PlayedPlan played) {
-    RankedPlan ranked{.screened = open.screened, .played = std::move(played)};
-    if (!ranked.played.refusal.empty()) {
+  void Count(const OpenPlan& open, SimulatedPlan simulated) {
+    RankedPlan ranked{.bounded = open.bounded, .simulated = std::move(simulated)};
+    if (!ranked.simulated.refusal.empty()) {
       ++result_.failed;
       if (result_.first_failure.empty()) {
-        result_.first_failure = ranked.played.refusal;
+        result_.first_failure = ranked.simulated.refusal;
       }
-      result_.played.push_back(std::move(ranked));
+      result_.simulated.push_back(std::move(ranked));
       return;
     }
-    ranked.objective = ObjectiveOf(ranked.played, BaseOf(open.screened), options_);
-    const double limit = static_cast<double>(ranked.played.usable_bytes) * space_.memory_share();
-    if (static_cast<double>(ranked.played.memory_bytes) > limit) {
+    ranked.objective = ObjectiveOf(ranked.simulated, BaseOf(open.bounded), options_);
+    const double limit = static_cast<double>(ranked.simulated.usable_bytes) * space_.memory_share();
+    if (static_cast<double>(ranked.simulated.memory_bytes) > limit) {
       ++result_.too_large;
     } else {
-      double& best = best_of_machine_[machine_of_base_[open.screened.base]];
+      double& best = best_of_machine_[machine_of_base_[open.bounded.base]];
       best = std::min(best, ranked.objective);
-      kept_.emplace(ranked.objective, open.screened.id);
+      kept_.emplace(ranked.objective, open.bounded.id);
       if (kept_.size() > options_.keep) {
         kept_.erase(std::prev(kept_.end()));
       }
     }
-    result_.played.push_back(std::move(ranked));
+    result_.simulated.push_back(std::move(ranked));
   }
 
   void Report(const OpenPlans* open = nullptr) {
     if (options_.progress) {
-      progress_.open = open == nullptr ? 0 : num_played() + open->LeftFrom(place_).plans;
+      progress_.open = open == nullptr ? 0 : num_simulated() + open->LeftFrom(place_).plans;
       options_.progress(progress_);
     }
   }
 
   void Finish(const OpenPlans& open) {
-    for (const RankedPlan& ranked : result_.played) {
-      if (kept_.contains({ranked.objective, ranked.screened.id}) && ranked.played.refusal.empty()) {
+    for (const RankedPlan& ranked : result_.simulated) {
+      if (kept_.contains({ranked.objective, ranked.bounded.id}) &&
+          ranked.simulated.refusal.empty()) {
         result_.best.push_back(ranked);
       }
     }
     std::ranges::sort(result_.best, {}, [](const RankedPlan& ranked) {
-      return std::pair(ranked.objective, ranked.screened.id);
+      return std::pair(ranked.objective, ranked.bounded.id);
     });
     const OpenPlans::Left left = open.LeftFrom(place_);
     result_.open = left.plans;
     result_.best_open = left.smallest;
-    result_.pruned_by_bound = open.size() - num_played() - left.plans;
-    result_.screened_share = static_cast<double>(ids_screened_) /
-                             static_cast<double>(std::max<PlanId>(space_.num_ids(), 1));
-    const double settled = result_.considered > 0 ? 1 - static_cast<double>(result_.open) /
+    result_.pruned_by_bound = open.size() - num_simulated() - left.plans;
+    result_.bounded_share = static_cast<double>(ids_bounded_) /
+                            static_cast<double>(std::max<PlanId>(space_.num_ids(), 1));
+    const double decided = result_.considered > 0 ? 1 - static_cast<double>(result_.open) /
                                                             static_cast<double>(result_.considered)
                                                   : 1;
-    result_.settled_share = result_.screened_share * settled;
+    result_.decided_share = result_.bounded_share * decided;
   }
 
   // A longer step is not among those that are kept; the objective of energy is not known by time.
   [[nodiscard]] std::int64_t LongestKeptPs(const OpenPlan& plan) const {
-    const double of_second = Judge(1, 0, BaseOf(plan.screened), options_);
+    const double of_second = ObjectiveValue(1, 0, BaseOf(plan.bounded), options_);
     const double longest_ps = of_second > 0 ? Bar() / of_second * kPicoseconds : 0;
     constexpr double kMargin = 1.001;  // rounding
     return of_second > 0 && longest_ps < static_cast<double>(kAlways) / 2
@@ -398,16 +400,16 @@ class SearchRun {
     std::vector<RankedPlan*> missing;
     std::vector<std::string> requests;
     for (RankedPlan& ranked : result_.best) {
-      if (!ranked.played.has_details()) {
+      if (!ranked.simulated.has_details()) {
         missing.push_back(&ranked);
         requests.push_back(
-            PlanEvaluation::PlayRequest(ranked.screened.id, {.details_up_to_ps = kAlways}));
+            PlanEvaluation::SimulationRequest(ranked.bounded.id, {.details_up_to_ps = kAlways}));
       }
     }
     return dealer_.Run(requests, evaluation_.work(),
                        [&](std::size_t index, Result<std::string> answer) -> Status {
                          ORRERY_TRY(const std::string bytes, std::move(answer));
-                         ORRERY_TRY(missing[index]->played, DecodePlayed(bytes));
+                         ORRERY_TRY(missing[index]->simulated, DecodeSimulatedPlan(bytes));
                          return {};
                        });
   }
@@ -418,21 +420,22 @@ class SearchRun {
   const SearchOptions& options_;
   SearchResult result_;
   SearchProgress progress_;
-  std::vector<OpenPlan> screened_;  // until all are
+  std::vector<OpenPlan> bounded_;  // until all are
   std::set<std::pair<double, PlanId>> kept_;
   std::vector<std::size_t> machine_of_base_;
   std::vector<double> best_of_machine_;  // of plans that fit
   std::size_t place_ = 0;                // in the order of open plans: those before it are decided
-  PlanId ids_screened_ = 0;
-  bool screening_ends_ = false;
+  PlanId ids_bounded_ = 0;
+  bool bounding_ends_ = false;
   bool is_over_ = false;
 };
 
 }  // namespace
 
-double ObjectiveOf(const PlayedPlan& played, const workload::Job& base,
+double ObjectiveOf(const SimulatedPlan& simulated, const workload::Job& base,
                    const SearchOptions& options) {
-  return Judge(static_cast<double>(played.step_ps) / kPicoseconds, played.joules, base, options);
+  return ObjectiveValue(static_cast<double>(simulated.step_ps) / kPicoseconds, simulated.joules,
+                        base, options);
 }
 
 Result<SearchResult> Search(PlanEvaluation& evaluation, WorkDealer& dealer,

@@ -11,7 +11,7 @@
 #include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
 #include "orrery/search/plan_evaluation.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/space.h"
 #include "orrery/search/store/plan_store.h"
 
@@ -30,10 +30,10 @@ using Prices = std::map<std::string, double>;
 
 /// Progress of a search.
 struct SearchProgress {
-  std::uint64_t ids_screened = 0;
+  std::uint64_t ids_bounded = 0;
   std::uint64_t num_ids = 0;
   std::uint64_t considered = 0;
-  std::uint64_t played = 0;
+  std::uint64_t simulated = 0;
   std::uint64_t open = 0;  // plans whose bound is not above the worst that is kept
 };
 
@@ -45,14 +45,14 @@ struct SearchOptions {
   /// Asked between plans: the search ends early where it says so.
   std::function<bool()> is_over = {};
   /// Asked between ranges of plans: bounding ends early, so that time is left to simulate some.
-  std::function<bool()> ends_screening = {};
+  std::function<bool()> ends_bounding = {};
   std::function<void(const SearchProgress&)> progress = {};
 };
 
 /// A simulated plan and its objective.
 struct RankedPlan {
-  ScreenedPlan screened;
-  PlayedPlan played;
+  BoundedPlan bounded;
+  SimulatedPlan simulated;
   double objective = 0;
 };
 
@@ -65,17 +65,17 @@ struct SearchResult {
   std::uint64_t too_large = 0;  // simulated, and need more memory than was known before
   std::uint64_t failed = 0;     // could not be simulated
   std::string first_failure = {};
-  std::uint64_t open = 0;                // left where the search ended early
-  double settled_share = 1;              // of all plans
-  double screened_share = 1;             // of the space: of the rest nothing is known
-  std::optional<double> best_open = {};  // a plan that is not decided is not better than that
-  ScreenedPlan smallest = {};            // the plan with the least memory
-  std::vector<RankedPlan> played = {};   // by bound
-  std::vector<RankedPlan> best = {};     // that fit, best first
+  std::uint64_t open = 0;                  // left where the search ended early
+  double decided_share = 1;                // of all plans
+  double bounded_share = 1;                // of the space: of the rest nothing is known
+  std::optional<double> best_open = {};    // a plan that is not decided is not better than that
+  BoundedPlan smallest = {};               // the plan with the least memory
+  std::vector<RankedPlan> simulated = {};  // by bound
+  std::vector<RankedPlan> best = {};       // that fit, best first
 };
 
 /// The value that plans are compared by; smaller is better.
-[[nodiscard]] double ObjectiveOf(const PlayedPlan& played, const workload::Job& base,
+[[nodiscard]] double ObjectiveOf(const SimulatedPlan& simulated, const workload::Job& base,
                                  const SearchOptions& options);
 
 /// Finds the best plans of a space: those that simulating all of them would find, in the same

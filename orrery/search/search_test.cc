@@ -14,7 +14,7 @@
 #include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
 #include "orrery/search/plan_evaluation.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/small_spaces_test.h"
 #include "orrery/search/space.h"
 #include "orrery/simulate/simulation.h"
@@ -54,11 +54,11 @@ std::vector<PlanId> BruteForce(const PlanEvaluation& evaluation, const SearchOpt
   std::vector<std::pair<double, PlanId>> fitting;
   Space::Walk walk(space, 0, space.num_ids());
   while (walk.Next()) {
-    const PlayedPlan played = evaluation.Play(walk.id());
-    if (played.refusal.empty() &&
-        static_cast<double>(played.memory_bytes) <=
-            static_cast<double>(played.usable_bytes) * space.memory_share()) {
-      fitting.emplace_back(ObjectiveOf(played, walk.job(), options), walk.id());
+    const SimulatedPlan simulated = evaluation.Simulate(walk.id());
+    if (simulated.refusal.empty() &&
+        static_cast<double>(simulated.memory_bytes) <=
+            static_cast<double>(simulated.usable_bytes) * space.memory_share()) {
+      fitting.emplace_back(ObjectiveOf(simulated, walk.job(), options), walk.id());
     }
   }
   std::ranges::sort(fitting);
@@ -72,7 +72,7 @@ std::vector<PlanId> BruteForce(const PlanEvaluation& evaluation, const SearchOpt
 std::vector<PlanId> IdsOf(const SearchResult& result) {
   std::vector<PlanId> ids;
   for (const RankedPlan& ranked : result.best) {
-    ids.push_back(ranked.screened.id);
+    ids.push_back(ranked.bounded.id);
   }
   return ids;
 }
@@ -94,7 +94,7 @@ RC_GTEST_PROP(SearchProperty, FindsWhatBruteForceFinds, ()) {
   RC_ASSERT(result.has_value());
   RC_ASSERT(IdsOf(*result) == BruteForce(evaluation, options));
   RC_ASSERT(result->considered ==
-            result->pruned_by_memory + result->pruned_by_bound + result->played.size());
+            result->pruned_by_memory + result->pruned_by_bound + result->simulated.size());
   RC_CLASSIFY(result->pruned_by_bound > 0, "pruned by bound");
   RC_CLASSIFY(result->pruned_by_memory > 0, "pruned by memory");
 }
@@ -119,9 +119,9 @@ TEST_F(SearchTest, CountsAreTheSameForAnyNumberOfThreads) {
   const SearchResult one = ResultOf(kSection, {.keep = 3}, 1);
   const SearchResult two = ResultOf(kSection, {.keep = 3}, 2);
   EXPECT_EQ(IdsOf(one), IdsOf(two));
-  EXPECT_EQ(one.played.size(), two.played.size());
+  EXPECT_EQ(one.simulated.size(), two.simulated.size());
   EXPECT_EQ(one.pruned_by_bound, two.pruned_by_bound);
-  EXPECT_EQ(one.settled_share, 1);
+  EXPECT_EQ(one.decided_share, 1);
 }
 
 // 4 · 3 · 3 combinations. 16 GPUs have no tp 8 with pp 4 (3 of them), and one replica with tp 8 and
@@ -141,28 +141,28 @@ TEST_F(SearchTest, FindsTheBestPlanOfEachNumberOfGpus) {
   PlanEvaluation evaluation(*space, costs, {});
   ThreadDealer dealer(1);
   const SearchResult result = Search(evaluation, dealer, {.keep = 1}).value();
-  std::vector<std::int64_t> played_ps(2, std::numeric_limits<std::int64_t>::max());
-  std::vector<std::int64_t> all_ps = played_ps;
-  for (const RankedPlan& ranked : result.played) {
-    std::int64_t& best_ps = played_ps[ranked.screened.base];
-    best_ps = std::min(best_ps, ranked.played.step_ps);
+  std::vector<std::int64_t> simulated_ps(2, std::numeric_limits<std::int64_t>::max());
+  std::vector<std::int64_t> all_ps = simulated_ps;
+  for (const RankedPlan& ranked : result.simulated) {
+    std::int64_t& best_ps = simulated_ps[ranked.bounded.base];
+    best_ps = std::min(best_ps, ranked.simulated.step_ps);
   }
   Space::Walk walk(*space, 0, space->num_ids());
   while (walk.Next()) {
-    all_ps[walk.base()] = std::min(all_ps[walk.base()], evaluation.Play(walk.id()).step_ps);
+    all_ps[walk.base()] = std::min(all_ps[walk.base()], evaluation.Simulate(walk.id()).step_ps);
   }
-  EXPECT_EQ(played_ps, all_ps);
-  EXPECT_LT(result.played.size(), result.considered);
+  EXPECT_EQ(simulated_ps, all_ps);
+  EXPECT_LT(result.simulated.size(), result.considered);
 }
 
 // Two ranges are bounded, and their plans are simulated.
-TEST_F(SearchTest, PlaysPlansWhenScreeningEndsEarly) {
+TEST_F(SearchTest, SimulatesPlansWhenBoundingEndsEarly) {
   int asked = 0;
   SearchOptions options{.keep = 1};
-  options.ends_screening = [&] { return ++asked >= 2; };
+  options.ends_bounding = [&] { return ++asked >= 2; };
   const SearchResult result = ResultOf(kSection, options, 1);
-  EXPECT_LT(result.screened_share, 1);
-  EXPECT_LT(result.settled_share, 1);
+  EXPECT_LT(result.bounded_share, 1);
+  EXPECT_LT(result.decided_share, 1);
   EXPECT_EQ(result.best.size(), 1U);
 }
 
@@ -171,7 +171,7 @@ TEST_F(SearchTest, EndsEarlyAndSaysHowFarItGot) {
   SearchOptions options{.keep = 1};
   options.is_over = [&] { return ++asked > 2; };
   const SearchResult result = ResultOf(kSection, options, 1);
-  EXPECT_LT(result.settled_share, 1);
+  EXPECT_LT(result.decided_share, 1);
 }
 
 }  // namespace

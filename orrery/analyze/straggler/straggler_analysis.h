@@ -23,7 +23,7 @@ struct StragglerAnalysis {
 /// said, in words that follow "n/a: ".
 [[nodiscard]] const Result<StragglerAnalysis>& StragglersOf(const RunView& run);
 
-/// Returns the object `straggler` of `orrery analyze --json`: docs/formats/analyze-json.md.
+/// Returns the object `straggler` of `orrery analyze --json`: docs/formats/answers/analyze.md.
 [[nodiscard]] Value StragglerData(const Result<StragglerAnalysis>& analysis);
 
 /// Keeps what StragglersOf returns. Thread-safe.

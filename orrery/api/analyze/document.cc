@@ -51,7 +51,7 @@ report::Document MakeFindingsDocument(const AnalyzeResult& result) {
                             : report::FindingsDocument(*result.report);
 }
 
-// CSV: metric,value,unit,status,reason. JSON: docs/formats/analyze-json.md.
+// CSV: metric,value,unit,status,reason. JSON: docs/formats/answers/analyze.md.
 report::Document MakeMetricsDocument(const AnalyzeResult& result) {
   Document document{.kind = "Orrery metrics"};
   for (const auto& [name, metric] : result.metrics) {

@@ -72,39 +72,39 @@ void ExpectMentioned(const Value& schema, std::string_view document) {
 }
 
 TEST(FieldDocsTest, GoodputIsDescribed) {
-  ExpectMentioned(ObjectSchema<GoodputResult>(), "goodput-json.md");
+  ExpectMentioned(ObjectSchema<GoodputResult>(), "answers/goodput.md");
 }
 
 TEST(FieldDocsTest, AnalyzeIsDescribed) {
-  ExpectMentioned(ObjectSchema<AnalyzeResult>(), "analyze-json.md");
+  ExpectMentioned(ObjectSchema<AnalyzeResult>(), "answers/analyze.md");
 }
 
 TEST(FieldDocsTest, InfoIsDescribed) {
-  ExpectMentioned(ObjectSchema<InfoResult>(), "info-json.md");
+  ExpectMentioned(ObjectSchema<InfoResult>(), "answers/info.md");
 }
 
 TEST(FieldDocsTest, DiffIsDescribed) {
-  ExpectMentioned(ObjectSchema<DiffResult>(), "diff-json.md");
+  ExpectMentioned(ObjectSchema<DiffResult>(), "answers/diff.md");
 }
 
 TEST(FieldDocsTest, EvaluateIsDescribed) {
-  ExpectMentioned(ObjectSchema<EvaluateKernelsResult>(), "evaluate-json.md");
-  ExpectMentioned(ObjectSchema<EvaluateCollectivesResult>(), "evaluate-json.md");
-  ExpectMentioned(ObjectSchema<EvaluateAllResult>(), "evaluate-json.md");
-  ExpectMentioned(ObjectSchema<EvaluateOverlapResult>(), "evaluate-json.md");
-  ExpectMentioned(ObjectSchema<EvaluateEchoResult>(), "evaluate-json.md");
-  ExpectMentioned(ObjectSchema<EvaluateJitterResult>(), "evaluate-json.md");
+  ExpectMentioned(ObjectSchema<EvaluateKernelsResult>(), "answers/evaluate.md");
+  ExpectMentioned(ObjectSchema<EvaluateCollectivesResult>(), "answers/evaluate.md");
+  ExpectMentioned(ObjectSchema<EvaluateAllResult>(), "answers/evaluate.md");
+  ExpectMentioned(ObjectSchema<EvaluateOverlapResult>(), "answers/evaluate.md");
+  ExpectMentioned(ObjectSchema<EvaluateEchoResult>(), "answers/evaluate.md");
+  ExpectMentioned(ObjectSchema<EvaluateJitterResult>(), "answers/evaluate.md");
 }
 
 TEST(FieldDocsTest, MemoryIsDescribed) {
-  ExpectMentioned(ObjectSchema<MemoryResult>(), "memory-json.md");
+  ExpectMentioned(ObjectSchema<MemoryResult>(), "answers/memory.md");
 }
 
 TEST(FieldDocsTest, PredictIsDescribed) {
-  ExpectMentioned(ObjectSchema<PredictTraceResult>(), "predict-json.md");
-  ExpectMentioned(ObjectSchema<PredictedKernel>(), "predict-json.md");
-  ExpectMentioned(ObjectSchema<PredictCollectiveResult>(), "predict-json.md");
-  ExpectMentioned(ObjectSchema<PredictOverlapResult>(), "predict-json.md");
+  ExpectMentioned(ObjectSchema<PredictTraceResult>(), "answers/predict.md");
+  ExpectMentioned(ObjectSchema<PredictedKernel>(), "answers/predict.md");
+  ExpectMentioned(ObjectSchema<PredictCollectiveResult>(), "answers/predict.md");
+  ExpectMentioned(ObjectSchema<PredictOverlapResult>(), "answers/predict.md");
 }
 
 TEST(FieldDocsTest, SearchIsDescribed) {
@@ -128,8 +128,8 @@ TEST(FieldDocsTest, QuestionsOfAViewAreDescribed) {
 }
 
 TEST(FieldDocsTest, SimulateIsDescribed) {
-  ExpectMentioned(ObjectSchema<SimulateResult>(), "simulate-json.md");
-  ExpectMentioned(ObjectSchema<SimulateTogetherResult>(), "simulate-json.md");
+  ExpectMentioned(ObjectSchema<SimulateResult>(), "answers/simulate.md");
+  ExpectMentioned(ObjectSchema<SimulateTogetherResult>(), "answers/simulate.md");
 }
 
 }  // namespace

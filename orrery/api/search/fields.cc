@@ -138,9 +138,9 @@ constexpr auto kResultFields = std::to_array<Field<SearchResult>>({
         "too_large", "", "Simulated plans that need more memory than their bound, and do not fit"),
     MakeField<&SearchResult::failed>("failed", "", "Plans that could not be simulated"),
     MakeField<&SearchResult::refused>("refused", "", "Combinations that are no plans"),
-    MakeField<&SearchResult::settled_share>(
+    MakeField<&SearchResult::decided_share>(
         "settled_share", "", "Share of all plans that are decided; below 1 where the budget ended"),
-    MakeField<&SearchResult::screened_share>(
+    MakeField<&SearchResult::bounded_share>(
         "screened_share", "", "Share of the space that has bounds; nothing is known of the rest"),
     MakeField<&SearchResult::seconds>("seconds", "s",
                                       "Of the search; the only value that differs between runs"),

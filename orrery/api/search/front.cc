@@ -58,7 +58,7 @@ std::vector<search::PlanId> IdsOf(const std::vector<PlanTradeoff>& plans) {
 Value RankOf(const SearchAnswer& answer, const PlanTradeoff& plan) {
   const auto& best = answer.result.best;
   const auto found = std::ranges::find(
-      best, plan.id, [](const search::RankedPlan& ranked) { return ranked.screened.id; });
+      best, plan.id, [](const search::RankedPlan& ranked) { return ranked.bounded.id; });
   return found == best.end() ? Value() : Value(found - best.begin() + 1);
 }
 
@@ -74,7 +74,7 @@ std::string NotComparedText(const SearchAnswer& answer) {
                                         : "");
   }
   return text +
-         (answer.result.settled_share < 1 ? " Plans that are not decided are not compared." : "");
+         (answer.result.decided_share < 1 ? " Plans that are not decided are not compared." : "");
 }
 
 std::string CaptionOf(const SearchAnswer& answer, const Figures& figures) {

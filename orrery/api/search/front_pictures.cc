@@ -18,7 +18,7 @@
 #include "orrery/draw/chart/charts.h"
 #include "orrery/draw/format.h"
 #include "orrery/search/pareto_front.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
@@ -39,7 +39,7 @@ using RankOfId = std::map<search::PlanId, std::size_t>;
 RankOfId RanksOf(const SearchAnswer& answer) {
   RankOfId ranks;
   for (const RankedPlan& ranked : answer.result.best) {
-    ranks.emplace(ranked.screened.id, ranks.size() + 1);
+    ranks.emplace(ranked.bounded.id, ranks.size() + 1);
   }
   return ranks;
 }
@@ -58,19 +58,19 @@ std::vector<draw::Series> PlaceSeries() {
 // By tradeoff of the answer.
 std::vector<Place> PlacesOf(const SearchAnswer& answer) {
   const RankedPlan& first = answer.result.best.front();
-  const Result<workload::Job> job = answer.space.JobOf(first.screened.id);
+  const Result<workload::Job> job = answer.space.JobOf(first.bounded.id);
   std::set<search::PlanId> front;
   for (const PlanTradeoff& plan : answer.front) {
     front.insert(plan.id);
   }
   std::vector<Place> places;
   for (const PlanTradeoff& plan : answer.tradeoffs) {
-    const search::PlayedPlan& played = answer.result.played[plan.played].played;
-    const bool ties = job && search::IsTie(first.played, played, *job);
+    const search::SimulatedPlan& simulated = answer.result.simulated[plan.simulated].simulated;
+    const bool ties = job && search::IsTie(first.simulated, simulated, *job);
     const bool is_front = front.contains(plan.id);
-    places.push_back(plan.id == first.screened.id ? kFirst
-                     : is_front                   ? (ties ? kFrontTie : kFront)
-                                                  : (ties ? kTie : kOther));
+    places.push_back(plan.id == first.bounded.id ? kFirst
+                     : is_front                  ? (ties ? kFrontTie : kFront)
+                                                 : (ties ? kTie : kOther));
   }
   return places;
 }
@@ -94,7 +94,7 @@ std::vector<draw::Point> StaircaseOf(const std::vector<draw::ScatterPoint>& poin
 
 // Logarithmic where most plans would be in a corner else.
 draw::Scale::Kind KindOf(const std::vector<draw::ScatterPoint>& points,
-                         double draw::ScatterPoint::* coordinate) {
+                         double draw::ScatterPoint::*coordinate) {
   constexpr double kWide = 6;
   const auto [least, most] = std::ranges::minmax(points, {}, coordinate);
   return least.*coordinate > 0 && most.*coordinate > kWide * least.*coordinate
@@ -112,7 +112,7 @@ Document::Picture ScatterOf(const SearchAnswer& answer, draw::ScatterChart chart
   const RankOfId ranks = RanksOf(answer);
   for (std::size_t i = 0; i < answer.tradeoffs.size(); ++i) {
     const PlanTradeoff& plan = answer.tradeoffs[i];
-    const RankedPlan& ranked = answer.result.played[plan.played];
+    const RankedPlan& ranked = answer.result.simulated[plan.simulated];
     const auto rank = ranks.find(plan.id);
     const bool is_kept = rank != ranks.end();
     chart.points.push_back(
@@ -136,14 +136,14 @@ Document::Picture ScatterOf(const SearchAnswer& answer, draw::ScatterChart chart
 }
 
 bool IsFirst(const SearchAnswer& answer, const PlanTradeoff& plan) {
-  return plan.id == answer.result.best.front().screened.id;
+  return plan.id == answer.result.best.front().bounded.id;
 }
 
 // The memory limit, if some plan comes near to it: else it would only take room.
 std::vector<draw::ScatterLine> LimitOf(const SearchAnswer& answer) {
   constexpr double kNear = 0.6;
   const auto usable = [&](const PlanTradeoff& plan) {
-    return answer.result.played[plan.played].played.usable_bytes;
+    return answer.result.simulated[plan.simulated].simulated.usable_bytes;
   };
   const std::int64_t usable_bytes = usable(answer.tradeoffs.front());
   const double limit = static_cast<double>(usable_bytes) * answer.space.memory_share();
@@ -160,7 +160,7 @@ std::vector<draw::ScatterLine> LimitOf(const SearchAnswer& answer) {
 
 Document::Picture MemoryPicture(const SearchAnswer& answer) {
   const auto needed = [&](const PlanTradeoff& plan) {
-    return static_cast<double>(answer.result.played[plan.played].played.memory_bytes);
+    return static_cast<double>(answer.result.simulated[plan.simulated].simulated.memory_bytes);
   };
   draw::ScatterChart chart{.lines = LimitOf(answer),
                            .y_quantity = draw::Quantity::kBinaryBytes,

@@ -21,7 +21,7 @@
 #include "orrery/base/text/text.h"
 #include "orrery/draw/format.h"
 #include "orrery/report/document.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
@@ -82,7 +82,7 @@ std::vector<std::string> SimulateCommand(const SearchAnswer& answer, search::Pla
 std::string CommonText(const SearchAnswer& answer, const std::vector<std::size_t>& differing) {
   const std::set<std::size_t> left_out(differing.begin(), differing.end());
   const std::vector<std::string> values =
-      answer.space.ValuesOf(answer.result.best.front().screened.id);
+      answer.space.ValuesOf(answer.result.best.front().bounded.id);
   std::vector<std::string> common;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!left_out.contains(i) && !values[i].empty()) {
@@ -95,19 +95,19 @@ std::string CommonText(const SearchAnswer& answer, const std::vector<std::size_t
 void AddHead(const SearchAnswer& answer, Document& document) {
   const search::SearchResult& result = answer.result;
   Document::Section& section = document.AddSection();
-  if (result.settled_share < 1) {
+  if (result.decided_share < 1) {
     const bool has_gap = !result.best.empty() && result.best_open;
     section.Say(
         fmt::format(
-            "NOT COMPLETE: {:.1f} % of the space is decided{}.{}", 100 * result.settled_share,
+            "NOT COMPLETE: {:.1f} % of the space is decided{}.{}", 100 * result.decided_share,
             has_gap ? fmt::format("; an undecided plan may be up to {:.1f} % better than "
                                   "the first one here",
                                   100 * (1 - *result.best_open / result.best.front().objective))
                     : "",
-            result.screened_share < 1
+            result.bounded_share < 1
                 ? fmt::format(" Of {:.1f} % of the space nothing is known: the time was "
                               "over before it had bounds.",
-                              100 * (1 - result.screened_share))
+                              100 * (1 - result.bounded_share))
                 : ""),
         Document::Text::Style::kAlarm);
   }
@@ -116,7 +116,7 @@ void AddHead(const SearchAnswer& answer, Document& document) {
       fmt::format("{} do not fit into memory, {} are slower by their bound, {} were simulated",
                   draw::FormatCount(static_cast<std::int64_t>(result.pruned_by_memory)),
                   draw::FormatCount(static_cast<std::int64_t>(result.pruned_by_bound)),
-                  draw::FormatCount(static_cast<std::int64_t>(result.played.size()))));
+                  draw::FormatCount(static_cast<std::int64_t>(result.simulated.size()))));
   if (result.refused > 0) {
     section.Show(
         "no plans", draw::FormatCount(static_cast<std::int64_t>(result.refused)),
@@ -141,11 +141,11 @@ void AddWinner(const SearchAnswer& answer, Document& document) {
   const auto ties =
       static_cast<std::size_t>(std::count(answer.ties.begin() + 1, answer.ties.end(), true));
   Document::Section& section = document.AddSection();
-  section.Show("best step", fmt::format("{:.4g} s", Seconds(best.played.step_ps)),
-               fmt::format("80 % interval {:.3g} to {:.3g} s{}", Seconds(best.played.low_ps),
-                           Seconds(best.played.high_ps), TiesText(ties)));
+  section.Show("best step", fmt::format("{:.4g} s", Seconds(best.simulated.step_ps)),
+               fmt::format("80 % interval {:.3g} to {:.3g} s{}", Seconds(best.simulated.low_ps),
+                           Seconds(best.simulated.high_ps), TiesText(ties)));
   const std::optional<double> tokens = TokensOf(answer, best);
-  const double items = tokens.value_or(best.played.samples_per_s);
+  const double items = tokens.value_or(best.simulated.samples_per_s);
   section.Show(
       "throughput",
       fmt::format("{} {}/s", draw::FormatCount(std::llround(items)), tokens ? "tokens" : "samples"),
@@ -153,7 +153,7 @@ void AddWinner(const SearchAnswer& answer, Document& document) {
   section.Add(PlanTable(answer));
   if (answer.space.TakesSettings()) {
     section.Say("The first one:");
-    for (const std::string& line : SimulateCommand(answer, best.screened.id)) {
+    for (const std::string& line : SimulateCommand(answer, best.bounded.id)) {
       section.Say(line);
     }
   }
@@ -229,19 +229,19 @@ std::vector<std::size_t> DifferingOf(const Space& space, const std::vector<searc
 }
 
 const workload::Job& BaseOf(const SearchAnswer& answer, const RankedPlan& ranked) {
-  return answer.space.bases()[ranked.screened.base].job;
+  return answer.space.bases()[ranked.bounded.base].job;
 }
 
 std::optional<double> TokensOf(const SearchAnswer& answer, const RankedPlan& ranked) {
   return BaseOf(answer, ranked).model.transformer() != nullptr
-             ? std::optional(ranked.played.tokens_per_s)
+             ? std::optional(ranked.simulated.tokens_per_s)
              : std::nullopt;
 }
 
 Document::Table PlanTable(const SearchAnswer& answer) {
   std::vector<search::PlanId> ids;
   for (const RankedPlan& ranked : answer.result.best) {
-    ids.push_back(ranked.screened.id);
+    ids.push_back(ranked.bounded.id);
   }
   const std::vector<std::size_t> differing = DifferingOf(answer.space, ids);
   Document::Table table;
@@ -264,12 +264,12 @@ Document::Table PlanTable(const SearchAnswer& answer) {
   for (std::size_t i = 0; i < answer.result.best.size(); ++i) {
     const RankedPlan& ranked = answer.result.best[i];
     std::vector<Value> row{i + 1,
-                           Seconds(ranked.played.step_ps),
+                           Seconds(ranked.simulated.step_ps),
                            ranked.objective / answer.result.best.front().objective - 1,
                            answer.ties[i] && i > 0 ? "tie" : "",
-                           ranked.played.mfu,
-                           ranked.played.memory_bytes};
-    const std::vector<std::string> values = answer.space.ValuesOf(ranked.screened.id);
+                           ranked.simulated.mfu,
+                           ranked.simulated.memory_bytes};
+    const std::vector<std::string> values = answer.space.ValuesOf(ranked.bounded.id);
     for (const std::size_t dimension : differing) {
       row.emplace_back(values[dimension].empty() ? "–" : values[dimension]);
     }

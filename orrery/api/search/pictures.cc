@@ -36,7 +36,7 @@ using search::Space;
 constexpr double kPicoseconds = 1e12;
 
 double StepSeconds(const RankedPlan& ranked) {
-  return static_cast<double>(ranked.played.step_ps) / kPicoseconds;
+  return static_cast<double>(ranked.simulated.step_ps) / kPicoseconds;
 }
 
 // "tp 8, pp 4": of the given dimensions.
@@ -55,7 +55,7 @@ std::string ValuesText(const Space& space, search::PlanId id,
 std::vector<search::PlanId> IdsOf(const std::vector<RankedPlan>& plans) {
   std::vector<search::PlanId> ids;
   for (const RankedPlan& ranked : plans) {
-    ids.push_back(ranked.screened.id);
+    ids.push_back(ranked.bounded.id);
   }
   return ids;
 }
@@ -78,7 +78,7 @@ std::vector<std::string> NamesOf(const SearchAnswer& answer, std::size_t dimensi
                                  const std::vector<RankedPlan>& plans) {
   std::set<std::string> there;
   for (const RankedPlan& ranked : plans) {
-    there.insert(answer.space.ValuesOf(ranked.screened.id)[dimension]);
+    there.insert(answer.space.ValuesOf(ranked.bounded.id)[dimension]);
   }
   std::vector<std::string> names;
   if (there.contains("")) {
@@ -122,11 +122,11 @@ ColouredLines LinesOf(const SearchAnswer& answer, const std::vector<RankedPlan>&
     draw::ParallelLine line{.style = i == 0 ? "transfer" : StyleOf(level),
                             .tip = PlanTip(answer, plans[i], i + 1),
                             .is_emphasized = i == 0};
-    const std::vector<std::string> values = answer.space.ValuesOf(plans[i].screened.id);
+    const std::vector<std::string> values = answer.space.ValuesOf(plans[i].bounded.id);
     for (std::size_t axis = 0; axis < differing.size(); ++axis) {
       line.values.push_back(PlaceOf(values[differing[axis]], lines.chart.axes[axis].names));
     }
-    line.values.push_back(static_cast<double>(plans[i].played.memory_bytes));
+    line.values.push_back(static_cast<double>(plans[i].simulated.memory_bytes));
     line.values.push_back(StepSeconds(plans[i]));
     lines.chart.lines.push_back(std::move(line));
   }
@@ -160,8 +160,8 @@ std::string PlanTip(const SearchAnswer& answer, const RankedPlan& ranked,
   const double change = StepSeconds(ranked) / StepSeconds(answer.result.best.front()) - 1;
   return fmt::format("{}{:.4g} s ({:+.1f} %), {}\n{}", rank ? fmt::format("plan {}: ", *rank) : "",
                      StepSeconds(ranked), 100 * change,
-                     draw::FormatBinaryBytes({ranked.played.memory_bytes}),
-                     ValuesText(answer.space, ranked.screened.id, all));
+                     draw::FormatBinaryBytes({ranked.simulated.memory_bytes}),
+                     ValuesText(answer.space, ranked.bounded.id, all));
 }
 
 Document::Picture KeptPicture(const SearchAnswer& answer) {
@@ -183,16 +183,16 @@ Result<std::vector<Document::Picture>> TimelinePictures(
   const std::vector<std::size_t> differing = DifferingOf(answer.space, IdsOf(plans));
   std::int64_t end_ps = 0;
   for (const RankedPlan& ranked : plans) {
-    end_ps = std::max(end_ps, ranked.played.step_ps);
+    end_ps = std::max(end_ps, ranked.simulated.step_ps);
   }
   std::vector<Document::Picture> pictures;
   for (const RankedPlan& ranked : plans) {
-    ORRERY_TRY(const workload::Job job, answer.space.JobOf(ranked.screened.id));
+    ORRERY_TRY(const workload::Job job, answer.space.JobOf(ranked.bounded.id));
     ORRERY_TRY(const simulate::Simulation simulation, simulate::Simulate(job, costs, options));
     const simulate::SimulatedStep simulated{&simulation.rank_classes, &simulation.timeline, &job};
     Document::Picture picture =
         report::ComparedTimeline(simulated, simulate::Summarize(simulated), end_ps);
-    const std::string values = ValuesText(answer.space, ranked.screened.id, differing);
+    const std::string values = ValuesText(answer.space, ranked.bounded.id, differing);
     picture.heading = fmt::format("Plan {}{}{}, {:.4g} s", pictures.size() + 1,
                                   values.empty() ? "" : ": ", values, StepSeconds(ranked));
     if (!pictures.empty()) {

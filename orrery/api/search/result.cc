@@ -13,7 +13,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/text/parse_number.h"
 #include "orrery/search/pareto_front.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/reasons.h"
 #include "orrery/search/search.h"
 #include "orrery/search/space.h"
@@ -53,7 +53,7 @@ Value KeysOf(const search::Space& space, search::PlanId id) {
 }
 
 SearchPlan FrontPlan(const SearchAnswer& answer, const search::PlanTradeoff& tradeoff) {
-  SearchPlan plan = PlanResult(answer, answer.result.played[tradeoff.played]);
+  SearchPlan plan = PlanResult(answer, answer.result.simulated[tradeoff.simulated]);
   plan.memory_left_bytes = tradeoff.memory_left_bytes;
   plan.dollars_per_token = tradeoff.dollars_per_token;
   plan.joules_per_token = tradeoff.joules_per_token;
@@ -64,12 +64,12 @@ void SetCounts(const search::SearchResult& found, SearchResult& result) {
   result.considered = static_cast<std::int64_t>(found.considered);
   result.pruned_by_memory = static_cast<std::int64_t>(found.pruned_by_memory);
   result.pruned_by_bound = static_cast<std::int64_t>(found.pruned_by_bound);
-  result.simulated = static_cast<std::int64_t>(found.played.size());
+  result.simulated = static_cast<std::int64_t>(found.simulated.size());
   result.too_large = static_cast<std::int64_t>(found.too_large);
   result.failed = static_cast<std::int64_t>(found.failed);
   result.refused = static_cast<std::int64_t>(found.refused);
-  result.settled_share = found.settled_share;
-  result.screened_share = found.screened_share;
+  result.decided_share = found.decided_share;
+  result.bounded_share = found.bounded_share;
 }
 
 void SetBest(const SearchAnswer& answer, SearchResult& result) {
@@ -100,23 +100,23 @@ void SetBest(const SearchAnswer& answer, SearchResult& result) {
 }  // namespace
 
 SearchPlan PlanResult(const SearchAnswer& answer, const RankedPlan& ranked) {
-  const search::PlayedPlan& played = ranked.played;
+  const search::SimulatedPlan& simulated = ranked.simulated;
   const workload::Job& base = BaseOf(answer, ranked);
-  return {.plan = KeysOf(answer.space, ranked.screened.id),
-          .step_s = Seconds(played.step_ps),
-          .low_s = Seconds(played.low_ps),
-          .high_s = Seconds(played.high_ps),
+  return {.plan = KeysOf(answer.space, ranked.bounded.id),
+          .step_s = Seconds(simulated.step_ps),
+          .low_s = Seconds(simulated.low_ps),
+          .high_s = Seconds(simulated.high_ps),
           .tokens_per_s = TokensOf(answer, ranked),
-          .samples_per_s = played.samples_per_s,
-          .memory_bytes = played.memory_bytes,
-          .memory_usable_bytes = played.usable_bytes,
-          .mfu = played.mfu,
+          .samples_per_s = simulated.samples_per_s,
+          .memory_bytes = simulated.memory_bytes,
+          .memory_usable_bytes = simulated.usable_bytes,
+          .mfu = simulated.mfu,
           .gpus = base.gpus,
           .cluster = base.cluster.name,
-          .joules = played.joules,
+          .joules = simulated.joules,
           .objective = ranked.objective,
-          .bound_s = Seconds(ranked.screened.bound_ps),
-          .settings = answer.space.SettingsOf(ranked.screened.id)};
+          .bound_s = Seconds(ranked.bounded.bound_ps),
+          .settings = answer.space.SettingsOf(ranked.bounded.id)};
 }
 
 SearchResult MakeResult(std::shared_ptr<const SearchAnswer> answer) {

@@ -152,7 +152,7 @@ std::optional<std::string> MemoryRefusal(const search::Space& space,
 
 // Why else there is nothing to show.
 Status CheckResult(const search::Space& space, const search::SearchResult& result) {
-  if (result.considered == 0 && result.settled_share >= 1) {
+  if (result.considered == 0 && result.decided_share >= 1) {
     return InvalidInput("{}: the space has no plan: {}", space.place(), result.first_refusal);
   }
   if (result.best.empty() && result.failed > 0) {
@@ -172,7 +172,7 @@ Status AddEmitted(const SearchRequest& request, SearchAnswer& answer) {
     return InvalidInput("--plan {}: {} plans were kept", request.plan, answer.result.best.size());
   }
   ORRERY_TRY(const workload::Job job,
-             answer.space.JobOf(answer.result.best[chosen - 1].screened.id));
+             answer.space.JobOf(answer.result.best[chosen - 1].bounded.id));
   ORRERY_TRY(answer.emitted, workload::EmitJob(job, format));
   answer.emitted_plan = request.plan;
   return {};
@@ -186,7 +186,7 @@ Status SetBudget(const std::string& budget, Clock::time_point begin,
   }
   ORRERY_TRY(const double budget_s, ParseSeconds(budget));
   options.is_over = [=] { return SecondsSince(begin) > budget_s; };
-  options.ends_screening = [=] { return SecondsSince(begin) > 0.5 * budget_s; };
+  options.ends_bounding = [=] { return SecondsSince(begin) > 0.5 * budget_s; };
   return {};
 }
 
@@ -198,13 +198,13 @@ Status Explain(const SearchRequest& request, const search::SearchOptions& option
   if (!request.no_reasons) {
     ORRERY_TRY(answer.reasons, search::ReasonsFor(best, evaluation, dealer, options));
   }
-  ORRERY_TRY(const workload::Job job, answer.space.JobOf(best.screened.id));
+  ORRERY_TRY(const workload::Job job, answer.space.JobOf(best.bounded.id));
   answer.tradeoffs = search::TradeoffsOf(answer.result, answer.space, options.prices);
   answer.front = search::ParetoFront(answer.tradeoffs);
   for (const search::RankedPlan& ranked : answer.result.best) {
-    answer.ties.push_back(search::IsTie(best.played, ranked.played, job));
+    answer.ties.push_back(search::IsTie(best.simulated, ranked.simulated, job));
   }
-  answer.left_out = answer.space.bases()[best.screened.base].not_modelled;
+  answer.left_out = answer.space.bases()[best.bounded.base].not_modelled;
   ORRERY_TRY(const workload::GeneratedJob generated, workload::Generate(job, costs));
   answer.not_modelled = simulate::NotModelled(job, generated, engine);
   answer.is_drawn = request.needs_pictures;

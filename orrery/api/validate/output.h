@@ -25,7 +25,7 @@ struct FitNote {
                                            const workload::FittedRuns& runs, bool is_seen);
 
 /// Errors of all rows and of groups, the worst rows, and why others were refused; the sheet `rows`:
-/// docs/formats/validate-json.md.
+/// docs/formats/answers/validate.md.
 [[nodiscard]] Document ValidationDocument(const calibrate::Validation& validation,
                                           const FitNote& fit);
 

@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 #include "orrery/base/error.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/space.h"
 #include "orrery/search/store/store_database.h"
 #include "orrery/search/store/store_lock.h"
@@ -27,9 +27,8 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 constexpr const char* kOtherFormat = "another format than this program writes";
 
-std::string HashOfJob(const Space& space, const ScreenedPlan& screened,
-                      const std::string& settings) {
-  const std::string text = space.bases()[screened.base].yaml + settings;
+std::string HashOfJob(const Space& space, const BoundedPlan& bounded, const std::string& settings) {
+  const std::string text = space.bases()[bounded.base].yaml + settings;
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
@@ -59,7 +58,7 @@ Status CheckRecords(StoreDatabase& database, std::uint64_t seed) {
   if (!problem.empty()) {
     return tl::unexpected(database.Damaged(problem));
   }
-  ORRERY_TRY_STATUS(database.CheckAll(kScreeningTable, seed));
+  ORRERY_TRY_STATUS(database.CheckAll(kBoundsTable, seed));
   return database.CheckAll(kPlanTable, seed);
 }
 
@@ -104,50 +103,52 @@ Result<PlanStore> PlanStore::Open(const std::string& path, const StoreIdentity& 
   return store;
 }
 
-Result<std::optional<Screening>> PlanStore::FindScreening(PlanId first, PlanId last) {
+Result<std::optional<PlanBounds>> PlanStore::FindBounds(PlanId first, PlanId last) {
   ORRERY_TRY(const std::optional<Record> record,
-             database_.Find(kScreeningTable, static_cast<std::int64_t>(first), seed_));
+             database_.Find(kBoundsTable, static_cast<std::int64_t>(first), seed_));
   if (!record || std::cmp_not_equal(Integer(record->at(1)), last)) {
     return std::nullopt;
   }
-  Result<Screening> screening = DecodeScreening(Figures(*record));
-  if (!screening) {
-    return FailWithin(database_.path(), screening);
+  Result<PlanBounds> plan_bounds = DecodeBounds(Figures(*record));
+  if (!plan_bounds) {
+    return FailWithin(database_.path(), plan_bounds);
   }
-  return *std::move(screening);
+  return *std::move(plan_bounds);
 }
 
-Result<std::optional<PlayedPlan>> PlanStore::FindPlayed(PlanId id) {
+Result<std::optional<SimulatedPlan>> PlanStore::FindSimulatedPlan(PlanId id) {
   ORRERY_TRY(const std::optional<Record> record,
              database_.Find(kPlanTable, static_cast<std::int64_t>(id), seed_));
   if (!record) {
     return std::nullopt;
   }
-  Result<PlayedPlan> played = DecodePlayed(Figures(*record));
-  if (!played) {
-    return FailWithin(database_.path(), played);
+  Result<SimulatedPlan> simulated = DecodeSimulatedPlan(Figures(*record));
+  if (!simulated) {
+    return FailWithin(database_.path(), simulated);
   }
-  return *std::move(played);
+  return *std::move(simulated);
 }
 
-Status PlanStore::Keep(PlanId first, PlanId last, const Screening& screening) {
+Status PlanStore::Keep(PlanId first, PlanId last, const PlanBounds& plan_bounds) {
   Record record;
   for (const std::uint64_t number :
-       {first, last, screening.considered, screening.refused, screening.too_large}) {
+       {first, last, plan_bounds.considered, plan_bounds.refused, plan_bounds.too_large}) {
     record.emplace_back(static_cast<std::int64_t>(number));
   }
-  record.emplace_back(Blob{Encode(screening)});
-  return database_.Insert(kScreeningTable, std::move(record), seed_);
+  record.emplace_back(Blob{Encode(plan_bounds)});
+  return database_.Insert(kBoundsTable, std::move(record), seed_);
 }
 
-Status PlanStore::Keep(const Space& space, const ScreenedPlan& screened, const PlayedPlan& played) {
-  const std::string settings = fmt::format("{}", fmt::join(space.SettingsOf(screened.id), " "));
+Status PlanStore::Keep(const Space& space, const BoundedPlan& bounded,
+                       const SimulatedPlan& simulated) {
+  const std::string settings = fmt::format("{}", fmt::join(space.SettingsOf(bounded.id), " "));
   return database_.Insert(
       kPlanTable,
-      {static_cast<std::int64_t>(screened.id), settings, HashOfJob(space, screened, settings),
-       static_cast<double>(screened.bound_ps) / kPicoseconds,
-       static_cast<double>(played.step_ps) / kPicoseconds, played.memory_bytes, played.usable_bytes,
-       played.mfu, played.tokens_per_s, played.joules, played.refusal, Blob{Encode(played)}},
+      {static_cast<std::int64_t>(bounded.id), settings, HashOfJob(space, bounded, settings),
+       static_cast<double>(bounded.bound_ps) / kPicoseconds,
+       static_cast<double>(simulated.step_ps) / kPicoseconds, simulated.memory_bytes,
+       simulated.usable_bytes, simulated.mfu, simulated.tokens_per_s, simulated.joules,
+       simulated.refusal, Blob{Encode(simulated)}},
       seed_);
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/space.h"
 #include "orrery/search/store/store_database.h"
 #include "orrery/search/store/store_lock.h"
@@ -34,13 +34,13 @@ class PlanStore {
   /// The result of kRepair.
   [[nodiscard]] const RepairedStore& repaired() const { return repaired_; }
 
-  [[nodiscard]] Result<std::optional<Screening>> FindScreening(PlanId first, PlanId last);
-  [[nodiscard]] Result<std::optional<PlayedPlan>> FindPlayed(PlanId id);
+  [[nodiscard]] Result<std::optional<PlanBounds>> FindBounds(PlanId first, PlanId last);
+  [[nodiscard]] Result<std::optional<SimulatedPlan>> FindSimulatedPlan(PlanId id);
 
   /// When these return, the metrics are in the file.
-  [[nodiscard]] Status Keep(PlanId first, PlanId last, const Screening& screening);
-  [[nodiscard]] Status Keep(const Space& space, const ScreenedPlan& screened,
-                            const PlayedPlan& played);
+  [[nodiscard]] Status Keep(PlanId first, PlanId last, const PlanBounds& plan_bounds);
+  [[nodiscard]] Status Keep(const Space& space, const BoundedPlan& bounded,
+                            const SimulatedPlan& simulated);
 
  private:
   PlanStore(StoreLock lock, StoreDatabase database, std::uint64_t seed)

@@ -18,7 +18,7 @@
 #include "orrery/base/concurrency/work_dealer.h"
 #include "orrery/base/error.h"
 #include "orrery/search/plan_evaluation.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/search.h"
 #include "orrery/search/small_spaces_test.h"
 #include "orrery/search/space.h"
@@ -82,26 +82,26 @@ class FrugalDealer : public WorkDealer {
   ThreadDealer threads_{1};
 };
 
-TEST_F(PlanStoreTest, KeepsScreeningsAndPlansWhenItIsClosed) {
+TEST_F(PlanStoreTest, KeepsBoundsAndPlansWhenItIsClosed) {
   const Result<Space> space =
       SmallSpace(SmallJobText("megatron-lm", false, "search: {plan.tp: [2, 4]}\n"));
   ASSERT_TRUE(space);
-  const ScreenedPlan screened{.id = 1, .bound_ps = 4, .memory_bytes = 5};
-  const Screening screening{
-      .considered = 2, .refused = 1, .first_refusal = "no", .plans = {screened}};
-  const PlayedPlan played{.id = 1, .step_ps = 12, .memory_bytes = 9, .joules = 0.1};
+  const BoundedPlan bounded{.id = 1, .bound_ps = 4, .memory_bytes = 5};
+  const PlanBounds plan_bounds{
+      .considered = 2, .refused = 1, .first_refusal = "no", .plans = {bounded}};
+  const SimulatedPlan simulated{.id = 1, .step_ps = 12, .memory_bytes = 9, .joules = 0.1};
   {
     Result<PlanStore> store = Open(Mode::kNew);
     ASSERT_TRUE(store) << store.error().message();
-    ASSERT_TRUE(store->Keep(0, 2, screening));
-    ASSERT_TRUE(store->Keep(*space, screened, played));
+    ASSERT_TRUE(store->Keep(0, 2, plan_bounds));
+    ASSERT_TRUE(store->Keep(*space, bounded, simulated));
   }
   Result<PlanStore> store = Open(Mode::kResume);
   ASSERT_TRUE(store) << store.error().message();
-  EXPECT_EQ(*store->FindScreening(0, 2), screening);
-  EXPECT_EQ(*store->FindScreening(0, 3), std::nullopt);  // another range
-  EXPECT_EQ(*store->FindPlayed(1), played);
-  EXPECT_EQ(*store->FindPlayed(0), std::nullopt);
+  EXPECT_EQ(*store->FindBounds(0, 2), plan_bounds);
+  EXPECT_EQ(*store->FindBounds(0, 3), std::nullopt);  // another range
+  EXPECT_EQ(*store->FindSimulatedPlan(1), simulated);
+  EXPECT_EQ(*store->FindSimulatedPlan(0), std::nullopt);
 }
 
 TEST_F(PlanStoreTest, ASearchGoesOnWhereAnotherEnded) {
@@ -123,7 +123,7 @@ TEST_F(PlanStoreTest, ASearchGoesOnWhereAnotherEnded) {
   EXPECT_EQ(again->considered, first->considered);
   ASSERT_EQ(again->best.size(), 3);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(again->best[i].played, first->best[i].played);
+    EXPECT_EQ(again->best[i].simulated, first->best[i].simulated);
   }
 }
 

@@ -86,7 +86,7 @@ Result<RepairedStore> CopySound(StoreDatabase& damaged, const std::string& path,
   ORRERY_TRY_STATUS(CreateStore(sound, identity));
   ORRERY_TRY_STATUS(sound.Execute("BEGIN IMMEDIATE"));
   TableCopy copy(damaged, sound, SeedOf(identity));
-  ORRERY_TRY_STATUS(copy.Copy(kScreeningTable));
+  ORRERY_TRY_STATUS(copy.Copy(kBoundsTable));
   ORRERY_TRY_STATUS(copy.Copy(kPlanTable));
   ORRERY_TRY_STATUS(sound.Execute("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)"));
   return copy.repaired();

@@ -18,7 +18,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/math/mix_bits.h"
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 #include "orrery/search/small_spaces_test.h"
 #include "orrery/search/space.h"
 #include "orrery/search/store/plan_store.h"
@@ -35,20 +35,20 @@ using testing::HasSubstr;
 constexpr PlanId kPlans = 24;
 constexpr PlanId kOfRange = 6;
 
-Screening ScreeningOf(PlanId first) {
-  Screening screening = {
+PlanBounds PlanBoundsFrom(PlanId first) {
+  PlanBounds plan_bounds = {
       .considered = kOfRange, .refused = 1, .first_refusal = "no", .too_large = 2};
   for (PlanId id = first; id < first + kOfRange; ++id) {
-    screening.plans.push_back({.id = id,
-                               .bound_ps = static_cast<std::int64_t>(100 + id),
-                               .memory_bytes = 1 << 30,
-                               .bound_joules = 0.5});
+    plan_bounds.plans.push_back({.id = id,
+                                 .bound_ps = static_cast<std::int64_t>(100 + id),
+                                 .memory_bytes = 1 << 30,
+                                 .bound_joules = 0.5});
   }
-  screening.smallest = screening.plans.front();
-  return screening;
+  plan_bounds.smallest = plan_bounds.plans.front();
+  return plan_bounds;
 }
 
-PlayedPlan PlayedOf(PlanId id) {
+SimulatedPlan SimulatedPlanWith(PlanId id) {
   return {.id = id,
           .step_ps = static_cast<std::int64_t>(1000 + id),
           .memory_bytes = 1 << 30,
@@ -77,11 +77,11 @@ class DamagedStoreTest : public testing::Test {
           "megatron-lm", false, "search: {plan.tp: [2, 4], training.micro_batch: [1, 2, 4]}\n"));
       ASSERT_TRUE(space) << space.error().message();
       for (const PlanId first : Ranges()) {
-        ASSERT_TRUE(store->Keep(first, first + kOfRange, ScreeningOf(first)));
+        ASSERT_TRUE(store->Keep(first, first + kOfRange, PlanBoundsFrom(first)));
       }
       for (PlanId id = 0; id < kPlans; ++id) {
         ASSERT_TRUE(store->Keep(*space, {.id = id % space->num_ids(), .bound_ps = 100},
-                                PlayedOf(id % space->num_ids())));
+                                SimulatedPlanWith(id % space->num_ids())));
       }
       num_plans_ = std::min<PlanId>(kPlans, space->num_ids());
     }
@@ -113,15 +113,15 @@ class DamagedStoreTest : public testing::Test {
   // Nothing is found that was not kept.
   static void ExpectOnlySound(PlanStore& store) {
     for (const PlanId first : Ranges()) {
-      const auto screening = store.FindScreening(first, first + kOfRange);
-      if (screening && *screening) {
-        EXPECT_EQ(**screening, ScreeningOf(first));
+      const auto plan_bounds = store.FindBounds(first, first + kOfRange);
+      if (plan_bounds && *plan_bounds) {
+        EXPECT_EQ(**plan_bounds, PlanBoundsFrom(first));
       }
     }
     for (PlanId id = 0; id < kPlans; ++id) {
-      const auto played = store.FindPlayed(id);
-      if (played && *played) {
-        EXPECT_EQ(**played, PlayedOf(id));
+      const auto simulated = store.FindSimulatedPlan(id);
+      if (simulated && *simulated) {
+        EXPECT_EQ(**simulated, SimulatedPlanWith(id));
       }
     }
   }

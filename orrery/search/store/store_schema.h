@@ -20,8 +20,8 @@ struct StoreIdentity {
 // Figures as blobs are what a search reads again; the other columns are for people and their
 // queries.
 inline constexpr StoreTable kIdentityTable = {"identity", "key, value"};
-inline constexpr StoreTable kScreeningTable = {
-    "screenings", "first, last, considered, refused, too_large, figures"};
+inline constexpr StoreTable kBoundsTable = {"screenings",
+                                            "first, last, considered, refused, too_large, figures"};
 inline constexpr StoreTable kPlanTable = {
     "plans",
     "id, settings, job_hash, bound_s, step_s, memory_bytes, usable_bytes, mfu, tokens_per_s, "

@@ -1,4 +1,4 @@
-#include "orrery/search/plan_figures.h"
+#include "orrery/search/plan_results.h"
 
 #include <bit>
 #include <cstddef>
@@ -25,7 +25,7 @@ double ReadReal(ByteReader& reader) {
   return std::bit_cast<double>(reader.Number<std::uint64_t>());
 }
 
-void Write(ByteWriter& writer, const ScreenedPlan& plan) {
+void Write(ByteWriter& writer, const BoundedPlan& plan) {
   writer.Number(plan.id);
   writer.Number(plan.base);
   writer.Number(plan.bound_ps);
@@ -33,8 +33,8 @@ void Write(ByteWriter& writer, const ScreenedPlan& plan) {
   WriteReal(writer, plan.bound_joules);
 }
 
-ScreenedPlan ReadScreened(ByteReader& reader) {
-  ScreenedPlan plan;
+BoundedPlan ReadBoundedPlan(ByteReader& reader) {
+  BoundedPlan plan;
   plan.id = reader.Number<PlanId>();
   plan.base = reader.Number<std::uint32_t>();
   plan.bound_ps = reader.Number<std::int64_t>();
@@ -43,19 +43,19 @@ ScreenedPlan ReadScreened(ByteReader& reader) {
   return plan;
 }
 
-void Write(ByteWriter& writer, const ScreenedPlans& plans) {
+void Write(ByteWriter& writer, const BoundedPlans& plans) {
   writer.Number(static_cast<std::uint32_t>(plans.size()));
-  for (const ScreenedPlan& plan : plans) {
+  for (const BoundedPlan& plan : plans) {
     Write(writer, plan);
   }
 }
 
-ScreenedPlans ReadScreenedPlans(ByteReader& reader) {
-  ScreenedPlans plans;
+BoundedPlans ReadBoundedPlans(ByteReader& reader) {
+  BoundedPlans plans;
   const std::size_t count = reader.Count(4 * sizeof(std::int64_t));
   plans.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    plans.push_back(ReadScreened(reader));
+    plans.push_back(ReadBoundedPlan(reader));
   }
   return plans;
 }
@@ -70,55 +70,55 @@ Result<Answer> CheckedAnswer(const ByteReader& reader, Answer answer) {
 
 }  // namespace
 
-std::string Encode(const Screening& screening) {
+std::string Encode(const PlanBounds& plan_bounds) {
   ByteWriter writer;
-  writer.Number(screening.considered);
-  writer.Number(screening.refused);
-  writer.Text(screening.first_refusal);
-  writer.Number(screening.too_large);
-  Write(writer, screening.smallest);
-  Write(writer, screening.plans);
+  writer.Number(plan_bounds.considered);
+  writer.Number(plan_bounds.refused);
+  writer.Text(plan_bounds.first_refusal);
+  writer.Number(plan_bounds.too_large);
+  Write(writer, plan_bounds.smallest);
+  Write(writer, plan_bounds.plans);
   return writer.bytes();
 }
 
-Result<Screening> DecodeScreening(std::string_view bytes) {
+Result<PlanBounds> DecodeBounds(std::string_view bytes) {
   ByteReader reader(bytes);
-  Screening screening;
-  screening.considered = reader.Number<std::uint64_t>();
-  screening.refused = reader.Number<std::uint64_t>();
-  screening.first_refusal = reader.Text();
-  screening.too_large = reader.Number<std::uint64_t>();
-  screening.smallest = ReadScreened(reader);
-  screening.plans = ReadScreenedPlans(reader);
-  return CheckedAnswer(reader, std::move(screening));
+  PlanBounds plan_bounds;
+  plan_bounds.considered = reader.Number<std::uint64_t>();
+  plan_bounds.refused = reader.Number<std::uint64_t>();
+  plan_bounds.first_refusal = reader.Text();
+  plan_bounds.too_large = reader.Number<std::uint64_t>();
+  plan_bounds.smallest = ReadBoundedPlan(reader);
+  plan_bounds.plans = ReadBoundedPlans(reader);
+  return CheckedAnswer(reader, std::move(plan_bounds));
 }
 
-std::string Encode(const ScreenedPlans& plans) {
+std::string Encode(const BoundedPlans& plans) {
   ByteWriter writer;
   Write(writer, plans);
   return writer.bytes();
 }
 
-Result<ScreenedPlans> DecodeScreenedPlans(std::string_view bytes) {
+Result<BoundedPlans> DecodeBoundedPlans(std::string_view bytes) {
   ByteReader reader(bytes);
-  ScreenedPlans plans = ReadScreenedPlans(reader);
+  BoundedPlans plans = ReadBoundedPlans(reader);
   return CheckedAnswer(reader, std::move(plans));
 }
 
-std::string Encode(const PlayedPlan& played) {
+std::string Encode(const SimulatedPlan& simulated) {
   ByteWriter writer;
-  writer.Number(played.id);
-  writer.Text(played.refusal);
-  for (const std::int64_t number :
-       {played.step_ps, played.low_ps, played.high_ps, played.memory_bytes, played.usable_bytes}) {
+  writer.Number(simulated.id);
+  writer.Text(simulated.refusal);
+  for (const std::int64_t number : {simulated.step_ps, simulated.low_ps, simulated.high_ps,
+                                    simulated.memory_bytes, simulated.usable_bytes}) {
     writer.Number(number);
   }
   for (const double number :
-       {played.joules, played.mfu, played.tokens_per_s, played.samples_per_s}) {
+       {simulated.joules, simulated.mfu, simulated.tokens_per_s, simulated.samples_per_s}) {
     WriteReal(writer, number);
   }
-  writer.Number(static_cast<std::uint32_t>(played.shares.size()));
-  for (const simulate::TimeShare& share : played.shares) {
+  writer.Number(static_cast<std::uint32_t>(simulated.shares.size()));
+  for (const simulate::TimeShare& share : simulated.shares) {
     writer.Number(static_cast<std::uint8_t>(share.kind));
     writer.Text(share.what);
     writer.Number(share.ps);
@@ -126,27 +126,27 @@ std::string Encode(const PlayedPlan& played) {
   return writer.bytes();
 }
 
-Result<PlayedPlan> DecodePlayed(std::string_view bytes) {
+Result<SimulatedPlan> DecodeSimulatedPlan(std::string_view bytes) {
   ByteReader reader(bytes);
-  PlayedPlan played;
-  played.id = reader.Number<PlanId>();
-  played.refusal = reader.Text();
-  for (std::int64_t* const number : {&played.step_ps, &played.low_ps, &played.high_ps,
-                                     &played.memory_bytes, &played.usable_bytes}) {
+  SimulatedPlan simulated;
+  simulated.id = reader.Number<PlanId>();
+  simulated.refusal = reader.Text();
+  for (std::int64_t* const number : {&simulated.step_ps, &simulated.low_ps, &simulated.high_ps,
+                                     &simulated.memory_bytes, &simulated.usable_bytes}) {
     *number = reader.Number<std::int64_t>();
   }
   for (double* const number :
-       {&played.joules, &played.mfu, &played.tokens_per_s, &played.samples_per_s}) {
+       {&simulated.joules, &simulated.mfu, &simulated.tokens_per_s, &simulated.samples_per_s}) {
     *number = ReadReal(reader);
   }
   const std::size_t count = reader.Count(1 + 3 * sizeof(std::uint32_t));
   for (std::size_t i = 0; i < count; ++i) {
-    simulate::TimeShare& share = played.shares.emplace_back();
+    simulate::TimeShare& share = simulated.shares.emplace_back();
     share.kind = reader.EnumBelow<simulate::TimeKind>(kNumTimeKinds);
     share.what = reader.Text();
     share.ps = reader.Number<std::int64_t>();
   }
-  return CheckedAnswer(reader, std::move(played));
+  return CheckedAnswer(reader, std::move(simulated));
 }
 
 }  // namespace orrery::search

@@ -12,30 +12,30 @@
 namespace orrery::search {
 
 /// Lower bounds of a plan that was not simulated yet.
-struct ScreenedPlan {
+struct BoundedPlan {
   PlanId id = 0;
   std::uint32_t base = 0;         // of the space
   std::int64_t bound_ps = 0;      // of the step
   std::int64_t memory_bytes = 0;  // at least, on the fullest stage
   double bound_joules = 0;        // of a step; 0 where power is not known
 
-  bool operator==(const ScreenedPlan&) const = default;
+  bool operator==(const BoundedPlan&) const = default;
 };
 
 /// Plans of a range of ids.
-struct Screening {
+struct PlanBounds {
   std::uint64_t considered = 0;  // plans that can be
   std::uint64_t refused = 0;     // combinations that CheckJob refuses
   std::string first_refusal = {};
   std::uint64_t too_large = 0;  // plans that do not fit into memory
-  ScreenedPlan smallest = {};   // of all plans the one with the least memory, where there are any
-  std::vector<ScreenedPlan> plans = {};  // that may fit, in order
+  BoundedPlan smallest = {};    // of all plans the one with the least memory, where there are any
+  std::vector<BoundedPlan> plans = {};  // that may fit, in order
 
-  bool operator==(const Screening&) const = default;
+  bool operator==(const PlanBounds&) const = default;
 };
 
 /// A plan that was simulated.
-struct PlayedPlan {
+struct SimulatedPlan {
   PlanId id = 0;
   std::string refusal = {};  // why it was not simulated; all else is 0 then
   std::int64_t step_ps = 0;
@@ -53,18 +53,18 @@ struct PlayedPlan {
 
   [[nodiscard]] bool has_details() const { return !shares.empty(); }
 
-  bool operator==(const PlayedPlan&) const = default;
+  bool operator==(const SimulatedPlan&) const = default;
 };
 
 /// Bounds of some plans, in the order that they were asked for.
-using ScreenedPlans = std::vector<ScreenedPlan>;
+using BoundedPlans = std::vector<BoundedPlan>;
 
 /// All as bytes, to be sent or stored.
-[[nodiscard]] std::string Encode(const Screening& screening);
-[[nodiscard]] std::string Encode(const PlayedPlan& played);
-[[nodiscard]] std::string Encode(const ScreenedPlans& plans);
-[[nodiscard]] Result<Screening> DecodeScreening(std::string_view bytes);
-[[nodiscard]] Result<PlayedPlan> DecodePlayed(std::string_view bytes);
-[[nodiscard]] Result<ScreenedPlans> DecodeScreenedPlans(std::string_view bytes);
+[[nodiscard]] std::string Encode(const PlanBounds& plan_bounds);
+[[nodiscard]] std::string Encode(const SimulatedPlan& simulated);
+[[nodiscard]] std::string Encode(const BoundedPlans& plans);
+[[nodiscard]] Result<PlanBounds> DecodeBounds(std::string_view bytes);
+[[nodiscard]] Result<SimulatedPlan> DecodeSimulatedPlan(std::string_view bytes);
+[[nodiscard]] Result<BoundedPlans> DecodeBoundedPlans(std::string_view bytes);
 
 }  // namespace orrery::search
