@@ -150,6 +150,7 @@ TEST(FineTuning, KeptActivationsGoToTheHostAndBack) {
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
     if (program.strings.View(program.tasks.name[task]) == "offload activations") {
       EXPECT_EQ(program.parts.sm_share[program.tasks.part[task]], 0);
+      EXPECT_EQ(program.strings.View(program.parts.category[program.tasks.part[task]]), "copies");
     }
   }
 }

@@ -24,13 +24,14 @@ enum class Category : std::uint8_t {
   kExperts,
   kConvolution,
   kCast,
+  kCopy,  // between GPU and host
   kOptimizer,
 };
 
 [[nodiscard]] constexpr std::string_view Name(Category category) {
-  constexpr std::array<std::string_view, 10> kNames{
+  constexpr std::array<std::string_view, 11> kNames{
       "products", "attention", "norms",        "elementwise", "embedding",
-      "loss",     "experts",   "convolutions", "casts",       "optimizer"};
+      "loss",     "experts",   "convolutions", "casts",       "copies", "optimizer"};
   return kNames[static_cast<std::size_t>(category)];
 }
 

@@ -197,7 +197,7 @@ class ProgramWriter {
     row.phase = phase;
     row.chunk = -1;
     row.category = program_.strings.Intern(
-        Name(phase == Phase::kOptimizer ? Category::kOptimizer : Category::kElementwise));
+        Name(phase == Phase::kOptimizer ? Category::kOptimizer : Category::kCopy));
     const PartId part = parts_.Find(row, program_);
     const TaskId task =
         program_.tasks.Append({.lane = lane,
