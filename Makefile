@@ -109,7 +109,7 @@ bench-view: program  ## speed of the page of orrery view in Chromium: 10 million
 bench-python: program python  ## speed of the Python module: reading, columns, simulated plans (PLANS=100, HTA=checkout to compare with)
 	$(PYTHON) bench/python.py --build build --plans $(PLANS) --write docs/validation/python-speed.md $(if $(HTA),--hta $(HTA))
 
-scoreboard: program  ## every published run beside baselines: docs/validation/scoreboard.html and .md (8 minutes)
+scoreboard: program  ## every published run beside baselines: docs/validation/scoreboard.html and .md, with models on one GPU, memory and operators (8 minutes)
 	python3 tools/scoreboard.py --program build/orrery --out docs/validation
 
 documents: program  ## regenerate all stale documents (tools/refresh_outputs.py --help); hours

@@ -3,7 +3,7 @@
 
     tools/scoreboard.py --program build/orrery --out docs/validation [--left-out CSV --fitted CSV]
 
-Writes scoreboard.md and scoreboard.html. The two tables of `orrery validate --csv` are made unless they are given: with every row
+Writes scoreboard.md and scoreboard.html: published runs, then the tables of other pages on models on one GPU, memory and operators. The two tables of `orrery validate --csv` are made unless they are given: with every row
 evaluated with frameworks fitted without its stack and its team, and in sample, with all rows fitted. Ends with 1 where a target is missed.
 """
 
@@ -15,6 +15,7 @@ import statistics
 import sys
 import tempfile
 
+import generated_header
 import validation
 from validation import GRADES, SHARED, line, rows_of
 
@@ -27,6 +28,9 @@ COVERAGE = (75.0, 88.0)  # of all runs by the 80 % interval
 COVERAGE_OF_TEAM = (65.0, 95.0)
 METHODS = (("left_out", "Orrery, stack left out"), ("fitted", "Orrery, in sample"), ("mfu", "FLOPs at median MFU"),
            ("analytic", "analytic"), ("roofline", "roofline"))
+# Tables of other pages, as those have them: title, page, name of the table.
+OTHERS = (("Models on one GPU", "held-out-models", "summary"), ("Memory: functional tests of Megatron-LM", "megatron-golden", "targets"),
+          ("Memory: published runs", "training", "memory"), ("Operators: shapes of a new seed", "kernels", "new seed"))
 
 
 def table(program, *options):
@@ -141,7 +145,35 @@ def members(runs):
         yield from ["<details>", f"<summary>Teams that run the stack {stack}</summary>", "", *group_table("team", teams), "", "</details>", ""]
 
 
-def markdown(runs, sentences):
+def other_tables(folder):
+    """Title, page and lines of each table of OTHERS that is in the folder."""
+    for title, name, block in OTHERS:
+        path = folder / f"{name}.md"
+        if path.is_file():
+            for found, lines in generated_header.BLOCK.findall(path.read_text(encoding="utf-8")):
+                if found == block:
+                    yield title, name, lines.strip().splitlines()
+
+
+def markdown_others(others):
+    for title, name, lines in others:
+        yield from [f"## {title}", "", f"From [{name}.md]({name}.md).", "", *lines, ""]
+
+
+def html_others(others):
+    for title, name, lines in others:
+        yield f"<h2>{html.escape(title)}</h2><p>From docs/validation/{name}.md.</p>"
+        rows = []
+        for text in lines:
+            if not text.startswith("|"):
+                yield f"<p>{html.escape(text)}</p>"
+            elif not set(text) <= set("|-: "):
+                tag = "td" if rows else "th"
+                rows.append("<tr>" + "".join(f"<{tag}>{html.escape(cell.strip())}</{tag}>" for cell in text.strip("|").split("|")) + "</tr>")
+        yield f"<table>{''.join(rows)}</table>" if rows else ""
+
+
+def markdown(runs, sentences, others=()):
     return "\n".join([
         "# Scoreboard", "",
         "Made by `make scoreboard`, which also puts a page with every run beside this one, scoreboard.html (not tracked).", "",
@@ -149,7 +181,7 @@ def markdown(runs, sentences):
         *sentences, "", *group_table("stack", groups_of(runs, "stack")), "", *members(runs),
         *group_table("GPU", groups_of(runs, "gpu")), "",
         f"Runs above {100 * HEALTHY:.0f} % MFU, which the data's README suggests to evaluate, of teams that have others:", "",
-        *group_table("team", healthy_groups(runs)), ""])
+        *group_table("team", healthy_groups(runs)), "", *markdown_others(others)])
 
 
 STYLE = """
@@ -233,7 +265,7 @@ def rounded(run):
     return {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in run.items()}
 
 
-def page(runs, sentences, version):
+def page(runs, sentences, version, others=()):
     text = html.escape(INTRODUCTION).replace("**", "").replace("*", "")
     heads = (("id", "run"), ("stack", "stack"), ("team", "team"), ("gpu", "GPU"), ("gpus", "GPUs"), ("measured", "measured s"), ("left_out", "left out"),
              ("low", "80 % interval"), ("fitted", "in sample"), ("mfu", "median MFU"), ("analytic", "analytic"), ("roofline", "roofline"))
@@ -252,6 +284,7 @@ def page(runs, sentences, version):
 <span><i class="dot" style="background:#7a8794"></i>analytic</span></p>
 <canvas id="ratios"></canvas>
 <h2>By GPU</h2>{html_table("GPU", groups_of(runs, "gpu"))}
+{"".join(html_others(others))}
 <h2>Runs</h2>
 <p><input id="find" placeholder="stack, team, GPU or run" size="30"> <span id="count"></span>. Ratios are predicted / measured. A click on
 the head of a column sorts: names by the alphabet, GPUs and times largest first, ratios farthest from 1 first.</p>
@@ -273,8 +306,9 @@ def main():
     runs = runs_of(left_out, fitted)
     sentences, is_met = targets(runs)
     version = validation.run(options.program, "--version").strip()
-    (options.out / "scoreboard.md").write_text(markdown(runs, sentences), encoding="utf-8")
-    (options.out / "scoreboard.html").write_text(page(runs, sentences, version), encoding="utf-8")
+    others = list(other_tables(validation.ROOT / "docs" / "validation"))
+    (options.out / "scoreboard.md").write_text(markdown(runs, sentences, others), encoding="utf-8")
+    (options.out / "scoreboard.html").write_text(page(runs, sentences, version, others), encoding="utf-8")
     print("\n".join(sentences))
     return 0 if is_met else 1
 

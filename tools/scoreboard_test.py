@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests of tools/scoreboard.py: baselines, groups and targets."""
 
+import pathlib
+import tempfile
 import unittest
 
 import scoreboard
@@ -48,6 +50,19 @@ class ScoreboardTest(unittest.TestCase):
         self.assertEqual([(stack, len(found)) for stack, found in scoreboard.groups_of(runs, "stack")], [("one", 2), ("c", 1)])
         self.assertEqual([(stack, [team for team, _ in teams]) for stack, teams in scoreboard.shared_stacks(runs)], [("one", ["a", "b"])])
         self.assertIn("<summary>Teams that run the stack one</summary>", scoreboard.markdown(runs, []))
+
+    def test_tables_of_other_pages_are_part_of_both_forms(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "held-out-models.md"
+            path.write_text("<!-- steps, made by x -->\n| a |\n<!-- end -->\n<!-- summary, made by x -->\n| mean |\n|---|\n| 8 < 9 |\n<!-- end -->\n")
+            others = list(scoreboard.other_tables(pathlib.Path(folder)))
+        self.assertEqual(others, [("Models on one GPU", "held-out-models", ["| mean |", "|---|", "| 8 < 9 |"])])
+        self.assertIn("## Models on one GPU", list(scoreboard.markdown_others(others)))
+        self.assertIn("<table><tr><th>mean</th></tr><tr><td>8 &lt; 9</td></tr></table>", "".join(scoreboard.html_others(others)))
+
+    def test_tables_of_other_pages_exist(self):
+        folder = scoreboard.validation.ROOT / "docs" / "validation"
+        self.assertEqual([title for title, _, _ in scoreboard.other_tables(folder)], [title for title, _, _ in scoreboard.OTHERS])
 
 
 if __name__ == "__main__":
