@@ -1,5 +1,6 @@
 #include "orrery/workload/job/published/published_run.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include "orrery/base/data_type.h"
 #include "orrery/base/error.h"
 #include "orrery/base/text/table.h"
+#include "orrery/base/text/text.h"
 #include "orrery/workload/input.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
@@ -122,12 +124,21 @@ void StoreAsFramework(RunRow& row, const Framework& framework, Precision& precis
   }
 }
 
+/// The format that a free text names first; that of most runs where it names none.
+const Spelling<Types>& FirstNamedFormat(std::string_view text) {
+  const auto place = [text = LowerCase(text)](const Spelling<Types>& format) {
+    return text.find(format.first);  // npos is behind all
+  };
+  return *std::ranges::min_element(kNumberFormats, {}, place);
+}
+
 Status ReadPrecision(RunRow& row, const Framework& framework, Precision& precision) {
-  ORRERY_TRY(const auto types, ReadWord(row, "number_format", kNumberFormats));
-  if (!types) {
-    row.Assume("bf16");
+  ORRERY_TRY(const auto stated, ReadWord(row, "number_format", kNumberFormats));
+  const Spelling<Types>& assumed = FirstNamedFormat(row.Text("precision"));
+  if (!stated) {
+    row.Assume(std::string(assumed.first));
   }
-  std::tie(precision.compute, precision.gemm_type) = types.value_or(kNumberFormats.front().second);
+  std::tie(precision.compute, precision.gemm_type) = stated.value_or(assumed.second);
   ORRERY_TRY(const auto has_blocks, ReadWord(row, "fp8_recipe", kBlockScales));
   if (has_blocks.value_or(framework.scales_fp8_blocks) && precision.gemm_type == DataType::kFp8) {
     precision.gemm_type = DataType::kFp8Block;

@@ -152,6 +152,17 @@ TEST(PublishedRunTest, PrecisionsAreThoseOfGemmsAndGradients) {
   EXPECT_THAT(Described({{"number_format", ""}}).assumptions, Contains("bf16"));
 }
 
+// A row without a format whose free text names one: the first, and it says so.
+TEST(PublishedRunTest, UnstatedFormatsAreTheFirstThatTheTextNames) {
+  const auto run = [](const std::string& text) {
+    return Described({{"number_format", ""}, {"precision", text}});
+  };
+  EXPECT_EQ(run("FP8/BF16 per config").job.training.precision.gemm_type, DataType::kFp8);
+  EXPECT_THAT(run("FP8/BF16 per config").assumptions, Contains("fp8"));
+  EXPECT_EQ(run("bf16/fp16 mixed (not stated)").job.training.precision.gemm_type, DataType::kBf16);
+  EXPECT_EQ(run("mixed").job.training.precision.gemm_type, DataType::kBf16);
+}
+
 // A row that lists Megatron's options has Megatron's defaults elsewhere: biases, learned positions,
 // a dropout of 0.1 and layer norms, whatever its activation is.
 TEST(PublishedRunTest, OptionsOfMegatronAreThoseOfItsCommandLine) {
