@@ -55,8 +55,8 @@ def line(*cells):
 
 
 def table(heads, rows):
-    """A markdown table. Heads are separated by "|"; one that begins with ">" is of a column of numbers."""
-    names = [name.strip() for name in heads.split("|")]
+    """A markdown table. Heads are separated by " | "; one that begins with ">" is of a column of numbers."""
+    names = [name.strip() for name in heads.split(" | ")]
     yield line(*(name.removeprefix(">") for name in names))
     yield "|" + "|".join("---:" if name.startswith(">") else "---" for name in names) + "|"
     for row in rows:

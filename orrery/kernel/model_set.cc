@@ -314,6 +314,33 @@ void TakeOwnModel(const EfficiencyModel& own, const hardware::Gpu& gpu, Timing t
   choice.floor = IsComparable(own.domain().timing, timing) ? own.floor() : DefaultFloor(timing);
 }
 
+const hardware::Gpu& GpuOf(const EfficiencyModel& model) {
+  return *hardware::FindGpu(model.domain().gpu);
+}
+
+/// Leaves out models of other vendors' libraries where a search found kernels of the GPU's vendor.
+void KeepVendorOfSearches(const hardware::Gpu& gpu, Timing timing,
+                          std::vector<WeightedModel>& others) {
+  const bool is_searched = std::ranges::any_of(others, [&](const WeightedModel& weighted) {
+    return weighted.model->domain().timing == Timing::kTuned &&
+           IsComparable(Timing::kTuned, timing);
+  });
+  std::erase_if(others, [&](const WeightedModel& weighted) {
+    return is_searched && GpuOf(*weighted.model).vendor != gpu.vendor;
+  });
+}
+
+LaunchFloor FloorOf(std::span<const WeightedModel> others, const hardware::Gpu& gpu, Timing timing,
+                    const LaunchFloor& fallback) {
+  SourceFloors floors(gpu, fallback);
+  for (const WeightedModel& weighted : others) {
+    if (IsComparable(weighted.model->domain().timing, timing)) {
+      floors.Add(GpuOf(*weighted.model), weighted.model->floor());
+    }
+  }
+  return floors.Floor();
+}
+
 // Takes the models of other GPUs, each by its share of the weights.
 void TakeSiblings(std::vector<WeightedModel> others, const hardware::Gpu& gpu, Timing timing,
                   ModelChoice& choice) {
@@ -343,7 +370,6 @@ ModelChoice ModelSet::ChooseWithoutAlignment(OperatorKind kind, DataType type,
   choice.deviation = kRooflineDeviation;
   choice.floor = DefaultFloor(timing);
   std::vector<WeightedModel> others;
-  SourceFloors floors(gpu, choice.floor);
   const EfficiencyModel* own = nullptr;
   for (const EfficiencyModel& model : models_) {
     const EfficiencyModel::Domain& domain = model.domain();
@@ -363,19 +389,17 @@ ModelChoice ModelSet::ChooseWithoutAlignment(OperatorKind kind, DataType type,
       others.push_back({&model, Similarity(*source, gpu, type) * (is_same_timing ? 1 : 0.2),
                         LacksLaunch(domain.timing, timing),
                         std::log(LibraryCallsOf(model, gpu, timing).factor)});
-      if (is_same_timing) {
-        floors.Add(*source, model.floor());
-      }
     }
   }
   if (own != nullptr) {
     TakeOwnModel(*own, gpu, timing, choice);
     return choice;
   }
-  choice.floor = floors.Floor();
+  KeepVendorOfSearches(gpu, timing, others);
+  choice.floor = FloorOf(others, gpu, timing, choice.floor);
   const bool is_of_measured_vendor =
       std::ranges::any_of(others, [&](const WeightedModel& weighted) {
-        return hardware::FindGpu(weighted.model->domain().gpu)->vendor == gpu.vendor;
+        return GpuOf(*weighted.model).vendor == gpu.vendor;
       });
   TakeSiblings(std::move(others), gpu, timing, choice);
   if (!is_of_measured_vendor) {

@@ -4,30 +4,25 @@
     tests/left_out/check_megatron_golden.py --program build/orrery --shared ../shared [--update]
 
 golden_targets.json has the mean |error| of steps and peaks and the largest error of peaks in percent, and the rows that are said not to fit, as they were when
-`--update` last wrote it. tools/validate_megatron_golden.py says which half is held out. Ends with 77 without ../shared.
+`--update` last wrote it. tools/pages/megatron_golden.py says which half is held out. Ends with 77 without ../shared.
 """
 
 import argparse
 import json
 import pathlib
-import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
-import validate_megatron_golden as golden  # noqa: E402
-import validation  # noqa: E402
+from pages import megatron_golden as golden  # noqa: E402
 
 MARGIN = 0.3  # points
 TARGETS = pathlib.Path(__file__).parent / "golden_targets.json"
 
 
 def evaluated(program):
-    rows = validation.rows_of(golden.TRUTH)
-    found, answer = golden.predicted(program, rows)
-    held = [row for row in rows if golden.half_of(row) == 1]
-    times, peaks = golden.time_errors(held, found), golden.memory_errors(held, found)
-    return {"step_rows": len(times), "step_mean": statistics.fmean(map(abs, times)), "peak_rows": len(peaks),
-            "peak_mean": statistics.fmean(map(abs, peaks)), "peak_largest": max(map(abs, peaks)), "out_of_memory": len(answer["out_of_memory"])}
+    times, peaks = (of(golden.rows_in(1), golden.predicted(program)) for of in (golden.time_errors, golden.memory_errors))
+    return {"step_rows": len(times), "step_mean": golden.mean_size(times), "peak_rows": len(peaks), "peak_mean": golden.mean_size(peaks),
+            "peak_largest": max(map(abs, peaks)), "out_of_memory": len(golden.whole(program)["out_of_memory"])}
 
 
 def main():

@@ -90,6 +90,17 @@ TEST(ModelSet, ASearchSaysNothingOfOtherVendors) {
   EXPECT_EQ(estimate.source, EstimateSource::kRoofline);
 }
 
+// Beside the H200's models, whose vendor is another one, nothing changes.
+TEST(ModelSet, ASearchGoesBeforeLibrariesOfOtherVendors) {
+  const Operator op = Parsed("gemm m=1024 n=1024 k=1024 bf16");
+  ModelSet models = TunedModels(Named("MI300X"));
+  const Estimate alone = models.Predict(op, Named("MI325X"));
+  models.Merge(FittedModels());
+  const Estimate beside = models.Predict(op, Named("MI325X"));
+  EXPECT_DOUBLE_EQ(beside.seconds, alone.seconds);
+  EXPECT_DOUBLE_EQ(beside.library_factor, kernel::LibraryCallsOf("amd").factor);
+}
+
 // Kernels of an Ascend or a Trainium are as uncertain as a roofline.
 TEST(ModelSet, AVendorWithoutMeasurementsIsUncertain) {
   const Operator op = Parsed("gemm m=1024 n=1024 k=1024 bf16");

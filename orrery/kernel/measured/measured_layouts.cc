@@ -305,6 +305,41 @@ Rows ReadTunedGemm(const Table& table, std::size_t row) {
   return std::vector<LayoutRow>{{op, table.Text(row, "device").value_or(""), seconds, 0}};
 }
 
+/// Weights of four bits are one type with 16-bit tokens, another with 8-bit, a third with 4-bit.
+Result<DataType> TunedExpertsTypeIn(const Table& table, std::size_t row) {
+  const std::string_view tokens = table.Text(row, "act_dtype").value_or("");
+  if (table.Text(row, "dtype").value_or("") == "fp4") {
+    return tokens.starts_with("float8")     ? DataType::kMxfp4Fp8
+           : tokens.starts_with("bfloat16") ? DataType::kMxfp4
+                                            : DataType::kNvfp4;
+  }
+  if (table.Text(row, "dtype").value_or("") != "fp8") {
+    return TypeIn(table, row, "dtype");
+  }
+  const std::string_view scales = table.Text(row, "quant").value_or("");
+  if (scales == "per_1x32") {
+    return Invalid("fp8 with a scale for each 32 elements is not a known data type of experts");
+  }
+  return scales.starts_with("per_1x") ? DataType::kFp8Block : DataType::kFp8;
+}
+
+/// Both stages of fused experts of which each takes as many tokens as another. Without a gate they
+/// are another operator: no row.
+Rows ReadTunedExperts(const Table& table, std::size_t row) {
+  constexpr auto kColumns = std::to_array<std::pair<Key, std::string_view>>({{kTokens, "tokens"},
+                                                                             {kHidden, "hidden"},
+                                                                             {kIntermediate, "inter"},
+                                                                             {kK, "topk"},
+                                                                             {kExperts, "experts"}});
+  if (table.NumberInText(row, "gated").value_or(0) != 1) {
+    return std::vector<LayoutRow>{};
+  }
+  ORRERY_TRY(const DataType type, TunedExpertsTypeIn(table, row));
+  ORRERY_TRY(const Operator op, SetSizes({OperatorKind::kMoe, type}, table, row, kColumns));
+  ORRERY_TRY(const double seconds, SecondsIn(table, row, "latency_us", kMicro));
+  return std::vector<LayoutRow>{{op, table.Text(row, "device").value_or(""), seconds, 0}};
+}
+
 // --- training operators, forward and backward ------------------------------------------------
 
 /// Operand layouts of the GEMMs of a linear layer.
@@ -417,6 +452,11 @@ const std::vector<Layout>& Layouts() {
        Timing::kTuned,
        {"library", "dtype", "m", "n", "k", "split_k", "latency_us", "device"},
        ReadTunedGemm},
+      {"tuned experts",
+       Timing::kTuned,
+       {"tokens", "hidden", "inter", "experts", "topk", "gated", "act_dtype", "dtype", "quant",
+        "latency_us", "device"},
+       ReadTunedExperts},
   };
   return layouts;
 }

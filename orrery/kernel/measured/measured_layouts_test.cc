@@ -66,6 +66,31 @@ TEST(TunedLayout, RowsAreTheFastestKernelsOfASearch) {
               ElementsAre("gemm m=64 n=512 k=4096 layout=nt fp8_block | MI300X 5.500 us"));
 }
 
+TEST(TunedLayout, TypesOfExpertsAreThoseOfWeightsAndTokens) {
+  const std::string head =
+      "device,dtype,tokens,hidden,inter,experts,topk,gated,act_dtype,weight_dtype,quant,"
+      "latency_us\n";
+  const std::string sizes = ",1024,4096,384,128,8,1,";
+  const std::string op = "moe tokens=1024 hidden=4096 inter=384 k=8 experts=128 ";
+  EXPECT_THAT(FirstRow(head + "MI308X,bf16" + sizes + "bfloat16,bfloat16,No,500\n"),
+              ElementsAre(op + "bf16 | MI308X 500.000 us"));
+  EXPECT_THAT(FirstRow(head + "MI308X,fp8" + sizes + "float8_e4m3fnuz,f,per_Token,500\n"),
+              ElementsAre(op + "fp8 | MI308X 500.000 us"));
+  EXPECT_THAT(FirstRow(head + "MI308X,fp8" + sizes + "float8_e4m3fnuz,f,per_1x128,500\n"),
+              ElementsAre(op + "fp8_block | MI308X 500.000 us"));
+  EXPECT_THAT(FirstRow(head + "MI350X,fp8" + sizes + "float8_e4m3fn,f,per_1x32,500\n"),
+              ElementsAre(testing::HasSubstr("32 elements is not a known data type")));
+  EXPECT_THAT(FirstRow(head + "MI350X,fp4" + sizes + "bfloat16,f,per_1x32,500\n"),
+              ElementsAre(op + "mxfp4 | MI350X 500.000 us"));
+  EXPECT_THAT(FirstRow(head + "MI350X,fp4" + sizes + "float8_e4m3fn,f,per_1x32,500\n"),
+              ElementsAre(op + "mxfp4_fp8 | MI350X 500.000 us"));
+  EXPECT_THAT(FirstRow(head + "MI350X,fp4" + sizes + "float4_e2m1fn_x2,f,per_1x32,500\n"),
+              ElementsAre(op + "nvfp4 | MI350X 500.000 us"));
+  // Without a gate the experts are two products, not three.
+  EXPECT_THAT(FirstRow(head + "MI308X,bf16,8,8,8,8,1,0,bfloat16,bfloat16,No,500\n"),
+              ElementsAre());
+}
+
 TEST(NeuSightLayout, ReadsGemmsWithTheirNAsTheReduction) {
   EXPECT_THAT(FirstRow("OPName,B,M,N,K,H,Latency,Device\nbmm,2,3,5,7,,0.25,Tesla V100\n"),
               ElementsAre("bgemm b=2 m=3 n=7 k=5 fp32 | Tesla V100 250.000 us"));
