@@ -28,6 +28,8 @@ SAMPLERS = {
     "groupnorm": (1.5, layers.groupnorm), "loss": (1.2, layers.loss),
     # Compiled for each shape, which takes seconds: drawn where they are asked for.
     "triton": (0, memory.triton), "flex": (0, matrix.flex),
+    # Shapes beyond those that the others draw.
+    "fewchannels": (0, matrix.conv_of_few_channels), "manyrows": (0, layers.layernorm_of_many_rows),
 }
 _MOST_MISSES = 50_000
 _WEIGHTS = {kind: share for kind, (share, _) in SAMPLERS.items()}

@@ -69,6 +69,12 @@ def _matrix(kind, shape):
     return sampler
 
 
+def _many_rows(rng):
+    cols = rng.choice((16, 32, 48, 64, 96, 128, 128, 192, 256, 256, 384, 512, 768, 1024))
+    return draw.size(rng, 8192, min(1 << 22, (1 << 28) // cols)), cols
+
+
+layernorm_of_many_rows = _matrix("layernorm", _many_rows)
 layernorm, rmsnorm = (_matrix(kind, _norm_shape) for kind in ("layernorm", "rmsnorm"))
 nll, crossentropy = (_matrix(kind, _logits) for kind in ("nll", "crossentropy"))
 

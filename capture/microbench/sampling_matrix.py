@@ -196,6 +196,16 @@ def conv(rng):
                 nhwc=int(draw.chance(rng, 0.55)), pass_=_conv_pass(rng)), {}
 
 
+def conv_of_few_channels(rng):
+    """Draws layers of large images and few channels: U-Nets, neural operators, autoencoders."""
+    c, oc = (rng.choice((1, 3, 4, 8, 16, 24, 32, 32, 48, 64, 64, 96, 128)) for _ in range(2))
+    edge, kernel = rng.choice((64, 96, 128, 128, 192, 256, 256, 384, 512)), rng.choice((1, 1, 3, 3, 3, 5, 7))
+    most = max(1, (1 << 27) // (edge * edge * max(c, oc)))
+    return make("conv", draw.weighted(rng, MATRIX_DTYPES), b=min(_batch(rng), most), c=c, oc=oc, h=edge, w=edge, kh=kernel,
+                kw=kernel, stride=rng.choice((1, 1, 1, 2)), pad=kernel // 2, groups=1,
+                nhwc=int(draw.chance(rng, 0.35)), pass_=_conv_pass(rng)), {}
+
+
 def conv1d(rng):
     dtype = draw.weighted(rng, MATRIX_DTYPES)
     kernel = rng.choice((1, 3, 3, 4, 5, 7, 10))

@@ -8,7 +8,7 @@ import json
 
 ELEMENT_BYTES = {"float": 4, "double": 8, "long int": 8, "int": 4, "short int": 2, "c10::BFloat16": 2, "c10::Half": 2, "bool": 1,
                  "unsigned char": 1, "signed char": 1, "c10::complex<float>": 8, "c10::complex<double>": 16, "c10::Float8_e4m3fn": 1}
-COLUMNS = ("operator", "read_bytes", "written_bytes", "kernels", "kernel_us", "waits", "label")
+COLUMNS = ("operator", "read_bytes", "written_bytes", "kernels", "kernel_us", "waits", "label", "passes")
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 MARK = "measured: "
 
@@ -63,6 +63,28 @@ def _bytes(tensors, sparse):
                 seen.add(place)
                 total += _elements(shape) * ELEMENT_BYTES.get(kind, 0)
     return total
+
+
+LONGEST_PASS = 1 << 14    # a longer transform is made in two passes, one of real numbers in three
+LARGEST_PRIME = 127       # of the length of a transform; others are made by a convolution
+CONVOLUTION_PASSES = 4
+
+
+def _passes_over(length):
+    rest, prime = length, 2
+    while prime * prime <= rest:
+        rest, prime = (rest // prime, prime) if rest % prime == 0 else (rest, prime + 1)
+    return CONVOLUTION_PASSES if rest > LARGEST_PRIME else 2 if length > LONGEST_PASS else 1
+
+
+def passes_of(node):
+    """The passes of a Fourier transform over its tensors, as orrery/kernel/aten/unlisted.cc counts them; 1 for all others."""
+    if not node["name"].startswith("aten::_fft_"):
+        return 1
+    (_, taken, _), (_, made, _) = _side(node["inputs"])[0], _side(node["outputs"])[0]
+    lengths = [max(taken[dim], made[dim]) for dim in node["inputs"]["values"][1]]
+    is_real = not node["name"].endswith("c2c")
+    return sum(map(_passes_over, lengths)) + (1 if is_real and max(lengths) > LONGEST_PASS else 0)
 
 
 class HostCalls:
@@ -134,7 +156,7 @@ def rows_of(graph, recording):
         if label and node and node["name"] == call["name"] and id(call) not in passing_on:
             durations = kernels[id(call)]
             yield (call["name"], _bytes(_side(node["inputs"]), sparse), _bytes(_side(node["outputs"]), sparse),
-                   len(durations), round(sum(durations), 3), waits[id(call)], label)
+                   len(durations), round(sum(durations), 3), waits[id(call)], label, passes_of(node))
 
 
 def write(base, out):

@@ -183,5 +183,66 @@ def point_clouds():
     return step
 
 
+def sparse_embeddings():
+    """Tables of embeddings whose gradients are sparse, two optimizers, towers of users and items, fp32."""
+    tables = nn.ModuleList(nn.EmbeddingBag(rows, 64, mode="sum", sparse=True) for rows in (200000, 50000, 10000, 1000) * 3).cuda()
+    words = nn.Embedding(100000, 64, sparse=True).cuda()
+    towers = nn.Sequential(nn.Linear(13 * 64, 512), nn.ReLU(), nn.Linear(512, 128), nn.ReLU(), nn.Linear(128, 1)).cuda()
+    of_tables = torch.optim.SparseAdam([*tables.parameters(), *words.parameters()], lr=1e-3)
+    of_towers = torch.optim.Adagrad(towers.parameters(), lr=1e-2)
+    bags = [torch.randint(0, table.num_embeddings, (4096, 8), device="cuda") for table in tables]
+    titles, clicks = torch.randint(0, 100000, (4096, 12), device="cuda"), torch.randint(0, 2, (4096,), device="cuda").float()
+
+    def step():
+        of_tables.zero_grad()
+        of_towers.zero_grad()
+        features = [table(bag) for table, bag in zip(tables, bags)] + [words(titles).mean(1)]
+        F.binary_cross_entropy_with_logits(towers(torch.cat(features, dim=1)).squeeze(-1), clicks).backward()
+        of_tables.step()
+        of_towers.step()
+
+    return step
+
+
+def packed_tagger():
+    """A tagger of sentences of different lengths: packed LSTM layers and a packed GRU, fp32."""
+    embedding, lstm = nn.Embedding(20000, 200).cuda(), nn.LSTM(200, 320, 2, bidirectional=True, batch_first=True).cuda()
+    gru, head = nn.GRU(640, 128, batch_first=True, bidirectional=True).cuda(), nn.Linear(256, 40).cuda()
+    parameters = [p for m in (embedding, lstm, gru, head) for p in m.parameters()]
+    optimizer = torch.optim.Adam(parameters, lr=1e-3)
+    lengths = torch.randint(20, 80, (96,), generator=torch.Generator().manual_seed(1)).sort(descending=True).values
+    words, labels = torch.randint(0, 20000, (96, 80), device="cuda"), torch.randint(0, 40, (96, 80), device="cuda")
+
+    def step():
+        optimizer.zero_grad()
+        packed = nn.utils.rnn.pack_padded_sequence(embedding(words), lengths, batch_first=True)
+        hidden = nn.utils.rnn.pad_packed_sequence(gru(lstm(packed)[0])[0], batch_first=True, total_length=80)[0]
+        F.cross_entropy(head(hidden).flatten(0, 1), labels.flatten()).backward()
+        optimizer.step()
+
+    return step
+
+
+def curvature():
+    """A regression whose loss has slopes and products of Hessians and vectors, by gradients of gradients, fp32."""
+    model = nn.Sequential(nn.Linear(32, 256), nn.Tanh(), nn.Linear(256, 256), nn.Tanh(), nn.Linear(256, 1)).cuda()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    x, y = torch.randn(4096, 32, device="cuda"), torch.randn(4096, 1, device="cuda")
+
+    def step():
+        directions = torch.randn_like(x).requires_grad_()
+        inputs = x.clone().requires_grad_()
+        out = model(inputs)
+        slope = torch.autograd.grad(out.sum(), inputs, create_graph=True)[0]
+        bend = torch.autograd.grad((slope * directions).sum(), inputs, create_graph=True)[0]
+        loss = F.mse_loss(out, y) + 1e-3 * slope.pow(2).sum(1).mean() + 1e-4 * bend.pow(2).sum(1).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
 PART = {"speech-ctc": speech_ctc, "fourier-operator": fourier_operator, "jagged-transformer": jagged_transformer,
-        "gradients-of-samples": gradients_of_samples, "grouped-experts": grouped_experts, "point-clouds": point_clouds}
+        "gradients-of-samples": gradients_of_samples, "grouped-experts": grouped_experts, "point-clouds": point_clouds, "sparse-embeddings": sparse_embeddings,
+        "packed-tagger": packed_tagger, "curvature": curvature}
