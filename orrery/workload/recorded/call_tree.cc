@@ -97,11 +97,17 @@ bool IsGeneratedNode(const Trace& trace, const Call& call) {
          std::string_view("0123456789").find(name.back()) != std::string_view::npos;
 }
 
-// Marks the framework's nodes all of whose calls autograd can differentiate. A node that runs
-// inside its wrapper does not count as a call.
-void MarkDifferentiated(const Trace& trace, std::vector<Call>& calls) {
+/// A node of the framework that makes calls.
+struct CallingNode {
+  std::uint32_t index = 0;
+  bool are_all_recorded = false;  // by autograd
+};
+
+// A node that runs inside its wrapper does not count as a call.
+std::vector<CallingNode> CallingNodes(const Trace& trace, const std::vector<Call>& calls) {
+  std::vector<CallingNode> nodes;
   for (std::uint32_t index = 1; index < calls.size(); ++index) {
-    Call& node = calls[index];
+    const Call& node = calls[index];
     if (node.kind != CallKind::kOperator || node.is_forward || !IsGeneratedNode(trace, node)) {
       continue;
     }
@@ -112,7 +118,22 @@ void MarkDifferentiated(const Trace& trace, std::vector<Call>& calls) {
       has_other |= calls[child].kind == CallKind::kOperator && !calls[child].is_forward &&
                    !IsGeneratedNode(trace, calls[child]);
     });
-    node.is_differentiated = has_forward && !has_other;
+    if (has_forward || has_other) {
+      nodes.push_back({.index = index, .are_all_recorded = !has_other});
+    }
+  }
+  return nodes;
+}
+
+// Marks the nodes all of whose calls autograd can differentiate, as those beside them. Alone among
+// others such a node recomputes activations: its formula is missing where recomputation stops
+// early.
+void MarkDifferentiated(const Trace& trace, std::vector<Call>& calls) {
+  const std::vector<CallingNode> nodes = CallingNodes(trace, calls);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const bool is_beside = (i > 0 && nodes[i - 1].are_all_recorded) ||
+                           (i + 1 < nodes.size() && nodes[i + 1].are_all_recorded);
+    calls[nodes[i].index].is_differentiated = nodes[i].are_all_recorded && is_beside;
   }
 }
 

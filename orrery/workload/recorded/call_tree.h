@@ -27,7 +27,7 @@ struct Call {
   std::int64_t duration_ns = 0;
   std::uint32_t num_descendants = 0;  // they are the next ones in the list
   bool is_forward = false;            // an operator whose result autograd can differentiate
-  bool is_differentiated = false;     // a node of the backward pass all of whose calls are such
+  bool is_differentiated = false;     // a node whose calls compute a gradient to be differentiated
 };
 
 /// The work of one host thread: its calls in order of begin, parents before their children. The
@@ -69,8 +69,8 @@ void ForEachChild(std::span<const Call> calls, std::uint32_t parent, Visit&& vis
 
 /// Returns true if the program makes a call, and not the operator it is in: a node of the backward
 /// pass that recomputes activations, or runs a hook, runs the program's code. Where gradients are
-/// differentiated again (create_graph, torch.func.grad), its own calls look like those; a node that
-/// recomputes has others beside them.
+/// differentiated again (create_graph, torch.func.grad), its own calls look like those, as those of
+/// the nodes beside it; a node that recomputes has others, or is alone.
 [[nodiscard]] inline bool IsRecomputed(const ThreadCalls& thread, const Call& parent,
                                        const Call& call) {
   return thread.runs_backward && parent.kind == CallKind::kOperator && call.is_forward &&

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -193,6 +194,47 @@ TEST(CallTreeTest, HooksAroundRecomputedOperatorsCostTheHost) {
   EXPECT_EQ(recorded.coverage.recomputed, 2);
   const auto& durations_ps = recorded.program.tasks.duration_ps;
   EXPECT_EQ(std::accumulate(durations_ps.begin(), durations_ps.end(), std::int64_t{0}), 60'000'000);
+}
+
+// Recomputation that stops early leaves a node by an exception, behind which its own formula is not
+// found. Nodes beside it make calls that autograd does not record.
+TEST(CallTreeTest, ANodeAloneThatOnlyMakesRecordedCallsRecomputes) {
+  Graph graph;
+  const auto add_node = [&](const std::string& name, std::string_view call) {
+    const RowId wrapper = graph.Add("autograd::engine::evaluate_function: " + name, 2);
+    return graph.Add(call, 2, graph.Add(name, 2, wrapper));
+  };
+  add_node("MulBackward0", "aten::mul");
+  graph.trace.graph_nodes.sequence[add_node("AddmmBackward0", "aten::linear")] = 9;
+  add_node("MulBackward0", "aten::mul");
+
+  const auto steps = GraphSteps(graph.trace);
+
+  ASSERT_TRUE(steps.has_value());
+  const ThreadCalls& backward = (*steps)[0].threads[0];
+  EXPECT_TRUE(IsRecomputed(backward, backward.calls[5], backward.calls[6]));
+}
+
+// A node that is differentiated again makes two calls, one below the other, and its wrapper adds a
+// gradient: autograd records all three, and no hook runs.
+TEST(CallTreeTest, SecondDerivativesCostTheHostNoHooks) {
+  Graph graph;
+  const RowId wrapper = graph.Add("autograd::engine::evaluate_function: AddmmBackward0", 2);
+  const RowId node = graph.Add("AddmmBackward0", 2, wrapper);
+  const RowId product = graph.Add("aten::matmul", 2, node);
+  const RowId inner = graph.Add("aten::mm", 2, product);
+  for (const RowId call : {product, inner, graph.Add("aten::add", 2, wrapper)}) {
+    graph.trace.graph_nodes.sequence[call] = 9;
+  }
+  HostModel host;
+  host.Set(HostPart::kRecompute, "*", {.typical = 30'000});
+  const auto steps = GraphSteps(graph.trace);
+  ASSERT_TRUE(steps.has_value());
+
+  const RecordedProgram recorded = ProgramOfGraph(graph.trace, (*steps)[0], host,
+                                                  [](RowId) { return std::vector<DeviceTask>(); });
+
+  EXPECT_EQ(recorded.coverage.recomputed, 0);
 }
 
 }  // namespace

@@ -109,6 +109,8 @@ class HostWalk {
     std::uint32_t num_calls = 0;  // made so far
     bool launches = false;
     bool walks_list = false;
+    bool is_differentiated =
+        false;  // in a node whose calls autograd records for a second derivative
     CallWork work = {};
   };
 
@@ -157,14 +159,17 @@ class HostWalk {
          .lane = lane_,
          .parent = open_.back().row,
          .is_annotation = static_cast<std::uint8_t>(call.kind == CallKind::kAnnotation ? 1 : 0)});
-    Frame frame{.call = index, .end = index + 1 + call.num_descendants, .row = row};
+    Frame frame{.call = index,
+                .end = index + 1 + call.num_descendants,
+                .row = row,
+                .is_differentiated = call.is_differentiated || open_.back().is_differentiated};
     if (call.kind == CallKind::kAnnotation) {
       frame.walks_list =
           IsListWalk(trace_.Text(call.name), NumChildren(calls_, index), step_.num_parameters);
     }
     if (call.kind == CallKind::kOperator) {
       ++result_.recorded.coverage.operators;
-      if (is_backward_ && call.is_forward) {
+      if (is_backward_ && call.is_forward && !frame.is_differentiated) {
         AddRecomputation();
       }
       frame.work = work_(call);
