@@ -218,17 +218,6 @@ Result<workload::RecordedProgram> ProgramOfKernels(const Session& session,
 
 constexpr double kLeastShareSaid = 0.001;
 
-// A setting of the framework, which only kernels tell.
-void NotePrecision(const workload::PricingSummary& pricing, Prediction& prediction) {
-  const double share = pricing.seconds > 0 ? pricing.fp32_products_s / pricing.seconds : 0;
-  if (share >= kLeastShareSaid) {
-    prediction.not_modelled.push_back(
-        fmt::format("matrix products of fp32, {:.1f} % of the GPU time, are taken as true fp32, "
-                    "PyTorch's default; --tf32 if the program allows TF32",
-                    100 * share));
-  }
-}
-
 void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
   if (prices.summary.unknown_calls > 0) {
     prediction.not_modelled.push_back(fmt::format(
@@ -270,7 +259,6 @@ Result<workload::RecordedProgram> ProgramOfModels(const Session& session,
   prediction.not_modelled.emplace_back(
       "an execution trace does not say which kernels run on which stream: all run on one");
   NoteUnknown(prices, prediction);
-  NotePrecision(prices.summary, prediction);
   const workload::PriceNode price = [&](RowId node) { return prices.tasks_of_node[node]; };
   return workload::ProgramOfGraph(rank, step, host, price);
 }
@@ -390,6 +378,41 @@ Status Compare(const PredictTraceRequest& request, const workload::Program& prog
   return {};
 }
 
+Result<simulate::Timeline> Replay(const PredictTraceRequest& request,
+                                  const workload::Program& program) {
+  auto timeline = simulate::SimulateRecording(program, request.repetitions);
+  if (!timeline) {
+    return InvalidInput(
+        "{}: {}; predict from the recording of the job instead, which has the "
+        "order of launches and waits",
+        request.trace, timeline.error().message());
+  }
+  return timeline;
+}
+
+// A setting of the framework, which only kernels tell: the step with the other one is said, too.
+Status NotePrecision(const Session& session, const PredictTraceRequest& request,
+                     const trace::Trace& rank, const workload::HostModel& host,
+                     Prediction& prediction) {
+  const workload::PricingSummary& pricing = prediction.pricing;
+  const double share = pricing.seconds > 0 ? pricing.fp32_products_s / pricing.seconds : 0;
+  if (!prediction.is_priced || request.tf32 || share < kLeastShareSaid) {
+    return {};
+  }
+  PredictTraceRequest allowed = request;
+  allowed.tf32 = true;
+  Prediction other;
+  ORRERY_TRY(const workload::RecordedProgram recorded,
+             ProgramOfModels(session, allowed, rank, host, other));
+  ORRERY_TRY(const simulate::Timeline timeline, Replay(allowed, recorded.program));
+  prediction.tf32_step_ps = simulate::FiguresOf(recorded.program, timeline).step_ps;
+  prediction.not_modelled.push_back(fmt::format(
+      "matrix products of fp32, {:.1f} % of the GPU time, are taken as true fp32, PyTorch's "
+      "default; with TF32, which the trace does not say and --tf32 does, the step takes {:.3f} ms",
+      100 * share, static_cast<double>(prediction.tf32_step_ps) / 1e9));
+  return {};
+}
+
 Result<PredictTraceResult> PredictOne(const Session& session, const PredictTraceRequest& request,
                                       const workload::HostModel& host, ingest::Run& run) {
   trace::Trace& rank = run.set.ranks[0];
@@ -403,23 +426,18 @@ Result<PredictTraceResult> PredictOne(const Session& session, const PredictTrace
   prediction.coverage = recorded.coverage;
   NoteGaps(rank, recorded, prediction);
   NoteRecomputation(host, prediction);
-  auto timeline = simulate::SimulateRecording(recorded.program, request.repetitions);
-  if (!timeline) {
-    return InvalidInput(
-        "{}: {}; predict from the recording of the job instead, which has the "
-        "order of launches and waits",
-        request.trace, timeline.error().message());
-  }
-  prediction.figures = simulate::FiguresOf(recorded.program, *timeline);
+  ORRERY_TRY(simulate::Timeline timeline, Replay(request, recorded.program));
+  prediction.figures = simulate::FiguresOf(recorded.program, timeline);
   if (prediction.figures.active_ps == 0) {
     return InvalidInput("{}: nothing in its step runs on the GPU, so there is no step to predict",
                         request.trace);
   }
+  ORRERY_TRY_STATUS(NotePrecision(session, request, rank, host, prediction));
   ORRERY_TRY_STATUS(Compare(request, recorded.program, prediction));
   PredictTraceResult result = MakeResult(prediction);
   result.replayed =
       std::make_shared<const ReplayedStep>(ReplayedStep{.program = std::move(recorded.program),
-                                                        .timeline = *std::move(timeline),
+                                                        .timeline = std::move(timeline),
                                                         .gpu = request.gpu,
                                                         .threads = request.run.threads});
   return result;

@@ -37,6 +37,8 @@ struct Prediction {
   workload::HostCoverage coverage = {};
   bool is_priced = false;  // estimated by models alone; then the summary counts the operators too
   workload::PricingSummary pricing = {};
+  std::int64_t tf32_step_ps =
+      0;  // if products of fp32 run in TF32; 0 where that makes no difference
   std::vector<OperatorError> worst = {};  // empty without a measured trace
   double measured_step_s = 0;             // 0 without one
   bool is_partial = false;                // something of a recording is lost

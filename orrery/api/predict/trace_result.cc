@@ -140,7 +140,13 @@ learn::TimeInterval IntervalOf(const Prediction& prediction) {
   const double deviation = std::hypot(of_kernels, kHost * prediction.figures.HostBoundShare(),
                                       kUnmodelled * prediction.pricing.UnmodelledShare() +
                                           kByBytes * prediction.pricing.ByBytesShare());
-  return learn::IntervalAround(Seconds(prediction.figures.step_ps), deviation);
+  learn::TimeInterval interval =
+      learn::IntervalAround(Seconds(prediction.figures.step_ps), deviation);
+  // The program may allow TF32.
+  if (prediction.tf32_step_ps > 0) {
+    interval.low_s = std::min(interval.low_s, Seconds(prediction.tf32_step_ps));
+  }
+  return interval;
 }
 
 workload::PricingSummary PricingOf(const RanksPrediction& prediction) {
