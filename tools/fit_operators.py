@@ -5,13 +5,14 @@
 
 An operator takes a latency and a multiple of the time in which its bytes (inputs read once, outputs written once) pass through
 memory. Both are kept as bytes of a plain element-wise kernel, whose model each GPU has. Names that were not recorded have the
-latency and the multiple that suit their class best, found from words of the name or from the sizes of the tensors. --check prints the errors of names whose
+latency and the multiple that suit their class best, found from words of the name; without one they are element-wise. --check prints the errors of names whose
 rows were left out of the fit of their class.
 """
 
 import argparse
 import collections
 import csv
+import functools
 import glob
 import gzip
 import math
@@ -27,17 +28,24 @@ PLAIN = ("aten::sinh", "aten::atan", "aten::erfc", "aten::atan2", "aten::copysig
 WORDS = (
     ("fft", ("fft",)),
     ("algebra", ("linalg", "cholesky", "lu_", "_lu", "svd", "qr", "eig", "inverse", "triangular", "ldl", "ormqr", "lstsq")),
-    ("product", ("conv", "bmm", "_mm", "addmm", "addmv", "matmul", "bilinear", "cdist", "attention", "rnn")),
+    ("taps", ("linear1d", "bilinear2d", "trilinear", "bicubic")),
+    ("sample", ("upsample", "grid_sampl", "pool", "im2col", "col2im", "interpolate")),
+    ("product", ("conv", "bmm", "_mm", "addmm", "addmv", "matmul", "bilinear", "cdist", "attention")),
     ("sort", ("sort", "topk", "kthvalue", "median", "mode", "unique", "randperm", "multinomial", "coalesce")),
     ("scan", ("cum", "scan")),
-    ("sample", ("upsample", "grid_sampl", "pool", "im2col", "col2im", "interpolate")),
     ("place", ("index", "gather", "scatter", "take", "put", "embedding", "masked", "nonzero", "histc", "histogram", "bincount",
                "one_hot", "segment", "searchsorted", "bucketize", "isin", "sparse", "pad", "roll", "flip", "select")),
     ("lists", ("_foreach", "_fused")),
-    ("loss", ("loss",)),
+    ("random", ("standard_gamma", "dirichlet", "poisson", "binomial")),
+    ("special", ("special_", "gamma", "zeta", "erf", "lcm", "gcd")),
 )
+# Classes whose operators with a kernel model are like those without; elsewhere these say nothing.
+ALIKE = ("product", "place", "sort")
+MAPPED = re.compile(r'\{((?:\s*"[a-z0-9_ ]+")+),\s*Map')
 LEAST_BYTES = 1 << 18  # rows of less say little about the bytes
-REDUCES = 4            # a result so many times smaller than what is read
+REDUCES = 4            # a result so many times smaller than what is read; the rest of it is read more slowly,
+SLOWER = 1 / REDUCES   # by this share: no more, so that a larger result never takes less
+MOST_READ = 2          # by a lookup, times what is written: the elements and their places
 
 
 # Groups of rows with windows of more than 32 elements: (channels, groups, window, length, batch).
@@ -66,20 +74,41 @@ def rows():
     for path in sorted(glob.glob(str(ROOT / "data/operator_models/h200/operators-*.csv.gz"))):
         with gzip.open(path, "rt", newline="") as file:
             for row in csv.DictReader(file):
-                yield {"name": row["operator"], "read": int(row["read_bytes"]), "written": int(row["written_bytes"]),
+                passes = int(row.get("passes") or (0 if "_fft_" in row["operator"] else 1))
+                if passes == 0:
+                    continue  # recorded before the lengths of transforms were
+                yield {"name": row["operator"], "passes": passes, "read": int(row["read_bytes"]), "written": int(row["written_bytes"]),
                        "kernels": int(row["kernels"]), "us": float(row["kernel_us"]), "waits": int(row["waits"]), "label": row["label"]}
 
 
 def bytes_of(row):
-    return row["read"] + row["written"]
+    return row["passes"] * (row["read"] + row["written"])
 
 
-def class_of(name, row):
+def counted_bytes(kind, row):
+    """The bytes of a row of a class: places are looked up in a table that is not read as a whole, and results of reductions are few."""
+    if kind == "place" and row["written"] > 0:
+        return min(row["read"], MOST_READ * row["written"]) + row["written"]
+    slower = SLOWER * max(0, row["read"] - REDUCES * row["written"]) if kind == "elementwise" else 0
+    return bytes_of(row) + slower
+
+
+@functools.cache
+def mapped_names():
+    """Names of kernel models' operators: their rows say nothing of operators without one."""
+    found = set()
+    for path in (ROOT / "orrery/kernel/aten").glob("*.cc"):
+        for names in MAPPED.findall(path.read_text(encoding="utf-8")):
+            found.update(" ".join(re.findall(r'"([^"]*)"', names)).split())
+    return found
+
+
+def class_of(name):
     plain = name.removeprefix("aten::")
     for kind, words in WORDS:
         if any(word in plain for word in words):
             return kind
-    return "reduction" if row["read"] >= REDUCES * row["written"] else "elementwise"
+    return "elementwise"
 
 
 def plain_us(size, kernels):
@@ -109,19 +138,23 @@ GRID = [(latency * BYTES_PER_US, factor) for latency in (0, *(1.4 ** i for i in 
 class Class:
     """The names of one class, and the errors that each place of the grid gives them."""
 
-    def __init__(self, groups):
+    def __init__(self, kind, groups):
+        self.kind = kind
         self.groups = groups
-        self.kernels = statistics.median_low(group[0]["kernels"] for group in groups.values())
-        self._errors = {name: [min(error(group, self.kernels, *place), FAR_OFF) for place in GRID] for name, group in groups.items()}
+        self.kernels = statistics.median_low(kernels_of(group) for group in groups.values())
+        self._errors = {name: [min(self._error(group, *place), FAR_OFF) for place in GRID] for name, group in groups.items()}
         self._sums = [sum(errors) for errors in zip(*self._errors.values())]
 
     def best(self, without=None):
-        """The place with the least sum of errors, of all names but one."""
+        """The latency and the factor with the least sum of errors, of all names but one."""
         errors = self._errors.get(without, [0] * len(GRID))
-        return min(range(len(GRID)), key=lambda place: self._sums[place] - errors[place])
+        return GRID[min(range(len(GRID)), key=lambda place: self._sums[place] - errors[place])]
 
     def left_out(self, name):
-        return error(self.groups[name], self.kernels, *GRID[self.best(name)])
+        return self._error(self.groups[name], *self.best(name))
+
+    def _error(self, group, latency, factor):
+        return error(group, self.kernels, latency, factor, lambda row: counted_bytes(self.kind, row))
 
 
 def fitted():
@@ -133,23 +166,31 @@ def fitted():
     for name, group in sorted(of_name.items()):
         group = distinct(group)
         latency, factor = fit(group)
-        kernels = statistics.median_low(row["kernels"] for row in group)
+        kernels = kernels_of(group)
         table[name] = (kernels, latency, factor, group, statistics.median_low(row["waits"] for row in group))
-        if max(map(bytes_of, group)) >= LEAST_BYTES:
-            groups[class_of(name, max(group, key=bytes_of))][name] = group
-    return table, {kind: Class(of_kind) for kind, of_kind in groups.items()}
+        plain = name.removeprefix("aten::").removesuffix("_")
+        is_mapped = plain.startswith("_foreach_") or (plain in mapped_names() and class_of(name) not in ALIKE)
+        if not is_mapped and max(map(bytes_of, group)) >= LEAST_BYTES:
+            groups[class_of(name)][name] = group
+    return table, {kind: Class(kind, of_kind) for kind, of_kind in groups.items()}
 
 
 def distinct(group):
     """Equal calls once."""
     found = collections.defaultdict(list)
     for row in group:
-        found[row["read"], row["written"], row["kernels"]].append(row)
+        found[row["read"], row["written"], row["kernels"], row["passes"]].append(row)
     return [{**rows[0], "us": statistics.median(row["us"] for row in rows)} for rows in found.values()]
 
 
-def error(group, kernels, latency, factor):
-    return statistics.median(abs(math.log(plain_us(latency + factor * bytes_of(row), kernels) / row["us"])) for row in group)
+def kernels_of(group):
+    """The kernels of a call, of transforms those of each pass."""
+    return statistics.median_low(max(1, row["kernels"] // row["passes"]) for row in group)
+
+
+def error(group, kernels, latency, factor, bytes_of_row=bytes_of):
+    return statistics.median(abs(math.log(plain_us(latency + factor * bytes_of_row(row), kernels * row["passes"]) / row["us"]))
+                             for row in group)
 
 
 def write(path, table, members):
@@ -157,7 +198,7 @@ def write(path, table, members):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("operator", "kernels", "latency_bytes", "factor", "waits", "rows", "error"))
         for kind, one in sorted(members.items()):
-            latency, factor = GRID[one.best()]
+            latency, factor = one.best()
             left_out = statistics.median(one.left_out(name) for name in one.groups)
             writer.writerow((f"*{kind}", one.kernels, round(latency), f"{factor:.3g}", 0, len(one.groups), f"{left_out:.2f}"))
         factor, kernels = wide_windows()

@@ -4,7 +4,7 @@
     tools/predict_closed.py [--program build/orrery]
 
 Writes data/held_out_models/closed/predicted.csv: what the program says about each model from its execution trace and from its recording, before
-anybody has looked at an error; refuses to do so again. Then prints predicted against measured steps. The files can afterwards be moved
+an error was looked at; refuses to do so again. Then prints predicted against measured steps. The files can afterwards be moved
 to data/held_out_models/h200, steps-*.csv and predicted.csv (to predicted-before.csv) being appended there.
 """
 

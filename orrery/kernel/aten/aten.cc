@@ -65,7 +65,12 @@ MappingIndex IndexMappings() {
 
 const Mapping* FindMapping(std::string_view name) {
   static const MappingIndex kIndex = IndexMappings();
-  const auto found = kIndex.find(PlainName(name));
+  constexpr std::string_view kAnyList = "_foreach_mul";
+  const std::string_view plain = PlainName(name);
+  auto found = kIndex.find(plain);
+  if (found == kIndex.end() && plain.starts_with("_foreach_")) {
+    found = kIndex.find(kAnyList);
+  }
   return found == kIndex.end() || !name.starts_with(kLibrary) ? nullptr : found->second;
 }
 
@@ -90,12 +95,13 @@ static_assert(std::ranges::is_sorted(kPassAlong));
 constexpr auto kPrefixesWithoutKernel = std::to_array<std::string_view>(
     {"c10d::", "_c10d_functional::", "nccl:", "autograd::", "torch::autograd::"});
 
-// "AddBackward0": the framework's own nodes end in a number, user-defined ones do not and may
-// launch kernels themselves.
+// "AddBackward0", "ViewBackwardAutogradNestedTensor0": the framework's own nodes end in a number,
+// user-defined ones do not and may launch kernels themselves.
 bool IsGeneratedBackward(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   return last != std::string_view::npos && last + 1 < name.size() &&
-         name.substr(0, last + 1).ends_with("Backward");
+         name.find("Backward") != std::string_view::npos &&
+         name.find(':') == std::string_view::npos;
 }
 
 bool NeedsNoKernel(std::string_view name) {
@@ -144,6 +150,12 @@ bool ReturnsNoTensor(const AtenCall& call) {
          std::ranges::none_of(call.outputs, &AtenTensor::is_defined);
 }
 
+// A form of a name that has others, which run kernels: "aten::mul_.Scalar" calls "aten::mul".
+bool IsOtherComposite(const AtenCall& call) {
+  return call.schema.starts_with(call.name) && call.schema.size() > call.name.size() &&
+         call.schema[call.name.size()] == '.' && IsComposite(call.schema);
+}
+
 bool HasElements(const Operator& op) {
   const std::span<const Field> fields = SchemaOf(op.kind()).fields;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -161,7 +173,8 @@ std::int64_t LaunchesOf(const AtenCall& call, const std::vector<Operator>& opera
                            });
   std::int64_t launches = are_kernels ? std::ssize(operators) : 0;
   for (const Operator& op : operators) {
-    launches += RnnLaunches(op) + ListLaunches(call, op);
+    const bool is_rnn = op.kind() == OperatorKind::kRnn;
+    launches += is_rnn ? RnnLaunches(op, BatchesOfSteps(call)) : ListLaunches(call, op);
   }
   return launches;
 }
@@ -201,10 +214,13 @@ AtenOperators OperatorsOf(const AtenCall& call) {
   if (mapping != nullptr && !call.has_sparse) {
     if (auto operators = mapping->map(call)) {
       AtenOperators priced = Finish(*std::move(operators), AtenMeaning::kPriced);
-      priced.only_passes_on = mapping->only_passes_on;
+      priced.only_passes_on = mapping->only_passes_on || IsOtherComposite(call);
       priced.launches = LaunchesOf(call, priced.operators);
       return priced;
     }
+  }
+  if (!call.has_sparse && IsComposite(call.schema)) {
+    return {};
   }
   // Times of dense tensors say nothing of sparse ones, whose work is done by calls below.
   const bool is_measured = IsMeasured(call.name) && (mapping == nullptr || !call.has_sparse);

@@ -1,4 +1,6 @@
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,10 +14,10 @@
 namespace orrery::kernel {
 namespace {
 
-std::int64_t Launches(std::string_view text) {
+std::int64_t Launches(std::string_view text, const std::vector<std::int64_t>& batches = {}) {
   const auto op = ParseOperator(text);
   EXPECT_TRUE(op) << text;
-  return op ? RnnLaunches(*op) : -1;
+  return op ? RnnLaunches(*op, batches) : -1;
 }
 
 // As measured (data/measured/h200): an LSTM of two layers with 1024 hidden units and 128 steps runs
@@ -36,6 +38,21 @@ TEST(RnnLaunchesTest, SmallStatesStayOnTheChip) {
   EXPECT_EQ(Launches("rnn fn=tanh layers=2 b=64 s=100 input=64 hidden=256 fp32"), 5);
   // Not in bf16.
   EXPECT_GT(Launches("rnn layers=1 b=64 s=183 input=57 hidden=64 bf16"), 2 * 183);
+}
+
+// As recorded: an LSTM of 64 sequences with 51 different lengths of up to 100 steps runs 209
+// kernels backward without packing, 258 kernels and 100 copies with it; both directions copy twice
+// forward for each change. Small states do not stay on the chip.
+TEST(RnnLaunchesTest, PackedSequencesMoveStatesWhereTheBatchChanges) {
+  std::vector<std::int64_t> batches(100, 64);
+  for (std::size_t step = 50; step < 100; ++step) {
+    batches[step] = 113 - static_cast<std::int64_t>(step);
+  }
+  const std::string lstm = "rnn layers=1 b=64 s=100 input=256 hidden=";
+  EXPECT_EQ(Launches(lstm + "200 tf32", batches), 5 + 2 * 100);
+  EXPECT_EQ(Launches(lstm + "200 pass=bwd tf32", batches), 8 + 2 * 100 + 50 + 100);
+  EXPECT_EQ(Launches(lstm + "200 bi=1 tf32", batches), 2 * (5 + 2 * 100) + 100);
+  EXPECT_EQ(Launches(lstm + "64 tf32", batches), 5 + 2 * 100);
 }
 
 TEST(RnnLaunchesTest, OthersSayNothing) {

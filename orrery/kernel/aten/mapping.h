@@ -86,8 +86,13 @@ void ForEachWord(std::string_view words, Use&& use) {
 /// operators.
 [[nodiscard]] std::int64_t ListLaunches(const AtenCall& call, const Operator& op);
 
-/// The launches of a recurrent layer; 0 for other operators.
-[[nodiscard]] std::int64_t RnnLaunches(const Operator& op);
+/// The launches of a recurrent layer, of packed sequences with the batch of each step; 0 for other
+/// operators.
+[[nodiscard]] std::int64_t RnnLaunches(const Operator& op,
+                                       std::span<const std::int64_t> batches = {});
+
+/// The sequences of a recurrent layer that go on at each step; empty if they are not packed.
+[[nodiscard]] std::vector<std::int64_t> BatchesOfSteps(const AtenCall& call);
 
 /// The kernels of a call without a mapping, as plain element-wise operators that take as long:
 /// those measured for its name, or those of its class, which follows from its name and tensors
@@ -99,6 +104,10 @@ void ForEachWord(std::string_view words, Use&& use) {
 
 /// Returns true if kernels of this name were measured.
 [[nodiscard]] bool IsMeasured(std::string_view name);
+
+/// Returns true if the form of an operator that a schema begins with ("aten::mul_.Scalar(") calls
+/// other operators and launches nothing itself (data/models/composite_operators.csv).
+[[nodiscard]] bool IsComposite(std::string_view schema);
 
 /// The operators of a Triton kernel: templates by their name, all others by their bytes. Nothing if
 /// no tensor is recorded.

@@ -88,10 +88,28 @@ MappedOperators MapLinear(const AtenCall& call) {
   return std::vector{op};
 }
 
+// The gradient of the weights: both operands have the rows of all groups, whose ends are the third.
+MappedOperators MapGroupedGradient(const AtenCall& call) {
+  const AtenTensor* left = call.TensorAt(0, 2);
+  const AtenTensor* right = call.TensorAt(1, 2);
+  const AtenTensor* ends = call.TensorAt(2, 1);
+  if (left == nullptr || right == nullptr || ends == nullptr || !left->type ||
+      left->dims[1] != right->dims[0]) {
+    return std::nullopt;
+  }
+  Operator op(OperatorKind::kGroupedGemm, *left->type);
+  op.Set(kG, ends->dims[0]).Set(kM, left->dims[1]);
+  op.Set(kN, right->dims[1]).Set(kK, left->dims[0]);
+  return std::vector{op};
+}
+
 // Rows of all groups, then a weight for each group.
 MappedOperators MapGrouped(const AtenCall& call) {
   const AtenTensor* rows = call.TensorAt(0, 2);
   const AtenTensor* weights = call.TensorAt(1, 3);
+  if (weights == nullptr) {
+    return MapGroupedGradient(call);
+  }
   if (rows == nullptr || weights == nullptr || !rows->type || rows->dims[1] != weights->dims[1]) {
     return std::nullopt;
   }

@@ -86,10 +86,15 @@ MappedOperators MapGroupNorm(const AtenCall& call) {
   return std::vector{op.Set(kPass, kIsBackward ? "bwd" : "fwd")};
 }
 
+// Positions of arguments.
+constexpr std::size_t kModeOfForward = 6;
+constexpr std::size_t kModeOfBackward = 10;
+constexpr std::size_t kBatchesAfterMode = 8;
+
 // Packed sequences are one list of rows, the sizes of the batch at each step beside it.
 template <bool kIsBackward>
 MappedOperators MapRnn(const AtenCall& call) {
-  constexpr std::size_t kModeAt = kIsBackward ? 10 : 6;
+  constexpr std::size_t kModeAt = kIsBackward ? kModeOfBackward : kModeOfForward;
   constexpr auto kCells = std::to_array<std::string_view>({"relu", "tanh", "lstm", "gru"});
   const AtenTensor* input = TypedTensorAt(call, 0);
   const auto mode = call.IntegerAt(kModeAt);
@@ -98,7 +103,7 @@ MappedOperators MapRnn(const AtenCall& call) {
       *mode >= static_cast<std::int64_t>(kCells.size())) {
     return std::nullopt;
   }
-  const std::vector<std::int64_t> packed = call.IntegersAt(kModeAt + 8);
+  const std::vector<std::int64_t> packed = call.IntegersAt(kModeAt + kBatchesAfterMode);
   const bool is_packed = input->dims.size() == 2;
   if (is_packed && packed.empty()) {
     return std::nullopt;
@@ -333,6 +338,12 @@ constexpr auto kMappings = std::to_array<Mapping>({
 });
 
 }  // namespace
+
+std::vector<std::int64_t> BatchesOfSteps(const AtenCall& call) {
+  const std::size_t mode_at =
+      PlainName(call.name).ends_with("backward") ? kModeOfBackward : kModeOfForward;
+  return call.IntegersAt(mode_at + kBatchesAfterMode);
+}
 
 std::span<const Mapping> RowMappings() {
   return kMappings;

@@ -77,22 +77,26 @@ struct ClassWords {
 // The same order as in tools/fit_operators.py; the first with a word of the name counts.
 constexpr auto kClasses = std::to_array<ClassWords>({
     {"*fft", "fft"},
-    {"*algebra",
-     "linalg cholesky lu_ _lu svd qr eig inverse triangular ldl ormqr lstsq"},
-    {"*product", "conv bmm _mm addmm addmv matmul bilinear cdist attention rnn"},
+    {"*algebra", "linalg cholesky lu_ _lu svd qr eig inverse triangular ldl ormqr lstsq"},
+    {"*taps", "linear1d bilinear2d trilinear bicubic"},
+    {"*sample", "upsample grid_sampl pool im2col col2im interpolate"},
+    {"*product", "conv bmm _mm addmm addmv matmul bilinear cdist attention"},
     {"*sort", "sort topk kthvalue median mode unique randperm multinomial coalesce"},
     {"*scan", "cum scan"},
-    {"*sample", "upsample grid_sampl pool im2col col2im interpolate"},
     {"*place",
      "index gather scatter take put embedding masked nonzero histc histogram bincount one_hot "
      "segment searchsorted bucketize isin sparse pad roll flip select"},
     {"*lists", "_foreach _fused"},
-    {"*loss", "loss"},
+    {"*random", "standard_gamma dirichlet poisson binomial"},
+    {"*special", "special_ gamma zeta erf lcm gcd"},
 });
+constexpr std::string_view kElementwise = "*elementwise";
 
 struct MovedBytes {
   double read = 0;
   double written = 0;
+
+  [[nodiscard]] double Sum() const { return read + written; }
 };
 
 // A tensor that is passed twice is read once, and of one at most `most_read` bytes.
@@ -114,8 +118,7 @@ MovedBytes BytesOf(const AtenCall& call, std::optional<double> most_read) {
   return bytes;
 }
 
-std::string_view ClassOf(std::string_view name, const MovedBytes& bytes) {
-  constexpr double kReduces = 4;
+std::string_view ClassOf(std::string_view name) {
   const std::string_view plain = PlainName(name);
   for (const ClassWords& one : kClasses) {
     bool has_word = false;
@@ -126,15 +129,70 @@ std::string_view ClassOf(std::string_view name, const MovedBytes& bytes) {
       return one.name;
     }
   }
-  return bytes.read >= kReduces * bytes.written ? "*reduction" : "*elementwise";
+  return kElementwise;
 }
 
-Kernels KernelsOf(std::string_view name, const MovedBytes& bytes) {
-  if (const Kernels* const measured = FindMeasured(name)) {
-    return *measured;
+const Kernels& KernelsOfClass(std::string_view name) {
+  static const Kernels kPlain;
+  const auto of_class = MeasuredKernels().find(name);
+  return of_class == MeasuredKernels().end() ? kPlain : of_class->second;
+}
+
+// A name without a measurement. Places are looked up in a table, which is not read as a whole. What
+// is read beyond four times the result is reduced, which takes longer by as little as keeps a
+// larger result from taking less.
+double CountedBytes(const AtenCall& call, std::string_view class_name) {
+  constexpr double kReduces = 4;
+  const MovedBytes bytes = BytesOf(call, std::nullopt);
+  if (class_name == "*place" && bytes.written > 0) {
+    return BytesOf(call, bytes.written).Sum();
   }
-  const auto of_class = MeasuredKernels().find(ClassOf(name, bytes));
-  return of_class == MeasuredKernels().end() ? Kernels() : of_class->second;
+  const double reduced = class_name == kElementwise
+                             ? std::max(bytes.read - kReduces * bytes.written, 0.0) / kReduces
+                             : 0;
+  return bytes.Sum() + reduced;
+}
+
+std::int64_t LargestPrime(std::int64_t number) {
+  std::int64_t prime = 2;
+  while (prime * prime <= number) {
+    if (number % prime == 0) {
+      number /= prime;
+    } else {
+      ++prime;
+    }
+  }
+  return number;
+}
+
+constexpr std::int64_t kLongestPass = 1 << 14;
+
+std::int64_t PassesOver(std::int64_t length) {
+  constexpr std::int64_t kLargestPrime = 127;
+  constexpr std::int64_t kConvolutionPasses = 4;
+  return LargestPrime(length) > kLargestPrime ? kConvolutionPasses : length > kLongestPass ? 2 : 1;
+}
+
+/// The passes of a Fourier transform over its tensors, as capture/operator_calls/table.py counts
+/// them: one for each dimension, two for a long one, three for a long one of real numbers, and
+/// those of a convolution for a length with a large prime; 1 for other operators.
+std::int64_t PassesOf(const AtenCall& call) {
+  const AtenTensor* input = call.TensorAt(0);
+  const AtenTensor* output = call.Output();
+  if (!call.name.starts_with("aten::_fft_") || input == nullptr || output == nullptr ||
+      input->dims.size() != output->dims.size() || input->dims.empty()) {
+    return 1;
+  }
+  std::int64_t passes = 0;
+  std::int64_t longest = 0;
+  for (const std::int64_t dim : call.IntegersAt(1)) {
+    const std::size_t index = DimensionIndex(dim, input->dims.size());
+    const std::int64_t length = std::max(input->dims[index], output->dims[index]);
+    longest = std::max(longest, length);
+    passes += PassesOver(length);
+  }
+  const bool is_real = !call.name.ends_with("c2c");
+  return std::max<std::int64_t>(passes + (is_real && longest > kLongestPass ? 1 : 0), 1);
 }
 
 /// Element-wise kernels that read and write so many bytes together.
@@ -163,15 +221,16 @@ std::vector<Operator> WideWindows(const Operator& convolution) {
 }
 
 AtenOperators UnlistedOperators(const AtenCall& call) {
-  MovedBytes bytes = BytesOf(call, std::nullopt);
-  const Kernels kernels = KernelsOf(call.name, bytes);
-  // Places are looked up in a table, which is not read as a whole.
-  if (!IsMeasured(call.name) && bytes.written > 0 && ClassOf(call.name, bytes) == "*place") {
-    bytes = BytesOf(call, bytes.written);
-  }
+  const Kernels* const measured = FindMeasured(call.name);
+  const std::string_view class_name = ClassOf(call.name);
+  const Kernels& kernels = measured != nullptr ? *measured : KernelsOfClass(class_name);
+  const double bytes =
+      measured != nullptr ? BytesOf(call, std::nullopt).Sum() : CountedBytes(call, class_name);
+  const std::int64_t passes = PassesOf(call);
   return {.meaning = AtenMeaning::kUnknown,
-          .operators = Moving(kernels.latency_bytes + kernels.factor * (bytes.read + bytes.written),
-                              kernels.count)};
+          .operators =
+              Moving(kernels.latency_bytes + kernels.factor * static_cast<double>(passes) * bytes,
+                     kernels.count * passes)};
 }
 
 }  // namespace orrery::kernel

@@ -1,4 +1,6 @@
 // Operators without a mapping: they are estimated from their bytes, or launch nothing.
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -92,16 +94,78 @@ TEST(UnlistedOperators, WorkInPlaceTakesAsLong) {
             AtenMeaning::kMeasured);
 }
 
-TEST(UnlistedOperators, TimeGrowsWithTheBytes) {
-  for (const char* name : {"aten::roll", "aten::histc", "aten::unheard_of", "aten::new_pool9d"}) {
-    double last = 0;
-    for (const std::int64_t n : {1 << 10, 1 << 16, 1 << 22, 1 << 26}) {
-      const double bytes = BytesOf(
-          OperatorsOf({.name = name, .inputs = {Fp32({n}, 1)}, .outputs = {Fp32({n}, 2)}}));
-      EXPECT_GE(bytes, last) << name;
-      last = bytes;
+// A name of each class, two that were measured, and one of another library.
+TEST(UnlistedOperators, MoreBytesAreNeverFaster) {
+  constexpr auto kSizes =
+      std::to_array<std::int64_t>({1 << 10, 1 << 16, 1 << 19, 1 << 22, 1 << 26});
+  for (const char* name :
+       {"aten::roll", "aten::histc", "aten::unheard_of", "aten::new_pool9d", "aten::_fft_new",
+        "aten::linalg_new", "aten::upsample_bicubic9d", "aten::new_matmul", "aten::sort_new",
+        "aten::cumnew", "aten::new_scatter", "aten::_fused_new_", "aten::poisson_new",
+        "aten::special_new", "aten::new_loss", "vendor::unheard_of"}) {
+    const auto bytes = [&](std::int64_t read, std::int64_t written) {
+      return BytesOf(OperatorsOf(
+          {.name = name, .inputs = {Fp32({read}, 1)}, .outputs = {Fp32({written}, 2)}}));
+    };
+    for (std::size_t i = 1; i < kSizes.size(); ++i) {
+      for (const std::int64_t other : kSizes) {
+        EXPECT_GE(bytes(kSizes[i], other), bytes(kSizes[i - 1], other)) << name;
+        EXPECT_GE(bytes(other, kSizes[i]), bytes(other, kSizes[i - 1])) << name;
+      }
     }
   }
+}
+
+// A transform of images of 256 x 256 passes over them once for rows and once for columns; one of
+// 2^16 numbers needs two passes, of real ones a third.
+TEST(UnlistedOperators, TransformsPassOverTheirTensorsForEachDimension) {
+  using Integers = std::vector<std::int64_t>;
+  const auto images = [](Integers dims) {
+    return OperatorsOf({.name = "aten::_fft_c2c",
+                        .inputs = {Complex({64, 256, 256}, 1), std::move(dims)},
+                        .outputs = {Complex({64, 256, 256}, 2)}});
+  };
+  EXPECT_THAT(images({2}).operators, SizeIs(1));
+  EXPECT_THAT(images({1, 2}).operators, SizeIs(2));
+  EXPECT_NEAR(BytesOf(images({1, 2})), 2 * BytesOf(images({2})), 1e3);
+  const AtenOperators rows = OperatorsOf({.name = "aten::_fft_r2c",
+                                          .inputs = {Fp32({64, 1 << 16}, 1), Integers{-1}},
+                                          .outputs = {Complex({64, (1 << 15) + 1}, 2)}});
+  EXPECT_THAT(rows.operators, SizeIs(3));
+}
+
+// As the framework calls it for a number: "aten::mul" below launches the kernel.
+TEST(UnlistedOperators, FormsThatCallOthersLaunchNothing) {
+  const AtenCall rows{.name = "aten::repeat_interleave",
+                      .inputs = {Fp32({64, 8}, 1)},
+                      .outputs = {Fp32({128, 8}, 2)},
+                      .schema = "aten::repeat_interleave.self_int(Tensor self, SymInt repeats)"};
+  EXPECT_EQ(OperatorsOf(rows).meaning, AtenMeaning::kNoKernel);
+  AtenCall counts = rows;
+  counts.schema = "aten::repeat_interleave.Tensor(Tensor repeats)";
+  EXPECT_EQ(OperatorsOf(counts).meaning, AtenMeaning::kMeasured);
+  const AtenCall scaled{.name = "aten::mul_",
+                        .inputs = {Fp32({64, 8}, 1), std::int64_t{2}},
+                        .outputs = {Fp32({64, 8}, 1)},
+                        .schema = "aten::mul_.Scalar(Tensor(a!) self, Scalar other)"};
+  EXPECT_TRUE(OperatorsOf(scaled).only_passes_on);
+}
+
+TEST(UnlistedOperators, AnyFunctionOverListsIsAsLongAsAProduct) {
+  const auto over = [](const char* name) {
+    return OperatorsOf({.name = name, .inputs = {std::vector{Fp32({1 << 20}, 1), Fp32({8}, 2)}}});
+  };
+  const AtenOperators unheard_of = over("aten::_foreach_unheard_of_");
+  ASSERT_THAT(unheard_of.operators, SizeIs(1));
+  EXPECT_EQ(Text(unheard_of.operators[0]), Text(over("aten::_foreach_mul_").operators[0]));
+}
+
+TEST(UnlistedOperators, NodesThatTheFrameworkGeneratesLaunchNothing) {
+  const auto meaning = [](const char* name) {
+    return OperatorsOf({.name = name, .inputs = {Fp32({8}, 1)}, .outputs = {Fp32({8}, 2)}}).meaning;
+  };
+  EXPECT_EQ(meaning("ViewBackwardAutogradNestedTensor0"), AtenMeaning::kNoKernel);
+  EXPECT_EQ(meaning("MyFunctionBackward"), AtenMeaning::kUnknown);
 }
 
 TEST(UnlistedOperators, ResultsThatAreViewsLaunchNothing) {

@@ -189,8 +189,11 @@ class GraphPricer {
       nodes.insert(nodes.end(), static_cast<std::size_t>(std::max<std::int64_t>(launches, 0)),
                    node);
     };
-    for (const RowId node : members_[call.node]) {
-      add(node, LaunchesOf(host_, graph_.Text(graph_.graph_nodes.name[node])));
+    // Kernels that were measured for a name are its own; calls below have theirs.
+    if (call.meaning != kernel::AtenMeaning::kMeasured) {
+      for (const RowId node : members_[call.node]) {
+        add(node, LaunchesOf(host_, graph_.Text(graph_.graph_nodes.name[node])));
+      }
     }
     if (call.launches > 0) {
       std::erase(nodes, call.node);

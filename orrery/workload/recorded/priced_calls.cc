@@ -59,6 +59,11 @@ struct CallForest {
   [[nodiscard]] std::size_t size() const { return parents.size(); }
 };
 
+/// The name without the underscore of the form that works in place.
+std::string_view OutOfPlace(std::string_view name) {
+  return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
+}
+
 /// Properties of the calls below each call that decide which one is estimated.
 struct Below {
   std::vector<std::uint8_t> has_calls;
@@ -80,7 +85,8 @@ Below LookBelow(const CallForest& forest) {
       below.is_handed_on[parent] = 1;
     }
     for (RowId ancestor = parent; ancestor != kNoRow; ancestor = forest.parents[ancestor]) {
-      if (forest.names[ancestor] == forest.names[node]) {
+      if (forest.names[ancestor] == forest.names[node] ||
+          OutOfPlace(forest.trace.Text(forest.names[ancestor])) == OutOfPlace(name)) {
         below.is_handed_on[ancestor] = 1;
       }
     }
@@ -118,6 +124,11 @@ bool OnlyFills(const PricedCall& call) {
   });
 }
 
+/// Kernels are measured on tensors without gaps; one with gaps is copied first, by a call below.
+bool IsCopyBefore(std::string_view name) {
+  return name == "aten::contiguous";
+}
+
 template <typename IsOperator>
 std::vector<PricedCall> PricedCallsOf(const CallForest& forest, const IsOperator& is_operator) {
   const Below below = LookBelow(forest);
@@ -127,7 +138,9 @@ std::vector<PricedCall> PricedCallsOf(const CallForest& forest, const IsOperator
   std::map<RowId, OpaqueCall> opaque;
   for (RowId node = 0; node < forest.size(); ++node) {
     const RowId parent = forest.parents[node];
-    is_covered[node] = parent != kNoRow ? is_covered[parent] : std::uint8_t{0};
+    const bool is_covered_by_parent = parent != kNoRow && is_covered[parent] != 0 &&
+                                      !IsCopyBefore(forest.trace.Text(forest.names[node]));
+    is_covered[node] = is_covered_by_parent ? 1 : 0;
     if (is_covered[node] != 0 || below.is_handed_on[node] != 0 || !is_operator(node)) {
       continue;
     }

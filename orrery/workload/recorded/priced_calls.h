@@ -24,9 +24,10 @@ struct PricedCall {
 /// begin. Each is looked at from the outside in; below an estimated call no other one is estimated.
 ///
 /// A call is passed by for those below it when it only passes on, when it is not understood and
-/// a call below it is estimated, and when it is handed to Python or to a call of its own name: the
-/// tensors of a sharded tensor's call have the sizes of all ranks together, and only the calls
-/// below have those of this rank.
+/// a call below it is estimated, and when it is handed to Python or to a call of its own name, in
+/// place or not: the tensors of a sharded tensor's call have the sizes of all ranks together, and
+/// only the calls below have those of this rank. Copies that make an input of an estimated call
+/// contiguous are estimated too.
 [[nodiscard]] std::vector<PricedCall> PricedCalls(const trace::Trace& graph,
                                                   bool products_allow_tf32 = false);
 

@@ -17,6 +17,7 @@ namespace orrery::workload {
 namespace {
 
 using testing::ElementsAre;
+using testing::SizeIs;
 
 /// A graph of calls of one tensor of floats that return another of the same size.
 class Graph {
@@ -77,6 +78,23 @@ TEST(PricedCallsTest, ASplitTensorCountsWithThePartOfThisRank) {
   const RowId python = graph.Add("PythonSubclass", 64, whole);
   graph.Add("aten::sqrt", 8, python);
   EXPECT_THAT(graph.Priced(), ElementsAre("2 elementwise fn=sqrt n=8 wb=4 fp32"));
+}
+
+// A product of complex numbers and a real one in place: "aten::mul_" calls "aten::mul".
+TEST(PricedCallsTest, ACallInPlaceYieldsToTheSameBelow) {
+  Graph graph;
+  const RowId in_place = graph.Add("aten::sqrt_", 8);
+  graph.Add("aten::sqrt", 8, in_place);
+  EXPECT_THAT(graph.Priced(), ElementsAre("1 elementwise fn=sqrt n=8 wb=4 fp32"));
+}
+
+// A kernel that needs a tensor without gaps has it copied first.
+TEST(PricedCallsTest, CopiesThatMakeAnInputContiguousTakeTheirTime) {
+  Graph graph;
+  const RowId relu = graph.Add("aten::relu", 8);
+  const RowId contiguous = graph.Add("aten::contiguous", 8, relu);
+  graph.Add("aten::copy_", 8, graph.Add("aten::clone", 8, contiguous));
+  EXPECT_THAT(graph.Priced(), SizeIs(2));
 }
 
 TEST(PricedCallsTest, PythonMayMakeOtherCalls) {
