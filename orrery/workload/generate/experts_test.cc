@@ -1,0 +1,127 @@
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "orrery/base/document/csv.h"
+#include "orrery/base/math/statistics.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/model_set.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/workload/generate/block_ops.h"
+#include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/generate/small_jobs_test.h"
+#include "orrery/workload/model/operators.h"
+
+namespace orrery::workload {
+namespace {
+
+using kernel::Key;
+using kernel::OperatorKind;
+
+/// The backward pass of the experts of SmallMoe: 1024 tokens go to 2 of 8 experts each.
+std::vector<LayerOp> BackwardOf(const Job& job) {
+  const Transformer& model = *job.model.transformer();
+  const MicrobatchShape shape = MicrobatchShapeOf(job, model);
+  LayerWriter writer(shape);
+  WriteExperts(*model.blocks[0].block.experts(), writer);
+  return writer.Finish().backward;
+}
+
+std::vector<LayerOp> WeightGradients(const std::vector<LayerOp>& ops, std::string_view name) {
+  std::vector<LayerOp> found;
+  for (const LayerOp& op : ops) {
+    if (op.is_wgrad && op.name == name) {
+      found.push_back(op);
+    }
+  }
+  return found;
+}
+
+// The gradient of an expert's matrix of 4096 · 1024 sums over its 2048/8 = 256 tokens.
+TEST(Experts, WeightGradientsSumOverTheTokensOfAnExpert) {
+  const Job job = JobOf({.model = {"moe", SmallMoe()}});
+  const std::vector<LayerOp> up = WeightGradients(BackwardOf(job), "experts up");
+  ASSERT_EQ(up.size(), 1);
+  EXPECT_EQ(up[0].op->kind(), OperatorKind::kGroupedGemm);
+  EXPECT_EQ(up[0].op->Get(Key::kG), 8);
+  EXPECT_EQ(up[0].op->Get(Key::kM), 8 * 4096);
+  EXPECT_EQ(up[0].op->Get(Key::kN), 1024);
+  EXPECT_EQ(up[0].op->Get(Key::kK), 256);
+}
+
+TEST(Experts, ALoopOverExpertsHasAGemmOfEach) {
+  Job job = JobOf({.model = {"moe", SmallMoe()}});
+  job.framework.launches_each_expert = true;
+  const std::vector<LayerOp> down = WeightGradients(BackwardOf(job), "experts down");
+  ASSERT_EQ(down.size(), 1);
+  EXPECT_EQ(down[0].repeats, 8);
+  EXPECT_EQ(down[0].op->kind(), OperatorKind::kGemm);
+  EXPECT_EQ(down[0].op->Get(Key::kM), 1024);
+  EXPECT_EQ(down[0].op->Get(Key::kN), 4096);
+  EXPECT_EQ(down[0].op->Get(Key::kK), 256);
+}
+
+// Both matrices of all eight experts, whichever of them had tokens: 2 · 8 · 4096 · 1024 elements of
+// four bytes are read and written, of which the product writes two.
+TEST(Experts, GradientsOfAllExpertsAreAddedToThoseBefore) {
+  Job job = JobOf({.model = {"moe", SmallMoe()}, .microbatches = 2});
+  job.framework.fuses_gradient_accumulation = true;
+  std::int64_t elements = 0;
+  for (const LayerOp& sum : WeightGradients(BackwardOf(job), "accumulate gradient")) {
+    elements += sum.op->Get(Key::kN);
+    EXPECT_EQ(sum.op->Get(Key::kReadBytes), 4);
+    EXPECT_EQ(sum.op->Get(Key::kWriteBytes), 2);
+    EXPECT_EQ(sum.launches, 0);
+  }
+  // Those of the router come with its matrix: 8 · 1024.
+  EXPECT_EQ(elements, 2 * 8 * 4096 * 1024 + 8 * 1024);
+}
+
+/// Predicted over measured times of the weight gradients of Transformer Engine's grouped products
+/// on a B200, which are added to fp32; empty without the table.
+std::vector<double> RatiosOfWeightGradients(bool has_sum) {
+  const auto table =
+      ReadCsvFile(std::string(ORRERY_SHARED) + "/kernels/backward/backward_ops.csv.gz");
+  std::vector<double> ratios;
+  const auto models = kernel::ShippedModels();
+  const hardware::Gpu& gpu = *hardware::FindGpu("B200");
+  for (std::size_t row = 0; table && row < table->num_rows(); ++row) {
+    if (table->Text(row, "op") != "grouped_gemm" || table->Text(row, "phase") != "wgrad") {
+      continue;
+    }
+    const auto size = [&](std::string_view column) {
+      return static_cast<std::int64_t>(std::llround(table->Number(row, column).value_or(1)));
+    };
+    const std::int64_t groups = size("batch");
+    const std::int64_t parameters = groups * size("n") * size("k");
+    double seconds =
+        static_cast<double>(groups) *
+        models->Predict(Gemm(size("n"), size("k"), size("m"), "tn", DataType::kBf16), gpu).seconds;
+    if (has_sum) {
+      seconds +=
+          models->Predict(Elementwise("add", parameters, 4, 2, DataType::kFp32), gpu).seconds;
+    }
+    ratios.push_back(seconds * 1e6 / table->Number(row, "time_us").value_or(0));
+  }
+  return ratios;
+}
+
+// Without the sum they take less than two thirds of what was measured, with it 0.94 of it.
+TEST(Experts, WeightGradientsOfTransformerEngineTakeAsLongAsMeasured) {
+  const std::vector<double> alone = RatiosOfWeightGradients(false);
+  if (alone.empty()) {
+    GTEST_SKIP() << "needs ../shared/kernels/backward/backward_ops.csv.gz";
+  }
+  EXPECT_EQ(alone.size(), 28);
+  EXPECT_LT(Median(alone), 0.67);
+  EXPECT_NEAR(Median(RatiosOfWeightGradients(true)), 0.94, 0.05);
+}
+
+}  // namespace
+}  // namespace orrery::workload
