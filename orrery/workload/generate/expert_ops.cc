@@ -94,6 +94,15 @@ void WritePermute(const Permutation& permutation, LayerWriter& writer) {
   writer.Backward({permute(permutation.is_out ? sum : "fwd")});
 }
 
+// An all-to-all delivers tokens in the order of their senders; several experts of a rank need them
+// in their own order.
+void WriteSort(const Permutation& permutation, LayerWriter& writer) {
+  const Plan& plan = writer.shape().plan();
+  if (plan.ep > 1 && permutation.experts > 1 && plan.dispatch == TokenDispatch::kAllToAll) {
+    WritePermute(permutation, writer);
+  }
+}
+
 // Copies of tokens that travel to experts or back.
 // Where one copy goes to each node and is spread there, a token travels as often as its experts are
 // on different nodes: of `nodes`, k experts that are chosen evenly meet nodes · (1 − (1 −
@@ -302,7 +311,9 @@ void WriteExpertLayer(const Experts& experts, LayerWriter& writer) {
     WriteDispatch(experts, tokens.sent, writer);
     writer.WriteRouted([&] {
       WriteExpertTensor(true, tokens.received, writer);
+      WriteSort({"sort by expert", tokens.received, 1, local, true}, writer);
       WriteExpertNetwork(experts, tokens.received, local, writer);
+      WriteSort({"sort by sender", tokens.received, 1, local, false}, writer);
       WriteExpertTensor(false, tokens.received, writer);
     });
     WriteCombine(experts, tokens.sent, writer);

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -81,6 +83,34 @@ TEST(Experts, GradientsOfAllExpertsAreAddedToThoseBefore) {
   }
   // Those of the router come with its matrix: 8 · 1024.
   EXPECT_EQ(elements, 2 * 8 * 4096 * 1024 + 8 * 1024);
+}
+
+std::int64_t CountOf(const UnitOps& unit, std::string_view name) {
+  const auto is_it = [&](const LayerOp& op) { return op.name == name; };
+  return std::ranges::count_if(unit.forward, is_it) + std::ranges::count_if(unit.backward, is_it);
+}
+
+UnitOps ExpertsOf(const Job& job) {
+  const Transformer& model = *job.model.transformer();
+  const MicrobatchShape shape = MicrobatchShapeOf(job, model);
+  LayerWriter writer(shape);
+  WriteExperts(*model.blocks[0].block.experts(), writer);
+  return writer.Finish();
+}
+
+// Before and after the experts, forward and backward.
+TEST(Experts, TokensOfAnAllToAllAreSortedForSeveralExpertsOfARank) {
+  Plan plan{.dp = 4, .ep = 4};
+  const auto sorts = [](const Plan& cut) {
+    const UnitOps unit = ExpertsOf(JobOf({.model = {"moe", SmallMoe()}, .plan = cut}));
+    return CountOf(unit, "sort by expert") + CountOf(unit, "sort by sender");
+  };
+  EXPECT_EQ(sorts(plan), 4);
+  plan.dispatch = TokenDispatch::kFlex;
+  EXPECT_EQ(sorts(plan), 0);
+  plan = {.dp = 8, .ep = 8};  // one expert each
+  EXPECT_EQ(sorts(plan), 0);
+  EXPECT_EQ(sorts({}), 0);  // nothing is sent
 }
 
 /// Predicted over measured times of the weight gradients of Transformer Engine's grouped products
