@@ -215,6 +215,14 @@ bool IsLoop(const MicrobatchShape& shape) {
   return shape.framework().launches_each_expert && shape.framework().graphs != CudaGraphs::kStep;
 }
 
+/// Megatron captures experts without a capacity in a graph of a whole step by Transformer Engine's
+/// fused network of experts only: products whose epilogues apply the activation and write the
+/// narrow operands of the next one.
+bool HasFusedExperts(const Experts& experts, const MicrobatchShape& shape) {
+  return shape.framework().launches_each_expert && !IsLoop(shape) && shape.is_fp8() &&
+         experts.expert.is_gated && shape.plan().capacity_factor == 0;
+}
+
 // One kernel for all experts; or a loop over a GEMM of each, and over casts of its operands where
 // it is narrow.
 LayerOp GroupedProduct(std::string_view name, const GroupedShape& grouped,
@@ -244,19 +252,23 @@ struct ExpertMatrices {
   std::int64_t tokens = 0;
   std::int64_t in = 0;
   std::int64_t out = 0;
+  bool casts_input = true;     // else what makes it writes it narrow
+  bool casts_gradient = true;  // the same of the gradient of the output
 };
 
 void WriteGrouped(const ExpertMatrices& matrices, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
-  const auto [name, groups, tokens, in, out] = matrices;
+  const auto [name, groups, tokens, in, out, casts_input, casts_gradient] = matrices;
   // One pass writes a narrow operand and its transpose, for the weight gradient.
   const auto cast = [&](std::int64_t cols) {
     return OperatorOp("cast for experts", Category::kCast,
                       Elementwise("other", matrices.tokens * cols, 2, 2, shape.type));
   };
   std::vector<LayerOp> backward;
-  if (shape.is_fp8()) {
+  if (shape.is_fp8() && casts_input) {
     writer.Forward(cast(in));
+  }
+  if (shape.is_fp8() && casts_gradient) {
     backward.push_back(cast(out));
   }
   writer.Forward(GroupedProduct(name, {groups, tokens, out, in, "nt"}, shape));
@@ -279,20 +291,25 @@ void WriteGrouped(const ExpertMatrices& matrices, LayerWriter& writer) {
 void WriteExpertNetwork(const Experts& experts, std::int64_t tokens, std::int64_t local,
                         LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
+  const bool is_fused = HasFusedExperts(experts, shape);
   const std::int64_t width = experts.expert.width / shape.plan().expert_tp;
   const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
   WriteGrouped({.name = "experts up",
                 .groups = local,
                 .tokens = tokens,
                 .in = shape.hidden,
-                .out = up},
+                .out = up,
+                .casts_gradient = !is_fused},
                writer);
-  WriteActivation(experts.expert, tokens, width, writer);
+  if (!is_fused) {
+    WriteActivation(experts.expert, tokens, width, writer);
+  }
   WriteGrouped({.name = "experts down",
                 .groups = local,
                 .tokens = tokens,
                 .in = width,
-                .out = shape.hidden},
+                .out = shape.hidden,
+                .casts_input = !is_fused},
                writer);
 }
 

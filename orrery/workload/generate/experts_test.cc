@@ -113,6 +113,28 @@ TEST(Experts, TokensOfAnAllToAllAreSortedForSeveralExpertsOfARank) {
   EXPECT_EQ(sorts({}), 0);  // nothing is sent
 }
 
+Job GatedMoe() {
+  Transformer model = SmallMoe();
+  Experts& experts = std::get<Experts>(model.blocks[0].block.mlp);
+  experts.expert.is_gated = true;
+  Job job = JobOf({.model = {"moe", model}});
+  job.training.precision.gemm_type = DataType::kFp8;
+  job.framework.launches_each_expert = true;
+  return job;
+}
+
+// One fused network casts its input and the gradient of its result, and nothing between.
+TEST(Experts, AGraphOfTheWholeStepHasFusedExperts) {
+  Job job = GatedMoe();
+  EXPECT_EQ(CountOf(ExpertsOf(job), "cast for experts"), 4);
+  EXPECT_GT(CountOf(ExpertsOf(job), "activation") + CountOf(ExpertsOf(job), "gated activation"), 0);
+  job.framework.graphs = CudaGraphs::kStep;
+  EXPECT_EQ(CountOf(ExpertsOf(job), "cast for experts"), 2);
+  EXPECT_EQ(CountOf(ExpertsOf(job), "activation") + CountOf(ExpertsOf(job), "gated activation"), 0);
+  job.plan.capacity_factor = 1;  // padded: no need of it
+  EXPECT_EQ(CountOf(ExpertsOf(job), "cast for experts"), 4);
+}
+
 /// Predicted over measured times of the weight gradients of Transformer Engine's grouped products
 /// on a B200, which are added to fp32; empty without the table.
 std::vector<double> RatiosOfWeightGradients(bool has_sum) {
