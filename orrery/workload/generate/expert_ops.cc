@@ -287,6 +287,23 @@ void WriteGrouped(const ExpertMatrices& matrices, LayerWriter& writer) {
   writer.Backward(std::move(backward));
 }
 
+// A loop over experts adds the bias of each to its results, weighted by the router, map by map in
+// fp32: product, sum, one list of all experts, cast. Backward, the products' gradients are summed
+// over tokens for the bias, over the width for the weight.
+void WriteExpertBiases(std::int64_t tokens, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  const std::int64_t n = tokens * shape.hidden;
+  const std::int64_t e = shape.element_bytes;
+  const auto map = [&](std::int64_t reads, std::int64_t writes) {
+    return OperatorOp("bias of experts", Category::kElementwise,
+                      Elementwise("other", n, reads, writes, DataType::kFp32));
+  };
+  for (const LayerOp& op : {map(0, 4), map(e + 4, 4), map(4, 4), map(4, e)}) {
+    writer.Forward(op);
+  }
+  writer.Backward({map(e, 4), map(4, e), map(4, 4), map(4, 0), map(4, 4), map(4, 0)});
+}
+
 // The networks of `local` experts.
 void WriteExpertNetwork(const Experts& experts, std::int64_t tokens, std::int64_t local,
                         LayerWriter& writer) {
@@ -311,6 +328,9 @@ void WriteExpertNetwork(const Experts& experts, std::int64_t tokens, std::int64_
                 .out = shape.hidden,
                 .casts_input = !is_fused},
                writer);
+  if (experts.expert.has_bias && IsLoop(shape) && !shape.framework().is_compiled) {
+    WriteExpertBiases(tokens, writer);
+  }
 }
 
 void WriteExpertLayer(const Experts& experts, LayerWriter& writer) {

@@ -135,6 +135,27 @@ TEST(Experts, AGraphOfTheWholeStepHasFusedExperts) {
   EXPECT_EQ(CountOf(ExpertsOf(job), "cast for experts"), 4);
 }
 
+// 2048 copies of 1024 elements; bytes of an element forward 4 + 10 + 8 + 6, backward 6 + 6 + 8 + 4
+// + 8 + 4.
+TEST(Experts, ALoopAddsTheBiasOfEachExpertMapByMap) {
+  Transformer model = SmallMoe();
+  std::get<Experts>(model.blocks[0].block.mlp).expert.has_bias = true;
+  Job job = JobOf({.model = {"biased", model}});
+  EXPECT_EQ(CountOf(ExpertsOf(job), "bias of experts"), 0);
+  job.framework.launches_each_expert = true;
+  const UnitOps unit = ExpertsOf(job);
+  std::int64_t bytes = 0;
+  for (const std::vector<LayerOp>& ops : {unit.forward, unit.backward}) {
+    for (const LayerOp& op : ops) {
+      if (op.name == "bias of experts") {
+        EXPECT_EQ(op.op->Get(Key::kN), 2048 * 1024);
+        bytes += op.op->Get(Key::kReadBytes) + op.op->Get(Key::kWriteBytes);
+      }
+    }
+  }
+  EXPECT_EQ(bytes, 28 + 36);
+}
+
 /// Predicted over measured times of the weight gradients of Transformer Engine's grouped products
 /// on a B200, which are added to fp32; empty without the table.
 std::vector<double> RatiosOfWeightGradients(bool has_sum) {
