@@ -423,6 +423,26 @@ TEST(PublishedRunTest, WhatNoColumnCanSayComesFromThePresetOfThatName) {
   EXPECT_EQ(model.extra_predictions, 0);
 }
 
+TEST(PublishedRunTest, BiasesAreThoseOfThePresetOfThatName) {
+  const PublishedRun run = Described({{"model", "GPT OSS 120B"},
+                                      {"layers", "36"},
+                                      {"hidden", "2880"},
+                                      {"heads", "64"},
+                                      {"kv_heads", "8"},
+                                      {"ffn", "2880"},
+                                      {"moe_experts", "128"},
+                                      {"moe_topk", "4"},
+                                      {"moe_ffn", "2880"},
+                                      {"tp", "1"},
+                                      {"pp", "1"},
+                                      {"ep", "8"},
+                                      {"seq_parallel", "no"},
+                                      {"vocab", "201088"}});
+  const Block& block = run.job.model.transformer()->blocks.front().block;
+  EXPECT_TRUE(block.self.has_bias);
+  EXPECT_TRUE(block.experts()->expert.has_bias);
+}
+
 TEST(PublishedRunTest, APresetThatTheColumnsContradictIsNotUsed) {
   // Called DeepSeekV3, but with other sizes: plain attention of 4096 / 32.
   const PublishedRun run = Described({{"model", "DeepSeekV3"}});
