@@ -20,6 +20,7 @@
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/plan_yaml.h"
+#include "orrery/workload/job/published/published_words.h"
 #include "orrery/workload/job/published/run_row.h"
 #include "orrery/workload/job_key_words.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
@@ -140,6 +141,11 @@ Status ReadExperts(RunRow& row, Job& job) {
   if (capacity.starts_with(kFactor)) {
     const std::vector<double> numbers = NumbersIn<double>(capacity);
     plan.capacity_factor = numbers.empty() ? 1 : numbers.front();
+  }
+  if (const double imbalance = NamedTokenImbalance(capacity); imbalance > 1 && plan.ep > 1) {
+    plan.token_imbalance = imbalance;
+    row.Assume(fmt::format("learnt routing: the busiest expert rank has {} times the mean load",
+                           imbalance));
   }
   return {};
 }
