@@ -147,6 +147,9 @@ Status ReadExperts(RunRow& row, Job& job) {
     row.Assume(fmt::format("learnt routing: the busiest expert rank has {} times the mean load",
                            imbalance));
   }
+  if (Contains(row.Text("options"), "moe_a2a_overlap=yes")) {
+    job.framework.overlaps_experts = true;
+  }
   return {};
 }
 
