@@ -9,6 +9,7 @@
 #include "orrery/base/collective_kind.h"
 #include "orrery/base/data_type.h"
 #include "orrery/base/math/round_up.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/workload/generate/block_ops.h"
 #include "orrery/workload/generate/layer_op.h"
@@ -103,25 +104,37 @@ void WriteSort(const Permutation& permutation, LayerWriter& writer) {
   }
 }
 
-// Copies of tokens that travel to experts or back.
-// Where one copy goes to each node and is spread there, a token travels as often as its experts are
-// on different nodes: of `nodes`, k experts that are chosen evenly meet nodes · (1 − (1 −
-// 1/nodes)^k).
+// The mean number of `places` where k experts of a token are, chosen evenly.
+double MetOf(double places, std::int64_t k) {
+  return places * (1 - std::pow(1 - 1 / places, static_cast<double>(k)));
+}
+
+// Copies of tokens that travel to experts or back. Where one copy goes to each node, it is spread
+// there over the links of the island, a copy for each rank, while the next ones arrive: what takes
+// longer counts, in copies to nodes.
 std::int64_t SentCopies(std::int64_t copies, std::int64_t per_token, const MicrobatchShape& shape) {
   const Plan& plan = shape.plan();
   if (plan.dispatch != TokenDispatch::kFlex) {
     return copies;
   }
-  const int ranks = plan.ep * plan.expert_tp;
-  const double nodes =
-      std::max(1.0, static_cast<double>(ranks) / std::max(shape.job->cluster.island.gpus, 1));
-  // Within one island each rank with experts of a token gets its copy.
-  const double places = nodes > 1 ? nodes : ranks;
-  double met = places * (1 - std::pow(1 - 1 / places, static_cast<double>(per_token)));
-  if (plan.expert_nodes > 0 && nodes > 1) {
-    met = std::min(met, static_cast<double>(plan.expert_nodes));
+  const hardware::Cluster& cluster = shape.job->cluster;
+  const double ranks = plan.ep * plan.expert_tp;
+  const double of_island = std::max(cluster.island.gpus, 1);
+  const double nodes = std::max(1.0, ranks / of_island);
+  const double tokens = static_cast<double>(copies) / static_cast<double>(per_token);
+  if (nodes == 1) {
+    return std::llround(tokens * MetOf(ranks, per_token));
   }
-  return std::llround(static_cast<double>(copies) * met / static_cast<double>(per_token));
+  const double most = plan.expert_nodes > 0 ? plan.expert_nodes : nodes;
+  const double met_nodes = std::min(MetOf(nodes, per_token), most);
+  const double met_ranks = std::min(MetOf(ranks, per_token), most * of_island);
+  const double nic = cluster.nics.bandwidth.bytes_per_second * cluster.nics.per_node /
+                     std::max(cluster.gpus_per_node, 1);
+  // Of the copies for nodes and for ranks, one stays where it is.
+  const double over_nics = met_nodes * (1 - 1 / nodes) / nic;
+  const double in_island =
+      met_ranks * (1 - 1 / of_island) / cluster.island.per_gpu.bytes_per_second;
+  return std::llround(tokens * met_nodes * std::max(1.0, in_island / over_nics));
 }
 
 LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int64_t copies,

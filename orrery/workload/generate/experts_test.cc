@@ -11,6 +11,7 @@
 
 #include "orrery/base/document/csv.h"
 #include "orrery/base/math/statistics.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/model_set.h"
 #include "orrery/kernel/operator.h"
@@ -154,6 +155,36 @@ TEST(Experts, ALoopAddsTheBiasOfEachExpertMapByMap) {
     }
   }
   EXPECT_EQ(bytes, 28 + 36);
+}
+
+/// Bytes of the dispatch of 1024 tokens of 1024 elements, each to 8 of 64 experts, on nodes of
+/// eight.
+double DispatchedTokens(int ep, std::string_view cluster) {
+  Transformer model = SmallMoe();
+  Experts& experts = std::get<Experts>(model.blocks[0].block.mlp);
+  experts.count = 64;
+  experts.per_token = 8;
+  Job job = JobOf(
+      {.model = {"moe", model}, .plan = {.dp = ep, .ep = ep, .dispatch = TokenDispatch::kFlex}});
+  job.cluster = *hardware::FindCluster(cluster);
+  for (const LayerOp& op : ExpertsOf(job).forward) {
+    if (op.name == "dispatch") {
+      return static_cast<double>(op.communication->bytes) / (1024.0 * 1024 * 2);
+    }
+  }
+  return 0;
+}
+
+// Eight ranks meet 8 · (1 − (7/8)^8) = 5.25 copies. Over two nodes 1.992 copies, half of which
+// leave by NICs of 50 GB/s, are spread to 16 · (1 − (15/16)^8) = 6.453, of which 7/8 take links of
+// 200 GB/s: 28.2 against 19.9 ps/B, as long as 2.823 copies for nodes. Over four nodes NICs are
+// slower (3.6 · 3/4 / 50 against 7.18 · 7/8 / 200); so they are where links have 450 GB/s.
+TEST(Experts, CopiesForNodesAreSpreadOverTheLinksOfNodes) {
+  constexpr double kError = 1e-3;
+  EXPECT_NEAR(DispatchedTokens(8, "H800"), 5.251, kError);
+  EXPECT_NEAR(DispatchedTokens(16, "H800"), 2.823, kError);
+  EXPECT_NEAR(DispatchedTokens(32, "H800"), 3.600, kError);
+  EXPECT_NEAR(DispatchedTokens(16, "H100"), 1.992, kError);
 }
 
 /// Predicted over measured times of the weight gradients of Transformer Engine's grouped products
