@@ -267,6 +267,17 @@ TEST(PublishedRunTest, AShardGroupIsNoLargerThanTheReplicas) {
   EXPECT_EQ(Described({{"zero_fsdp", "FSDP2 over 4 ranks"}}).job.plan.shard_ranks, 4);
 }
 
+// 64 GPUs in nodes of eight.
+TEST(PublishedRunTest, AGroupWithinANodeHasItsDataParallelRanks) {
+  const auto ranks = [](const std::string& text, const std::string& tp) {
+    return Described({{"zero_fsdp", text}, {"tp", tp}}).job.plan.shard_ranks;
+  };
+  EXPECT_EQ(ranks("FSDP in each node", "2"), 4);
+  EXPECT_EQ(ranks("ZeRO-1 within a node", "1"), 8);
+  EXPECT_EQ(ranks("ZeRO-1", "1"), 0);
+  EXPECT_EQ(ranks("FSDP FULL_SHARD", "1"), 0);
+}
+
 TEST(PublishedRunTest, SchedulesAreThoseOfTheColumn) {
   const auto plan = [](const std::string& schedule, const std::string& chunks) {
     return Described({{"schedule", schedule}, {"chunks", chunks}}).job.plan;
