@@ -177,7 +177,8 @@ std::vector<InFlight> FullestMoments(const workload::PipelineShape& shape, int s
 const std::vector<InFlight>& MemoryBound::MomentsOf(const workload::PipelineShape& shape,
                                                     int stage) {
   std::vector<std::vector<InFlight>>& stages =
-      moments_of_shape_[{shape.schedule, shape.stages, shape.chunks, shape.microbatches}];
+      moments_of_shape_[{shape.schedule, shape.stages, shape.chunks, shape.microbatches,
+                         shape.pairs_passes}];
   if (stages.empty()) {
     for (int i = 0; i < shape.stages; ++i) {
       stages.push_back(FullestMoments(shape, i));

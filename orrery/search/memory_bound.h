@@ -32,7 +32,7 @@ class MemoryBound {
   [[nodiscard]] std::int64_t Bytes(const StagedPlan& plan);
 
  private:
-  using ShapeKey = std::tuple<workload::PipelineSchedule, int, int, int>;
+  using ShapeKey = std::tuple<workload::PipelineSchedule, int, int, int, bool>;
 
   [[nodiscard]] const std::vector<InFlight>& MomentsOf(const workload::PipelineShape& shape,
                                                        int stage);

@@ -16,6 +16,7 @@
 #include "orrery/base/error.h"
 #include "orrery/search/collective_memo.h"
 #include "orrery/workload/ensemble.h"
+#include "orrery/workload/generate/generate.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/generate/program_writer.h"
@@ -188,7 +189,7 @@ OperationChain::Ends OperationChain::Waiting(std::span<const LayerOp> ops, Part 
 Result<const StagedPlan*> StageCosts::Of(const Job& job, std::size_t base) {
   const workload::Plan& plan = job.plan;
   plan_.job = &job;
-  plan_.shape = workload::ShapeOf(plan, static_cast<int>(job.microbatches()));
+  plan_.shape = workload::PipelineShapeOf(job);
   ORRERY_TRY(plan_.collectives, CollectivesOf(job, base));
   plan_.collectives->ForgetGroups();
   const auto flag = [](bool is_on) { return is_on ? std::int64_t{1} : 0; };

@@ -14,6 +14,7 @@
 #include "orrery/search/stage_costs.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/block_ops.h"
+#include "orrery/workload/generate/generate.h"
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/generate/process_groups.h"
@@ -468,7 +469,8 @@ class StepBound {
 
 bool RunsPairs(const Job& job) {
   return job.plan.schedule == PipelineSchedule::kDualPipe ||
-         (job.framework.overlaps_experts && job.plan.ep > 1 && job.plan.pp == 1);
+         (job.framework.overlaps_experts && job.plan.ep > 1 && job.plan.pp == 1) ||
+         workload::PipelineShapeOf(job).pairs_passes;
 }
 
 std::int64_t StepBoundPs(const StagedPlan& plan) {

@@ -182,8 +182,15 @@ Status AddPrograms(const Job& job, const kernel::CostModel& costs, const Pipelin
 
 }  // namespace
 
+PipelineShape PipelineShapeOf(const Job& job) {
+  PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));
+  shape.pairs_passes = shape.schedule == PipelineSchedule::kInterleaved && job.plan.ep > 1 &&
+                       job.framework.overlaps_experts;
+  return shape;
+}
+
 Result<std::int64_t> EstimateTasks(const Job& job) {
-  const PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));
+  const PipelineShape shape = PipelineShapeOf(job);
   ORRERY_TRY(const ModelUnits units, UnitsOf(job, shape));
   std::int64_t tasks_of_microbatch = 0;
   for (const StageUnits& stage : units.stages) {
@@ -204,7 +211,7 @@ Result<std::int64_t> EstimateTasks(const Job& job) {
 }
 
 Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs) {
-  const PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));
+  const PipelineShape shape = PipelineShapeOf(job);
   ORRERY_TRY(ModelUnits units, UnitsOf(job, shape));
   units.tied_bytes.resize(units.stages.size());
   units.table_bytes.resize(units.stages.size());

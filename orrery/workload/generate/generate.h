@@ -10,6 +10,7 @@
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/unit_pricing.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
 
 namespace orrery::workload {
 
@@ -19,6 +20,10 @@ struct GeneratedJob {
   std::vector<PriceCoverage> coverage;  // of each GPU that ranks have
   std::vector<StepPower> power;         // the same
 };
+
+/// The shape of a job's pipeline. An interleaved one runs passes in pairs where a framework hides
+/// the communication of experts this way (Megatron's overlap-moe-expert-parallel-comm).
+[[nodiscard]] PipelineShape PipelineShapeOf(const Job& job);
 
 /// Estimates the number of tasks that Generate writes, without writing them: a program for each
 /// stage of the pipeline counts once.

@@ -378,8 +378,12 @@ void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& 
                  HostCalls(matrix, 1));  // the gradient of its bias
   product.is_wgrad = true;
   ops.push_back(product);
-  // Gradients of several micro-batches are summed in fp32: inside the product, which then reads and
-  // writes four bytes more than it would, or by a kernel of its own.
+  AddGradientSum(in * out, ops);
+}
+
+// Gradients of several micro-batches are summed in fp32: inside the product, which then reads and
+// writes four bytes more than it would, or by a kernel of its own.
+void LayerWriter::AddGradientSum(std::int64_t parameters, std::vector<LayerOp>& ops) const {
   const bool is_fused = shape_.framework().fuses_gradient_accumulation;
   if (shape_.job->microbatches() == 1 && !is_fused) {
     return;
@@ -387,8 +391,9 @@ void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& 
   const int bytes = shape_.job->training.precision.gradient_bytes;
   LayerOp sum = OperatorOp(
       "accumulate gradient", Category::kElementwise,
-      is_fused ? Elementwise("add", in * out, bytes, std::max(bytes - 2, 0), DataType::kFp32)
-               : Elementwise("add", in * out, bytes + shape_.element_bytes, bytes, DataType::kFp32),
+      is_fused ? Elementwise("add", parameters, bytes, std::max(bytes - 2, 0), DataType::kFp32)
+               : Elementwise("add", parameters, bytes + shape_.element_bytes, bytes,
+                             DataType::kFp32),
       is_fused ? 0 : 1);
   sum.is_wgrad = true;
   ops.push_back(sum);

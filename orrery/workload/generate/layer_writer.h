@@ -177,6 +177,9 @@ class LayerWriter {
     }
   }
 
+  /// Adds the gradient of parameters to that of the micro-batches before, where there are several.
+  void AddGradientSum(std::int64_t parameters, std::vector<LayerOp>& ops) const;
+
   /// Inputs and output gradients, in bytes, that a deferred weight gradient needs.
   void KeepForWeights(std::int64_t bytes) { weight_inputs_ += bytes; }
 

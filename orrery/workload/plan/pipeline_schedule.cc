@@ -207,10 +207,19 @@ std::vector<PipelineStep> OnlyExisting(std::vector<PipelineStep> steps,
 // Megatron's: micro-batches go through the chunks in groups as large as the pipeline. A short last
 // group is simulated as a whole one of which some are missing, for its own order would deadlock.
 std::vector<PipelineStep> InterleavedOrder(const PipelineShape& shape, int stage) {
-  const int warm_up = (shape.stages - stage - 1) * 2 + (shape.chunks - 1) * shape.stages;
-  return OnlyExisting(Alternate(InGroups(PipelinePass::kForward, shape),
-                                InGroups(PipelinePass::kBackward, shape), warm_up),
-                      shape);
+  // One more where they run in pairs: the last device's must not depend on one another.
+  const int warm_up = (shape.stages - stage - 1) * 2 + (shape.chunks - 1) * shape.stages +
+                      (shape.pairs_passes ? 1 : 0);
+  std::vector<PipelineStep> steps =
+      OnlyExisting(Alternate(InGroups(PipelinePass::kForward, shape),
+                             InGroups(PipelinePass::kBackward, shape), warm_up),
+                   shape);
+  for (std::size_t i = 0; shape.pairs_passes && i + 1 < steps.size(); ++i) {
+    steps[i].runs_with_next = steps[i].pass == PipelinePass::kForward &&
+                              steps[i + 1].pass == PipelinePass::kBackward &&
+                              steps[i].microbatch != steps[i + 1].microbatch;
+  }
+  return steps;
 }
 
 // ZB-H1: 1F1B, where weight gradients wait until more than `stage` of them are pending.

@@ -25,7 +25,7 @@ struct PipelineStep {
   PipelinePass pass = PipelinePass::kForward;
   int chunk = 0;
   int microbatch = 0;
-  bool runs_with_next = false;  // DualPipe: a forward pass beside the backward pass that follows it
+  bool runs_with_next = false;  // a forward pass beside the backward pass that follows it
 
   bool operator==(const PipelineStep&) const = default;
 };
@@ -35,6 +35,7 @@ struct PipelineShape {
   int stages = 1;        // devices
   int chunks = 1;        // of a device
   int microbatches = 1;  // of a step
+  bool pairs_passes = false;  // interleaved: a forward pass beside the backward pass of another
 
   bool operator==(const PipelineShape&) const = default;
 };

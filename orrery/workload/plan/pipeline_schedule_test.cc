@@ -269,6 +269,26 @@ TEST(PipelineScheduleTest, InterleavedOrderIsMegatrons) {
                                           PipelineStep{b, 0, 0}, PipelineStep{b, 0, 1}));
 }
 
+// One forward pass more comes first, so that the last device's pairs are of two micro-batches.
+TEST(PipelineScheduleTest, PairsOfInterleavedPassesAreIndependent) {
+  PipelineShape shape = Shape(PipelineSchedule::kInterleaved, 2, 2, 2);
+  shape.pairs_passes = true;
+  const auto f = PipelinePass::kForward;
+  const auto b = PipelinePass::kBackward;
+  EXPECT_THAT(StepsOf(shape, 1),
+              testing::ElementsAre(PipelineStep{f, 0, 0}, PipelineStep{f, 0, 1},
+                                   PipelineStep{f, 1, 0}, PipelineStep{f, 1, 1, true},
+                                   PipelineStep{b, 1, 0}, PipelineStep{b, 1, 1},
+                                   PipelineStep{b, 0, 0}, PipelineStep{b, 0, 1}));
+  for (const auto& [stages, chunks] : {std::pair(2, 2), {4, 2}, {4, 4}, {8, 3}}) {
+    shape = Shape(PipelineSchedule::kInterleaved, stages, chunks, 3 * stages);
+    const int before = InFlight(shape).front();
+    shape.pairs_passes = true;
+    EXPECT_EQ(InFlight(shape).front(), before + 1);
+    EXPECT_TRUE(ListScheduler(shape, kTens).Schedule()) << "devices wait for each other";
+  }
+}
+
 TEST(PipelineScheduleTest, ChainsGoDownAndInAVUpAgain) {
   const PipelineShape interleaved = Shape(PipelineSchedule::kInterleaved, 4, 3, 8);
   EXPECT_EQ(PositionOf(interleaved, 1, 2), 9);

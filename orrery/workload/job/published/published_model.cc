@@ -41,7 +41,8 @@ constexpr std::array kSizesOfPreset{
     &TransformerShape::rope_size,    &TransformerShape::shared_ffn,
     &TransformerShape::dense_layers, &TransformerShape::moe_every,
     &TransformerShape::moe_offset,   &TransformerShape::extra_predictions};
-constexpr std::array kFlagsOfPreset{&TransformerShape::qkv_bias, &TransformerShape::qk_norm,
+constexpr std::array kFlagsOfPreset{&TransformerShape::attention_bias, &TransformerShape::qkv_bias,
+                                    &TransformerShape::ffn_bias, &TransformerShape::qk_norm,
                                     &TransformerShape::shared_gate};
 
 // The family according to the activation.

@@ -20,6 +20,7 @@
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/job/plan_yaml.h"
+#include "orrery/workload/job/published/published_words.h"
 #include "orrery/workload/job/published/run_row.h"
 #include "orrery/workload/job_key_words.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
@@ -141,6 +142,14 @@ Status ReadExperts(RunRow& row, Job& job) {
     const std::vector<double> numbers = NumbersIn<double>(capacity);
     plan.capacity_factor = numbers.empty() ? 1 : numbers.front();
   }
+  if (const double imbalance = NamedTokenImbalance(capacity); imbalance > 1 && plan.ep > 1) {
+    plan.token_imbalance = imbalance;
+    row.Assume(fmt::format("learnt routing: the busiest expert rank has {} times the mean load",
+                           imbalance));
+  }
+  if (Contains(row.Text("options"), "moe_a2a_overlap=yes")) {
+    job.framework.overlaps_experts = true;
+  }
   return {};
 }
 
@@ -187,7 +196,8 @@ bool ReadParts(std::string_view text, Plan& plan) {
 
 }  // namespace
 
-void ReadSharding(RunRow& row, Plan& plan) {
+void ReadSharding(RunRow& row, Job& job) {
+  Plan& plan = job.plan;
   const std::string text = row.Text("zero_fsdp");
   for (const auto& [words, sharding] : {std::pair("ZeRO-2 like", Sharding::kKeepGathered),
                                         {"SHARD_GRAD_OP", Sharding::kKeepGathered},
@@ -203,10 +213,15 @@ void ReadSharding(RunRow& row, Plan& plan) {
       break;
     }
   }
-  // "FSDP (shard group 64)", "FSDP2 over 8 ranks", "FSDP 256"
+  // "FSDP (shard group 64)", "FSDP2 over 8 ranks", "FSDP 256", "ZeRO-1 within a node"
   static const RE2 kGroup("(?:shard group|over|FSDP) (\\d{1,9})");
+  static const RE2 kNode("(?i)\\b(?:in|inside|within) (?:a|each|the) node\\b");
   int ranks = 0;
-  if (RE2::PartialMatch(text, kGroup, &ranks)) {
+  if (!RE2::PartialMatch(text, kGroup, &ranks) && RE2::PartialMatch(text, kNode)) {
+    ranks = std::max(1, job.cluster.gpus_per_node / plan.tp);
+    row.Assume(fmt::format("states sharded among the {} data-parallel ranks of a node", ranks));
+  }
+  if (ranks > 0) {
     plan.shard_ranks = std::min(ranks, plan.dp * plan.cp);
   }
 }

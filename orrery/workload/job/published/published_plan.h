@@ -10,7 +10,7 @@ namespace orrery::workload {
 
 /// Reads the sharding of parameters, gradients and the state of the optimizer from a row of
 /// published runs. The plan has its degrees.
-void ReadSharding(RunRow& row, Plan& plan);
+void ReadSharding(RunRow& row, Job& job);
 
 /// Sequence and context parallelism, the pipeline and experts of a row. The job has its machine,
 /// its framework and the degrees of its plan.

@@ -267,7 +267,7 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   plan.cp = row.Degree("cp");
   plan.ep = row.Degree("ep");
   plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
-  ReadSharding(row, plan);
+  ReadSharding(row, job);
   ReadFramework(row, job);
   ORRERY_TRY(const auto stated, StatedOptionsOf(row, job.framework));
   if (stated) {

@@ -267,6 +267,17 @@ TEST(PublishedRunTest, AShardGroupIsNoLargerThanTheReplicas) {
   EXPECT_EQ(Described({{"zero_fsdp", "FSDP2 over 4 ranks"}}).job.plan.shard_ranks, 4);
 }
 
+// 64 GPUs in nodes of eight.
+TEST(PublishedRunTest, AGroupWithinANodeHasItsDataParallelRanks) {
+  const auto ranks = [](const std::string& text, const std::string& tp) {
+    return Described({{"zero_fsdp", text}, {"tp", tp}}).job.plan.shard_ranks;
+  };
+  EXPECT_EQ(ranks("FSDP in each node", "2"), 4);
+  EXPECT_EQ(ranks("ZeRO-1 within a node", "1"), 8);
+  EXPECT_EQ(ranks("ZeRO-1", "1"), 0);
+  EXPECT_EQ(ranks("FSDP FULL_SHARD", "1"), 0);
+}
+
 TEST(PublishedRunTest, SchedulesAreThoseOfTheColumn) {
   const auto plan = [](const std::string& schedule, const std::string& chunks) {
     return Described({{"schedule", schedule}, {"chunks", chunks}}).job.plan;
@@ -421,6 +432,26 @@ TEST(PublishedRunTest, WhatNoColumnCanSayComesFromThePresetOfThatName) {
   ASSERT_TRUE(block.experts()->shared);
   EXPECT_EQ(block.experts()->shared->width, 2048);
   EXPECT_EQ(model.extra_predictions, 0);
+}
+
+TEST(PublishedRunTest, BiasesAreThoseOfThePresetOfThatName) {
+  const PublishedRun run = Described({{"model", "GPT OSS 120B"},
+                                      {"layers", "36"},
+                                      {"hidden", "2880"},
+                                      {"heads", "64"},
+                                      {"kv_heads", "8"},
+                                      {"ffn", "2880"},
+                                      {"moe_experts", "128"},
+                                      {"moe_topk", "4"},
+                                      {"moe_ffn", "2880"},
+                                      {"tp", "1"},
+                                      {"pp", "1"},
+                                      {"ep", "8"},
+                                      {"seq_parallel", "no"},
+                                      {"vocab", "201088"}});
+  const Block& block = run.job.model.transformer()->blocks.front().block;
+  EXPECT_TRUE(block.self.has_bias);
+  EXPECT_TRUE(block.experts()->expert.has_bias);
 }
 
 TEST(PublishedRunTest, APresetThatTheColumnsContradictIsNotUsed) {

@@ -40,6 +40,13 @@ Result<PublishedWords> ReadAll(const YAML::Node& root) {
     fields.Expect({"source"});
     fields.RefuseOthers();
   }
+  for (YamlFields& fields : top.Maps("routings")) {
+    PublishedWords::Routing routing{fields.WordLists("match")};
+    routing.imbalance = fields.Number("imbalance", 1, 1);
+    words.routings.push_back(std::move(routing));
+    fields.Expect({"source"});
+    fields.RefuseOthers();
+  }
   for (YamlFields& fields : top.Maps("precisions")) {
     PublishedWords::Precision precision{fields.WordLists("match")};
     precision.gradient_bytes = fields.Count("gradient_bytes", 1);
@@ -86,6 +93,11 @@ const hardware::Cluster* MachineWithNetwork(std::string_view gpu, std::string_vi
     return cluster.gpu == gpu && cluster.nics.kind == named->kind;
   });
   return found == clusters.end() ? nullptr : &*found;
+}
+
+double NamedTokenImbalance(std::string_view capacity) {
+  const PublishedWords::Routing* const named = FirstCalled(Shipped().routings, capacity);
+  return named == nullptr ? 1 : named->imbalance;
 }
 
 std::optional<int> NamedGradientBytes(std::string_view precision) {

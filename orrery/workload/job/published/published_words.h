@@ -23,7 +23,13 @@ struct PublishedWords {
     int gradient_bytes = 4;
   };
 
+  struct Routing {
+    hardware::MatchWords match;
+    double imbalance = 1;
+  };
+
   std::vector<Network> networks;
+  std::vector<Routing> routings;
   std::vector<Precision> precisions;
 };
 
@@ -34,6 +40,10 @@ struct PublishedWords {
 /// Nothing where the text names none that tells the machine.
 [[nodiscard]] const hardware::Cluster* MachineWithNetwork(std::string_view gpu,
                                                           std::string_view network);
+
+/// Tokens of the busiest expert rank over the mean under the routing that the text names; 1: even,
+/// or not said.
+[[nodiscard]] double NamedTokenImbalance(std::string_view capacity);
 
 /// Bytes of a gradient under the policy of mixed precision that the text names, if it names one.
 [[nodiscard]] std::optional<int> NamedGradientBytes(std::string_view precision);

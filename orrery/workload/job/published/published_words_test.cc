@@ -33,9 +33,16 @@ TEST(PublishedWordsTest, APolicyOfMixedPrecisionTellsTheBytesOfGradients) {
   EXPECT_EQ(NamedGradientBytes("pure bf16"), std::nullopt);
 }
 
+TEST(PublishedWordsTest, LearntRoutingIsUneven) {
+  EXPECT_EQ(NamedTokenImbalance("dropless"), 1.6);
+  EXPECT_EQ(NamedTokenImbalance("dropless, force-balanced routing"), 1);
+  EXPECT_EQ(NamedTokenImbalance("capacity factor 1.0, padded to capacity (token drop)"), 1);
+  EXPECT_EQ(NamedTokenImbalance(""), 1);
+}
+
 TEST(PublishedWordsTest, AFileThatIsWrongIsRefusedByName) {
   const auto read = ReadPublishedWords(
-      "networks:\n  - {kind: token_ring, match: [[a]], source: b}\nprecisions: []\n");
+      "networks:\n  - {kind: token_ring, match: [[a]], source: b}\nroutings: []\nprecisions: []\n");
   ASSERT_FALSE(read);
   EXPECT_THAT(read.error().message(), HasSubstr("token_ring"));
 }
