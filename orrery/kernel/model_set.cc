@@ -397,10 +397,9 @@ ModelChoice ModelSet::ChooseWithoutAlignment(OperatorKind kind, DataType type,
   }
   KeepVendorOfSearches(gpu, timing, others);
   choice.floor = FloorOf(others, gpu, timing, choice.floor);
-  const bool is_of_measured_vendor =
-      std::ranges::any_of(others, [&](const WeightedModel& weighted) {
-        return GpuOf(*weighted.model).vendor == gpu.vendor;
-      });
+  const bool is_of_measured_vendor = std::ranges::any_of(
+      others,
+      [&](const WeightedModel& weighted) { return GpuOf(*weighted.model).vendor == gpu.vendor; });
   TakeSiblings(std::move(others), gpu, timing, choice);
   if (!is_of_measured_vendor) {
     choice.deviation = std::max(choice.deviation, kRooflineDeviation);

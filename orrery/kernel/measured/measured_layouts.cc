@@ -326,11 +326,12 @@ Result<DataType> TunedExpertsTypeIn(const Table& table, std::size_t row) {
 /// Both stages of fused experts of which each takes as many tokens as another. Without a gate they
 /// are another operator: no row.
 Rows ReadTunedExperts(const Table& table, std::size_t row) {
-  constexpr auto kColumns = std::to_array<std::pair<Key, std::string_view>>({{kTokens, "tokens"},
-                                                                             {kHidden, "hidden"},
-                                                                             {kIntermediate, "inter"},
-                                                                             {kK, "topk"},
-                                                                             {kExperts, "experts"}});
+  constexpr auto kColumns =
+      std::to_array<std::pair<Key, std::string_view>>({{kTokens, "tokens"},
+                                                       {kHidden, "hidden"},
+                                                       {kIntermediate, "inter"},
+                                                       {kK, "topk"},
+                                                       {kExperts, "experts"}});
   if (table.NumberInText(row, "gated").value_or(0) != 1) {
     return std::vector<LayoutRow>{};
   }

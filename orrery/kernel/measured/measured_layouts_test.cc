@@ -87,8 +87,7 @@ TEST(TunedLayout, TypesOfExpertsAreThoseOfWeightsAndTokens) {
   EXPECT_THAT(FirstRow(head + "MI350X,fp4" + sizes + "float4_e2m1fn_x2,f,per_1x32,500\n"),
               ElementsAre(op + "nvfp4 | MI350X 500.000 us"));
   // Without a gate the experts are two products, not three.
-  EXPECT_THAT(FirstRow(head + "MI308X,bf16,8,8,8,8,1,0,bfloat16,bfloat16,No,500\n"),
-              ElementsAre());
+  EXPECT_THAT(FirstRow(head + "MI308X,bf16,8,8,8,8,1,0,bfloat16,bfloat16,No,500\n"), ElementsAre());
 }
 
 TEST(NeuSightLayout, ReadsGemmsWithTheirNAsTheReduction) {
