@@ -57,6 +57,7 @@ struct PredictedHost {
   std::optional<std::int64_t> costs_by_kind = {};
   std::optional<std::int64_t> costs_global = {};
   std::optional<std::int64_t> costs_unknown = {};
+  std::optional<double> loader_batch_s = {};
 };
 
 struct PredictedOperator {

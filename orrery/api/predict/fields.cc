@@ -90,6 +90,9 @@ constexpr auto kHost = std::to_array<Field<PredictedHost>>({
         .IfKnown(),
     MakeField<&PredictedHost::costs_unknown>("costs_unknown", "", "costs that are not known: zero")
         .IfKnown(),
+    MakeField<&PredictedHost::loader_batch_s>(
+        "loader_batch_s", "s", "time from batch to batch of a DataLoader that the step waits for")
+        .IfKnown(),
 });
 
 constexpr auto kOperator = std::to_array<Field<PredictedOperator>>({
@@ -129,7 +132,9 @@ constexpr auto kTraceResult = std::to_array<Field<TraceResult>>({
     MakeField<&TraceResult::step_time_s>("step_time_s", "s",
                                          "from the end of one step to the end of the next")
         .IfKnown(),
-    MakeField<&TraceResult::low_s>("low_s", "s", "low end of the 80 % interval").IfKnown(),
+    MakeField<&TraceResult::low_s>(
+        "low_s", "s", "low end of the 80 % interval; without step_time_s all that is known")
+        .IfKnown(),
     MakeField<&TraceResult::high_s>("high_s", "s", "high end of the 80 % interval").IfKnown(),
     MakeField<&TraceResult::active_time_s>("active_time_s", "s", "some GPU stream is busy")
         .IfKnown(),

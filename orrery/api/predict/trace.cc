@@ -48,6 +48,7 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/data_loader.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded.h"
@@ -363,6 +364,28 @@ void NoteRecomputation(const workload::HostModel& host, Prediction& prediction) 
   }
 }
 
+std::string Milliseconds(std::int64_t nanoseconds) {
+  return fmt::format("{:.1f} ms", static_cast<double>(nanoseconds) * 1e-6);
+}
+
+// A data loader is a wait that is no work: a recording has it, an execution trace does not.
+void NoteLoader(const trace::Trace& rank, const workload::RecordedProgram& recorded,
+                Prediction& prediction) {
+  if (prediction.is_priced && workload::HasDataLoader(rank)) {
+    prediction.is_lower_bound = true;
+    prediction.not_modelled.emplace_back(
+        "the program waits for batches of a DataLoader, and what a batch takes is not in an "
+        "execution trace: the step is at least as long as predicted; predict from a recording");
+  }
+  if (recorded.loader) {
+    prediction.loader_batch_s = static_cast<double>(recorded.loader->batch_ns) * 1e-9;
+    prediction.not_modelled.push_back(fmt::format(
+        "the program waits for its DataLoader, as recorded: a batch comes every {}, of which the "
+        "program waited {}",
+        Milliseconds(recorded.loader->batch_ns), Milliseconds(recorded.loader->waited_ns)));
+  }
+}
+
 // Notes the gaps in a program of one rank.
 void NoteGaps(const trace::Trace& rank, const workload::RecordedProgram& recorded,
               Prediction& prediction) {
@@ -403,6 +426,7 @@ Result<PredictTraceResult> PredictOne(const Session& session, const PredictTrace
   prediction.coverage = recorded.coverage;
   NoteGaps(rank, recorded, prediction);
   NoteRecomputation(host, prediction);
+  NoteLoader(rank, recorded, prediction);
   auto timeline = simulate::SimulateRecording(recorded.program, request.repetitions);
   if (!timeline) {
     return InvalidInput(

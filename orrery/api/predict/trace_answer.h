@@ -35,6 +35,8 @@ struct Prediction {
   std::string host = {};     // source of the host's times
   simulate::StepFigures figures = {};
   workload::HostCoverage coverage = {};
+  double loader_batch_s = 0;    // of a loader that the program waits for; 0: none
+  bool is_lower_bound = false;  // of the step: waits are not in the trace
   bool is_priced = false;  // estimated by models alone; then the summary counts the operators too
   workload::PricingSummary pricing = {};
   std::vector<OperatorError> worst = {};  // empty without a measured trace

@@ -34,16 +34,20 @@ double Seconds(std::int64_t picoseconds) {
 
 PredictedHost HostResult(const Prediction& prediction) {
   const workload::HostCoverage& coverage = prediction.coverage;
-  return {.source = prediction.host,
-          .operators = coverage.operators,
-          .recomputed_operators = coverage.recomputed,
-          .launches = coverage.launches,
-          .waits = coverage.waits,
-          .costs_by_name = Lookups(coverage, HostCostSource::kName),
-          .costs_as_recorded = Lookups(coverage, HostCostSource::kRecorded),
-          .costs_by_kind = Lookups(coverage, HostCostSource::kKind),
-          .costs_global = Lookups(coverage, HostCostSource::kGlobal),
-          .costs_unknown = Lookups(coverage, HostCostSource::kNothing)};
+  PredictedHost host{.source = prediction.host,
+                     .operators = coverage.operators,
+                     .recomputed_operators = coverage.recomputed,
+                     .launches = coverage.launches,
+                     .waits = coverage.waits,
+                     .costs_by_name = Lookups(coverage, HostCostSource::kName),
+                     .costs_as_recorded = Lookups(coverage, HostCostSource::kRecorded),
+                     .costs_by_kind = Lookups(coverage, HostCostSource::kKind),
+                     .costs_global = Lookups(coverage, HostCostSource::kGlobal),
+                     .costs_unknown = Lookups(coverage, HostCostSource::kNothing)};
+  if (prediction.loader_batch_s > 0) {
+    host.loader_batch_s = prediction.loader_batch_s;
+  }
+  return host;
 }
 
 PredictedModels ModelsResult(const workload::PricingSummary& pricing) {
@@ -154,9 +158,7 @@ PredictTraceResult MakeResult(const Prediction& prediction) {
   const learn::TimeInterval interval = IntervalOf(prediction);
   PredictTraceResult result{.trace = prediction.path,
                             .gpu = prediction.gpu,
-                            .step_time_s = Seconds(figures.step_ps),
                             .low_s = interval.low_s,
-                            .high_s = interval.high_s,
                             .active_time_s = Seconds(figures.active_ps),
                             .host_bound = figures.HostBoundShare(),
                             .idle_for_host_s = Seconds(figures.host_bound_ps),
@@ -167,6 +169,10 @@ PredictTraceResult MakeResult(const Prediction& prediction) {
                             .host = HostResult(prediction),
                             .not_modelled = prediction.not_modelled,
                             .is_partial = prediction.is_partial};
+  if (!prediction.is_lower_bound) {
+    result.step_time_s = Seconds(figures.step_ps);
+    result.high_s = interval.high_s;
+  }
   if (prediction.is_priced) {
     result.models = ModelsResult(prediction.pricing);
   }

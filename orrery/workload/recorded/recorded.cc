@@ -30,6 +30,7 @@
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/alone_kernels.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/data_loader.h"
 #include "orrery/workload/recorded/host/host_fit.h"
 #include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/host/host_walk.h"
@@ -278,7 +279,12 @@ RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
 RecordedProgram ProgramOfMiddleStep(const Trace& recording, const HostModel& host) {
   const std::vector<CallTree> steps = RecordedSteps(recording);
   const HostModel model = ModelFor(recording, steps, host);
-  return Replay(recording, MiddleStep(steps), {.model = model}, {});
+  RecordedProgram recorded = Replay(recording, MiddleStep(steps), {.model = model}, {});
+  recorded.loader = LoaderPaceOf(recording);
+  if (recorded.loader) {
+    AddLoader(*recorded.loader, recorded.program);
+  }
+  return recorded;
 }
 
 RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const HostModel& host,

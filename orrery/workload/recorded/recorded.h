@@ -16,6 +16,7 @@
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/data_loader.h"
 #include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 
@@ -72,6 +73,7 @@ struct RecordedProgram {
   Program program;
   HostCoverage coverage;
   bool has_inferred_waits = false;  // see WaitsOf
+  std::optional<LoaderPace> loader = {};
 };
 
 /// Completes a task with its communication and purpose, which the profiler does not know.
@@ -92,8 +94,8 @@ using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
                                                  const CompleteTask& complete = {},
                                                  const StepCosts* costs = nullptr);
 
-/// The same of the middle step, with the model as the recording bounds and completes it
-/// (ModelFor).
+/// The same of the middle step, with the model as the recording bounds and completes it (ModelFor),
+/// and the waits for its data loader.
 [[nodiscard]] RecordedProgram ProgramOfMiddleStep(const trace::Trace& recording,
                                                   const HostModel& host);
 
