@@ -18,17 +18,16 @@
 
 #include "orrery/api/cancellation.h"
 #include "orrery/api/errors.h"
+#include "orrery/api/input/host_input.h"
 #include "orrery/api/input/job_input.h"
 #include "orrery/api/input/run_input.h"
 #include "orrery/api/predict.h"
 #include "orrery/api/predict/trace_answer.h"
 #include "orrery/api/session_state.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/math/statistics.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text/table.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/ingest/run.h"
@@ -51,6 +50,8 @@
 #include "orrery/workload/recorded/data_loader.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/host_pace.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::api {
@@ -150,18 +151,6 @@ void NoteLosses(const ingest::Run& run, std::vector<std::string>& remarks) {
   std::ranges::for_each(run.set.ranks, note, &trace::Trace::problems);
 }
 
-Result<workload::HostModel> ReadHost(const std::string& path) {
-  if (path.empty()) {
-    return workload::DefaultHost();
-  }
-  ORRERY_TRY(const Table table, ReadCsvFile(path));
-  auto model = workload::HostModelOf(table);
-  if (!model) {
-    return FailWithin(path, model);
-  }
-  return model;
-}
-
 Result<const hardware::Gpu*> WantedGpu(const PredictTraceRequest& request) {
   if (request.gpu.empty()) {
     return InvalidInput("--gpu NAME says for which GPU to predict");
@@ -211,7 +200,7 @@ Status RescaleRecording(const Session& session, const PredictTraceRequest& reque
 Result<workload::RecordedProgram> ProgramOfKernels(const Session& session,
                                                    const PredictTraceRequest& request,
                                                    trace::Trace& rank,
-                                                   const workload::HostModel& host,
+                                                   const workload::HostChoice& host,
                                                    Prediction& prediction) {
   ORRERY_TRY_STATUS(RescaleRecording(session, request, rank, prediction));
   return workload::ProgramOfMiddleStep(rank, host);
@@ -279,7 +268,7 @@ Result<workload::RecordedProgram> ProgramOfModels(const Session& session,
 // A recording says more than an execution trace of the same job: its launches, streams and waits.
 Result<workload::RecordedProgram> ProgramOf(const Session& session,
                                             const PredictTraceRequest& request, trace::Trace& rank,
-                                            const workload::HostModel& host,
+                                            const workload::HostChoice& host,
                                             Prediction& prediction) {
   const bool is_recording = IsRecording(rank);
   if (is_recording && request.kernels != kModelledKernels) {
@@ -296,7 +285,9 @@ Result<workload::RecordedProgram> ProgramOf(const Session& session,
   if (request.kernels == kMeasuredKernels) {
     return InvalidInput("{}: no recorded kernels; give the recording with --kineto", request.trace);
   }
-  return ProgramOfModels(session, request, rank, host, prediction);
+  const workload::HostModel at_pace =
+      workload::AtPace(host.model, host.pace.value_or(workload::HostPace{}));
+  return ProgramOfModels(session, request, rank, at_pace, prediction);
 }
 
 // Kernels launched by what the recording does not have. Those in front of the first launch of a
@@ -414,18 +405,20 @@ Status Compare(const PredictTraceRequest& request, const workload::Program& prog
 }
 
 Result<PredictTraceResult> PredictOne(const Session& session, const PredictTraceRequest& request,
-                                      const workload::HostModel& host, ingest::Run& run) {
+                                      const NamedHost& host, ingest::Run& run) {
   trace::Trace& rank = run.set.ranks[0];
   Prediction prediction{.path = request.trace,
                         .gpu = request.gpu.empty() ? "the recorded GPU" : request.gpu,
-                        .host = request.host.empty() ? "shared costs" : request.host,
+                        .host = host.source,
+                        .has_own_pace = !host.choice.pace.has_value(),
                         .is_partial = run.is_partial()};
   NoteLosses(run, prediction.not_modelled);
   ORRERY_TRY(workload::RecordedProgram recorded,
-             ProgramOf(session, request, rank, host, prediction));
+             ProgramOf(session, request, rank, host.choice, prediction));
   prediction.coverage = recorded.coverage;
+  prediction.pace = recorded.pace;
   NoteGaps(rank, recorded, prediction);
-  NoteRecomputation(host, prediction);
+  NoteRecomputation(host.choice.model, prediction);
   NoteLoader(rank, recorded, prediction);
   auto timeline = simulate::SimulateRecording(recorded.program, request.repetitions);
   if (!timeline) {
@@ -489,14 +482,16 @@ Status PredictRanks(trace::TraceSet& set, const kernel::ModelSet& models,
 }
 
 Result<PredictTraceResult> PredictAll(const Session& session, const PredictTraceRequest& request,
-                                      const workload::HostModel& host, ingest::Run& run) {
+                                      const NamedHost& host, ingest::Run& run) {
   if (!request.measured.empty()) {
     return Unsupported("{}: several ranks; --measured is for one", request.trace);
   }
   trace::TraceSet& set = run.set;
   const bool are_recorded = std::all_of(set.ranks.begin(), set.ranks.end(), IsRecording);
-  RanksPrediction ranks{.path = request.trace, .host_path = request.host};
-  ranks.host = request.host.empty() ? nullptr : &host;
+  RanksPrediction ranks{.path = request.trace, .host_source = host.source};
+  const workload::HostModel at_pace =
+      workload::AtPace(host.choice.model, host.choice.pace.value_or(workload::HostPace{}));
+  ranks.host = request.host.empty() ? nullptr : &at_pace;
   ORRERY_TRY(ranks.cluster, WantedCluster(request));
   if (request.kernels == kModelledKernels || !are_recorded) {
     ORRERY_TRY(ranks.gpu, WantedGpu(request));
@@ -532,7 +527,7 @@ Result<PredictTraceResult> Predict(const Session& session, const PredictTraceReq
   if (!request.kineto.empty()) {
     paths.push_back(request.kineto);
   }
-  ORRERY_TRY(const workload::HostModel host, ReadHost(request.host));
+  ORRERY_TRY(const NamedHost host, ReadHost(request.host, request.run, request.call.progress));
   ORRERY_TRY(ingest::Run run, ReadPaths(request, paths));
   return run.set.ranks.size() == 1 ? PredictOne(session, request, host, run)
                                    : PredictAll(session, request, host, run);

@@ -88,12 +88,21 @@ Document::Table WorstTable(const Prediction& prediction) {
   return table;
 }
 
+// The speed that a recording tells, unless another was given.
+std::string PaceText(const Prediction& prediction) {
+  return !prediction.has_own_pace || prediction.pace.operators == 0
+             ? ""
+             : fmt::format(", {:.2f} times the reference's by {} operators of the recording",
+                           prediction.pace.ratio, prediction.pace.operators);
+}
+
 std::string HostText(const Prediction& prediction) {
   const workload::HostCoverage& coverage = prediction.coverage;
   const std::int64_t all = AllLookups(coverage);
   const std::int64_t recorded = Lookups(coverage, HostCostSource::kRecorded);
-  return fmt::format("CPU: {}; {} of its costs by name, {}{} by kind, {} by neither",
-                     prediction.host, Share(Lookups(coverage, HostCostSource::kName), all),
+  return fmt::format("CPU: {}{}; {} of its costs by name, {}{} by kind, {} by neither",
+                     prediction.host, PaceText(prediction),
+                     Share(Lookups(coverage, HostCostSource::kName), all),
                      recorded == 0 ? "" : Share(recorded, all) + " as recorded, ",
                      Share(Lookups(coverage, HostCostSource::kKind), all),
                      Share(Lookups(coverage, HostCostSource::kGlobal) +

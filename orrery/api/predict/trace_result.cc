@@ -44,6 +44,14 @@ PredictedHost HostResult(const Prediction& prediction) {
                      .costs_by_kind = Lookups(coverage, HostCostSource::kKind),
                      .costs_global = Lookups(coverage, HostCostSource::kGlobal),
                      .costs_unknown = Lookups(coverage, HostCostSource::kNothing)};
+  host.operators_s = coverage.operators_ns * 1e-9;
+  host.program_s = coverage.program_ns * 1e-9;
+  if (prediction.pace.operators > 0) {
+    host.pace = prediction.pace.ratio;
+    host.pace_under_profiler = prediction.pace.under_profiler;
+    host.pace_operators = prediction.pace.operators;
+    host.profiler_us = prediction.pace.profiler.whole_ns * 1e-3;
+  }
   if (prediction.loader_batch_s > 0) {
     host.loader_batch_s = prediction.loader_batch_s;
   }
@@ -104,7 +112,7 @@ bool AreMeasured(const RecordedJob& job) {
 std::string HostSourceText(const RanksPrediction& prediction) {
   switch (prediction.job.host) {
     case simulate::HostSource::kGiven:
-      return prediction.host_path;
+      return prediction.host_source;
     case simulate::HostSource::kOtherRanks:
       return "recordings of the other half of the ranks, under their profiler";
     case simulate::HostSource::kShared:

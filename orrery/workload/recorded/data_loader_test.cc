@@ -11,7 +11,7 @@
 #include "orrery/trace/trace.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 #include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/recordings_test.h"
 
@@ -70,7 +70,7 @@ TEST(DataLoaderTest, ExecutionTraceShowsItsLoader) {
 // The request of the replayed step begins behind the loader's batch, which takes 544 µs.
 TEST(DataLoaderTest, ReplayedProgramWaitsForTheLoader) {
   const RecordedProgram recorded =
-      ProgramOfMiddleStep(Recording({800, 2, 500}, kWorkers), DefaultHost());
+      ProgramOfMiddleStep(Recording({800, 2, 500}, kWorkers), HostChoice{});
   const Program& program = recorded.program;
 
   ASSERT_TRUE(recorded.loader.has_value());

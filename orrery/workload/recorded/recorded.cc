@@ -31,9 +31,9 @@
 #include "orrery/workload/recorded/alone_kernels.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/data_loader.h"
-#include "orrery/workload/recorded/host/host_fit.h"
 #include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/host/host_walk.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 #include "orrery/workload/recorded/priced_calls.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 #include "orrery/workload/recorded/recorded_waits.h"
@@ -276,15 +276,22 @@ RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
   return Replay(recording, step, {.model = host, .places = costs}, complete);
 }
 
-RecordedProgram ProgramOfMiddleStep(const Trace& recording, const HostModel& host) {
-  const std::vector<CallTree> steps = RecordedSteps(recording);
-  const HostModel model = ModelFor(recording, steps, host);
-  RecordedProgram recorded = Replay(recording, MiddleStep(steps), {.model = model}, {});
+RecordedProgram ProgramOfMiddleStep(const Trace& recording, std::span<const CallTree> steps,
+                                    const HostChoice& host, const CompleteTask& complete) {
+  const std::size_t which = steps.size() / 2;
+  const ReplayedHost replayed = HostOfRecording(recording, steps, which, host);
+  RecordedProgram recorded = Replay(
+      recording, steps[which], {.model = replayed.model, .places = &replayed.program}, complete);
+  recorded.pace = replayed.pace;
   recorded.loader = LoaderPaceOf(recording);
   if (recorded.loader) {
     AddLoader(*recorded.loader, recorded.program);
   }
   return recorded;
+}
+
+RecordedProgram ProgramOfMiddleStep(const Trace& recording, const HostChoice& host) {
+  return ProgramOfMiddleStep(recording, RecordedSteps(recording), host);
 }
 
 RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const HostModel& host,

@@ -57,7 +57,7 @@ struct WalkResult {
   std::vector<QueuedWait> waits;
 };
 
-/// Walks the calls of one thread and appends its host tasks, with the times of the model; or, if
+/// Walks the calls of one thread and appends its host tasks, with the times of the model; where
 /// costs are known place by place, with those.
 class HostWalk {
  public:
@@ -124,12 +124,13 @@ class HostWalk {
     }
     EnterChild(index);
     if (call.kind == CallKind::kLaunch) {
-      const double cost_ns = costs_ != nullptr ? costs_->own_ns[index]
-                                               : LaunchCost(open_.back(), trace_.Text(call.name));
+      const double cost_ns = IsKnown(&ThreadCosts::own_ns, index)
+                                 ? costs_->own_ns[index]
+                                 : LaunchCost(open_.back(), trace_.Text(call.name));
       AddLaunch(trace_.Text(call.name), cost_ns, work_(call).kernels);
     } else if (call.kind == CallKind::kSynchronize) {
       AddWait(call.begin_ns, call.name, call.row,
-              costs_ != nullptr ? costs_->own_ns[index] : UsualWaitCost());
+              IsKnown(&ThreadCosts::own_ns, index) ? costs_->own_ns[index] : UsualWaitCost());
     } else {
       Open(index);
     }
@@ -138,8 +139,8 @@ class HostWalk {
   // Adds the caller's own time before it makes a call.
   void EnterChild(std::uint32_t index) {
     Frame& parent = open_.back();
-    if (costs_ != nullptr) {
-      AddTask(TaskKind::kHost, costs_->before_ns[index], StringId::kEmpty);
+    if (IsKnown(&ThreadCosts::before_ns, index)) {
+      AddRecorded(costs_->before_ns[index]);
     } else if (calls_[parent.call].kind == CallKind::kOperator &&
                !IsRecomputed(*thread_, calls_[parent.call], calls_[index])) {
       AddOwn(parent, parent.num_calls == 0 ? HostPart::kStart : HostPart::kBetween);
@@ -165,7 +166,7 @@ class HostWalk {
     if (call.kind == CallKind::kOperator) {
       ++result_.recorded.coverage.operators;
       if (is_backward_ && call.is_forward) {
-        AddRecomputation();
+        AddRecomputation(index);
       }
       frame.work = work_(call);
       frame.launches = !frame.work.kernels.empty();
@@ -178,8 +179,8 @@ class HostWalk {
 
   void Leave() {
     Frame& frame = open_.back();
-    if (costs_ != nullptr && calls_[frame.call].kind != CallKind::kRoot) {
-      AddTask(TaskKind::kHost, costs_->own_ns[frame.call], StringId::kEmpty);
+    if (calls_[frame.call].kind != CallKind::kRoot && IsKnown(&ThreadCosts::own_ns, frame.call)) {
+      AddRecorded(costs_->own_ns[frame.call]);
     } else if (calls_[frame.call].kind == CallKind::kOperator) {
       LeaveOperator(frame);
     } else if (calls_[frame.call].kind == CallKind::kAnnotation) {
@@ -257,10 +258,10 @@ class HostWalk {
   }
 
   // Activation checkpointing saves and finds tensors with hooks, which run in operators.
-  void AddRecomputation() {
+  void AddRecomputation(std::uint32_t index) {
     ++result_.recorded.coverage.recomputed;
     const HostCost* const cost = host_.Find(HostPart::kRecompute, HostModel::kAll);
-    if (costs_ == nullptr && cost != nullptr) {
+    if (!IsKnown(&ThreadCosts::own_ns, index) && cost != nullptr) {
       AddTask(TaskKind::kHost, cost->typical, StringId::kEmpty);
     }
   }
@@ -287,6 +288,15 @@ class HostWalk {
     result_.waits.push_back({order, task, call});
   }
 
+  [[nodiscard]] bool IsKnown(std::vector<double> ThreadCosts::*column, std::uint32_t index) const {
+    return costs_ != nullptr && (costs_->*column)[index] != ThreadCosts::kByModel;
+  }
+
+  void AddRecorded(double cost_ns) {
+    AddTask(TaskKind::kHost, cost_ns, StringId::kEmpty);
+    ++result_.recorded.coverage.lookups[static_cast<std::size_t>(HostCostSource::kRecorded)];
+  }
+
   void AddHost(HostPart part, std::string_view name, bool launches, double times = 1) {
     AddTask(TaskKind::kHost, Cost(part, name, launches) * times, StringId::kEmpty);
   }
@@ -294,6 +304,10 @@ class HostWalk {
   TaskId AddTask(TaskKind kind, double duration_ns, StringId name) {
     Program& program = result_.recorded.program;
     const CallId call = open_.empty() ? kNone : open_.back().row;
+    const bool is_of_program =
+        kind == TaskKind::kHost && (call == kNone || program.calls.is_annotation[call] != 0);
+    HostCoverage& coverage = result_.recorded.coverage;
+    (is_of_program ? coverage.program_ns : coverage.operators_ns) += duration_ns;
     const TaskId task = program.tasks.Append({.lane = lane_,
                                               .kind = kind,
                                               .duration_ps = std::llround(duration_ns * 1000),
