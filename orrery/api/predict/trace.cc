@@ -410,6 +410,7 @@ Result<PredictTraceResult> PredictOne(const Session& session, const PredictTrace
   Prediction prediction{.path = request.trace,
                         .gpu = request.gpu.empty() ? "the recorded GPU" : request.gpu,
                         .host = host.source,
+                        .is_host_known = !request.host.empty(),
                         .has_own_pace = !host.choice.pace.has_value(),
                         .is_partial = run.is_partial()};
   NoteLosses(run, prediction.not_modelled);

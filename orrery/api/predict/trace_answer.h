@@ -36,6 +36,7 @@ struct Prediction {
   std::string host = {};     // source of the host's times
   simulate::StepFigures figures = {};
   workload::HostCoverage coverage = {};
+  bool is_host_known = false;  // it was given
   bool has_own_pace = false;   // that of the recording
   workload::RecordedPace pace = {};
   double loader_batch_s = 0;    // of a loader that the program waits for; 0: none

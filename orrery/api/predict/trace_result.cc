@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/api/predict.h"
+#include "orrery/api/predict/step_intervals.h"
 #include "orrery/api/predict/trace_answer.h"
 #include "orrery/learn/interval.h"
 #include "orrery/report/document.h"
@@ -137,22 +137,22 @@ std::vector<std::string> NotModelled(const RanksPrediction& prediction) {
   return sentences;
 }
 
-// From held-out models (docs/validation/held-out-models.md): four of five are within 10 % where
-// kernels come from models and within 4 % where they were recorded, and hosts of equal machines
-// differ by up to a third.
 learn::TimeInterval IntervalOf(const Prediction& prediction) {
-  constexpr double kModelled = 0.06;
-  constexpr double kRescaled = 0.1;  // to another GPU, which no recording of ours verifies
-  constexpr double kRecorded = 0.03;
-  constexpr double kHost = 0.12;
-  constexpr double kUnmodelled = 0.5;
-  constexpr double kByBytes = 0.3;
-  const bool is_rescaled = !prediction.is_priced && prediction.pricing.seconds > 0;
-  const double of_kernels = prediction.is_priced ? kModelled : is_rescaled ? kRescaled : kRecorded;
-  const double deviation = std::hypot(of_kernels, kHost * prediction.figures.HostBoundShare(),
-                                      kUnmodelled * prediction.pricing.UnmodelledShare() +
-                                          kByBytes * prediction.pricing.ByBytesShare());
-  return learn::IntervalAround(Seconds(prediction.figures.step_ps), deviation);
+  const workload::PricingSummary& pricing = prediction.pricing;
+  std::int64_t operators = 0;
+  for (const std::int64_t count : pricing.operators) {
+    operators += count;
+  }
+  return IntervalOfStep(Seconds(prediction.figures.step_ps),
+                        {.is_recorded = !prediction.is_priced,
+                         .is_rescaled = !prediction.is_priced && pricing.seconds > 0,
+                         .is_host_given = prediction.is_host_known || prediction.pace.operators > 0,
+                         .host_bound = prediction.figures.HostBoundShare(),
+                         .uncertain = operators == 0 ? 0
+                                                     : static_cast<double>(pricing.extrapolated) /
+                                                           static_cast<double>(operators),
+                         .unmodelled = pricing.UnmodelledShare(),
+                         .by_bytes = pricing.ByBytesShare()});
 }
 
 workload::PricingSummary PricingOf(const RanksPrediction& prediction) {
