@@ -15,7 +15,7 @@ namespace orrery::api {
 namespace {
 
 // As tools/fit_step_intervals.py sorts models.
-constexpr double kHostBound = 0.25;
+constexpr double kHostBound = 0.05;
 constexpr double kUncertain = 0.1;
 
 constexpr double kFourOfFive = 1.2816;  // standard deviations of a normal distribution
@@ -74,7 +74,8 @@ learn::TimeInterval IntervalOfStep(double seconds, const StepKind& kind) {
   }
   const double unverified =
       kFourOfFive * std::hypot(kind.is_rescaled ? kRescaled : 0.0,
-                               kUnmodelled * kind.unmodelled + kByBytes * kind.by_bytes);
+                               kUnmodelled * kind.unmodelled + kByBytes * kind.by_bytes,
+                               kind.loader_error);
   width.Add(unverified, unverified);
   return {.low_s = seconds * std::exp(-width.below), .high_s = seconds * std::exp(width.above)};
 }

@@ -13,6 +13,7 @@ struct StepKind {
   double uncertain = 0;        // share of operators beyond the measured range
   double unmodelled = 0;       // share of the GPU time without a model
   double by_bytes = 0;         // share of the GPU time estimated from bytes and a throughput
+  double loader_error = 0;     // relative standard error of the pace of a data loader
 };
 
 /// The 80 % interval of a step: quantiles of measured over predicted steps of recorded models of

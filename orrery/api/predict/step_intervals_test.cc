@@ -41,6 +41,7 @@ TEST(StepIntervalsTest, UnmodelledAndRescaledKernelsWiden) {
 
   EXPECT_TRUE(IsWithin(known, IntervalOfStep(1, {.is_recorded = true, .is_rescaled = true})));
   EXPECT_TRUE(IsWithin(known, IntervalOfStep(1, {.is_recorded = true, .unmodelled = 0.3})));
+  EXPECT_TRUE(IsWithin(known, IntervalOfStep(1, {.is_recorded = true, .loader_error = 0.3})));
 }
 
 }  // namespace

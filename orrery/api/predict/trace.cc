@@ -365,15 +365,26 @@ void NoteLoader(const trace::Trace& rank, const workload::RecordedProgram& recor
   if (prediction.is_priced && workload::HasDataLoader(rank)) {
     prediction.is_lower_bound = true;
     prediction.not_modelled.emplace_back(
-        "the program waits for batches of a DataLoader, and what a batch takes is not in an "
+        "the program takes batches from a DataLoader, and how long it waits for one is not in an "
         "execution trace: the step is at least as long as predicted; predict from a recording");
   }
   if (recorded.loader) {
     prediction.loader_batch_s = static_cast<double>(recorded.loader->batch_ns) * 1e-9;
+    prediction.loader_error = recorded.loader->relative_error;
     prediction.not_modelled.push_back(fmt::format(
         "the program waits for its DataLoader, as recorded: a batch comes every {}, of which the "
         "program waited {}",
         Milliseconds(recorded.loader->batch_ns), Milliseconds(recorded.loader->waited_ns)));
+  }
+}
+
+// What a profiler takes for a call of Python is not known, so it is not taken off.
+void NoteStacks(const trace::Trace& rank, Prediction& prediction) {
+  if (!prediction.is_priced && !rank.python_calls.empty()) {
+    prediction.not_modelled.push_back(fmt::format(
+        "the recording has Python's calls (with_stack), and the time of recording them is still in "
+        "the {} of a step between operators; record without stacks",
+        Milliseconds(std::llround(prediction.coverage.program_ns))));
   }
 }
 
@@ -383,6 +394,7 @@ void NoteGaps(const trace::Trace& rank, const workload::RecordedProgram& recorde
   if (!prediction.is_priced) {
     NoteKernelsWithoutLaunch(rank, prediction);
   }
+  NoteStacks(rank, prediction);
   if (prediction.is_priced && !rank.collectives.empty()) {
     prediction.not_modelled.push_back(
         fmt::format("{} collectives take no time", rank.collectives.size()));

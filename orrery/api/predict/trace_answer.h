@@ -40,6 +40,7 @@ struct Prediction {
   bool has_own_pace = false;   // that of the recording
   workload::RecordedPace pace = {};
   double loader_batch_s = 0;    // of a loader that the program waits for; 0: none
+  double loader_error = 0;      // relative standard error of the same
   bool is_lower_bound = false;  // of the step: waits are not in the trace
   bool is_priced = false;  // estimated by models alone; then the summary counts the operators too
   workload::PricingSummary pricing = {};

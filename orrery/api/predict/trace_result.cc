@@ -152,7 +152,8 @@ learn::TimeInterval IntervalOf(const Prediction& prediction) {
                                                      : static_cast<double>(pricing.extrapolated) /
                                                            static_cast<double>(operators),
                          .unmodelled = pricing.UnmodelledShare(),
-                         .by_bytes = pricing.ByBytesShare()});
+                         .by_bytes = pricing.ByBytesShare(),
+                         .loader_error = prediction.loader_error});
 }
 
 workload::PricingSummary PricingOf(const RanksPrediction& prediction) {

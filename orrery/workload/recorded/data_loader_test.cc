@@ -37,7 +37,8 @@ trace::Trace Recording(const std::vector<std::int64_t>& requests, const std::str
 }
 
 // Requests of 800, 2 and 500 µs: a loader of two workers. Steps of 910, 112 and 610 µs for three
-// batches, so one comes every 544 µs; (1302 − 3·2) / 3 = 432 µs of it the program waited.
+// batches, so one comes every 544 µs; (1302 − 3·2) / 3 = 432 µs of it the program waited. The
+// standard error of their mean is √((366² + 432² + 66²) / 2 / 3) = 232.7 µs, 0.428 of it.
 TEST(DataLoaderTest, BatchesComeAtThePaceOfTheRecordedSteps) {
   const std::optional<LoaderPace> loader = LoaderPaceOf(Recording({800, 2, 500}, kWorkers));
 
@@ -45,6 +46,16 @@ TEST(DataLoaderTest, BatchesComeAtThePaceOfTheRecordedSteps) {
   EXPECT_EQ(loader->batch_ns, 544'000);
   EXPECT_EQ(loader->waited_ns, 432'000);
   EXPECT_EQ(loader->own_ns, 2'000);
+  EXPECT_NEAR(loader->relative_error, 0.428, 0.001);
+}
+
+// Steps of 112, 910 and 112 µs: the first one's batch was made before the recording began, so two
+// came in 910 + 112 µs.
+TEST(DataLoaderTest, BatchesOfBeforeTheRecordingTellNoPace) {
+  const std::optional<LoaderPace> loader = LoaderPaceOf(Recording({2, 800, 2}, kWorkers));
+
+  ASSERT_TRUE(loader.has_value());
+  EXPECT_EQ(loader->batch_ns, 511'000);
 }
 
 TEST(DataLoaderTest, BatchesThatAreThereAreNoWait) {
