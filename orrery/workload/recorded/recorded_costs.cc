@@ -14,6 +14,7 @@
 #include "orrery/base/string_table.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host/host_model.h"
 
 namespace orrery::workload {
 namespace {
@@ -213,21 +214,28 @@ void TakeMedians(std::vector<StepCosts>& steps) {
   }
 }
 
-/// Returns true if the program makes a call itself: no operator does, nor the engine that goes from
-/// node to node of the backward pass.
+/// Returns true if the time between the calls that a call makes is the program's: that of ranges,
+/// and of operators that run code of the program or Python.
+bool RunsProgram(const Trace& recording, const Call& call) {
+  return call.kind == CallKind::kAnnotation ||
+         (call.kind == CallKind::kOperator && IsOfProgram(recording.Text(call.name)));
+}
+
+/// Returns true if the program makes a call itself: no operator of PyTorch does, nor the engine
+/// that goes from node to node of the backward pass.
 bool IsMadeByProgram(const Trace& recording, const ThreadCalls& thread, const Call& caller,
                      const Call& call) {
   if (caller.kind == CallKind::kRoot) {
     return !thread.runs_backward || !IsBackwardNode(recording, call);
   }
-  return caller.kind == CallKind::kAnnotation || IsRecomputed(thread, caller, call);
+  return RunsProgram(recording, caller) || IsRecomputed(thread, caller, call);
 }
 
 /// Leaves all costs to the model but those between and behind the calls that the program makes.
 void KeepOfProgram(const Trace& recording, const ThreadCalls& thread, ThreadCosts& costs) {
   const std::span<const Call> calls = thread.calls;
   for (std::uint32_t index = 0; index < calls.size(); ++index) {
-    if (calls[index].kind != CallKind::kAnnotation) {
+    if (!RunsProgram(recording, calls[index])) {
       costs.own_ns[index] = ThreadCosts::kByModel;
     }
     ForEachChild(calls, index, [&](std::uint32_t child) {

@@ -57,8 +57,9 @@ class RecordedHost {
   /// what it cannot give is taken from the next ones of its thread.
   [[nodiscard]] StepCosts Without(double profiler_cost_ns) const;
 
-  /// The same for what the program does itself: between the calls that no operator makes, and
-  /// behind the last call of a range. All other costs are left to a model.
+  /// The same for what the program does itself: between the calls that no operator of PyTorch
+  /// makes, behind the last call of a range, and inside operators that run code of the program
+  /// (IsOfProgram). All other costs are left to a model.
   [[nodiscard]] StepCosts OfProgram(double profiler_cost_ns) const;
 
   /// The number of steps that make the same calls.

@@ -41,7 +41,7 @@ using Weighted = std::vector<std::pair<double, double>>;  // value, weight
 struct ProfiledKind {
   double under_profiler = 1;  // the usual ratio on hosts of the model's pace
   double power = 1;           // of the ratio over the usual one
-  double program = 1;         // of the program's own times, what is left without the profiler
+  double program = 1;         // power of the program's own times over those of the model
 };
 
 /// The row of data/host/profiled.csv.
@@ -153,7 +153,7 @@ RecordedPace PaceOf(const HostModel& recorded, const HostModel& model) {
     }
   }
   const ProfiledKind kind = KindOfRecordings(found.has_observer);
-  found.program = kind.program;
+  found.program_power = kind.program;
   if (std::ssize(names) < kFewestOperators) {
     return found;
   }

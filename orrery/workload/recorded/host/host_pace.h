@@ -38,7 +38,7 @@ struct RecordedPace {
   double ratio = 1;            // of its times to those of the model, both without a profiler
   double under_profiler = 1;   // the same while the profiler ran
   std::int64_t operators = 0;  // names of operators that were compared; 0: the ratio is not known
-  double program = 1;          // of the program's own times, what is left without the profiler
+  double program_power = 1;    // of the program's own times as recorded over those of the model
   bool has_observer = false;   // of execution traces, which takes ten times a profiler's time
   ProfilerShares profiler = {};
 };
@@ -49,8 +49,9 @@ struct RecordedPace {
 ///
 /// A profiler empties caches, which makes the host slower while it runs, the more the more it does
 /// for an event; and a process is not as fast at each moment. So the ratio is that under the
-/// profiler over the usual one of recordings made with the same options, to a power below 1, and of
-/// the program's own times a part is left (data/host/profiled.csv).
+/// profiler over the usual one of recordings made with the same options, to a power below 1. The
+/// program's own times are as recorded where a profiler is alone; an observer of execution traces
+/// makes them longer, so they are between those and the model's (data/host/profiled.csv).
 [[nodiscard]] RecordedPace PaceOf(const HostModel& recorded, const HostModel& model);
 
 }  // namespace orrery::workload

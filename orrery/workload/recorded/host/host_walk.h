@@ -263,6 +263,7 @@ class HostWalk {
     const HostCost* const cost = host_.Find(HostPart::kRecompute, HostModel::kAll);
     if (!IsKnown(&ThreadCosts::own_ns, index) && cost != nullptr) {
       AddTask(TaskKind::kHost, cost->typical, StringId::kEmpty);
+      result_.recorded.coverage.program_ns += cost->typical;
     }
   }
 
@@ -274,6 +275,7 @@ class HostWalk {
     Program& program = result_.recorded.program;
     const TaskId task = AddTask(TaskKind::kLaunch, cost_ns, program.strings.Intern(name));
     ++result_.recorded.coverage.launches;
+    result_.recorded.coverage.operators_ns += cost_ns;
     for (const QueuedKernel& kernel : kernels) {
       result_.kernels.push_back(kernel);
       result_.kernels.back().launch = task;
@@ -285,6 +287,7 @@ class HostWalk {
     const TaskId task =
         AddTask(TaskKind::kSynchronize, cost_ns, result_.recorded.program.strings.Intern(text));
     ++result_.recorded.coverage.waits;
+    result_.recorded.coverage.operators_ns += cost_ns;
     result_.waits.push_back({order, task, call});
   }
 
@@ -294,20 +297,20 @@ class HostWalk {
 
   void AddRecorded(double cost_ns) {
     AddTask(TaskKind::kHost, cost_ns, StringId::kEmpty);
+    result_.recorded.coverage.program_ns += cost_ns;
     ++result_.recorded.coverage.lookups[static_cast<std::size_t>(HostCostSource::kRecorded)];
   }
 
   void AddHost(HostPart part, std::string_view name, bool launches, double times = 1) {
-    AddTask(TaskKind::kHost, Cost(part, name, launches) * times, StringId::kEmpty);
+    const double cost_ns = Cost(part, name, launches) * times;
+    AddTask(TaskKind::kHost, cost_ns, StringId::kEmpty);
+    HostCoverage& coverage = result_.recorded.coverage;
+    (IsOperatorPart(part) ? coverage.operators_ns : coverage.program_ns) += cost_ns;
   }
 
   TaskId AddTask(TaskKind kind, double duration_ns, StringId name) {
     Program& program = result_.recorded.program;
     const CallId call = open_.empty() ? kNone : open_.back().row;
-    const bool is_of_program =
-        kind == TaskKind::kHost && (call == kNone || program.calls.is_annotation[call] != 0);
-    HostCoverage& coverage = result_.recorded.coverage;
-    (is_of_program ? coverage.program_ns : coverage.operators_ns) += duration_ns;
     const TaskId task = program.tasks.Append({.lane = lane_,
                                               .kind = kind,
                                               .duration_ps = std::llround(duration_ns * 1000),

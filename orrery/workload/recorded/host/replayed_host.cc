@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace {
 // The least share of a cost that remains without the profiler's.
 constexpr double kLeastShare = 0.1;
 
+// More than code between two operators takes.
+constexpr double kLongNs = 1'000'000;
+
 double ShareOf(HostPart part, const ProfilerShares& shares) {
   switch (part) {
     case HostPart::kWhole:
@@ -33,8 +37,8 @@ double ShareOf(HostPart part, const ProfilerShares& shares) {
   }
 }
 
-/// Bounds the costs of the model by those of the recording, and adds those of operators that are
-/// the program's own.
+/// Bounds the costs of the model by those of the recording, and adds those of operators without a
+/// name in the model that are the program's own, or take long.
 HostModel ModelWithin(const HostModel& recorded, const ProfilerShares& shares,
                       const HostModel& model) {
   HostModel adapted = model;
@@ -44,8 +48,7 @@ HostModel ModelWithin(const HostModel& recorded, const ProfilerShares& shares,
       continue;
     }
     const HostCost* const known = model.Find(part, name);
-    const bool is_of_program = IsOfProgram(name) && !IsLaunchName(name);
-    if (known == nullptr && !is_of_program) {
+    if (known == nullptr && most.typical < kLongNs && (!IsOfProgram(name) || IsLaunchName(name))) {
       continue;
     }
     HostCost cost = known != nullptr ? *known : most;
@@ -59,14 +62,22 @@ HostModel ModelWithin(const HostModel& recorded, const ProfilerShares& shares,
   return adapted;
 }
 
-void Scale(double factor, StepCosts& costs) {
-  for (ThreadCosts& thread : costs.threads) {
-    for (std::vector<double>* const column : {&thread.before_ns, &thread.own_ns}) {
-      for (double& cost_ns : *column) {
-        cost_ns *= cost_ns == ThreadCosts::kByModel ? 1 : factor;
+/// Visits the program's own times below `most_ns`.
+template <typename Costs, typename Visit>
+void ForEachTime(Costs& costs, double most_ns, Visit&& visit) {
+  for (auto& thread : costs.threads) {
+    for (auto* const column : {&thread.before_ns, &thread.own_ns}) {
+      for (auto& cost_ns : *column) {
+        if (cost_ns != ThreadCosts::kByModel && cost_ns < most_ns) {
+          visit(cost_ns);
+        }
       }
     }
   }
+}
+
+void Scale(double factor, double most_ns, StepCosts& costs) {
+  ForEachTime(costs, most_ns, [&](double& cost_ns) { cost_ns *= factor; });
 }
 
 }  // namespace
@@ -85,8 +96,18 @@ ReplayedHost HostOfRecording(const trace::Trace& recording, std::span<const Call
   const double events = 2 * ProfilerShareOf(CallKind::kOperator).before;
   host.program =
       RecordedHost(recording, steps, which).OfProgram(host.pace.profiler.between_ns / events);
-  Scale(host.pace.program * pace.program / own, host.program);
+  Scale(pace.program / own, std::numeric_limits<double>::infinity(), host.program);
   return host;
+}
+
+double CodeNs(const StepCosts& program) {
+  double total_ns = 0;
+  ForEachTime(program, kLongNs, [&](double cost_ns) { total_ns += cost_ns; });
+  return total_ns;
+}
+
+void ScaleCode(double factor, StepCosts& program) {
+  Scale(factor, kLongNs, program);
 }
 
 }  // namespace orrery::workload
