@@ -3,17 +3,15 @@
 
     tools/fit_hosts.py --program build/orrery [--write data/host]
 
-Writes profiled.csv, from recordings of development whose steps were measured without a profiler and whose GPU waits for the host, and
-machines.yaml, from these, from measured processes (data/host/processes) and from the other recordings of ../shared/traces. The held-out
-models (data/held_out_models) tell what the factors are worth, and are not part of the fit. Run it again until nothing changes: the
-factors are part of what the program says.
+profiled.csv: the usual ratio of recorded to reference CPU times while the profiler runs, the median over recordings of the machines that the
+costs of data/host/h200.csv are from. machines.yaml: the hosts of these and of the other recordings of ../shared/traces, and of measured
+processes (data/host/processes).
 """
 
 import collections
 import csv
 import json
-import math
-import pathlib
+import re
 import statistics
 import subprocess
 
@@ -26,11 +24,9 @@ HOST = ROOT / "data" / "host"
 DEVELOPMENT = {"h200-models": validation.SHARED / "traces" / "h200-models", "h200-operators": fit_host.OTHERS}
 HELD_OUT = "h200-held-out"
 OBSERVERS = ("profiler", "execution trace")
+LEAST_OF_OBSERVER_US = 4  # as orrery/workload/recorded/host/host_pace.cc
+FEWEST_OPERATORS = 20  # of a recording that tells its host
 COSTS = ("python", "module", "view", "empty", "operator", "backward", "launch")
-LEAST_HOST_BOUND = 0.4  # share of the step; below, the GPU hides the host
-POWERS = [step / 10 for step in range(11)]
-PARTS = [step / 20 for step in range(8, 23)]
-TORCH = "2.11"
 
 Recording = collections.namedtuple("Recording", "name machine path steps")
 
@@ -68,119 +64,71 @@ def other_recordings():
             yield Recording(path.name, folder.replace("/", "-"), path, [])
 
 
-def predicted_ms(row, usual, power, part):
-    """The step with other factors: where the GPU waits for the host, what the host takes less is off the step."""
-    host_ms = row["operators_ms"] * (row["under_profiler"] / usual) ** power + row["program_ms"] * part
-    return row["rest_ms"] + host_ms
+def observer_of(host):
+    """An observer of execution traces takes ten times a profiler's microsecond inside an operator."""
+    return OBSERVERS[host["profiler_us"] > LEAST_OF_OBSERVER_US]
 
 
-def misfit(rows, usual, power, part):
-    """Mean distance to the measured interval, and a tenth of that to its middle."""
-    total = 0
-    for row in rows:
-        step_ms = predicted_ms(row, usual, power, part)
-        total += abs(validation.percent_outside(step_ms, row["steps"])) / 100
-        total += 0.1 * abs(math.log(step_ms / statistics.mean(row["steps"])))
-    return total / len(rows)
+def ratios_of(program, recordings):
+    """(machine, observer, ratio under the profiler) of recordings whose program answers."""
+    for recording in recordings:
+        made = predict(program, recording.path)
+        host = made and made.get("host")
+        if host and host.get("pace_operators", 0) >= FEWEST_OPERATORS:
+            yield recording.machine, observer_of(host), host["pace_under_profiler"]
 
 
-def best(rows):
-    usual = sorted(row["under_profiler"] for row in rows)
-    middle = statistics.median(usual)
-    levels = [middle * 2 ** (step / 8) for step in range(-8, 13)]
-    choices = [(level, power, part) for level in levels for power in POWERS for part in PARTS]
-    return min(choices, key=lambda choice: misfit(rows, *choice))
-
-
-def errors_text(of_rows):
-    """Mean and largest distance of pairs of a row and factors."""
-    off = [validation.percent_outside(predicted_ms(row, *factors), row["steps"]) for row, factors in of_rows]
-    return f"mean {statistics.mean(map(abs, off)):.1f} %, largest {max(off, key=abs):+.1f} %" if off else "none"
-
-
-def fit_profiled(rows):
+def profiled(ratios):
+    """Rows of profiled.csv: the usual ratio is the median; the powers stay as they were chosen (docs/design/0033-host.md)."""
     table = []
-    for observer in OBSERVERS:
-        bound = [row for row in rows if row["observer"] == observer and row["host_bound"] >= LEAST_HOST_BOUND]
-        kind = [row for row in bound if row["machine"] != HELD_OUT]
-        if len(kind) < 5:
-            raise SystemExit(f"fit_hosts: only {len(kind)} host-bound recordings with {observer}")
-        found = best(kind)
-        left_out = [(row, best([other for other in kind if other is not row])) for row in kind]
-        held_out = [(row, found) for row in bound if row["machine"] == HELD_OUT]
-        print(f"{observer}: {len(kind)} recordings, usual ratio {found[0]:.3f}, power {found[1]}, part {found[2]}; each left out: "
-              f"{errors_text(left_out)}; held-out models: {errors_text(held_out)}")
-        table.append([observer, TORCH, round(found[0], 3), *found[1:], len(kind)])
+    for row in validation.rows_of(HOST / "profiled.csv"):
+        found = [ratio for _, observer, ratio in ratios if observer == row["observer"]]
+        table.append({**row, "under_profiler": round(statistics.median(found), 2), "recordings": len(found)})
     return table
 
 
-def built_in():
-    return {row["observer"]: row for row in validation.rows_of(HOST / "profiled.csv")}
-
-
-def observed(program):
-    """The answer of the program on each measured recording, with the factors of profiled.csv undone."""
-    factors, rows = built_in(), []
-    for recording in measured_recordings():
-        made = predict(program, recording.path)
-        host = made and made["host"]
-        if not host or "pace" not in host or "loader_batch_s" in host or "step_time_s" not in made:
-            continue
-        observer = OBSERVERS[1] if host["profiler_us"] > 4 else OBSERVERS[0]
-        rows.append({"name": recording.name, "machine": recording.machine, "steps": recording.steps, "observer": observer,
-                     "under_profiler": host["pace_under_profiler"], "pace": host["pace"], "host_bound": made["host_bound"],
-                     "step_ms": 1e3 * made["step_time_s"],
-                     "operators_ms": 1e3 * host["operators_s"] / host["pace"],
-                     "program_ms": 1e3 * host["program_s"] / float(factors[observer]["program"]),
-                     "rest_ms": 1e3 * (made["step_time_s"] - host["operators_s"] - host["program_s"])})
-    return rows
-
-
-def write_profiled(rows, folder):
-    with open(folder / "profiled.csv", "w", newline="", encoding="utf-8") as out:
-        csv.writer(out, lineterminator="\n").writerows(
-            [("observer", "torch", "under_profiler", "power", "program", "recordings"), *rows])
-
-
 def processes():
-    """{process: (costs, pace)}: the pace is the median ratio of its steps to those that costs of pace 1 give, by the recordings of
-    the same models."""
+    """{process: (costs, pace)}: the pace is the median, over models, of its step to the usual step of that model."""
     folder = HOST / "processes"
     costs, steps = collections.defaultdict(dict), collections.defaultdict(dict)
     for row in validation.rows_of(folder / "costs.csv"):
         costs[row["process"]][row["cost"]] = float(row["ns"])
     for row in validation.rows_of(folder / "steps.csv"):
         steps[row["process"]][row["model"]] = float(row["step_ms"])
-    return costs, steps
+    others = held_out_models.steps_of(fit_host.HELD_OUT)
+    usual = {name: statistics.median([*others[name], *(found[name] for found in steps.values())]) for name in steps["1"]}
+    return {process: (costs[process], statistics.median(ms / usual[name] for name, ms in found.items()))
+            for process, found in steps.items()}
 
 
-def machines(program, rows, table):
+def machines(ratios, table):
     """The reference's measured costs and the list of hosts."""
-    factors = {row[0]: row[2:5] for row in table}
-    at_reference = {row["name"]: row["rest_ms"] + row["operators_ms"] + row["program_ms"] * factors[row["observer"]][2]
-                    for row in rows if row["machine"] == HELD_OUT and row["host_bound"] >= LEAST_HOST_BOUND}
-    costs, steps = processes()
-    paces = {process: statistics.median(ms / at_reference[name] for name, ms in found.items() if name in at_reference)
-             for process, found in steps.items()}
-    reference = {name: round(statistics.median(costs[process][name] / pace for process, pace in paces.items()), 1) for name in COSTS}
-    listed = [("reference", "Intel Xeon (H200 machines)", (1, 1, 1), 21, "data/host/h200.csv")]
-    for process, pace in paces.items():
-        listed.append((f"h200-process-{process}", "Intel Xeon, 16 cores", (pace, pace, pace),
-                       sum(name in at_reference for name in steps[process]), "data/host/processes"))
+    measured = processes()
+    reference = {name: round(statistics.median(costs[name] / pace for costs, pace in measured.values()), 1) for name in COSTS}
+    listed = [("reference", "Intel Xeon (H200 machines)", 1, 21, "data/host/h200.csv")]
+    listed += [(f"h200-process-{process}", "Intel Xeon, 16 cores", pace, 9, "data/host/processes")
+               for process, (_, pace) in measured.items()]
+    factors = {row["observer"]: (float(row["under_profiler"]), float(row["power"])) for row in table}
     groups = collections.defaultdict(list)
-    for row in rows:
-        usual, power, _ = factors[row["observer"]]
-        groups[row["machine"]].append((row["under_profiler"] / usual) ** power)
-    for recording in other_recordings():
-        made = predict(program, recording.path)
-        host = made and made.get("host")
-        if host and "pace" in host:
-            usual, power, _ = factors[OBSERVERS[host["profiler_us"] > 4]]
-            groups[recording.machine].append((host["pace_under_profiler"] / usual) ** power)
-    for machine, ratios in groups.items():
-        pace = statistics.median(ratios)
-        listed.append((machine, "not known", (pace, pace, pace), len(ratios), "recordings"))
+    for machine, observer, ratio in ratios:
+        usual, power = factors[observer]
+        groups[machine].append((ratio / usual) ** power)
+    listed += [(machine, "not known", statistics.median(paces), len(paces), "recordings") for machine, paces in groups.items()]
     return reference, listed
+
+
+def write_profiled(table, folder):
+    with open(folder / "profiled.csv", "w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, table[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+
+
+def listed_machines():
+    """The hosts of machines.yaml, with their times over the reference's."""
+    lines = (HOST / "machines.yaml").read_text(encoding="utf-8").splitlines()
+    return [{key: float(value) for key, value in re.findall(r"(operators|program|launches|samples): ([0-9.]+)", line)}
+            for line in lines if line.lstrip().startswith("- {")]
 
 
 def write_machines(reference, listed, folder):
@@ -188,17 +136,19 @@ def write_machines(reference, listed, folder):
              "# machines: times over the reference's of operators, Python and launches; samples: recordings, or models of a process.",
              "reference: {" + ", ".join(f"{name}: {cost}" for name, cost in reference.items()) + "}", "machines:"]
     for name, cpu, pace, samples, source in listed:
-        operators, program, launches = (round(value, 3) for value in pace)
-        lines.append(f'  - {{name: {name}, cpu: "{cpu}", operators: {operators}, program: {program}, launches: {launches}, '
-                     f'samples: {samples}, source: "{source}"}}')
+        pace = round(pace, 3)
+        lines.append(f'  - {{name: {name}, cpu: "{cpu}", operators: {pace}, program: {pace}, launches: {pace}, samples: {samples}, '
+                     f'source: "{source}"}}')
     (folder / "machines.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main():
     options = validation.parser(__doc__.splitlines()[0]).parse_args()
-    rows = observed(options.program)
-    table = fit_profiled(rows)
-    reference, listed = machines(options.program, rows, table)
+    measured = list(ratios_of(options.program, measured_recordings()))
+    table = profiled(measured)
+    for row in table:
+        print(*row.values())
+    reference, listed = machines([*measured, *ratios_of(options.program, other_recordings())], table)
     for entry in listed:
         print(*entry)
     if options.write:

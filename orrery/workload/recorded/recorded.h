@@ -70,7 +70,7 @@ struct HostCoverage {
   std::int64_t launches = 0;
   std::int64_t waits = 0;
   double operators_ns = 0;  // of operators and launches
-  double program_ns = 0;    // of the program between them
+  double program_ns = 0;    // of the program between them, without hooks of recomputation
 };
 
 struct RecordedProgram {

@@ -263,7 +263,6 @@ class HostWalk {
     const HostCost* const cost = host_.Find(HostPart::kRecompute, HostModel::kAll);
     if (!IsKnown(&ThreadCosts::own_ns, index) && cost != nullptr) {
       AddTask(TaskKind::kHost, cost->typical, StringId::kEmpty);
-      result_.recorded.coverage.program_ns += cost->typical;
     }
   }
 

@@ -28,10 +28,9 @@ struct ReplayedHost {
 
 /// The host of one of the steps of a recording. Operators of PyTorch take what the model says at
 /// the pace of the machine, but none more than in the recording, since a profiler only adds to
-/// them; those without a name in the model that take a millisecond are as recorded. What the program does itself
-/// is as recorded, less the profiler's share, which operators
-/// that do next to nothing tell: at the recording's pace, or at that of the machine that was
-/// chosen.
+/// them; those without a name in the model that take a millisecond are as recorded. What the
+/// program does itself is as recorded, less the profiler's share, which operators that do next to
+/// nothing tell: at the recording's pace, or at that of the machine that was chosen.
 [[nodiscard]] ReplayedHost HostOfRecording(const trace::Trace& recording,
                                            std::span<const CallTree> steps, std::size_t which,
                                            const HostChoice& choice);
