@@ -22,7 +22,7 @@ HOST_BOUND, UNCERTAIN = 0.05, 0.1  # as orrery/api/predict/step_intervals.cc
 FOUR_OF_FIVE, UNMODELLED, BY_BYTES = 1.2816, 0.5, 0.3
 KINDS = ("recording, GPU", "recording, host", "trace, GPU", "trace, GPU, extrapolated", "trace, host")
 FEWEST_SAMPLES = 4  # of a host whose speed counts for the spread of hosts
-FEWEST = 9  # with fewer models a quantile of a tenth is outside of them
+FEWEST = 9  # with fewer models a quantile of a tenth is none of them
 
 Residual = collections.namedtuple("Residual", "name way kind error host_bound unverified")
 

@@ -378,7 +378,7 @@ void NoteLoader(const trace::Trace& rank, const workload::RecordedProgram& recor
   }
 }
 
-// What a profiler takes for a call of Python is not known, so it is not taken off.
+// The profiler's time for a call of Python is not known, so it is not taken off.
 void NoteStacks(const trace::Trace& rank, Prediction& prediction) {
   if (!prediction.is_priced && !rank.python_calls.empty()) {
     prediction.not_modelled.push_back(fmt::format(
