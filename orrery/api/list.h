@@ -15,7 +15,8 @@
 #include "orrery/base/error.h"
 #include "orrery/report/document.h"
 
-// The names that jobs and options take: GPUs, clusters, models, frameworks, metrics, formats, keys.
+// The names that jobs and options take: GPUs, clusters, hosts, models, frameworks, metrics,
+// formats, keys.
 
 namespace orrery::api {
 
@@ -46,6 +47,17 @@ struct ListedCluster {
   std::string network;
   double nic_bytes_per_s = 0;
   std::string fabric;
+};
+
+/// A host; its times over those of the reference.
+struct ListedHost {
+  std::string name;
+  std::string cpu;
+  double operators = 1;
+  double program = 1;
+  double launches = 1;
+  std::int64_t samples = 0;
+  std::string source;
 };
 
 struct ListedModel {
@@ -99,6 +111,7 @@ struct ListResult {
   std::string what;
   std::vector<ListedGpu> gpus = {};
   std::vector<ListedCluster> clusters = {};
+  std::vector<ListedHost> hosts = {};
   std::vector<ListedModel> models = {};
   std::vector<ListedFramework> frameworks = {};
   std::vector<ListedMetric> metrics = {};
@@ -118,12 +131,14 @@ struct ListResult {
 /// "gpus", "clusters", ….
 [[nodiscard]] ORRERY_API std::span<const std::string_view> ListedThings();
 
-/// The names in a list of GPUs, clusters, models, frameworks or metrics, without loading models.
+/// The names in a list of GPUs, clusters, hosts, models, frameworks or metrics, without loading
+/// models.
 [[nodiscard]] ORRERY_API std::vector<std::string> ListedNames(std::string_view what);
 
 ORRERY_HAS_FIELDS(ListRequest);
 ORRERY_HAS_FIELDS(ListedGpu);
 ORRERY_HAS_FIELDS(ListedCluster);
+ORRERY_HAS_FIELDS(ListedHost);
 ORRERY_HAS_FIELDS(ListedModel);
 ORRERY_HAS_FIELDS(ListedFramework);
 ORRERY_HAS_FIELDS(ListedMetric);

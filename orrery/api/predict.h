@@ -24,7 +24,7 @@ struct PredictTraceRequest {
   std::string trace = {};                // file, or a folder of all ranks
   std::string gpu = {};                  // empty: the recorded one
   std::vector<std::string> models = {};  // files; empty: the shipped ones
-  std::string host = {};                 // file of CPU costs; empty: the shared ones
+  std::string host = {};                 // a file or a name; empty: the shared costs
   std::string cluster = {};              // of several ranks; empty: one with the GPU
   std::string kineto = {};               // recording of the same job, for an execution trace
   std::string kernels = "auto";          // or measured, model
@@ -57,6 +57,13 @@ struct PredictedHost {
   std::optional<std::int64_t> costs_by_kind = {};
   std::optional<std::int64_t> costs_global = {};
   std::optional<std::int64_t> costs_unknown = {};
+  std::optional<double> pace = {};  // of a recording
+  std::optional<double> pace_under_profiler = {};
+  std::optional<std::int64_t> pace_operators = {};
+  std::optional<double> profiler_us = {};
+  std::optional<double> operators_s = {};
+  std::optional<double> program_s = {};
+  std::optional<double> loader_batch_s = {};
 };
 
 struct PredictedOperator {

@@ -25,7 +25,8 @@ struct SimulateRequest {
   std::vector<std::string> jobs = {};  // files
   std::string job_yaml = {};           // the text of a job, instead of a file
   std::string from = {};
-  int world = 0;  // 0: as traced
+  int world = 0;          // 0: as traced
+  std::string host = {};  // of a traced job: a file or a name; empty: as traced
   JobInput job = {};
   std::vector<std::string> what_if = {};  // "gemm=2"
   std::vector<std::string> slow = {};     // "rank=7:1.3"

@@ -19,7 +19,7 @@
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/program.h"
-#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 #include "orrery/workload/recorded/ranks/recorded_ranks.h"
 
 namespace orrery::simulate {
@@ -54,7 +54,7 @@ class SizeOfGroup : public LinkClass {
 
 Result<PredictedRanks> PredictRecordings(const trace::TraceSet& set,
                                          const trace::MatchedCollectives& matched,
-                                         const workload::HostModel& host, int repetitions) {
+                                         const workload::HostChoice& host, int repetitions) {
   ORRERY_TRY(const workload::RecordedRanks ranks,
              workload::EnsembleOfRecordings(set, matched, host));
   const RankClasses rank_classes = Unfolded(ranks.ensemble, SizeOfGroup());

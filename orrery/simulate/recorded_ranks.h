@@ -6,7 +6,7 @@
 #include "orrery/base/error.h"
 #include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
-#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 
 namespace orrery::simulate {
 
@@ -21,7 +21,7 @@ struct PredictedRanks {
 /// is there and take as long as the recording's median of their kind, size and number of ranks.
 [[nodiscard]] Result<PredictedRanks> PredictRecordings(const trace::TraceSet& set,
                                                        const trace::MatchedCollectives& matched,
-                                                       const workload::HostModel& host,
+                                                       const workload::HostChoice& host,
                                                        int repetitions);
 
 }  // namespace orrery::simulate

@@ -12,7 +12,7 @@
 #include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
-#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 #include "orrery/workload/recorded/recordings_test.h"
 
 namespace orrery::simulate {
@@ -62,7 +62,7 @@ trace::Trace RankOf(std::int32_t number, const RankTimes& times) {
 }
 
 Result<PredictedRanks> Predict(const trace::TraceSet& set) {
-  return PredictRecordings(set, trace::MatchCollectives(set), workload::DefaultHost(), 2);
+  return PredictRecordings(set, trace::MatchCollectives(set), workload::HostChoice{}, 2);
 }
 
 TEST(PredictRecordingsTest, RanksWaitForTheLastAndThenTransferAsRecorded) {

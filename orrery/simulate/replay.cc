@@ -11,7 +11,7 @@
 #include "orrery/simulate/engine/overlap_rates.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/program.h"
-#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {
@@ -92,7 +92,7 @@ Result<Timeline> SimulateRecording(const Program& program, int repetitions) {
 }
 
 Result<StepFigures> ReplayRecording(const trace::Trace& recording,
-                                    const workload::HostModel& host) {
+                                    const workload::HostChoice& host) {
   const workload::RecordedProgram recorded = workload::ProgramOfMiddleStep(recording, host);
   ORRERY_TRY(const Timeline timeline, SimulateRecording(recorded.program, kReplayRepetitions));
   return FiguresOf(recorded.program, timeline);

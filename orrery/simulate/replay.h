@@ -6,7 +6,7 @@
 #include "orrery/simulate/engine/engine.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/program.h"
-#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 
 namespace orrery::simulate {
 
@@ -37,6 +37,6 @@ struct StepFigures {
 
 /// Simulates the middle step of a recording with its own kernel times and the host of a model.
 [[nodiscard]] Result<StepFigures> ReplayRecording(const trace::Trace& recording,
-                                                  const workload::HostModel& host);
+                                                  const workload::HostChoice& host);
 
 }  // namespace orrery::simulate

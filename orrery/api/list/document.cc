@@ -104,6 +104,20 @@ Table ClusterTable(const std::vector<ListedCluster>& clusters) {
   return table;
 }
 
+Table HostTable(const std::vector<ListedHost>& hosts) {
+  const NumberFormat times("{:.2f}", 1);
+  Table table =
+      MakeTable("hosts", hosts,
+                {AsText("name", "host"), AsText("cpu", "processor"),
+                 AsFormat("operators", "operators", times), AsFormat("program", "Python", times),
+                 AsFormat("launches", "launches", times), AsNumber("samples", "samples"),
+                 AsText("source", "known from", 86)});
+  table.caption =
+      "Times over those of the reference, whose costs of operators are part of the program.\n"
+      "`orrery measure host` measures another one.";
+  return table;
+}
+
 Table ModelTable(const std::vector<ListedModel>& models) {
   Table table = MakeTable(
       "models", models,
@@ -173,6 +187,7 @@ Document MakeDocument(const ListResult& result) {
   Document document{.kind = fmt::format("Orrery {}", result.what)};
   AddTable(result.gpus, &GpuTable, document);
   AddTable(result.clusters, &ClusterTable, document);
+  AddTable(result.hosts, &HostTable, document);
   AddTable(result.models, &ModelTable, document);
   AddTable(result.frameworks, &FrameworkTable, document);
   AddTable(result.metrics, &MetricTable, document);

@@ -9,8 +9,9 @@
 namespace orrery::api {
 namespace {
 
-constexpr auto kThings = std::to_array<std::string_view>(
-    {"gpus", "clusters", "models", "frameworks", "metrics", "formats", "job-keys", "job-schema"});
+constexpr auto kThings =
+    std::to_array<std::string_view>({"gpus", "clusters", "hosts", "models", "frameworks", "metrics",
+                                     "formats", "job-keys", "job-schema"});
 
 constexpr auto kRequest = std::to_array<Field<ListRequest>>({
     MakeField<&ListRequest::what>("what", "", "the list to print").Choices(kThings),
@@ -42,6 +43,17 @@ constexpr auto kCluster = std::to_array<Field<ListedCluster>>({
     MakeField<&ListedCluster::network>("network", "", "network between nodes"),
     MakeField<&ListedCluster::nic_bytes_per_s>("nic_bytes_per_s", "bytes/s", "bandwidth of a NIC"),
     MakeField<&ListedCluster::fabric>("fabric", "", "topology of the network"),
+});
+
+constexpr auto kHost = std::to_array<Field<ListedHost>>({
+    MakeField<&ListedHost::name>("name", "", "name"),
+    MakeField<&ListedHost::cpu>("cpu", "", "processor"),
+    MakeField<&ListedHost::operators>(
+        "operators", "", "time of the dispatcher and the allocator over the reference's"),
+    MakeField<&ListedHost::program>("program", "", "time of Python over the reference's"),
+    MakeField<&ListedHost::launches>("launches", "", "time of launches over the reference's"),
+    MakeField<&ListedHost::samples>("samples", "", "recordings or measured processes"),
+    MakeField<&ListedHost::source>("source", "", "source"),
 });
 
 constexpr auto kModel = std::to_array<Field<ListedModel>>({
@@ -93,6 +105,7 @@ constexpr auto kKey = std::to_array<Field<ListedKey>>({
 constexpr auto kResult = std::to_array<Field<ListResult>>({
     MakeField<&ListResult::gpus>("gpus", "", "GPUs of the catalogue").IfAny(),
     MakeField<&ListResult::clusters>("clusters", "", "clusters of the catalogue").IfAny(),
+    MakeField<&ListResult::hosts>("hosts", "", "hosts whose speed is known").IfAny(),
     MakeField<&ListResult::models>("models", "", "models that jobs can name").IfAny(),
     MakeField<&ListResult::frameworks>("frameworks", "", "training frameworks").IfAny(),
     MakeField<&ListResult::metrics>("metrics", "", "metrics of analyze").IfAny(),
@@ -114,6 +127,7 @@ std::span<const std::string_view> ListedThings() {
 ORRERY_SET_FIELDS(ListRequest, kRequest)
 ORRERY_SET_FIELDS(ListedGpu, kGpu)
 ORRERY_SET_FIELDS(ListedCluster, kCluster)
+ORRERY_SET_FIELDS(ListedHost, kHost)
 ORRERY_SET_FIELDS(ListedModel, kModel)
 ORRERY_SET_FIELDS(ListedFramework, kFramework)
 ORRERY_SET_FIELDS(ListedMetric, kMetric)

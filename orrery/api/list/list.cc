@@ -42,6 +42,7 @@
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/model/presets.h"
 #include "orrery/workload/model/transformer_shape.h"
+#include "orrery/workload/recorded/host/host_machine.h"
 
 namespace orrery::api {
 namespace {
@@ -94,6 +95,20 @@ std::vector<ListedCluster> ListClusters() {
                         .fabric = std::string(Name(cluster.fabric.preset))});
   }
   return clusters;
+}
+
+std::vector<ListedHost> ListHosts() {
+  std::vector<ListedHost> hosts;
+  for (const workload::HostMachine& host : workload::KnownHosts()) {
+    hosts.push_back({.name = host.name,
+                     .cpu = host.cpu,
+                     .operators = host.pace.operators,
+                     .program = host.pace.program,
+                     .launches = host.pace.launches,
+                     .samples = host.samples,
+                     .source = host.source});
+  }
+  return hosts;
 }
 
 std::optional<std::int64_t> LayersOf(const workload::Preset& preset, const workload::Model& model) {
@@ -227,6 +242,8 @@ Result<ListResult> MakeList(const Session& session, const std::string& what) {
     ORRERY_TRY(result.gpus, ListGpus(session));
   } else if (what == "clusters") {
     result.clusters = ListClusters();
+  } else if (what == "hosts") {
+    result.hosts = ListHosts();
   } else if (what == "models") {
     ORRERY_TRY(result.models, ListModels());
   } else if (what == "frameworks") {
@@ -260,6 +277,7 @@ std::vector<std::string> ListedNames(std::string_view what) {
   };
   return what == "gpus"         ? strings(NamesOf(hardware::GpuCatalogue()))
          : what == "clusters"   ? strings(NamesOf(hardware::ClusterCatalogue()))
+         : what == "hosts"      ? strings(NamesOf(workload::KnownHosts()))
          : what == "models"     ? strings(NamesOf(workload::Presets().models))
          : what == "frameworks" ? strings(NamesOf(workload::Frameworks()))
          : what == "metrics"    ? strings(NamesOf(analyze::AllMetrics()))

@@ -27,10 +27,13 @@ constexpr auto kTraceFields = std::to_array<Field<PredictTraceRequest>>({
         "repeated")
         .Placeholder("FILE")
         .Repeats(),
-    MakeField<&PredictTraceRequest::host>("host", "",
-                                          "CPU costs, from `orrery fit host`; of a recording, none "
-                                          "counts more than it took there")
-        .Placeholder("FILE"),
+    MakeField<&PredictTraceRequest::host>(
+        "host", "",
+        "host to predict for: a name (orrery list hosts), what `orrery measure host` or `orrery "
+        "fit "
+        "host` wrote, or a recording made on it (default: of a recording its own, else the "
+        "reference)")
+        .Placeholder("FILE|NAME"),
     MakeField<&PredictTraceRequest::cluster>(
         "cluster", "", "machine on which several ranks communicate (default: one with the GPU)")
         .Placeholder("NAME"),
@@ -90,6 +93,27 @@ constexpr auto kHost = std::to_array<Field<PredictedHost>>({
         .IfKnown(),
     MakeField<&PredictedHost::costs_unknown>("costs_unknown", "", "costs that are not known: zero")
         .IfKnown(),
+    MakeField<&PredictedHost::pace>(
+        "pace", "", "times of the recording's host over those of the reference, without a profiler")
+        .IfKnown(),
+    MakeField<&PredictedHost::pace_under_profiler>("pace_under_profiler", "",
+                                                   "the same while the profiler ran")
+        .IfKnown(),
+    MakeField<&PredictedHost::pace_operators>("pace_operators", "",
+                                              "operators that the pace is estimated from")
+        .IfKnown(),
+    MakeField<&PredictedHost::profiler_us>("profiler_us", "us",
+                                           "time of the profiler inside an operator")
+        .IfKnown(),
+    MakeField<&PredictedHost::operators_s>("operators_s", "s",
+                                           "CPU time of operators and launches in a step")
+        .IfKnown(),
+    MakeField<&PredictedHost::program_s>("program_s", "s",
+                                         "CPU time of the program between operators")
+        .IfKnown(),
+    MakeField<&PredictedHost::loader_batch_s>(
+        "loader_batch_s", "s", "time from batch to batch of a DataLoader that the step waits for")
+        .IfKnown(),
 });
 
 constexpr auto kOperator = std::to_array<Field<PredictedOperator>>({
@@ -129,7 +153,9 @@ constexpr auto kTraceResult = std::to_array<Field<TraceResult>>({
     MakeField<&TraceResult::step_time_s>("step_time_s", "s",
                                          "from the end of one step to the end of the next")
         .IfKnown(),
-    MakeField<&TraceResult::low_s>("low_s", "s", "low end of the 80 % interval").IfKnown(),
+    MakeField<&TraceResult::low_s>(
+        "low_s", "s", "low end of the 80 % interval; without step_time_s all that is known")
+        .IfKnown(),
     MakeField<&TraceResult::high_s>("high_s", "s", "high end of the 80 % interval").IfKnown(),
     MakeField<&TraceResult::active_time_s>("active_time_s", "s", "some GPU stream is busy")
         .IfKnown(),

@@ -18,17 +18,16 @@
 
 #include "orrery/api/cancellation.h"
 #include "orrery/api/errors.h"
+#include "orrery/api/input/host_input.h"
 #include "orrery/api/input/job_input.h"
 #include "orrery/api/input/run_input.h"
 #include "orrery/api/predict.h"
 #include "orrery/api/predict/trace_answer.h"
 #include "orrery/api/session_state.h"
 #include "orrery/base/columns.h"
-#include "orrery/base/document/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/math/statistics.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/text/table.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/ingest/run.h"
@@ -48,8 +47,11 @@
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/data_loader.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/host_pace.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::api {
@@ -149,18 +151,6 @@ void NoteLosses(const ingest::Run& run, std::vector<std::string>& remarks) {
   std::ranges::for_each(run.set.ranks, note, &trace::Trace::problems);
 }
 
-Result<workload::HostModel> ReadHost(const std::string& path) {
-  if (path.empty()) {
-    return workload::DefaultHost();
-  }
-  ORRERY_TRY(const Table table, ReadCsvFile(path));
-  auto model = workload::HostModelOf(table);
-  if (!model) {
-    return FailWithin(path, model);
-  }
-  return model;
-}
-
 Result<const hardware::Gpu*> WantedGpu(const PredictTraceRequest& request) {
   if (request.gpu.empty()) {
     return InvalidInput("--gpu NAME says for which GPU to predict");
@@ -210,10 +200,14 @@ Status RescaleRecording(const Session& session, const PredictTraceRequest& reque
 Result<workload::RecordedProgram> ProgramOfKernels(const Session& session,
                                                    const PredictTraceRequest& request,
                                                    trace::Trace& rank,
-                                                   const workload::HostModel& host,
+                                                   const workload::HostChoice& host,
                                                    Prediction& prediction) {
   ORRERY_TRY_STATUS(RescaleRecording(session, request, rank, prediction));
   return workload::ProgramOfMiddleStep(rank, host);
+}
+
+workload::HostModel ModelAtPace(const workload::HostChoice& host) {
+  return workload::AtPace(host.model, host.pace.value_or(workload::HostPace{}));
 }
 
 constexpr double kLeastShareSaid = 0.001;
@@ -246,7 +240,8 @@ Result<workload::RecordedProgram> ProgramOfModels(const Session& session,
   }
   const workload::CallTree& step = workload::MiddleStep(*steps);
   const kernel::MemoizedCostModel costs(*models, *gpu);  // layers repeat
-  const workload::GraphPrices prices = workload::PriceGraph(rank, step, *gpu, costs, host, request.tf32);
+  const workload::GraphPrices prices =
+      workload::PriceGraph(rank, step, *gpu, costs, host, request.tf32);
   if (const std::int64_t replayed = workload::NumReplayedGraphs(rank, step, prices); replayed > 0) {
     return Unsupported(
         "{}: {} calls of compiled code replay CUDA graphs, whose kernels are not in "
@@ -266,7 +261,7 @@ Result<workload::RecordedProgram> ProgramOfModels(const Session& session,
 // A recording says more than an execution trace of the same job: its launches, streams and waits.
 Result<workload::RecordedProgram> ProgramOf(const Session& session,
                                             const PredictTraceRequest& request, trace::Trace& rank,
-                                            const workload::HostModel& host,
+                                            const workload::HostChoice& host,
                                             Prediction& prediction) {
   const bool is_recording = IsRecording(rank);
   if (is_recording && request.kernels != kModelledKernels) {
@@ -283,7 +278,7 @@ Result<workload::RecordedProgram> ProgramOf(const Session& session,
   if (request.kernels == kMeasuredKernels) {
     return InvalidInput("{}: no recorded kernels; give the recording with --kineto", request.trace);
   }
-  return ProgramOfModels(session, request, rank, host, prediction);
+  return ProgramOfModels(session, request, rank, ModelAtPace(host), prediction);
 }
 
 // Kernels launched by what the recording does not have. Those in front of the first launch of a
@@ -351,12 +346,46 @@ void NoteRecomputation(const workload::HostModel& host, Prediction& prediction) 
   }
 }
 
+std::string Milliseconds(std::int64_t nanoseconds) {
+  return fmt::format("{:.1f} ms", static_cast<double>(nanoseconds) * 1e-6);
+}
+
+// A data loader is a wait that is no work: a recording has it, an execution trace does not.
+void NoteLoader(const trace::Trace& rank, const workload::RecordedProgram& recorded,
+                Prediction& prediction) {
+  if (prediction.is_priced && workload::HasDataLoader(rank)) {
+    prediction.is_lower_bound = true;
+    prediction.not_modelled.emplace_back(
+        "the program takes batches from a DataLoader, and how long it waits for one is not in an "
+        "execution trace: the step is at least as long as predicted; predict from a recording");
+  }
+  if (recorded.loader) {
+    prediction.loader_batch_s = static_cast<double>(recorded.loader->batch_ns) * 1e-9;
+    prediction.loader_error = recorded.loader->relative_error;
+    prediction.not_modelled.push_back(fmt::format(
+        "the program waits for its DataLoader, as recorded: a batch comes every {}, of which the "
+        "program waited {}",
+        Milliseconds(recorded.loader->batch_ns), Milliseconds(recorded.loader->waited_ns)));
+  }
+}
+
+// The profiler's time for a call of Python is not known, so it is not taken off.
+void NoteStacks(const trace::Trace& rank, Prediction& prediction) {
+  if (!prediction.is_priced && !rank.python_calls.empty()) {
+    prediction.not_modelled.push_back(fmt::format(
+        "the recording has Python's calls (with_stack), and the time of recording them is still in "
+        "the {} of a step between operators; record without stacks",
+        Milliseconds(std::llround(prediction.coverage.program_ns))));
+  }
+}
+
 // Notes the gaps in a program of one rank.
 void NoteGaps(const trace::Trace& rank, const workload::RecordedProgram& recorded,
               Prediction& prediction) {
   if (!prediction.is_priced) {
     NoteKernelsWithoutLaunch(rank, prediction);
   }
+  NoteStacks(rank, prediction);
   if (prediction.is_priced && !rank.collectives.empty()) {
     prediction.not_modelled.push_back(
         fmt::format("{} collectives take no time", rank.collectives.size()));
@@ -414,25 +443,29 @@ Status NotePrecision(const Session& session, const PredictTraceRequest& request,
 }
 
 Result<PredictTraceResult> PredictOne(const Session& session, const PredictTraceRequest& request,
-                                      const workload::HostModel& host, ingest::Run& run) {
+                                      const NamedHost& host, ingest::Run& run) {
   trace::Trace& rank = run.set.ranks[0];
   Prediction prediction{.path = request.trace,
                         .gpu = request.gpu.empty() ? "the recorded GPU" : request.gpu,
-                        .host = request.host.empty() ? "shared costs" : request.host,
+                        .host = host.source,
+                        .is_host_known = !request.host.empty(),
+                        .has_own_pace = !host.choice.pace.has_value(),
                         .is_partial = run.is_partial()};
   NoteLosses(run, prediction.not_modelled);
   ORRERY_TRY(workload::RecordedProgram recorded,
-             ProgramOf(session, request, rank, host, prediction));
+             ProgramOf(session, request, rank, host.choice, prediction));
   prediction.coverage = recorded.coverage;
+  prediction.pace = recorded.pace;
   NoteGaps(rank, recorded, prediction);
-  NoteRecomputation(host, prediction);
+  NoteRecomputation(host.choice.model, prediction);
+  NoteLoader(rank, recorded, prediction);
   ORRERY_TRY(simulate::Timeline timeline, Replay(request, recorded.program));
   prediction.figures = simulate::FiguresOf(recorded.program, timeline);
   if (prediction.figures.active_ps == 0) {
     return InvalidInput("{}: nothing in its step runs on the GPU, so there is no step to predict",
                         request.trace);
   }
-  ORRERY_TRY_STATUS(NotePrecision(session, request, rank, host, prediction));
+  ORRERY_TRY_STATUS(NotePrecision(session, request, rank, ModelAtPace(host.choice), prediction));
   ORRERY_TRY_STATUS(Compare(request, recorded.program, prediction));
   PredictTraceResult result = MakeResult(prediction);
   result.replayed =
@@ -483,14 +516,15 @@ Status PredictRanks(trace::TraceSet& set, const kernel::ModelSet& models,
 }
 
 Result<PredictTraceResult> PredictAll(const Session& session, const PredictTraceRequest& request,
-                                      const workload::HostModel& host, ingest::Run& run) {
+                                      const NamedHost& host, ingest::Run& run) {
   if (!request.measured.empty()) {
     return Unsupported("{}: several ranks; --measured is for one", request.trace);
   }
   trace::TraceSet& set = run.set;
   const bool are_recorded = std::all_of(set.ranks.begin(), set.ranks.end(), IsRecording);
-  RanksPrediction ranks{.path = request.trace, .host_path = request.host};
-  ranks.host = request.host.empty() ? nullptr : &host;
+  RanksPrediction ranks{.path = request.trace, .host_source = host.source};
+  const workload::HostModel at_pace = ModelAtPace(host.choice);
+  ranks.host = request.host.empty() ? nullptr : &at_pace;
   ORRERY_TRY(ranks.cluster, WantedCluster(request));
   if (request.kernels == kModelledKernels || !are_recorded) {
     ORRERY_TRY(ranks.gpu, WantedGpu(request));
@@ -526,7 +560,7 @@ Result<PredictTraceResult> Predict(const Session& session, const PredictTraceReq
   if (!request.kineto.empty()) {
     paths.push_back(request.kineto);
   }
-  ORRERY_TRY(const workload::HostModel host, ReadHost(request.host));
+  ORRERY_TRY(const NamedHost host, ReadHost(request.host, request.run, request.call.progress));
   ORRERY_TRY(ingest::Run run, ReadPaths(request, paths));
   return run.set.ranks.size() == 1 ? PredictOne(session, request, host, run)
                                    : PredictAll(session, request, host, run);

@@ -15,6 +15,7 @@
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/host_pace.h"
 #include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::api {
@@ -35,6 +36,12 @@ struct Prediction {
   std::string host = {};     // source of the host's times
   simulate::StepFigures figures = {};
   workload::HostCoverage coverage = {};
+  bool is_host_known = false;  // it was given
+  bool has_own_pace = false;   // that of the recording
+  workload::RecordedPace pace = {};
+  double loader_batch_s = 0;    // of a loader that the program waits for; 0: none
+  double loader_error = 0;      // relative standard error of the same
+  bool is_lower_bound = false;  // of the step: waits are not in the trace
   bool is_priced = false;  // estimated by models alone; then the summary counts the operators too
   workload::PricingSummary pricing = {};
   std::int64_t tf32_step_ps =
@@ -58,7 +65,7 @@ struct RanksPrediction {
   std::string path;
   const hardware::Gpu* gpu = nullptr;         // nullptr: kernels as recorded
   const workload::HostModel* host = nullptr;  // nullptr: of other ranks, or the shared one
-  std::string host_path = {};
+  std::string host_source = {};
   const hardware::Cluster* cluster = nullptr;
   std::string kernels = {};                    // source of their times
   workload::PricingSummary pricing = {};       // of recorded kernels that were rescaled

@@ -57,12 +57,13 @@ std::string PricingText(const workload::PricingSummary& pricing) {
   return text + fmt::format("; {} extrapolated", pricing.extrapolated);
 }
 
-Document::Table StepTable(const simulate::StepFigures& figures) {
+Document::Table StepTable(const simulate::StepFigures& figures, bool is_lower_bound) {
   Document::Table table{.columns = {AsText("per step"),
                                     Formatted("time", NumberFormat("{:.3f} ms", 1e3)),
                                     AsShare("share")}};
   for (const auto& [name, time_ps] :
-       {std::pair("step", figures.step_ps), std::pair("GPU active", figures.active_ps),
+       {std::pair(is_lower_bound ? "known part of the step" : "step", figures.step_ps),
+        std::pair("GPU active", figures.active_ps),
         std::pair("GPU waits for the CPU", figures.host_bound_ps),
         std::pair("GPU idle otherwise", figures.other_idle_ps)}) {
     table.rows.push_back(
@@ -87,12 +88,21 @@ Document::Table WorstTable(const Prediction& prediction) {
   return table;
 }
 
+// The speed that a recording tells, unless another was given.
+std::string PaceText(const Prediction& prediction) {
+  return !prediction.has_own_pace || prediction.pace.operators == 0
+             ? ""
+             : fmt::format(", {:.2f} times the reference's by {} operators of the recording",
+                           prediction.pace.ratio, prediction.pace.operators);
+}
+
 std::string HostText(const Prediction& prediction) {
   const workload::HostCoverage& coverage = prediction.coverage;
   const std::int64_t all = AllLookups(coverage);
   const std::int64_t recorded = Lookups(coverage, HostCostSource::kRecorded);
-  return fmt::format("CPU: {}; {} of its costs by name, {}{} by kind, {} by neither",
-                     prediction.host, Share(Lookups(coverage, HostCostSource::kName), all),
+  return fmt::format("CPU: {}{}; {} of its costs by name, {}{} by kind, {} by neither",
+                     prediction.host, PaceText(prediction),
+                     Share(Lookups(coverage, HostCostSource::kName), all),
                      recorded == 0 ? "" : Share(recorded, all) + " as recorded, ",
                      Share(Lookups(coverage, HostCostSource::kKind), all),
                      Share(Lookups(coverage, HostCostSource::kGlobal) +
@@ -161,12 +171,17 @@ Document MakeDocument(const Prediction& prediction) {
   head.Say(fmt::format("kernels: {}{}", prediction.kernels,
                        prediction.is_priced ? PricingText(prediction.pricing) : ""))
       .Say(HostText(prediction))
-      .Say(fmt::format("80 % interval of the step: {} to {}", TimeText(interval.low_s),
-                       TimeText(interval.high_s)));
+      .Say(
+          prediction.is_lower_bound
+              ? fmt::format("not a step: at least {}, for what the program waits for is not in the "
+                            "file",
+                            TimeText(interval.low_s))
+              : fmt::format("80 % interval of the step: {} to {}", TimeText(interval.low_s),
+                            TimeText(interval.high_s)));
   if (prediction.pricing.unmodelled_s > 0) {
     head.Say(UnmodelledText(prediction.pricing));
   }
-  document.AddSection().Add(StepTable(figures));
+  document.AddSection().Add(StepTable(figures, prediction.is_lower_bound));
   if (prediction.measured_step_s > 0) {
     AddComparison(prediction, document);
   }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/api/predict.h"
+#include "orrery/api/predict/step_intervals.h"
 #include "orrery/api/predict/trace_answer.h"
 #include "orrery/learn/interval.h"
 #include "orrery/report/document.h"
@@ -34,16 +34,28 @@ double Seconds(std::int64_t picoseconds) {
 
 PredictedHost HostResult(const Prediction& prediction) {
   const workload::HostCoverage& coverage = prediction.coverage;
-  return {.source = prediction.host,
-          .operators = coverage.operators,
-          .recomputed_operators = coverage.recomputed,
-          .launches = coverage.launches,
-          .waits = coverage.waits,
-          .costs_by_name = Lookups(coverage, HostCostSource::kName),
-          .costs_as_recorded = Lookups(coverage, HostCostSource::kRecorded),
-          .costs_by_kind = Lookups(coverage, HostCostSource::kKind),
-          .costs_global = Lookups(coverage, HostCostSource::kGlobal),
-          .costs_unknown = Lookups(coverage, HostCostSource::kNothing)};
+  PredictedHost host{.source = prediction.host,
+                     .operators = coverage.operators,
+                     .recomputed_operators = coverage.recomputed,
+                     .launches = coverage.launches,
+                     .waits = coverage.waits,
+                     .costs_by_name = Lookups(coverage, HostCostSource::kName),
+                     .costs_as_recorded = Lookups(coverage, HostCostSource::kRecorded),
+                     .costs_by_kind = Lookups(coverage, HostCostSource::kKind),
+                     .costs_global = Lookups(coverage, HostCostSource::kGlobal),
+                     .costs_unknown = Lookups(coverage, HostCostSource::kNothing)};
+  host.operators_s = coverage.operators_ns * 1e-9;
+  host.program_s = coverage.program_ns * 1e-9;
+  if (prediction.pace.operators > 0) {
+    host.pace = prediction.pace.ratio;
+    host.pace_under_profiler = prediction.pace.under_profiler;
+    host.pace_operators = prediction.pace.operators;
+    host.profiler_us = prediction.pace.profiler.whole_ns * 1e-3;
+  }
+  if (prediction.loader_batch_s > 0) {
+    host.loader_batch_s = prediction.loader_batch_s;
+  }
+  return host;
 }
 
 PredictedModels ModelsResult(const workload::PricingSummary& pricing) {
@@ -100,7 +112,7 @@ bool AreMeasured(const RecordedJob& job) {
 std::string HostSourceText(const RanksPrediction& prediction) {
   switch (prediction.job.host) {
     case simulate::HostSource::kGiven:
-      return prediction.host_path;
+      return prediction.host_source;
     case simulate::HostSource::kOtherRanks:
       return "recordings of the other half of the ranks, under their profiler";
     case simulate::HostSource::kShared:
@@ -125,23 +137,24 @@ std::vector<std::string> NotModelled(const RanksPrediction& prediction) {
   return sentences;
 }
 
-// From held-out models (docs/validation/held-out-models.md): four of five are within 10 % where
-// kernels come from models and within 4 % where they were recorded, and hosts of equal machines
-// differ by up to a third.
 learn::TimeInterval IntervalOf(const Prediction& prediction) {
-  constexpr double kModelled = 0.06;
-  constexpr double kRescaled = 0.1;  // to another GPU, which no recording of ours verifies
-  constexpr double kRecorded = 0.03;
-  constexpr double kHost = 0.12;
-  constexpr double kUnmodelled = 0.5;
-  constexpr double kByBytes = 0.3;
-  const bool is_rescaled = !prediction.is_priced && prediction.pricing.seconds > 0;
-  const double of_kernels = prediction.is_priced ? kModelled : is_rescaled ? kRescaled : kRecorded;
-  const double deviation = std::hypot(of_kernels, kHost * prediction.figures.HostBoundShare(),
-                                      kUnmodelled * prediction.pricing.UnmodelledShare() +
-                                          kByBytes * prediction.pricing.ByBytesShare());
+  const workload::PricingSummary& pricing = prediction.pricing;
+  std::int64_t operators = 0;
+  for (const std::int64_t count : pricing.operators) {
+    operators += count;
+  }
   learn::TimeInterval interval =
-      learn::IntervalAround(Seconds(prediction.figures.step_ps), deviation);
+      IntervalOfStep(Seconds(prediction.figures.step_ps),
+                     {.is_recorded = !prediction.is_priced,
+                      .is_rescaled = !prediction.is_priced && pricing.seconds > 0,
+                      .is_host_given = prediction.is_host_known || prediction.pace.operators > 0,
+                      .host_bound = prediction.figures.HostBoundShare(),
+                      .uncertain = operators == 0 ? 0
+                                                  : static_cast<double>(pricing.extrapolated) /
+                                                        static_cast<double>(operators),
+                      .unmodelled = pricing.UnmodelledShare(),
+                      .by_bytes = pricing.ByBytesShare(),
+                      .loader_error = prediction.loader_error});
   // The program may allow TF32.
   if (prediction.tf32_step_ps > 0) {
     interval.low_s = std::min(interval.low_s, Seconds(prediction.tf32_step_ps));
@@ -160,9 +173,7 @@ PredictTraceResult MakeResult(const Prediction& prediction) {
   const learn::TimeInterval interval = IntervalOf(prediction);
   PredictTraceResult result{.trace = prediction.path,
                             .gpu = prediction.gpu,
-                            .step_time_s = Seconds(figures.step_ps),
                             .low_s = interval.low_s,
-                            .high_s = interval.high_s,
                             .active_time_s = Seconds(figures.active_ps),
                             .host_bound = figures.HostBoundShare(),
                             .idle_for_host_s = Seconds(figures.host_bound_ps),
@@ -173,6 +184,10 @@ PredictTraceResult MakeResult(const Prediction& prediction) {
                             .host = HostResult(prediction),
                             .not_modelled = prediction.not_modelled,
                             .is_partial = prediction.is_partial};
+  if (!prediction.is_lower_bound) {
+    result.step_time_s = Seconds(figures.step_ps);
+    result.high_s = interval.high_s;
+  }
   if (prediction.is_priced) {
     result.models = ModelsResult(prediction.pricing);
   }

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "orrery/api/errors.h"
+#include "orrery/api/input/host_input.h"
 #include "orrery/api/input/job_input.h"
 #include "orrery/api/input/run_input.h"
 #include "orrery/api/session_state.h"
@@ -34,6 +35,8 @@
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/host/host_fit.h"
+#include "orrery/workload/recorded/host/host_pace.h"
 #include "orrery/workload/recorded/ranks/traced_ensemble.h"
 #include "orrery/workload/recorded/ranks/traced_job.h"
 #include "orrery/workload/recorded/ranks/traced_rank.h"
@@ -180,7 +183,34 @@ class TracedImport {
                                               .gpu = &to}));
     AddRemarks(program.remarks);
     AddMeasured(rank, calibration);
+    ORRERY_TRY_STATUS(MoveToHost(adapted, program.recorded.program));
     return std::move(program.recorded.program);
+  }
+
+  // Scales the host's times to the host that was asked for.
+  Status MoveToHost(const trace::Trace& recording, workload::Program& program) {
+    if (request_.host.empty()) {
+      return {};
+    }
+    ORRERY_TRY(const NamedHost host, ReadHost(request_.host, {}, request_.call.progress));
+    workload::HostFit fit;
+    fit.Add(recording);
+    const workload::RecordedPace own = workload::PaceOf(fit.Fit({}), host.choice.model);
+    if (own.operators == 0) {
+      return InvalidInput(
+          "--host {}: too few known operators launch in the recording to tell its own host's speed",
+          request_.host);
+    }
+    const workload::HostPace wanted = host.choice.pace.value_or(workload::HostPace{});
+    workload::ScaleHost({.operators = wanted.operators / own.ratio,
+                         .program = wanted.program / own.ratio,
+                         .launches = wanted.launches / own.ratio},
+                        program);
+    AddRemarks(
+        {fmt::format("CPU: {}; the traced host took {:.2f} times the reference's, by {} "
+                     "operators.",
+                     host.source, own.ratio, own.operators)});
+    return {};
   }
 
   // Adds parts that were not traced: more layers, another GPU.

@@ -34,6 +34,9 @@ constexpr auto kFields = std::to_array<Field<Request>>({
     MakeField<&Request::world>("world", "",
                                "number of ranks of --from, by scaling data parallelism (as traced)")
         .Range(1, kMostRanks),
+    MakeField<&Request::host>(
+        "host", "", "host of the ranks of --from, as `orrery predict --host` takes it (as traced)")
+        .Placeholder("FILE|NAME"),
     OfJob::kSet,
     OfJob::kGpu,
     OfJob::kCluster,

@@ -37,6 +37,11 @@ Result<SimulateRequest> WithFilesOfFolder(SimulateRequest request) {
     if (request.world != 0) {
       return InvalidInput("--world applies to --from; a job says how many GPUs it has");
     }
+    if (!request.host.empty()) {
+      return InvalidInput(
+          "--host applies to --from; of a job, framework.launch_us is what its host takes for a "
+          "kernel");
+    }
     return request;
   }
   if (!request.jobs.empty()) {

@@ -136,7 +136,7 @@ class Simulator {
   // which stream.
   Result<std::shared_ptr<ViewedRun>> PredictSeveral(const ViewedRun& run) {
     ORRERY_TRY(simulate::PredictedRanks ranks,
-               simulate::PredictRecordings(run.set(), run.view().matched, workload::DefaultHost(),
+               simulate::PredictRecordings(run.set(), run.view().matched, workload::HostChoice{},
                                            kRepetitions));
     for (const std::string& remark : ranks.remarks) {
       ranks.set.problems.Note(remark, 1, "");
@@ -165,7 +165,7 @@ class Simulator {
   Result<workload::RecordedProgram> ProgramOf(const trace::Trace& rank,
                                               const workload::HostModel& host) {
     if (!CanPrice(rank)) {
-      return workload::ProgramOfMiddleStep(rank, host);
+      return workload::ProgramOfMiddleStep(rank, {.model = host});
     }
     const hardware::Gpu* const gpu = hardware::FindGpu(trace::DeviceName(rank));
     ORRERY_TRY_STATUS(Load());

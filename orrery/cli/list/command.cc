@@ -30,10 +30,10 @@ Result<int> RunList(const api::Session& session, const ListArguments& arguments)
 
 void AddListCommand(Verb& app) {
   const auto arguments = std::make_shared<ListArguments>();
-  Verb verb =
-      app.AddVerb("list", "What is known: GPUs, clusters, models, frameworks, metrics, formats");
+  Verb verb = app.AddVerb(
+      "list", "What is known: GPUs, clusters, hosts, models, frameworks, metrics, formats");
   verb.Footer(
-      "Names of GPUs, clusters, models and frameworks are those that options and job files "
+      "Names of GPUs, clusters, hosts, models and frameworks are those that options and job files "
       "take.\n"
       "Keys are those of a job file's sections; --json has their names in training tools.\n"
       "job-schema is the JSON Schema of a job file, for editors.\n\n"

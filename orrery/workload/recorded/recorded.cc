@@ -30,9 +30,10 @@
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/alone_kernels.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host/host_fit.h"
+#include "orrery/workload/recorded/data_loader.h"
 #include "orrery/workload/recorded/host/host_model.h"
 #include "orrery/workload/recorded/host/host_walk.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 #include "orrery/workload/recorded/priced_calls.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 #include "orrery/workload/recorded/recorded_waits.h"
@@ -261,6 +262,24 @@ std::int64_t BytesOf(const Trace& graph, RowId row) {
   return std::max<std::int64_t>(is_gather ? std::max(in, out) : (in >= 0 ? in : out), 0);
 }
 
+// The model's time of the program counts for this share of what was recorded at least.
+constexpr double kLeastOfModel = 0.2;
+
+/// The factor of the program's code that moves it from what was recorded towards what the model
+/// says: a power of their ratio (RecordedPace::program_power).
+double FactorOfCode(const Trace& recording, const CallTree& step, const ReplayedHost& host) {
+  const double recorded_ns = CodeNs(host.program);
+  if (host.pace.program_power == 1 || recorded_ns <= 0) {
+    return 1;
+  }
+  const HostCoverage places =
+      Replay(recording, step, {.model = host.model, .places = &host.program}, {}).coverage;
+  const HostCoverage modelled = Replay(recording, step, {.model = host.model}, {}).coverage;
+  const double of_model_ns = modelled.operators_ns + modelled.program_ns - places.operators_ns;
+  return std::pow(std::max(of_model_ns / recorded_ns, kLeastOfModel),
+                  1 - host.pace.program_power);
+}
+
 void AddStorage(const kernel::AtenTensor& tensor, std::vector<std::int64_t>& storages) {
   if (tensor.is_defined && tensor.on_gpu && tensor.storage) {
     storages.push_back(*tensor.storage);
@@ -275,10 +294,23 @@ RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
   return Replay(recording, step, {.model = host, .places = costs}, complete);
 }
 
-RecordedProgram ProgramOfMiddleStep(const Trace& recording, const HostModel& host) {
-  const std::vector<CallTree> steps = RecordedSteps(recording);
-  const HostModel model = ModelFor(recording, steps, host);
-  return Replay(recording, MiddleStep(steps), {.model = model}, {});
+RecordedProgram ProgramOfMiddleStep(const Trace& recording, std::span<const CallTree> steps,
+                                    const HostChoice& host, const CompleteTask& complete) {
+  const std::size_t which = steps.size() / 2;
+  ReplayedHost replayed = HostOfRecording(recording, steps, which, host);
+  ScaleCode(FactorOfCode(recording, steps[which], replayed), replayed.program);
+  RecordedProgram recorded = Replay(
+      recording, steps[which], {.model = replayed.model, .places = &replayed.program}, complete);
+  recorded.pace = replayed.pace;
+  recorded.loader = LoaderPaceOf(recording);
+  if (recorded.loader) {
+    AddLoader(*recorded.loader, recorded.program);
+  }
+  return recorded;
+}
+
+RecordedProgram ProgramOfMiddleStep(const Trace& recording, const HostChoice& host) {
+  return ProgramOfMiddleStep(recording, RecordedSteps(recording), host);
 }
 
 RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const HostModel& host,

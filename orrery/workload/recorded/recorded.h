@@ -16,7 +16,10 @@
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/data_loader.h"
 #include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/host_pace.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 
 namespace orrery::workload {
@@ -66,12 +69,16 @@ struct HostCoverage {
   std::int64_t recomputed = 0;  // of the operators, those of the forward pass in the backward pass
   std::int64_t launches = 0;
   std::int64_t waits = 0;
+  double operators_ns = 0;  // of operators and launches
+  double program_ns = 0;    // of the program between them, without hooks of recomputation
 };
 
 struct RecordedProgram {
   Program program;
   HostCoverage coverage;
   bool has_inferred_waits = false;  // see WaitsOf
+  RecordedPace pace = {};           // of the recording's host
+  std::optional<LoaderPace> loader = {};
 };
 
 /// Completes a task with its communication and purpose, which the profiler does not know.
@@ -85,17 +92,22 @@ using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
 /// times are those of kernels alone and tasks have a role with their share of the GPU: whoever
 /// simulates the program lets them share it.
 ///
-/// With `costs`, those of the step call by call, the model only gives what lies
-/// between host and GPU.
+/// With `costs`, those of the step call by call, the model only gives what these leave to it, and
+/// what lies between host and GPU.
 [[nodiscard]] RecordedProgram ProgramOfRecording(const trace::Trace& recording,
                                                  const CallTree& step, const HostModel& host,
                                                  const CompleteTask& complete = {},
                                                  const StepCosts* costs = nullptr);
 
-/// The same of the middle step, with the model as the recording bounds and completes it
-/// (ModelFor).
+/// The same of the middle one of its steps, with the host that the recording tells
+/// (HostOfRecording) and the waits for its data loader.
 [[nodiscard]] RecordedProgram ProgramOfMiddleStep(const trace::Trace& recording,
-                                                  const HostModel& host);
+                                                  std::span<const CallTree> steps,
+                                                  const HostChoice& host,
+                                                  const CompleteTask& complete = {});
+
+[[nodiscard]] RecordedProgram ProgramOfMiddleStep(const trace::Trace& recording,
+                                                  const HostChoice& host);
 
 /// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
 /// one stream. Operators that read a value back wait for the stream.

@@ -14,6 +14,7 @@
 #include "orrery/base/string_table.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host/host_model.h"
 
 namespace orrery::workload {
 namespace {
@@ -213,6 +214,38 @@ void TakeMedians(std::vector<StepCosts>& steps) {
   }
 }
 
+/// Returns true if the time between the calls that a call makes is the program's: that of ranges,
+/// and of operators that run code of the program or Python.
+bool RunsProgram(const Trace& recording, const Call& call) {
+  return call.kind == CallKind::kAnnotation ||
+         (call.kind == CallKind::kOperator && IsOfProgram(recording.Text(call.name)));
+}
+
+/// Returns true if the program makes a call itself: no operator of PyTorch does, nor the engine
+/// that goes from node to node of the backward pass.
+bool IsMadeByProgram(const Trace& recording, const ThreadCalls& thread, const Call& caller,
+                     const Call& call) {
+  if (caller.kind == CallKind::kRoot) {
+    return !thread.runs_backward || !IsBackwardNode(recording, call);
+  }
+  return RunsProgram(recording, caller) || IsRecomputed(thread, caller, call);
+}
+
+/// Leaves all costs to the model but those between and behind the calls that the program makes.
+void KeepOfProgram(const Trace& recording, const ThreadCalls& thread, ThreadCosts& costs) {
+  const std::span<const Call> calls = thread.calls;
+  for (std::uint32_t index = 0; index < calls.size(); ++index) {
+    if (!RunsProgram(recording, calls[index])) {
+      costs.own_ns[index] = ThreadCosts::kByModel;
+    }
+    ForEachChild(calls, index, [&](std::uint32_t child) {
+      if (!IsMadeByProgram(recording, thread, calls[index], calls[child])) {
+        costs.before_ns[child] = ThreadCosts::kByModel;
+      }
+    });
+  }
+}
+
 /// The times of a step, and the events they hold.
 struct StepSamples {
   StepCosts times;
@@ -281,7 +314,7 @@ std::size_t DeviceQueue::NumLaunchedBefore(std::int64_t at_ns) const {
 
 RecordedHost::RecordedHost(const Trace& recording, std::span<const CallTree> steps,
                            std::size_t which)
-    : step_(steps[which]) {
+    : recording_(recording), step_(steps[which]) {
   const DeviceQueue queue(recording);
   const std::map<StringId, double> usual_launches = UsualLaunches(steps, queue);
   StepSamples samples = SamplesOfStep(step_, queue, usual_launches);
@@ -298,12 +331,26 @@ RecordedHost::RecordedHost(const Trace& recording, std::span<const CallTree> ste
 }
 
 StepCosts RecordedHost::Without(double profiler_cost_ns) const {
+  return Without(profiler_cost_ns, times_);
+}
+
+StepCosts RecordedHost::OfProgram(double profiler_cost_ns) const {
   StepCosts costs = times_;
+  for (std::size_t thread = 0; thread < costs.threads.size(); ++thread) {
+    KeepOfProgram(recording_, step_.threads[thread], costs.threads[thread]);
+  }
+  return Without(profiler_cost_ns, std::move(costs));
+}
+
+StepCosts RecordedHost::Without(double profiler_cost_ns, StepCosts costs) const {
   for (std::size_t thread = 0; thread < costs.threads.size(); ++thread) {
     double owed_ns = 0;
     for (const auto& [call, is_before] : PlacesInTime(step_.threads[thread].calls)) {
       const auto column = is_before ? &ThreadCosts::before_ns : &ThreadCosts::own_ns;
       double& cost_ns = (costs.threads[thread].*column)[call];
+      if (cost_ns == ThreadCosts::kByModel) {
+        continue;
+      }
       owed_ns += profiler_cost_ns * (events_.threads[thread].*column)[call];
       const double taken_ns = std::min(owed_ns, (1 - kLeastShare) * cost_ns);
       cost_ns -= taken_ns;

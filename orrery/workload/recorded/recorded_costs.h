@@ -31,6 +31,8 @@ class DeviceQueue {
 
 /// The host's times of the calls of one thread, call by call of ThreadCalls, in nanoseconds.
 struct ThreadCosts {
+  static constexpr double kByModel = -1;  // a cost that the model of the host says
+
   std::vector<double> before_ns;  // of the caller before it makes the call
   std::vector<double> own_ns;     // a launch; of all others what is left behind their last call
 };
@@ -48,17 +50,25 @@ struct StepCosts {
 /// to go on after another has handed over to it is a cost of its next call.
 class RecordedHost {
  public:
-  /// The steps must outlive this.
+  /// The recording and the steps must outlive this.
   RecordedHost(const trace::Trace& recording, std::span<const CallTree> steps, std::size_t which);
 
   /// The costs less what the profiler took for each event. A tenth of each cost is left at least;
   /// what it cannot give is taken from the next ones of its thread.
   [[nodiscard]] StepCosts Without(double profiler_cost_ns) const;
 
+  /// The same for what the program does itself: between the calls that no operator of PyTorch
+  /// makes, behind the last call of a range, and inside operators that run code of the program
+  /// (IsOfProgram). All other costs are left to a model.
+  [[nodiscard]] StepCosts OfProgram(double profiler_cost_ns) const;
+
   /// The number of steps that make the same calls.
   [[nodiscard]] std::size_t num_steps() const { return num_steps_; }
 
  private:
+  [[nodiscard]] StepCosts Without(double profiler_cost_ns, StepCosts costs) const;
+
+  const trace::Trace& recording_;
   const CallTree& step_;
   std::size_t num_steps_ = 1;
   StepCosts times_;

@@ -247,11 +247,6 @@ bool IsCount(HostPart part) {
   return part == HostPart::kLaunches || part == HostPart::kWaits;
 }
 
-// Device times do not depend on how fast the host was.
-bool HasPace(HostPart part) {
-  return !IsCount(part) && part != HostPart::kLaunchLatency && part != HostPart::kKernelGap;
-}
-
 /// The mean of the middle three quarters: single hiccups do not count, and long tails add up.
 double MiddleMean(std::vector<double> values) {
   std::ranges::sort(values);
@@ -266,22 +261,6 @@ struct Observation {
   double logarithm = 0;
   double weight = 0;  // the time it stands for
 };
-
-double WeightedMedian(std::vector<std::pair<double, double>> values) {
-  std::sort(values.begin(), values.end());
-  double total = 0;
-  for (const auto& [value, weight] : values) {
-    total += weight;
-  }
-  double seen = 0;
-  for (const auto& [value, weight] : values) {
-    seen += weight;
-    if (seen >= total / 2) {
-      return value;
-    }
-  }
-  return 0;
-}
 
 /// logarithm ≈ cost(name) + pace(thread).
 struct Paces {
@@ -331,7 +310,7 @@ void AddKinds(HostModel& model) {
   std::map<HostModel::Key, std::vector<double>> typical_of_kind;
   for (const auto& [key, cost] : model.entries()) {
     const auto& [part, name] = key;
-    if (!HasPace(part)) {
+    if (!DependsOnHost(part)) {
       continue;
     }
     typical_of_kind[{part, std::string(HostModel::kAll)}].push_back(cost.typical);
@@ -387,8 +366,7 @@ double WithoutProfiler(double recorded_ns, double added_ns) {
 double AddedNs(const HostFit::Options& options, std::size_t thread, const ProfiledEvents& events) {
   const double cost_ns =
       options.profiler_costs_ns.empty() ? 0 : options.profiler_costs_ns[thread / 2];
-  return cost_ns * events.operators +
-         std::min(cost_ns, options.most_of_launch_ns) * events.launches;
+  return cost_ns * (events.operators + events.launches);
 }
 
 /// The spread of a cost over the threads that count, each at the pace of the model.
@@ -425,6 +403,22 @@ double TypicalOf(HostPart part, const Cells& cells, const HostFit::Options& opti
 
 }  // namespace
 
+double WeightedMedian(std::vector<std::pair<double, double>> values) {
+  std::sort(values.begin(), values.end());
+  double total = 0;
+  for (const auto& [value, weight] : values) {
+    total += weight;
+  }
+  double seen = 0;
+  for (const auto& [value, weight] : values) {
+    seen += weight;
+    if (seen >= total / 2) {
+      return value;
+    }
+  }
+  return 0;
+}
+
 std::size_t HostFit::Add(const trace::Trace& recording, std::span<const CallTree> steps) {
   const std::size_t number = num_recordings_++;
   std::map<std::tuple<HostPart, StringId, bool>, Cell*> known;  // names repeat, and are long
@@ -456,26 +450,6 @@ std::size_t HostFit::Add(const trace::Trace& recording, std::span<const CallTree
   return number;
 }
 
-double HostFit::ProfilerCostBy(const HostModel& model) const {
-  double added_ns = 0;
-  double events = 0;
-  for (const auto& [key, cells] : cells_) {
-    const HostCost* const known = model.Find(key.first, key.second);
-    if (known == nullptr || !(IsOperatorPart(key.first) || IsLaunchName(key.second))) {
-      continue;
-    }
-    for (const auto& [thread, cell] : cells) {
-      // If even the recording is below the model, the model does not describe this program.
-      if (cell.typical > known->typical) {
-        added_ns += static_cast<double>(cell.values.size()) * (cell.typical - known->typical) -
-                    model.profiler_cost_ns * cell.events.launches;
-        events += cell.events.operators;
-      }
-    }
-  }
-  return events > 0 ? std::max(0.0, added_ns / events) : model.profiler_cost_ns;
-}
-
 HostModel HostFit::Fit(const Options& options) const {
   std::vector<Observation> observations;
   std::vector<bool> tells_pace;
@@ -502,43 +476,15 @@ HostModel HostFit::Fit(const Options& options) const {
   for (const auto& [key, cells] : cells_) {
     const double typical_ns = std::exp(paces.cost_of_name[name++] + pace);
     HostCost cost = SpreadOver(cells, options, [&](std::size_t thread) {
-      return HasPace(key.first) ? std::exp(pace - paces.pace_of_thread[thread]) : 1.0;
+      return DependsOnHost(key.first) ? std::exp(pace - paces.pace_of_thread[thread]) : 1.0;
     });
-    cost.typical = HasPace(key.first) ? typical_ns : TypicalOf(key.first, cells, options);
+    cost.typical = DependsOnHost(key.first) ? typical_ns : TypicalOf(key.first, cells, options);
     if (cost.recordings > 0) {
       model.Set(key.first, key.second, Rounded(cost, IsCount(key.first) ? 1e3 : 1e1));
     }
   }
   AddKinds(model);
   return model;
-}
-
-HostModel ModelFor(const trace::Trace& recording, std::span<const CallTree> steps,
-                   const HostModel& model) {
-  HostFit fit;
-  fit.Add(recording, steps);
-  const HostModel recorded = fit.Fit({.with_spread = false});
-  const HostModel without_profiler = fit.Fit({.profiler_costs_ns = {fit.ProfilerCostBy(model)},
-                                              .most_of_launch_ns = model.profiler_cost_ns,
-                                              .with_spread = false});
-  HostModel adapted = model;
-  for (const auto& [key, most] : recorded.entries()) {
-    const auto& [part, name] = key;
-    if (!HasPace(part) || name.starts_with(HostModel::kAll)) {
-      continue;
-    }
-    const HostCost* const known = model.Find(part, name);
-    const bool is_of_program = part == HostPart::kGap || part == HostPart::kRest ||
-                               (IsOfProgram(name) && !IsLaunchName(name));
-    if (known == nullptr && !is_of_program) {
-      continue;
-    }
-    HostCost cost = known != nullptr ? *known : *without_profiler.Find(part, name);
-    cost.is_of_recording = known == nullptr;
-    cost.typical = std::min(cost.typical, most.typical);
-    adapted.Set(part, name, cost);
-  }
-  return adapted;
 }
 
 }  // namespace orrery::workload

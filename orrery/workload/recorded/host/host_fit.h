@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "orrery/trace/trace.h"
@@ -42,17 +42,11 @@ class HostFit {
 
   struct Options {
     std::vector<double> profiler_costs_ns = {};  // of an event in each recording; empty: 0
-    /// The most that it took for a launch, which observers of operators do not see.
-    double most_of_launch_ns = std::numeric_limits<double>::infinity();
     std::vector<std::size_t> without = {};  // recordings to leave out
     bool with_spread = true;                // quantiles too, which take longer than the rest
   };
 
   [[nodiscard]] HostModel Fit(const Options& options) const;
-
-  /// The profiler's time for each event if operators and launches take the times that a model has
-  /// for their names. A launch takes no more of it than in the recordings of the model.
-  [[nodiscard]] double ProfilerCostBy(const HostModel& model) const;
 
  private:
   struct Cell {
@@ -72,12 +66,7 @@ class HostFit {
   std::size_t num_recordings_ = 0;
 };
 
-/// The costs with which a recording is replayed: those of the model, but none above that of the
-/// recording, since a profiler only adds to them. Names of the program itself that the model does
-/// not have take what the recording has, less the profiler's share, which the other names tell;
-/// PyTorch's own, like others of their kind. So does the launch of a graph: a profiler takes time
-/// for each kernel in it.
-[[nodiscard]] HostModel ModelFor(const trace::Trace& recording, std::span<const CallTree> steps,
-                                 const HostModel& model);
+/// The value below which half of the weight is. Pairs of value and weight.
+[[nodiscard]] double WeightedMedian(std::vector<std::pair<double, double>> values);
 
 }  // namespace orrery::workload

@@ -226,38 +226,5 @@ TEST(HostModelTest, NamesOfPyTorchAreNotTheProgramsOwn) {
   }
 }
 
-// The model knows relu (10 before its launch, 20 after it), its launch (10) and its gap, but
-// neither view nor compiled code. The recording takes 30, 60 and 30 for the first three: 80 more
-// than the model, for two fifths of an event of an operator (launches took nothing in the model).
-// Without that profiler the compiled code, 60 with as much of an event, keeps the tenth that
-// remains at least. view is left to the model, and the gap took 60, less than the model says.
-TEST(HostFitTest, ARecordingIsReplayedWithKnownCostsAndItsOwnForOtherNames) {
-  HostModel model;
-  for (const auto& [part, name, cost_ns] :
-       {std::tuple(HostPart::kStart, "aten::relu", 10'000.0),
-        std::tuple(HostPart::kEnd, "aten::relu", 20'000.0),
-        std::tuple(HostPart::kLaunch, "cudaLaunchKernel", 10'000.0),
-        std::tuple(HostPart::kGap, "aten::relu", 90'000.0)}) {
-    model.Set(part, name, {.typical = cost_ns});
-  }
-  RecordingWriter writer(3);
-  writer.Annotation("ProfilerStep#1", 0, 200);
-  writer.Operator("aten::relu", 20, 60);
-  writer.Launch(30, 40, 5000);
-  writer.Operator("aten::view", 100, 104);
-  writer.Operator("Torch-Compiled Region", 120, 140);
-  const Trace recording = writer.Finish();
-  HostFit fit;
-  fit.Add(recording);
-
-  const HostModel adapted = ModelFor(recording, RecordedSteps(recording), model);
-
-  EXPECT_EQ(Typical(adapted, HostPart::kEnd, "aten::relu"), 20'000);
-  EXPECT_NEAR(Typical(adapted, HostPart::kGap, "aten::relu"), 60'000, 1e-6);
-  EXPECT_NEAR(fit.ProfilerCostBy(model), 80'000 / 0.4, 1e-6);
-  EXPECT_NEAR(Typical(adapted, HostPart::kWhole, "Torch-Compiled Region"), 6'000, 1e-6);
-  EXPECT_EQ(adapted.Find(HostPart::kWhole, "aten::view"), nullptr);
-}
-
 }  // namespace
 }  // namespace orrery::workload

@@ -53,6 +53,12 @@ struct HostCost {
   return part <= HostPart::kEnd;
 }
 
+/// Returns true if a part is a time that a faster host makes shorter: no number, nor a time of the
+/// GPU.
+[[nodiscard]] constexpr bool DependsOnHost(HostPart part) {
+  return part < HostPart::kLaunches;
+}
+
 /// The entry that answered, best first.
 enum class HostCostSource : std::uint8_t {
   kName,    // this operator was recorded

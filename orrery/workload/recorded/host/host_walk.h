@@ -57,7 +57,7 @@ struct WalkResult {
   std::vector<QueuedWait> waits;
 };
 
-/// Walks the calls of one thread and appends its host tasks, with the times of the model; or, if
+/// Walks the calls of one thread and appends its host tasks, with the times of the model; where
 /// costs are known place by place, with those.
 class HostWalk {
  public:
@@ -126,12 +126,13 @@ class HostWalk {
     }
     EnterChild(index);
     if (call.kind == CallKind::kLaunch) {
-      const double cost_ns = costs_ != nullptr ? costs_->own_ns[index]
-                                               : LaunchCost(open_.back(), trace_.Text(call.name));
+      const double cost_ns = IsKnown(&ThreadCosts::own_ns, index)
+                                 ? costs_->own_ns[index]
+                                 : LaunchCost(open_.back(), trace_.Text(call.name));
       AddLaunch(trace_.Text(call.name), cost_ns, work_(call).kernels);
     } else if (call.kind == CallKind::kSynchronize) {
       AddWait(call.begin_ns, call.name, call.row,
-              costs_ != nullptr ? costs_->own_ns[index] : UsualWaitCost());
+              IsKnown(&ThreadCosts::own_ns, index) ? costs_->own_ns[index] : UsualWaitCost());
     } else {
       Open(index);
     }
@@ -140,8 +141,8 @@ class HostWalk {
   // Adds the caller's own time before it makes a call.
   void EnterChild(std::uint32_t index) {
     Frame& parent = open_.back();
-    if (costs_ != nullptr) {
-      AddTask(TaskKind::kHost, costs_->before_ns[index], StringId::kEmpty);
+    if (IsKnown(&ThreadCosts::before_ns, index)) {
+      AddRecorded(costs_->before_ns[index]);
     } else if (calls_[parent.call].kind == CallKind::kOperator &&
                !IsRecomputed(*thread_, calls_[parent.call], calls_[index])) {
       AddOwn(parent, parent.num_calls == 0 ? HostPart::kStart : HostPart::kBetween);
@@ -170,7 +171,7 @@ class HostWalk {
     if (call.kind == CallKind::kOperator) {
       ++result_.recorded.coverage.operators;
       if (is_backward_ && call.is_forward && !frame.is_differentiated) {
-        AddRecomputation();
+        AddRecomputation(index);
       }
       frame.work = work_(call);
       frame.launches = !frame.work.kernels.empty();
@@ -183,8 +184,8 @@ class HostWalk {
 
   void Leave() {
     Frame& frame = open_.back();
-    if (costs_ != nullptr && calls_[frame.call].kind != CallKind::kRoot) {
-      AddTask(TaskKind::kHost, costs_->own_ns[frame.call], StringId::kEmpty);
+    if (calls_[frame.call].kind != CallKind::kRoot && IsKnown(&ThreadCosts::own_ns, frame.call)) {
+      AddRecorded(costs_->own_ns[frame.call]);
     } else if (calls_[frame.call].kind == CallKind::kOperator) {
       LeaveOperator(frame);
     } else if (calls_[frame.call].kind == CallKind::kAnnotation) {
@@ -262,10 +263,10 @@ class HostWalk {
   }
 
   // Activation checkpointing saves and finds tensors with hooks, which run in operators.
-  void AddRecomputation() {
+  void AddRecomputation(std::uint32_t index) {
     ++result_.recorded.coverage.recomputed;
     const HostCost* const cost = host_.Find(HostPart::kRecompute, HostModel::kAll);
-    if (costs_ == nullptr && cost != nullptr) {
+    if (!IsKnown(&ThreadCosts::own_ns, index) && cost != nullptr) {
       AddTask(TaskKind::kHost, cost->typical, StringId::kEmpty);
     }
   }
@@ -278,6 +279,7 @@ class HostWalk {
     Program& program = result_.recorded.program;
     const TaskId task = AddTask(TaskKind::kLaunch, cost_ns, program.strings.Intern(name));
     ++result_.recorded.coverage.launches;
+    result_.recorded.coverage.operators_ns += cost_ns;
     for (const QueuedKernel& kernel : kernels) {
       result_.kernels.push_back(kernel);
       result_.kernels.back().launch = task;
@@ -289,11 +291,25 @@ class HostWalk {
     const TaskId task =
         AddTask(TaskKind::kSynchronize, cost_ns, result_.recorded.program.strings.Intern(text));
     ++result_.recorded.coverage.waits;
+    result_.recorded.coverage.operators_ns += cost_ns;
     result_.waits.push_back({order, task, call});
   }
 
+  [[nodiscard]] bool IsKnown(std::vector<double> ThreadCosts::*column, std::uint32_t index) const {
+    return costs_ != nullptr && (costs_->*column)[index] != ThreadCosts::kByModel;
+  }
+
+  void AddRecorded(double cost_ns) {
+    AddTask(TaskKind::kHost, cost_ns, StringId::kEmpty);
+    result_.recorded.coverage.program_ns += cost_ns;
+    ++result_.recorded.coverage.lookups[static_cast<std::size_t>(HostCostSource::kRecorded)];
+  }
+
   void AddHost(HostPart part, std::string_view name, bool launches, double times = 1) {
-    AddTask(TaskKind::kHost, Cost(part, name, launches) * times, StringId::kEmpty);
+    const double cost_ns = Cost(part, name, launches) * times;
+    AddTask(TaskKind::kHost, cost_ns, StringId::kEmpty);
+    HostCoverage& coverage = result_.recorded.coverage;
+    (IsOperatorPart(part) ? coverage.operators_ns : coverage.program_ns) += cost_ns;
   }
 
   TaskId AddTask(TaskKind kind, double duration_ns, StringId name) {

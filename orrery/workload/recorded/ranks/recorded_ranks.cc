@@ -54,7 +54,7 @@ std::vector<RowId> KernelsOf(const Trace& trace, const CallTree& step) {
 
 class RankJoiner {
  public:
-  RankJoiner(const trace::TraceSet& set, const MatchedCollectives& matched, const HostModel& host)
+  RankJoiner(const trace::TraceSet& set, const MatchedCollectives& matched, const HostChoice& host)
       : set_(set), matched_(matched), host_(host), num_found_(matched.size(), 0) {}
 
   Result<RecordedRanks> Join() {
@@ -155,12 +155,11 @@ class RankJoiner {
 
   void AddProgram(std::uint32_t place) {
     const Trace& trace = set_.ranks[place];
-    const HostModel model = ModelFor(trace, steps_[place], host_);
     const CompleteTask complete = [&](RowId kernel, DeviceTask& task) {
       Complete(place, kernel, task);
     };
     result_.ensemble.programs.push_back(
-        ProgramOfRecording(trace, MiddleStep(steps_[place]), model, complete).program);
+        ProgramOfMiddleStep(trace, steps_[place], host_, complete).program);
     result_.ensemble.AddRank(place, place);
   }
 
@@ -198,7 +197,7 @@ class RankJoiner {
 
   const trace::TraceSet& set_;
   const MatchedCollectives& matched_;
-  const HostModel& host_;
+  const HostChoice& host_;
   std::vector<std::uint32_t> num_found_;  // by instance: members that have it in their step
   std::vector<std::vector<CallTree>> steps_;
   std::vector<KernelOfInstance> kernel_of_instance_;
@@ -209,7 +208,7 @@ class RankJoiner {
 
 Result<RecordedRanks> EnsembleOfRecordings(const trace::TraceSet& set,
                                            const MatchedCollectives& matched,
-                                           const HostModel& host) {
+                                           const HostChoice& host) {
   if (set.ranks.empty()) {
     return Refuse("a job has at least one rank");
   }

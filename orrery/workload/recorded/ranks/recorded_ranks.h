@@ -10,7 +10,7 @@
 #include "orrery/trace/collective/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/ensemble.h"
-#include "orrery/workload/recorded/host/host_model.h"
+#include "orrery/workload/recorded/host/replayed_host.h"
 
 namespace orrery::workload {
 
@@ -36,6 +36,6 @@ struct RecordedRanks {
 /// Fails where ranks have no operators or kernels, or different numbers of steps.
 [[nodiscard]] Result<RecordedRanks> EnsembleOfRecordings(const trace::TraceSet& set,
                                                          const trace::MatchedCollectives& matched,
-                                                         const HostModel& host);
+                                                         const HostChoice& host);
 
 }  // namespace orrery::workload
