@@ -142,11 +142,6 @@ Status ReadExperts(RunRow& row, Job& job) {
     const std::vector<double> numbers = NumbersIn<double>(capacity);
     plan.capacity_factor = numbers.empty() ? 1 : numbers.front();
   }
-  if (const double imbalance = NamedTokenImbalance(capacity); imbalance > 1 && plan.ep > 1) {
-    plan.token_imbalance = imbalance;
-    row.Assume(fmt::format("learnt routing: the busiest expert rank has {} times the mean load",
-                           imbalance));
-  }
   if (Contains(row.Text("options"), "moe_a2a_overlap=yes")) {
     job.framework.overlaps_experts = true;
   }
@@ -195,6 +190,15 @@ bool ReadParts(std::string_view text, Plan& plan) {
 }
 
 }  // namespace
+
+void ReadRouting(RunRow& row, Plan& plan) {
+  const double imbalance = NamedTokenImbalance(row.Text("capacity"));
+  if (imbalance > 1 && plan.ep > 1) {
+    plan.token_imbalance = imbalance;
+    row.Assume(fmt::format("learnt routing: the busiest expert rank has {} times the mean load",
+                           imbalance));
+  }
+}
 
 void ReadSharding(RunRow& row, Job& job) {
   Plan& plan = job.plan;

@@ -12,6 +12,9 @@ namespace orrery::workload {
 /// published runs. The plan has its degrees.
 void ReadSharding(RunRow& row, Job& job);
 
+/// Reads how uneven the experts of trained weights are. The plan has its degrees.
+void ReadRouting(RunRow& row, Plan& plan);
+
 /// Sequence and context parallelism, the pipeline and experts of a row. The job has its machine,
 /// its framework and the degrees of its plan.
 [[nodiscard]] Status ReadPlan(RunRow& row, Job& job);

@@ -276,6 +276,9 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   plan.reshard = job.framework.reshard;
   ORRERY_TRY_STATUS(ReadExecution(row, job.framework));
   ORRERY_TRY_STATUS(ReadPlan(row, job));
+  if (!stated) {
+    ReadRouting(row, plan);  // functional tests, which list their options, begin with random weights
+  }
   ORRERY_TRY(const bool says_recompute, ReadRecompute(row, job.framework, job.plan));
   run.recompute_is_open = !says_recompute;
   ORRERY_TRY_STATUS(ReadPrecision(row, job.framework, job.training.precision));
