@@ -369,6 +369,26 @@ void NoteLoader(const trace::Trace& rank, const workload::RecordedProgram& recor
   }
 }
 
+// A loader that kept up with the recorded steps, which a profiler makes longer, may be too slow for
+// the step without it.
+void NoteUnseenLoader(const trace::Trace& rank, const workload::RecordedProgram& recorded,
+                      Prediction& prediction) {
+  if (prediction.is_priced || recorded.loader) {
+    return;
+  }
+  constexpr double kClearlyLonger = 1.1;
+  const std::int64_t batch_ns = workload::RecordedBatchNs(rank);
+  const std::int64_t step_ns = prediction.figures.step_ps / 1000;
+  if (static_cast<double>(batch_ns) < kClearlyLonger * static_cast<double>(step_ns)) {
+    return;
+  }
+  prediction.most_batch_s = static_cast<double>(batch_ns) * 1e-9;
+  prediction.not_modelled.push_back(fmt::format(
+      "the program takes batches from a DataLoader that kept up with recorded steps of {}; whether "
+      "it makes one every {} is not in the recording, and the interval reaches to that step",
+      Milliseconds(batch_ns), Milliseconds(step_ns)));
+}
+
 // The profiler's time for a call of Python is not known, so it is not taken off.
 void NoteStacks(const trace::Trace& rank, Prediction& prediction) {
   if (!prediction.is_priced && !rank.python_calls.empty()) {
@@ -465,6 +485,7 @@ Result<PredictTraceResult> PredictOne(const Session& session, const PredictTrace
     return InvalidInput("{}: nothing in its step runs on the GPU, so there is no step to predict",
                         request.trace);
   }
+  NoteUnseenLoader(rank, recorded, prediction);
   ORRERY_TRY_STATUS(NotePrecision(session, request, rank, ModelAtPace(host.choice), prediction));
   ORRERY_TRY_STATUS(Compare(request, recorded.program, prediction));
   PredictTraceResult result = MakeResult(prediction);

@@ -39,8 +39,9 @@ struct Prediction {
   bool is_host_known = false;  // it was given
   bool has_own_pace = false;   // that of the recording
   workload::RecordedPace pace = {};
-  double loader_batch_s = 0;    // of a loader that the program waits for; 0: none
-  double loader_error = 0;      // relative standard error of the same
+  double loader_batch_s = 0;  // of a loader that the program waits for; 0: none
+  double most_batch_s = 0;  // of a loader that nothing waited for; 0: none, or faster than the step
+  double loader_error = 0;  // relative standard error of the same
   bool is_lower_bound = false;  // of the step: waits are not in the trace
   bool is_priced = false;  // estimated by models alone; then the summary counts the operators too
   workload::PricingSummary pricing = {};

@@ -155,6 +155,7 @@ learn::TimeInterval IntervalOf(const Prediction& prediction) {
                       .unmodelled = pricing.UnmodelledShare(),
                       .by_bytes = pricing.ByBytesShare(),
                       .loader_error = prediction.loader_error});
+  interval.high_s = std::max(interval.high_s, prediction.most_batch_s);
   // The program may allow TF32.
   if (prediction.tf32_step_ps > 0) {
     interval.low_s = std::min(interval.low_s, Seconds(prediction.tf32_step_ps));

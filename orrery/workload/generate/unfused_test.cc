@@ -19,7 +19,7 @@ namespace {
 double BytesOf(const std::vector<LayerOp>& steps) {
   double bytes = 0;
   for (const LayerOp& step : steps) {
-    bytes += kernel::WorkOf(*step.op).Bytes();
+    bytes += step.op ? kernel::WorkOf(*step.op).Bytes() : 0;
   }
   return bytes;
 }

@@ -145,6 +145,16 @@ std::optional<LoaderPace> LoaderPaceOf(const trace::Trace& recording) {
                     .relative_error = RelativeError(steps, share)};
 }
 
+std::int64_t RecordedBatchNs(const trace::Trace& recording) {
+  std::int64_t steps_ns = 0;
+  std::int64_t batches = 0;
+  for (const LoaderStep& step : StepsOf(recording)) {
+    steps_ns += step.duration_ns;
+    batches += std::ssize(step.requests_ns);
+  }
+  return batches == 0 ? 0 : steps_ns / batches;
+}
+
 void AddLoader(const LoaderPace& loader, Program& program) {
   const LaneId lane = program.lanes.Append({.kind = LaneKind::kHostThread});
   for (CallId call = 0; call < program.calls.size(); ++call) {

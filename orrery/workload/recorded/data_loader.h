@@ -32,6 +32,10 @@ struct LoaderPace {
 /// process is no wait.
 [[nodiscard]] std::optional<LoaderPace> LoaderPaceOf(const trace::Trace& recording);
 
+/// The time between two batches that processes of a loader made in a recording, whether the program
+/// waited for them or not: they come at least that fast. 0: there are none.
+[[nodiscard]] std::int64_t RecordedBatchNs(const trace::Trace& recording);
+
 /// Lets each batch request of a program wait for a loader of that pace.
 void AddLoader(const LoaderPace& loader, Program& program);
 

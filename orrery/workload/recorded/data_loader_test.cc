@@ -49,6 +49,16 @@ TEST(DataLoaderTest, BatchesComeAtThePaceOfTheRecordedSteps) {
   EXPECT_NEAR(loader->relative_error, 0.428, 0.001);
 }
 
+// Steps of 112 µs with requests of 2 µs: nothing waits, and batches come every 112 µs or faster.
+// Those that the program makes itself are part of the step.
+TEST(DataLoaderTest, BatchesThatAreThereComeAtLeastAsFastAsRecorded) {
+  const trace::Trace recording = Recording({2, 2, 2}, kWorkers);
+
+  EXPECT_FALSE(LoaderPaceOf(recording).has_value());
+  EXPECT_EQ(RecordedBatchNs(recording), 112'000);
+  EXPECT_EQ(RecordedBatchNs(Recording({2, 2, 2}, kInProcess)), 0);
+}
+
 // Steps of 112, 910 and 112 µs: the first one's batch was made before the recording began, so two
 // came in 910 + 112 µs.
 TEST(DataLoaderTest, BatchesOfBeforeTheRecordingTellNoPace) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -217,14 +218,19 @@ void TakeMedians(std::vector<StepCosts>& steps) {
 /// Returns true if the time between the calls that a call makes is the program's: that of ranges,
 /// and of operators that run code of the program or Python.
 bool RunsProgram(const Trace& recording, const Call& call) {
+  const std::string_view name = recording.Text(call.name);
   return call.kind == CallKind::kAnnotation ||
-         (call.kind == CallKind::kOperator && IsOfProgram(recording.Text(call.name)));
+         (call.kind == CallKind::kOperator && IsOfProgram(name) && !IsCompiledKernel(name));
 }
 
 /// Returns true if the program makes a call itself: no operator of PyTorch does, nor the engine
-/// that goes from node to node of the backward pass.
+/// that goes from node to node of the backward pass. The time before a compiled kernel is mostly
+/// the profiler's.
 bool IsMadeByProgram(const Trace& recording, const ThreadCalls& thread, const Call& caller,
                      const Call& call) {
+  if (IsCompiledKernel(recording.Text(call.name))) {
+    return false;
+  }
   if (caller.kind == CallKind::kRoot) {
     return !thread.runs_backward || !IsBackwardNode(recording, call);
   }

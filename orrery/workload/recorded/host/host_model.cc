@@ -114,6 +114,10 @@ bool IsOfProgram(std::string_view name) {
          !name.starts_with("torch::autograd::");
 }
 
+bool IsCompiledKernel(std::string_view name) {
+  return name.starts_with("triton_");
+}
+
 std::string_view BaseName(std::string_view name) {
   return name.starts_with('#') ? name : name.substr(0, name.find('#'));
 }

@@ -107,6 +107,10 @@ class HostModel {
 /// Names of PyTorch itself cost about the same in every program.
 [[nodiscard]] bool IsOfProgram(std::string_view name);
 
+/// Returns true if a name is that of a kernel that torch.compile made. Under a profiler its Python
+/// describes each launch with all arguments, which takes several times as long as the launch.
+[[nodiscard]] bool IsCompiledKernel(std::string_view name);
+
 /// A name without the part that counts: "ProfilerStep#3" is "ProfilerStep",
 /// "Optimizer.step#AdamW.step" is "Optimizer.step". Names that begin with "#", as those of compiled
 /// graphs ("## Call CompiledFxGraph f3… ##"), count nothing.

@@ -48,7 +48,8 @@ HostModel ModelWithin(const HostModel& recorded, const ProfilerShares& shares,
       continue;
     }
     const HostCost* const known = model.Find(part, name);
-    if (known == nullptr && most.typical < kLongNs && (!IsOfProgram(name) || IsLaunchName(name))) {
+    if (known == nullptr && most.typical < kLongNs &&
+        (!IsOfProgram(name) || IsLaunchName(name) || IsCompiledKernel(name))) {
       continue;
     }
     HostCost cost = known != nullptr ? *known : most;

@@ -79,6 +79,23 @@ TEST(ReplayedHostTest, WaitsAreNoCode) {
   EXPECT_EQ(costs.threads[0].own_ns[1], 2'300'000);
 }
 
+// A compiled function of 100–300 µs launches a kernel at 150–200: the 50 µs before it and what it
+// takes are mostly the profiler's. The 100 µs behind it are the function's.
+TEST(ReplayedHostTest, KernelsOfCompiledCodeAreLeftToTheModel) {
+  RecordingWriter writer;
+  writer.Annotation("ProfilerStep#1", 0, 500);
+  writer.Operator("Torch-Compiled Region", 100, 300);
+  writer.Operator("triton_poi_fused_add_0", 150, 200);
+  writer.Launch(160, 170, 5000);
+  const trace::Trace recording = writer.Finish();
+  const StepCosts costs = RecordedHost(recording, RecordedSteps(recording), 0).OfProgram(0);
+
+  const ThreadCosts& thread = costs.threads[0];
+  EXPECT_EQ(thread.before_ns[3], ThreadCosts::kByModel);
+  EXPECT_EQ(thread.own_ns[3], ThreadCosts::kByModel);
+  EXPECT_EQ(thread.own_ns[2], 100'000);
+}
+
 TEST(ReplayedHostTest, ChosenMachineScalesOperatorsAndTheProgram) {
   const ReplayedHost own = Replayed({.model = Model(), .pace = HostPace{}});
   const ReplayedHost slow =
