@@ -112,8 +112,9 @@ def development(program):
 def predicted_before(_):
     return table(f"model | measured ms | >{GRAPH} | > | >{RECORDING} | > | >unmodelled", (
         (row["model"], span(STEPS[row["model"]]),
-         *(cell for key in ("execution_trace_ms", "recording_ms") for cell in step_cells(float(row[key]), STEPS[row["model"]])),
-         f"{100 * float(row['unmodelled_share']):.1f} %") for row in rows_of(DATA / "predicted-before.csv")))
+         *(cell for key in ("execution_trace_ms", "recording_ms")
+           for cell in (step_cells(float(row[key]), STEPS[row["model"]]) if row[key] else ("–", "refused"))),
+         f"{100 * float(row['unmodelled_share'] or 0):.1f} %") for row in rows_of(DATA / "predicted-before.csv")))
 
 
 TABLES = {"steps": steps, "summary": summary, "development": development, "predicted before": predicted_before}
