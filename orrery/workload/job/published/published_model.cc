@@ -41,9 +41,11 @@ constexpr std::array kSizesOfPreset{
     &TransformerShape::rope_size,    &TransformerShape::shared_ffn,
     &TransformerShape::dense_layers, &TransformerShape::moe_every,
     &TransformerShape::moe_offset,   &TransformerShape::extra_predictions};
-constexpr std::array kFlagsOfPreset{&TransformerShape::attention_bias, &TransformerShape::qkv_bias,
-                                    &TransformerShape::ffn_bias, &TransformerShape::qk_norm,
+constexpr std::array kFlagsOfPreset{&TransformerShape::qkv_bias, &TransformerShape::qk_norm,
                                     &TransformerShape::shared_gate};
+// Beside those of the family: the fitted scalars hold those of families whose preset has none.
+constexpr std::array kBiasesOfPreset{&TransformerShape::attention_bias,
+                                     &TransformerShape::ffn_bias};
 
 // The family according to the activation.
 TransformerShape FamilyShape(std::string_view activation) {
@@ -133,6 +135,9 @@ Result<TransformerShape> ReadShape(RunRow& row, const MegatronJob* stated) {
     }
     for (const auto member : kFlagsOfPreset) {
       shape.*member = preset != nullptr ? preset->*member : shape.*member;
+    }
+    for (const auto member : kBiasesOfPreset) {
+      shape.*member = shape.*member || (preset != nullptr && preset->*member);
     }
     if (preset != nullptr && (preset->key_value_rank > 0 || preset->shared_ffn > 0)) {
       row.Assume("kinds of layers that no column tells, as those of the model of that name");
